@@ -1,5 +1,6 @@
 """`sprintlog import`: PROGRESS.yaml documents of other tools, and whole logs of ours."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,15 +27,47 @@ from sprintlog.projections.workspace import Outcome, Workspace
 
 from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_recording
-from ..output import counted, counting, print_answer, print_json, print_text, visible, warn
+from ..output import (
+    counted,
+    counting,
+    note,
+    print_answer,
+    print_json,
+    print_text,
+    visible,
+    warn,
+)
 from ..places import PROGRESS, place_in, place_of
 from ..record import UNNAMED, Options, Recording, refresh
 from .import_others import COMMANDS
 
 
-@typed.group("import")
+class Recognising(typed.TypedGroup):
+    """A group that takes a path in place of a command, and says what it is."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named, or the one for what the path leads to."""
+        if args[0] in self.commands or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        path = Path(args[0])
+        if not path.exists() and not re.search(r"[./]", args[0]):
+            return super().resolve_command(ctx, args)
+        # Imported here: whoever names the command needs none of it.
+        from ..intake.others.recognise import recognise
+
+        kind, found = recognise(path)
+        note(f"{found} is taken for what `import {kind}` takes")
+        return kind, self.commands[kind], [str(found), *args[1:]]
+
+
+@typed.group("import", cls=Recognising)
 def command() -> None:
-    """Take in what other tools left behind, or a log that was exported."""
+    """Take in what other tools left behind, or a log that was exported.
+
+    Given a file or a folder in place of a command, it says what that is, and takes it in.
+    """
 
 
 @command.command(

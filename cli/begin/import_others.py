@@ -55,4 +55,42 @@ def prd(
         take_prd(workspace, file, options, of_git=of_git, text=text, sprint_dir=sprint_dir)
 
 
-COMMANDS = (prd,)
+@typed.command("orchestrator", epilog="Example: sprintlog import orchestrator .ralph")
+@click.argument("path", type=FILE, default=Path(".ralph"))
+@_with_source
+def orchestrator(path: Path, **given: Any) -> None:
+    """Take in history.jsonl and events-*.jsonl of ralph-orchestrator.
+
+    Each iteration is recorded with its own times, and every event as a note. PATH is the
+    folder .ralph, or one of these files.
+    """
+    from ..intake.others.orchestrator import read_orchestrator
+    from .import_loops import take_loop
+    from .taken import options_of
+
+    loop = read_orchestrator(path)
+    with open_workspace() as workspace:
+        take_loop(workspace, path, loop, options_of(given, path), kind="orchestrator")
+
+
+@typed.command(
+    "transcript",
+    epilog="Example: sprintlog import transcript ~/.claude/projects/-work-shop/*.jsonl",
+)
+@click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE…")
+@_with_source
+def transcript(files: tuple[Path, ...], **given: Any) -> None:
+    """Take in what an agent kept of its sessions: each becomes an iteration.
+
+    Understood are those of Claude Code with the subagents beside them, Codex, Gemini,
+    Copilot and opencode. Tokens, duration and final words are recorded, no prompts.
+    """
+    from .import_loops import take_transcripts
+    from .taken import options_of
+
+    with open_workspace() as workspace:
+        options = {file: options_of(given, file) for file in files}
+        take_transcripts(workspace, files, options)
+
+
+COMMANDS = (prd, orchestrator, transcript)

@@ -1,0 +1,137 @@
+"""Read transcripts that agents keep of their sessions: each session is one iteration."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from sprintlog.engine.adapters.agents.activity import Activity
+from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.sprint.agent.answers import Answer, judge
+from sprintlog.engine.sprint.events import AgentRan
+from sprintlog.engine.sprint.iterations.facts import Began, Ended, Fact
+from sprintlog.engine.sprint.state.times import from_milliseconds, normalise
+
+from .found import LINE_CHARS_KEPT, Unread
+
+PIECE = 1024 * 1024
+UNREAD_MAX = 1_000
+"""More lines that were not understood are not looked for."""
+_MOMENT = re.compile(
+    rb'"(?:timestamp|startTime|lastUpdated)"\s*:\s*'
+    rb'(?:"(\d{4}-\d\d-\d\dT[\d:.]{5,18}(?:Z|[+-]\d\d:\d\d))"|(\d{13})\b)'
+)
+
+
+class Session(NamedTuple):
+    """What a transcript says, subagents included."""
+
+    file: Path
+    activity: Activity
+    answer: Answer
+    began_at: str | None
+    ended_at: str | None
+    sha256: str
+    bytes: int
+    subagents: int
+    unread: list[Unread]
+
+    @property
+    def id(self) -> str:
+        """Return the session's id; the digest of its bytes where it has none."""
+        return next(iter(self.activity.sessions), self.sha256)
+
+    def facts(self) -> list[Fact]:
+        """Return the facts that it comes to."""
+        verdict = judge(self.answer, exit_code=0)
+        ran = AgentRan(
+            "",
+            verdict.status,
+            duration_ms=verdict.usage.duration_ms if verdict.usage else None,
+            output_bytes=self.bytes,
+            output_sha256=self.sha256,
+            usage=verdict.usage,
+        )
+        key = f"{self.activity.agent}:{self.id}"
+        summary = verdict.summary or verdict.error
+        return [
+            Began(f"{key}:began", self.began_at),
+            Ended(f"{key}:ended", self.ended_at, ran, summary),
+        ]
+
+
+def read_transcript(file: Path) -> Session:
+    """Return what a transcript says; one of Claude Code with its subagents beside it.
+
+    Raise `InvalidInputError` where no line is one of an agent that is known.
+    """
+    beside = _subagents(file)
+    hearing, digest, moments = Hearing(), sha256(), list[str]()
+    size = 0
+    # The session's own words come last: they are its answer.
+    for one in (*beside, file):
+        for piece in _pieces(one):
+            hearing.feed(piece)
+            digest.update(piece)
+            size += len(piece)
+            moments = _outer([*moments, *_moments(piece)])
+        hearing.feed(b"\n")
+    answer, activity = hearing.heard()
+    if activity.agent is None:
+        problem = "is no transcript of an agent that is known"
+        raise InvalidInputError("is empty" if not size else problem, file=str(file))
+    unread = list(_unread((*beside, file))) if activity.unknown else []
+    first, last = (moments[0], moments[-1]) if moments else (None, None)
+    return Session(
+        file, activity, answer, first, last, digest.hexdigest(), size, len(beside), unread
+    )
+
+
+def _subagents(file: Path) -> list[Path]:
+    return sorted((file.parent / file.stem / "subagents").glob("agent-*.jsonl"))
+
+
+def _pieces(file: Path) -> Iterator[bytes]:
+    """Yield a file in lines, long ones in pieces."""
+    try:
+        with file.open("rb") as opened:
+            yield from iter(partial(opened.readline, PIECE), b"")
+    except FileNotFoundError as error:
+        raise NotFoundError(f"{file}: there is no such file", file=str(file)) from error
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+        raise InvalidInputError(problem, file=str(file)) from error
+
+
+def _moments(piece: bytes) -> Iterator[str]:
+    for found in _MOMENT.finditer(piece):
+        if found[2]:
+            yield from_milliseconds(int(found[2]))
+            continue
+        try:
+            yield normalise(found[1].decode())
+        except InvalidInputError:
+            continue
+
+
+def _outer(moments: Sequence[str]) -> list[str]:
+    """Return the first and the last of some moments."""
+    return [min(moments), max(moments)] if moments else []
+
+
+def _unread(files: Sequence[Path]) -> Iterator[Unread]:
+    """Yield the lines that no agent's reader understands."""
+    yield from islice((line for file in files for line in _unread_in(file)), UNREAD_MAX)
+
+
+def _unread_in(file: Path) -> Iterator[Unread]:
+    for number, line in enumerate(_pieces(file), start=1):
+        hearing = Hearing()
+        hearing.feed(line)
+        if line.strip() and hearing.heard()[1].agent is None:
+            text = line[:LINE_CHARS_KEPT].decode("utf-8", "replace")
+            yield Unread(str(file), number, "no agent says such a line", text.rstrip("\n"))
