@@ -252,9 +252,11 @@ class Importing:
             if options.actor in UNNAMED
             else options.actor,
         )
-        command = ImportDocument(document, version.name[-500:], place, version.committed_at)
+        source, committed_at = version.name[-500:], version.committed_at
+        command = ImportDocument(document, source, place, committed_at, with_facts=True)
         run = Recording("import progress", options, self._workspace)
-        return run.handle_with(command, {"document": document}, sprint_id=sprint_id)
+        arguments = {"document": document}
+        return run.handle_with(command, arguments, sprint_id=sprint_id, observed=True)
 
     def _answer(
         self,

@@ -95,10 +95,12 @@ def _take_versions(
         if version.source in (known if version.committed_at else known[-1:]):
             continue
         document = {"sprint-id": sprint_id, **version.stories.document}
-        command = ImportDocument(document, version.source, place, version.committed_at)
+        command = ImportDocument(
+            document, version.source, place, version.committed_at, with_facts=True
+        )
         options = run.options.with_values(at=version.at)
         dated = Recording(run.name, options, workspace)
-        outcome = dated.handle_with(command, sprint_id=sprint_id)
+        outcome = dated.handle_with(command, sprint_id=sprint_id, observed=True)
         recorded += len(outcome.events)
         if outcome.events:
             known.append(version.source)

@@ -11,7 +11,7 @@ from ..log.append import check_expected, check_key
 from ..log.envelope import NewEvent, RecordedEvent
 from ..log.event import Event
 from ..log.port import Log
-from ..sprint.events import RequestReturned
+from ..sprint.events import RequestReturned, SprintImported
 from ..sprint.state.times import normalise
 from .completion import completed
 from .middlewares import Handling, Middlewares
@@ -19,6 +19,8 @@ from .port import Envelope, Handled, MovedOnError, Service
 from .streams.catalogue import State, masked, new_event
 from .streams.repository import Repository
 
+_OUR_OWN = RequestReturned, SprintImported
+"""What is done here, also where what comes with it was only observed."""
 TRIES_MAX = 1000
 """How often an action is decided anew because somebody else was first."""
 
@@ -97,7 +99,7 @@ def _drafts(events: list[Event], moment: str, envelope: Envelope) -> list[NewEve
             event,
             at=moment,
             actor=envelope.get("actor", "runtime"),
-            observed=observed and not isinstance(event, RequestReturned),
+            observed=observed and not isinstance(event, _OUR_OWN),
             correlation_id=envelope.get("correlation_id"),
             causation_id=envelope.get("causation_id"),
         )

@@ -52,7 +52,7 @@ class SprintImported(Event, frozen=True):
     subject: ClassVar[Subject] = SPRINT
     reach: ClassVar[Reach] = Reach.WHOLE
     is_structural: ClassVar[bool] = True
-    as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("source",))
+    as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("source", "lost"))
     ends: ClassVar[tuple[str, ...]] = (EVERYTHING,)
     source: str
     document: dict[str, Any] | None = None
@@ -62,6 +62,8 @@ class SprintImported(Event, frozen=True):
     place: Place | None = None
     committed_at: str | None = None
     """When git took this version in; the event's time is when it was written."""
+    lost: tuple[str, ...] = ()
+    """The addresses of what was done in the version before and is not in this one."""
 
 
 class AboutSprint(Event, frozen=True):

@@ -7,14 +7,16 @@ from msgspec.structs import replace
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event, takers_in
+from ..document.observations import losses, observations
 from ..document.patch import Operation, apply, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
+from ..fold import fold
 from ..goal.settings import HOOKS, RALPH, ralph_fields
 from ..queue.ids import record_ids
 from ..queue.view import QUEUE, says_queue, with_queue
 from ..state.given import count_of, mapping_of
 from ..state.last_events import LastEvents
-from ..state.sprint import Knowledge, Plan, Sprint
+from ..state.sprint import Knowledge, Plan, Sprint, pack, unpack
 from ..state.tree import CHILDREN, Data, Tree
 from ..state.turns import Turns
 from ..state.words import NOT_STARTED, PENDING
@@ -59,13 +61,15 @@ def create_sprint(sprint: Sprint, command: CreateSprint, at: str) -> list[Event]
 class ImportDocument(Command, frozen=True):
     """Take in a document that another tool wrote: whole, or as the difference to ours.
 
-    Nothing in it is changed, contradictions and unknown keys included.
+    Nothing in it is changed, contradictions and unknown keys included. `with_facts` tells
+    what must have happened since the version before, too: events that nobody saw happen.
     """
 
     document: Data
     source: str
     place: Place | None = None
     committed_at: str | None = None
+    with_facts: bool = False
 
 
 def import_document(sprint: Sprint, command: ImportDocument, at: str) -> list[Event]:
@@ -81,7 +85,14 @@ def import_document(sprint: Sprint, command: ImportDocument, at: str) -> list[Ev
         return [replace(event, document=command.document, place=command.place)]
     if not diff(sprint.document, command.document):
         return []
-    return [replace(event, patch=patch_to(sprint, command.document))]
+    if not command.with_facts:
+        return [replace(event, patch=patch_to(sprint, command.document))]
+    before, document = sprint.document, command.document
+    facts = observations(before, document, source=command.source)
+    after = unpack(pack(sprint))
+    fold(after, [(after.version + n, at, fact) for n, fact in enumerate(facts, start=1)])
+    patch, lost = patch_to(after, document), losses(before, document)
+    return [*facts, replace(event, patch=patch, lost=lost)]
 
 
 def _creates(event: SprintCompiled) -> CreateSprint:
