@@ -7,11 +7,11 @@ from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.projections.workspace import Workspace
 
 from ..intake.others.orchestrator import FoundLoop
-from ..intake.others.transcript import Session, read_transcript
+from ..intake.others.transcript import TranscriptRead, read_transcript
 from ..output import warn
 from ..record import Options, Recording, refresh
+from .loop_facts import take_facts
 from .taken import tell
-from .taking import take_facts
 
 
 def take_loop(
@@ -43,7 +43,7 @@ def take_transcripts(
         _take_session(workspace, session, options_of_file[session.file])
 
 
-def _take_session(workspace: Workspace, session: Session, options: Options) -> None:
+def _take_session(workspace: Workspace, session: TranscriptRead, options: Options) -> None:
     agent = str(session.activity.agent)
     sprint_id = options.sprint_id or f"{agent}-sessions"
     run = Recording("import transcript", options, workspace)

@@ -11,8 +11,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.sprint.events import AgentRan
-from sprintlog.engine.sprint.iterations.facts import Began, Ended, Fact, LoopOver, Noted
+from sprintlog.engine.sprint.iterations.facts import (
+    Began,
+    Ended,
+    Fact,
+    LoopOver,
+    LoopSaid,
+    RunSaid,
+)
 from sprintlog.engine.sprint.state.times import normalise, parse
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
 
@@ -92,7 +98,7 @@ class _Reading:
 
     def loop(self, file: Path) -> FoundLoop:
         """Return all of it, in the order of its times."""
-        order = {Began: 0, Noted: 1, Ended: 2, LoopOver: 3}
+        order = {Began: 0, LoopSaid: 1, Ended: 2, LoopOver: 3}
         facts = sorted(self._facts, key=lambda fact: (fact.at or "", order[type(fact)]))
         last = facts[-1].at
         facts.append(LoopOver("over", last, "taken over from another loop"))
@@ -119,17 +125,17 @@ class _Reading:
         if kind == "loop_started":
             prompt = _text(said, "prompt", "type.")
             self._goal = self._goal or prompt
-            return Noted(key, at, f"the loop began: {prompt}"[:TEXT_CHARS_MAX])
+            return LoopSaid(key, at, f"the loop began: {prompt}"[:TEXT_CHARS_MAX])
         if kind == "iteration_started":
             self._open = at, _number(said)
             return Began(key, at, self._open[1])
         if kind == "iteration_completed":
             return self._ended(said, at, key)
         if kind in _ENDS:
-            return Noted(key, at, f"the loop ended: {_word(said, _ENDS[kind])}")
+            return LoopSaid(key, at, f"the loop ended: {_word(said, _ENDS[kind])}")
         if kind in _SAID or kind.startswith("merge_"):
             more = {n: x for n, x in said.items() if n != "kind"} or line.get("data") or ""
-            return Noted(key, at, _short(kind, more))
+            return LoopSaid(key, at, _short(kind, more))
         raise InvalidInputError(f"{kind[:40]!r} is unknown", field="type.kind")
 
     def _ended(self, said: Data, at: str, key: str) -> Fact:
@@ -142,15 +148,15 @@ class _Reading:
         began, self._open = self._open[0], None
         took = parse(at) - parse(began)
         duration = max(0, round(took.total_seconds() * 1000))
-        ran = AgentRan("", COMPLETED if success else FAILED, duration_ms=duration)
-        return Ended(key, at, ran)
+        run = RunSaid(COMPLETED if success else FAILED, duration_ms=duration)
+        return Ended(key, at, run)
 
 
 def _event(line: Data, at: str, key: str) -> Fact:
     topic = _text(line, "topic")
     hat = line.get("hat")
     who = f"{hat}: {topic}" if isinstance(hat, str) and hat else topic
-    return Noted(key, at, _short(who, line.get("payload") or ""))
+    return LoopSaid(key, at, _short(who, line.get("payload") or ""))
 
 
 def _short(what: str, more: object) -> str:

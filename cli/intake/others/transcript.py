@@ -12,8 +12,7 @@ from sprintlog.engine.adapters.agents.activity import Activity
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.sprint.agent.answers import Answer, judge
-from sprintlog.engine.sprint.events import AgentRan
-from sprintlog.engine.sprint.iterations.facts import Began, Ended, Fact
+from sprintlog.engine.sprint.iterations.facts import Began, Ended, Fact, RunSaid
 from sprintlog.engine.sprint.state.times import from_milliseconds, normalise
 
 from .found import LINE_CHARS_KEPT, Unread
@@ -27,7 +26,7 @@ _MOMENT = re.compile(
 )
 
 
-class Session(NamedTuple):
+class TranscriptRead(NamedTuple):
     """What a transcript says, subagents included."""
 
     file: Path
@@ -48,8 +47,7 @@ class Session(NamedTuple):
     def facts(self) -> list[Fact]:
         """Return the facts that it comes to."""
         verdict = judge(self.answer, exit_code=0)
-        ran = AgentRan(
-            "",
+        run = RunSaid(
             verdict.status,
             duration_ms=verdict.usage.duration_ms if verdict.usage else None,
             output_bytes=self.bytes,
@@ -60,11 +58,11 @@ class Session(NamedTuple):
         summary = verdict.summary or verdict.error
         return [
             Began(f"{key}:began", self.began_at),
-            Ended(f"{key}:ended", self.ended_at, ran, summary),
+            Ended(f"{key}:ended", self.ended_at, run, summary),
         ]
 
 
-def read_transcript(file: Path) -> Session:
+def read_transcript(file: Path) -> TranscriptRead:
     """Return what a transcript says; one of Claude Code with its subagents beside it.
 
     Raise `InvalidInputError` where no line is one of an agent that is known.
@@ -86,7 +84,7 @@ def read_transcript(file: Path) -> Session:
         raise InvalidInputError("is empty" if not size else problem, file=str(file))
     unread = list(_unread((*beside, file))) if activity.unknown else []
     first, last = (moments[0], moments[-1]) if moments else (None, None)
-    return Session(
+    return TranscriptRead(
         file, activity, answer, first, last, digest.hexdigest(), size, len(beside), unread
     )
 

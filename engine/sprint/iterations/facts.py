@@ -6,8 +6,7 @@ one that was given already becomes the next that is free.
 
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
+from ...iterations.events import Usage
 from ...log.event import Event
 from ..events import (
     AgentRan,
@@ -39,23 +38,36 @@ class Began(NamedTuple):
         return started
 
 
+class RunSaid(NamedTuple):
+    """What is said of the run of an agent; what is not said is absent."""
+
+    status: str
+    duration_ms: int | None = None
+    output_bytes: int = 0
+    output_sha256: str | None = None
+    usage: Usage | None = None
+
+
 class Ended(NamedTuple):
     """The iteration that was under way ended, with a run of an agent or without."""
 
     key: str
     at: str | None
-    ran: AgentRan | None = None
+    run: RunSaid | None = None
     summary: str | None = None
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
         """Return the events that say it."""
         if open_number is None:
             return []
-        ran = [] if self.ran is None else [replace(self.ran, iteration=open_number)]
-        return [*ran, IterationEnded(open_number, self.summary)]
+        ended = IterationEnded(open_number, self.summary)
+        if self.run is None:
+            return [ended]
+        said = self.run._asdict()
+        return [AgentRan("", **said, iteration=open_number), ended]
 
 
-class Noted(NamedTuple):
+class LoopSaid(NamedTuple):
     """The loop said something."""
 
     key: str
@@ -81,4 +93,4 @@ class LoopOver(NamedTuple):
         return [SprintCompleted(self.summary)]
 
 
-Fact = Began | Ended | Noted | LoopOver
+Fact = Began | Ended | LoopSaid | LoopOver
