@@ -169,7 +169,7 @@ FROM v_events WHERE stream = :stream AND version > :after AND +type = 'gate-chec
             ("runs", "INTEGER", "how often an agent ran in it"),
             ("duration_ms", "INTEGER", "how long agents ran in it"),
             ("turns", "INTEGER", "how often the model answered"),
-            ("input_tokens", "INTEGER", "tokens that the model was given anew"),
+            ("input_tokens", "INTEGER", "tokens that the model was given and had not read"),
             ("output_tokens", "INTEGER", "tokens that the model wrote"),
             ("cost_usd", "REAL", "what that cost, in US dollars"),
         ),

@@ -20,6 +20,7 @@ FILLED_IN = {
     "FOLDER": "/tmp",
     "NAME=VALUE": "coverage=1",
     "POINT": "version:1",
+    "TO": "version:1",
     "PRD": "auth",
     "ENTRY": "auth-1",
     "WORD": "completed",
@@ -53,6 +54,12 @@ def commands_in(text: str) -> list[list[str]]:
     return found
 
 
+def _filled(command: click.Command, word: str) -> str:
+    """Return a word, or a point where a message fills one in and a point is needed."""
+    points = any(p.name in ("to", "of") for p in command.params)
+    return "version:1" if word == HOLE and points else word
+
+
 def typed(words: list[str]) -> Typed:
     """Return what a command means; raise `click.UsageError` where it cannot be typed."""
     if not any(word.startswith(HOLE) for word in words[:2]):
@@ -71,5 +78,7 @@ def typed(words: list[str]) -> Typed:
             raise click.UsageError(f"there is no command {' '.join([*path, name])}")
         command = found
         path.append(name)
+    # What a message fills in itself is of any kind: a point, a number, an id.
+    words = [_filled(command, word) for word in words]
     made = command.make_context(path[-1], words, parent=context)
     return Typed(tuple(path), made.params)

@@ -31,8 +31,9 @@ WORD = re.compile(
 """A word of letters that is no part of a path, a name, an option or a field."""
 NO_PROSE = re.compile(
     r"\b(?:SELECT|CREATE|INSERT|UPDATE|DELETE|PRAGMA|WHERE|VALUES|FROM|DROP|WITH)\b|\(\?:"
+    r"|_SPRINTLOG_COMPLETE="
 )
-"""SQL and patterns."""
+"""SQL, patterns, and what a shell runs to complete a line."""
 
 PRIVATE = {
     "alike": "the same",

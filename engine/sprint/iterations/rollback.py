@@ -91,8 +91,8 @@ def undo(sprint: Sprint, command: Undo, at: str) -> list[Event]:
     if not 1 < target <= sprint.version:
         raise RefusedError(
             f"sprint {sprint.id} has nothing in force to undo: no rollback, no decision",
-            hint="`sprintlog audit` tells both; `sprintlog log` lists where one can "
-            "`sprintlog rollback` to",
+            hint="`sprintlog audit` tells both; `sprintlog log` lists the points that "
+            "`sprintlog rollback TO` can go to",
             command="undo",
         )
     return [RolledBack(target - 1, command.reason, undoes=target)]
