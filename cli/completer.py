@@ -199,7 +199,7 @@ def _finder(parameter: click.Parameter) -> Find | None:
     # Imported here: what is offered for commands and options needs no log.
     from . import offered
 
-    if parameter.metavar in ("POINT", "FROM", "[TO]", "[iter:N|N]"):
+    if parameter.metavar in ("POINT", "FROM", "TO", "[TO]", "[iter:N|N]"):
         return offered.points
     return offered.BY_NAME.get(str(parameter.name))
 

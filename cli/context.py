@@ -19,6 +19,7 @@ from sprintlog.projections.workspace import Workspace
 from . import settings, typed
 from .named_sprint import telling
 from .output import hint, note, on_terminal, progress, visible, warn
+from .typed import READING, RECORDING
 
 if TYPE_CHECKING:
     from sprintlog.engine.sprint.state.sprint import Sprint
@@ -164,19 +165,23 @@ def _keep_fields(context: click.Context, parameter: click.Parameter, value: Any)
     context.meta[typed.FIELDS] = read(" ".join(names), value)
 
 
-_as_json = typed.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+_as_json = typed.option(
+    "--json", "as_json", is_flag=True, topic=READING, help="Answer as JSON."
+)
 _fields = typed.option(
     "--fields",
     "answer_fields",
     metavar="NAMES",
     expose_value=False,
     callback=_keep_fields,
+    topic=READING,
     help="With --json: only these fields, like a,b.c.",
 )
 with_point = typed.option(
     "--at",
     metavar="POINT",
     callback=AT_POINT,
+    topic=READING,
     help="As of position:N, version:N, iter:N, best, start, a time, yesterday, '2h ago'.",
 )
 
@@ -191,6 +196,7 @@ _with_sprint_id = typed.option(
     "sprint_id",
     envvar="SPRINTLOG_SPRINT",
     metavar="ID",
+    topic=READING,
     help="Which sprint; needed only when several are unfinished. [SPRINTLOG_SPRINT]",
 )
 
@@ -276,6 +282,7 @@ _actor_option = typed.option(
     envvar="SPRINTLOG_ACTOR",
     default=_who_types,
     metavar="WHO",
+    topic=RECORDING,
     help="runtime, operator, operator:…, agent:… or import:…. "
     "[SPRINTLOG_ACTOR; operator on a terminal, else runtime]",
 )
@@ -305,18 +312,40 @@ _ENVELOPE = [
         "--at",
         metavar="TIME",
         callback=HAPPENED,
+        topic=RECORDING,
         help="When it happened: ISO 8601, 9:00, 'yesterday 23:10'. [now]",
     ),
-    typed.option("--key", metavar="KEY", help="Idempotency key: record only once."),
+    typed.option(
+        "--key",
+        metavar="KEY",
+        topic=RECORDING,
+        help="Idempotency key: record only once.",
+    ),
     typed.option(
         "--expect",
         metavar="N",
         callback=_expected,
+        topic=RECORDING,
         help="Refuse unless the stream is at version N, or none, exists, any.",
     ),
-    typed.option("--correlation-id", metavar="ID", help="The work this belongs to."),
-    typed.option("--no-mask", is_flag=True, help="Record secrets in texts as they are."),
-    typed.option("--causation-id", metavar="ID", help="The event that caused this."),
+    typed.option(
+        "--correlation-id",
+        metavar="ID",
+        topic=RECORDING,
+        help="The work this belongs to.",
+    ),
+    typed.option(
+        "--causation-id",
+        metavar="ID",
+        topic=RECORDING,
+        help="The event that caused this.",
+    ),
+    typed.option(
+        "--no-mask",
+        is_flag=True,
+        topic=RECORDING,
+        help="Record secrets in texts as they are.",
+    ),
 ]
 
 

@@ -5,7 +5,7 @@ take a recording command longer than reading the log, so help waits until it is 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -18,11 +18,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class TypedOption(click.Option):
     """An option whose help stays as it is written here.
 
-    Where it is not given, the work tree's file may say the same under `setting`.
+    Where it is not given, the work tree's file may say the same under `setting`. What
+    many commands have is explained once: on the page of a topic.
     """
 
     def __init__(self, names: Sequence[str], **given: Any) -> None:
         help_text, self.setting = given.pop("help", None), given.pop("setting", None)
+        self.topic: str | None = given.pop("topic", None)
         super().__init__(names, **given)
         self.help = help_text
 
@@ -84,6 +86,8 @@ class Choice(click.Choice[str]):
             raise UnknownWordError(said, str(value), known, ctx) from error
 
 
+READING, RECORDING = "reading", "recording"
+"""The topics that explain what many commands have."""
 COLOR, UTC_TIMES, NO_PAGER = "sprintlog.color", "sprintlog.utc", "sprintlog.no-pager"
 """Where in the context's `meta` is kept what was asked for about all output."""
 FIELDS = "sprintlog.fields"
@@ -102,7 +106,8 @@ def _asking(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 def _anywhere(*names: str, key: str, **given: Any) -> tuple[TypedOption, TypedOption]:
     """Return an option about all output: as the root help shows it, and hidden."""
     given |= {"expose_value": False, "callback": _asking(key)}
-    return TypedOption(names, **given), TypedOption(names, **given, hidden=True)
+    hidden = TypedOption(names, **given, hidden=True, topic=READING)
+    return TypedOption(names, **given), hidden
 
 
 _ANYWHERE = (
@@ -129,6 +134,47 @@ SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
 """The options that can stand before or behind any command."""
 
 
+class Sorted(NamedTuple):
+    """The options of a command, by where they are explained."""
+
+    own: list[click.Parameter]
+    """In its own help."""
+    shared: list[TypedOption]
+    """On the page of a topic."""
+    topic: str
+    """Which topic that is."""
+
+
+def sort_options(params: list[click.Parameter]) -> Sorted:
+    """Return what is a command's own, and what it shares with those of its kind."""
+    options = [p for p in params if isinstance(p, TypedOption)]
+    topics = {option.topic for option in options}
+    topic = RECORDING if RECORDING in topics else READING
+    shared = [option for option in options if option.topic in (topic, READING)]
+    if topic == RECORDING:
+        # A point of the past is no time at which something happened: it stays its own.
+        shared = [option for option in shared if option.metavar != "POINT"]
+    known = {id(option) for option in shared}
+    return Sorted([p for p in params if id(p) not in known], shared, topic)
+
+
+def _write_options(
+    command: click.Command, context: click.Context, formatter: click.HelpFormatter
+) -> None:
+    """Write the command's own options, and name the shared ones."""
+    own, shared, topic = sort_options(command.get_params(context))
+    options = [p for p in own if isinstance(p, click.Option)]
+    shown = [p.get_help_record(context) for p in options]
+    with formatter.section("Options"):
+        formatter.write_dl([row for row in shown if row])
+    names = ", ".join(option.opts[0] for option in shared)
+    formatter.write_paragraph()
+    formatter.write_text(
+        f"{topic.capitalize()} options, the same everywhere: {names}; "
+        f"`sprintlog help {topic}` explains them."
+    )
+
+
 class TypedCommand(click.Command):
     """A command with our option for its help, and those about all output."""
 
@@ -137,6 +183,10 @@ class TypedCommand(click.Command):
         if FIELDS in ctx.meta and not ctx.params.get("as_json"):
             raise click.UsageError("--fields goes with --json", ctx)
         return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command's own options, and where the others are explained."""
+        _write_options(self, ctx, formatter)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return what the command takes, and what every command takes."""

@@ -103,6 +103,8 @@ TOPICS = {
             "uninstall": "Remove what was installed, and the log if you say so.",
         },
     ),
+    "recording": Topic("the options of every command that records", {}),
+    "reading": Topic("the options of every command that answers", {}),
     "points": Topic("how a moment of the past is named", {}),
     "scripts": Topic("what a script can rely on", {}),
 }

@@ -7,14 +7,15 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import msgspec
 
-from sprintlog.cli.context import with_recording
 from sprintlog.cli.main import cli
+from sprintlog.cli.typed import READING, RECORDING, TypedOption, sort_options
 from sprintlog.engine.iterations import events as iterations
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events
@@ -98,14 +99,20 @@ COMMANDS_HEAD = f"""\
 {NOTE}
 
 Every command has `-h`, and ends with one of the [exit codes](exit-codes.md). Data goes to
-standard output, words for people go to standard error.
+standard output, words for people go to standard error. What many commands have is explained
+here once; below, each has a table of its own options, as in its `-h`."""
+READING_HEAD = """\
+## Reading options
 
-## Options of every recording command
+What an answer is about, and how it is shown. The last three can also be typed before a
+command; `sprintlog help points` lists what a point can be."""
+RECORDING_HEAD = """\
+## Recording options
 
 A command marked *records* appends events and then brings the state file up to date. With
-`--json` it answers `{{position, stream, version, id, type, hash}}`, or a list of these when
+`--json` it answers `{position, stream, version, id, type, hash}`, or a list of these when
 it recorded several events; with `"duplicate": true` for a key that was used before; and
-`{{"unchanged": true, stream, version}}` when it was so already. What was injected is named
+`{"unchanged": true, stream, version}` when it was so already. What was injected is named
 by its `addresses`."""
 COMMANDS_ENVIRONMENT = """\
 Without `--sprint` the only unfinished sprint is meant; of several the one whose file is in
@@ -152,42 +159,70 @@ def _below(path: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 
 def cli_page() -> str:
     """Return the page of every command."""
-    shared = {str(option.name) for option in _options()}
-    parts = [COMMANDS_HEAD, _option_table(_options()), COMMANDS_ENVIRONMENT, how_many()]
-    parts += [_command_part(path, command, shared) for path, command in commands()]
+    parts = [COMMANDS_HEAD, how_many()]
+    parts += [READING_HEAD, _option_table(shared_options(READING))]
+    parts += [RECORDING_HEAD, _option_table(shared_options(RECORDING))]
+    parts += [COMMANDS_ENVIRONMENT]
+    parts += [_command_part(path, command) for path, command in commands()]
     return "\n\n".join(parts) + "\n"
 
 
 def how_many() -> str:
     """Return in a sentence how many commands there are, and options, in all and own."""
-    shared = {str(option.name) for option in _options()}
-    found = [command for _, command in commands()]
-    options = [str(p.name) for c in found for p in c.params if isinstance(p, click.Option)]
-    own = [name for name in options if name not in shared]
+    found = figures()
     return (
-        f"These are {len(found)} commands. They have {len(options)} options beside `-h`: "
-        f"{len(own)} of their own, and the {len(shared)} recording options above again and "
-        "again."
+        f"These are {found.commands} commands. They have {found.options} options beside "
+        f"`-h`, each counted where it can be typed: {found.own} of their own, and "
+        "again and again those that follow here."
     )
 
 
-def _command_part(path: str, command: click.Command, shared: set[str]) -> str:
-    names = {str(p.name) for p in command.params}
-    records = shared <= names
+class Figures(NamedTuple):
+    """How much there is to meet."""
+
+    commands: int
+    """Those that are no group."""
+    options: int
+    """Of all of them, beside `-h` and what is about all output."""
+    own: int
+    """Those of them that the help of their command explains."""
+
+
+def figures() -> Figures:
+    """Count the commands and their options."""
+    found = [command for _, command in commands()]
+    options = [p for c in found for p in c.params if isinstance(p, click.Option)]
+    own = [p for c in found for p in own_options(c)]
+    return Figures(len(found), len(options), len(own))
+
+
+def own_options(command: click.Command) -> list[click.Option]:
+    """Return the options that the help of a command explains itself."""
+    return [p for p in sort_options(command.params).own if isinstance(p, click.Option)]
+
+
+def shared_options(topic: str) -> list[TypedOption]:
+    """Return the options that a topic explains, each once."""
+    found: dict[str, TypedOption] = {}
+    for _, command in commands():
+        for option in command.get_params(click.Context(command)):
+            if isinstance(option, TypedOption) and option.topic == topic:
+                found.setdefault(option.opts[0], option)
+    return sorted(found.values(), key=lambda option: option.hidden)
+
+
+def _command_part(path: str, command: click.Command) -> str:
+    shared, topic = sort_options(command.params)[1:]
     context = click.Context(command, info_name=path)
     usage = " ".join([path, *command.collect_usage_pieces(context)])
     parts = [f"## `{path}`", inspect.cleandoc(command.help or "")]
-    own = [
-        p
-        for p in command.params
-        if isinstance(p, click.Option) and not (records and p.name in shared)
-    ]
     parts.append(f"```text\n{usage}\n```")
-    if own:
+    if own := own_options(command):
         parts.append(_option_table(own))
-    if records:
-        parts.append("*Records*; also has [the recording options]"
-                     "(#options-of-every-recording-command).")  # fmt: skip
+    if shared:
+        names = ", ".join(f"`{option.opts[0]}`" for option in shared)
+        records = "*Records*. " if topic == RECORDING else ""
+        parts.append(f"{records}[{topic.capitalize()} options](#{topic}-options): {names}.")
     if command.epilog:
         examples = command.epilog.replace("Examples: ", "").replace("Example: ", "")
         shown = "\n".join(line for line in examples.split("\n\n") if line)
@@ -195,16 +230,7 @@ def _command_part(path: str, command: click.Command, shared: set[str]) -> str:
     return "\n\n".join(parts)
 
 
-def _options() -> list[click.Option]:
-    """Return the options that every recording command has."""
-
-    def nothing(**given: object) -> None: ...
-
-    command = click.command()(with_recording(nothing))
-    return [p for p in command.params if isinstance(p, click.Option)]
-
-
-def _option_table(options: list[click.Option]) -> str:
+def _option_table(options: Sequence[click.Option]) -> str:
     rows = ["| option | meaning |", "|---|---|"]
     for option in options:
         value = "" if option.is_flag else f" {_metavar(option)}"
