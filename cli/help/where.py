@@ -95,7 +95,11 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
     pointed = sprint.plan.pointed()
     if pointed is not None and sprint.plan.status != COMPLETED:
         yield f"at      {pointed.address}"
-    yield from _after(action)
+    if action.do == actions.ITERATE and not sprint.document.get("dynamic-steps"):
+        # Nobody says which steps it has: it may be anybody's loop.
+        yield _next("`sprintlog wrap -- COMMAND`", TYPED[action.do])
+    else:
+        yield from _after(action)
 
 
 def _state(sprint: Sprint) -> str:

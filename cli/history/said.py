@@ -28,6 +28,7 @@ LEFT_OUT = {
     *("pid", "run", "process_started", "boot_id", "worktree", "timeout_ms", "iteration"),
     *("created_at", "learning_id", "because", "confidence", "metrics", "usage"),
     *("duration_ms", "exit_code", "timed_out", "discovered_in", "previous"),
+    *("agent_version", "lines", "unknown_lines", "git_before", "git_after"),
 }
 """Fields that are told otherwise, or only by `show event`."""
 BARE = ("status", "priority", "request_type", "decision", "action", "place")
@@ -75,9 +76,18 @@ def _facts(event: Any, data: Mapping[str, Any]) -> Iterator[str]:
     names = event.subject.names
     told = {*NAMED, *TEXTS, *LEFT_OUT, *(name.partition(".")[0] for name in names)}
     defaults = {field.name: field.default for field in msgspec.structs.fields(event)}
-    for name, value in data.items():
-        if name in told or value in (None, (), [], {}, "") or value == defaults[name]:
-            continue
+    given = {
+        name: value
+        for name, value in data.items()
+        if name not in told
+        and value not in (None, (), [], {}, "")
+        and value != defaults[name]
+    }
+    if "usage" in data:
+        # What it came to, before how it was done: a line may be cut.
+        yield from (_plain(given.pop(name)) for name in BARE if name in given)
+        yield from _figures(data)
+    for name, value in given.items():
         if name in ("patch", "changes"):
             yield phrases.counted(len(value), "change")
         elif name in COUNTED:
@@ -86,6 +96,11 @@ def _facts(event: Any, data: Mapping[str, Any]) -> Iterator[str]:
             yield _words(name)
         else:
             yield _plain(value) if name in BARE else f"{_words(name)} {_plain(value)}"
+    if "usage" not in data:
+        yield from _figures(data)
+
+
+def _figures(data: Mapping[str, Any]) -> Iterator[str]:
     if (code := data.get("exit_code")) is not None:
         yield f"exit {code}"
     if data.get("timed_out"):
