@@ -1,73 +1,73 @@
-"""`sprintlog hook-task …`: record what is run beside the iterations of a goal."""
+"""`sprintlog hook-task`: record what is run beside the iterations of a goal."""
 
 from typing import Any
 
 import click
 
+from sprintlog.engine.command import Command
 from sprintlog.engine.sprint.goal.hook_tasks import (
     CompleteHook,
     FailHook,
     RunHook,
     SpawnHook,
 )
+from sprintlog.engine.sprint.state.words import COMPLETED, FAILED, RUNNING, SPAWNED
 
 from .. import typed
-from ..context import Function, with_recording
+from ..context import with_recording
 from ..record import record
 
-
-@typed.group("hook-task")
-def command() -> None:
-    """Record what is run beside the iterations of a goal."""
-
-
-def _with_task(function: Function) -> Function:
-    """Add which task is meant, and what every recording command has."""
-    function = with_recording(function)
-    function = typed.option(
-        "--iteration", type=int, help="Which iteration it belongs to. [the latest]"
-    )(function)
-    return click.argument("hook_id", metavar="HOOK")(function)
+STATUSES = (SPAWNED, RUNNING, COMPLETED, FAILED)
+TAKEN = {
+    "pid": (SPAWNED, RUNNING),
+    "transcript": (SPAWNED,),
+    "again": (SPAWNED,),
+    "error": (FAILED,),
+}
+"""With which statuses an option goes."""
 
 
-@command.command(epilog="Example: sprintlog hook-task spawned learning")
-@typed.option("--pid", type=int, help="The process, if it runs in the background.")
-@typed.option(
-    "--transcript", metavar="PATH", help="Its output. [transcripts/iter-N-HOOK.jsonl]"
+@typed.command(
+    "hook-task",
+    epilog="Examples: sprintlog hook-task spawned learning\n\n"
+    "sprintlog hook-task running learning --pid 4711\n\n"
+    "sprintlog hook-task failed learning --error 'no key'",
 )
-@typed.option("--again", is_flag=True, help="What ran it before is gone.")
-@_with_task
-def spawned(
-    hook_id: str,
-    iteration: int | None,
-    pid: int | None,
-    transcript: str | None,
-    again: bool,
-    **given: Any,
-) -> None:
-    """Say that a hook is about to be run."""
-    command = SpawnHook(hook_id, iteration, pid, transcript, again)
-    record("hook-task spawned", given, command)
+@click.argument("status", type=typed.Choice(STATUSES))
+@click.argument("hook_id", metavar="HOOK")
+@typed.option("--iteration", type=int, help="Which iteration it belongs to. [the latest]")
+@typed.option("--pid", type=int, help="With spawned or running: the process.")
+@typed.option(
+    "--transcript",
+    metavar="PATH",
+    help="With spawned: its output. [transcripts/iter-N-HOOK.jsonl]",
+)
+@typed.option("--again", is_flag=True, help="With spawned: what ran it before is gone.")
+@typed.option("--error", metavar="TEXT", help="With failed: what went wrong.")
+@with_recording
+def command(status: str, hook_id: str, iteration: int | None, **given: Any) -> None:
+    """Record what is run beside the iterations of a goal.
+
+    A hook is spawned when it is about to be run, and running once its process does. It
+    ends well as completed; where it failed the loop goes on.
+    """
+    options = {name: given.pop(name) for name in TAKEN}
+    for name, value in options.items():
+        if value and status not in TAKEN[name]:
+            raise click.UsageError(f"--{name} goes with {' or '.join(TAKEN[name])}")
+    said = _command(status, hook_id, iteration, options)
+    record(f"hook-task {status}", given, said)
 
 
-@command.command(epilog="Example: sprintlog hook-task running learning --pid 4711")
-@typed.option("--pid", type=int, help="The process.")
-@_with_task
-def running(hook_id: str, iteration: int | None, pid: int | None, **given: Any) -> None:
-    """Say that a hook's process runs."""
-    record("hook-task running", given, RunHook(hook_id, iteration, pid))
-
-
-@command.command(epilog="Example: sprintlog hook-task completed learning")
-@_with_task
-def completed(hook_id: str, iteration: int | None, **given: Any) -> None:
-    """Say that a hook ended well."""
-    record("hook-task completed", given, CompleteHook(hook_id, iteration))
-
-
-@command.command(epilog="Example: sprintlog hook-task failed learning --error 'no key'")
-@typed.option("--error", metavar="TEXT", help="What went wrong.")
-@_with_task
-def failed(hook_id: str, iteration: int | None, error: str | None, **given: Any) -> None:
-    """Say that a hook failed; the loop goes on."""
-    record("hook-task failed", given, FailHook(hook_id, iteration, error))
+def _command(
+    status: str, hook_id: str, iteration: int | None, options: dict[str, Any]
+) -> Command:
+    """Return what is to be decided on for a status."""
+    if status == SPAWNED:
+        process = options["pid"], options["transcript"], options["again"]
+        return SpawnHook(hook_id, iteration, *process)
+    if status == RUNNING:
+        return RunHook(hook_id, iteration, options["pid"])
+    if status == COMPLETED:
+        return CompleteHook(hook_id, iteration)
+    return FailHook(hook_id, iteration, options["error"])

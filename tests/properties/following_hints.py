@@ -190,7 +190,7 @@ COMMANDS: dict[tuple[str, ...], Callable[[Life, Typed], None]] = {
     ("goal", "set"): _rule(goal.SetGoal, goal="Win"),
     ("goal", "complete"): _rule(goal.CompleteGoal),
     ("step", "update"): _rule(dynamic_steps.UpdateStep, "step", status="completed"),
-    ("hook-task", "spawned"): _rule(hook_tasks.SpawnHook, "hook_id"),
+    ("hook-task",): _rule(hook_tasks.SpawnHook, "hook_id"),
     ("queue", "list"): _decide,
     ("queue", "reopen"): _rule(decisions.ReopenRequest, "request", reason="x"),
     ("queue", "defer"): _rule(
