@@ -45,7 +45,7 @@ def agree(*, is_asked: bool) -> None:
     """
     if not is_asked:
         raise RefusedError(
-            f"{LEAVE}: this is what would be",
+            f"{LEAVE}: it was only shown",
             hint="--yes does it; what stands there now is kept in a snapshot before",
         )
     if not click.confirm("Do it?", err=True):

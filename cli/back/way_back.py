@@ -163,6 +163,8 @@ def perform(run: Recording, step: Step) -> Done:
             is_agreed=True,
             envelope=run.envelope(step.arguments),
             roll_back=step.command,
+            # A rollback of the plan says it itself.
+            reason=step.arguments.get("reason") if step.command is None else None,
         )
         assert restored.outcome is not None
         outcome, placed, made = restored.outcome, restored.placed, restored.plan

@@ -7,6 +7,9 @@ from ..output import print_text
 from .screens import topic_screen, whole_screen
 from .topics import TOPICS
 
+ALSO = {"plan": "beginning", "start": "beginning", "loop": "working", "events": "scripts"}
+"""Words that are no topic, and the one that tells of them."""
+
 
 @typed.command(
     "help",
@@ -23,8 +26,8 @@ def command(words: tuple[str, ...], is_whole: bool) -> None:
     root = click.get_current_context().find_root()
     if is_whole:
         print_text(*whole_screen(root))
-    elif len(words) == 1 and words[0] in TOPICS:
-        print_text(*topic_screen(words[0]))
+    elif len(words) == 1 and (topic := ALSO.get(words[0], words[0])) in TOPICS:
+        print_text(*topic_screen(topic))
     else:
         print_text(*_named(root, words).get_help().split("\n"))
 

@@ -124,6 +124,8 @@ def _after(action: Action) -> Iterator[str]:
         yield f"next    {action.hint}" if action.hint else _next("`sprintlog status`")
     else:
         by_hand = WAS_BEGUN if action.resumed else OR_TYPED
+        if action.do == actions.WORK and action.resumed and action.gated:
+            by_hand = {actions.WORK: "`sprintlog gate run` when it is done"}
         yield _next(*filter(None, (TYPED[action.do], by_hand.get(action.do))))
 
 

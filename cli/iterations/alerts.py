@@ -7,7 +7,7 @@ from sprintlog.engine.iterations.evaluation import Judgement
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import print_answer, table
+from ..output import hint, print_answer, table
 from ..screen.tables import Toned
 from ..screen.terminal import ATTENTION, BAD
 from .judgements import judged_at
@@ -38,6 +38,8 @@ def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
     rows = [_row(alert) for alert in told]
     lines = table(rows, whole={0, 2}, spare=(1,), least=60)
     print_answer(told, lines or ["No alerts"], as_json=reading.as_json)
+    if not told and not of_all and not reading.as_json:
+        hint("of other iterations: `sprintlog alerts --all`")
 
 
 def _row(alert: Alert) -> tuple[str, ...]:

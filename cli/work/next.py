@@ -1,6 +1,6 @@
 """`sprintlog next`: what is to be done now, for loops in any language."""
 
-from sprintlog.engine.sprint.agent.actions import ACTIONS, STOP, Action
+from sprintlog.engine.sprint.agent.actions import ACTIONS, STOP, WORK, Action
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.projections.views.work import next_answer
 
@@ -10,6 +10,9 @@ from ..named_sprint import told
 from ..output import print_json, print_text, wrapped
 from ..screen import phrases
 from ..stops import reason_lines
+
+BEGUN = "it was started: hand the prompt to an agent, record how it ended"
+"""What is to be done where the phase is under way already."""
 
 
 @typed.command(epilog="Example: sprintlog next --json | jq -r .do")
@@ -40,7 +43,8 @@ def _lines(action: Action) -> list[str]:
     lines = [first]
     # A stop says itself what it is for.
     if action.do != STOP:
-        lines += wrapped(f"  {ACTIONS[action.do]}")
+        is_begun = action.do == WORK and action.resumed
+        lines += wrapped(f"  {BEGUN if is_begun else ACTIONS[action.do]}")
     for line in reason_lines(action):
         lines += wrapped(f"  {line}", indent="  ")
     lines += [f"  {hook.id} → {hook.transcript}" for hook in action.hooks]

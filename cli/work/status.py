@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
-from sprintlog.engine.sprint.state.words import COMPLETED
+from sprintlog.engine.sprint.state.words import COMPLETED, PASSED
 from sprintlog.projections.views import work as views
 
 from .. import settings, typed
@@ -160,6 +160,8 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
         tried = attempts_of(node)
         text += f", {tried} of {gate_of(node).attempts_max} attempts)" if tried else ")"
     finished = node.status in ("completed", "skipped")
+    if gate_status(node.data) == PASSED and not finished:
+        text += " (gate passed)"
     here = "  ◀" if node is pointed and not finished else ""
     text = fitting(text, len(indent) + len(f"{mark} {here}"))
     lines = [f"{indent}{coloured(mark, tone)} {text}{here}"]

@@ -170,3 +170,18 @@ def test_the_sibling_is_named(tree: Path, done: Run) -> None:
     )
     done("rollback", "iter:1", "--files", "--yes")
     assert files(tree)["src/login"] == b"good\n"
+
+
+def test_why_files_went_back_is_kept(folder: Path, done: Run) -> None:
+    """`--reason` of a rollback of files alone is in the record, as that of a plan is."""
+    done("init", "--here")
+    done("sprint", "create", "s", "--goal", "Win")
+    done("sprint", "start")
+    (folder / "a").write_text("one")
+    done("iteration", "start")
+    done("iteration", "end", "--snapshot")
+    (folder / "a").write_text("two")
+    done("rollback", "iter:1", "--files", "--yes", "--reason", "two is worse")
+    (event,) = done("log", "--type", "restore-started", "--json").lines
+    assert event["data"]["reason"] == "two is worse"
+    assert (folder / "a").read_text() == "one"

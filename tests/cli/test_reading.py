@@ -56,7 +56,7 @@ def test_says_when_there_was_nothing(history: Path, run: Any, point: str) -> Non
 
 def test_names_the_allowed_points(history: Path, run: Any) -> None:
     """A text that is no point is refused with the forms that are."""
-    result = run("status", "--at", "yesterday")
+    result = run("status", "--at", "some day")
     assert result.code == 1
     assert "iter:N" in result.err
 

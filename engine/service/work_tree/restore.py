@@ -116,6 +116,7 @@ def in_place(
     is_agreed: bool,
     envelope: Envelope,
     roll_back: Back | None = None,
+    reason: str | None = None,
 ) -> Restored:
     """Bring a snapshot's files back into the work tree, and the state with them.
 
@@ -134,7 +135,10 @@ def in_place(
             # That a restore was taken back is to be known, although nothing is left to do.
             is_worth_it = not made.is_empty or order.undoes is not None
             started = RestoreStarted(
-                before=taken.commit, worktree=workspace.location.worktree, **order._asdict()
+                before=taken.commit,
+                worktree=workspace.location.worktree,
+                reason=reason,
+                **order._asdict(),
             )
 
             def decide(sprint: Sprint, at: str) -> list[Event]:

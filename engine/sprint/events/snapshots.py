@@ -97,6 +97,8 @@ class RestoreStarted(AboutSnapshot, frozen=True):
     """The version of the rollback that it belongs to."""
     undoes: int | None = None
     """The version of the restore of files alone that it takes back."""
+    reason: str | None = None
+    """Why, where no rollback of the plan beside it says it."""
 
 
 class FilesRestored(AboutSnapshot, frozen=True):
