@@ -1,14 +1,18 @@
 """`sprintlog diff`: a state file at two points, and what is different."""
 
+import re
+
 import click
 
+from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.projections.history.differences import difference
 from sprintlog.projections.history.files import STATE_FILES
 from sprintlog.projections.views import history as views
+from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import SPRINT_POINT, open_workspace, with_json, with_sprint
-from ..output import coloured, print_json, print_text, visible
+from ..output import coloured, hint, print_json, print_text, visible
 from ..screen.pager import paged
 from ..screen.terminal import BAD, GOOD, QUIET, Ready
 from .changes import changed
@@ -50,6 +54,7 @@ def command(
         raise click.UsageError("give one of --json-patch, --unified and --json")
     with open_workspace() as workspace:
         found = difference(workspace, old, new, sprint_id=sprint_id, file=file)
+        have_files = file == "progress" and _have_files(workspace, sprint_id, old, new)
     if json_patch:
         print_json(found.json_patch())
     elif unified:
@@ -62,6 +67,17 @@ def command(
         with paged():
             lines = [changed(change) for change in found.changes()]
             print_text(*lines or ["no difference"])
+        if have_files:
+            hint(f"of the work tree's files: `sprintlog iteration diff {old} {new}`")
+
+
+def _have_files(workspace: Workspace, sprint_id: str | None, *points: str | None) -> bool:
+    """Tell whether both points are iterations whose files were kept."""
+    numbers = [re.fullmatch(r"iter:(\d{1,9})", point or "") for point in points]
+    if not all(numbers):
+        return False
+    sprint = workspace.sprint(workspace.choose(sprint_id))
+    return all(has_snapshot(sprint, int(found[1])) for found in numbers if found)
 
 
 def _toned(line: str) -> Ready:

@@ -136,3 +136,18 @@ def test_refuses_what_is_no_point(
 ) -> None:
     """A text that is no point, and a point at which there was nothing, end as for --at."""
     assert run("diff", *arguments).code == code
+
+
+def test_says_how_the_files_differ(folder: Path, done: Run) -> None:
+    """Between two iterations whose files were kept it names the command for these."""
+    done("init", "--here")
+    done("sprint", "create", "s", "--goal", "Win")
+    done("sprint", "start")
+    for text in ("one", "two"):
+        (folder / "a").write_text(text)
+        done("iteration", "start")
+        done("iteration", "end", "--snapshot")
+    wanted = "`sprintlog iteration diff iter:1 iter:2`"
+    assert wanted in done("diff", "iter:1", "iter:2").err
+    assert wanted not in done("diff", "iter:1", "version:5").err
+    assert "a" in done("iteration", "diff", "iter:1", "iter:2").out
