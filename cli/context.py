@@ -110,7 +110,8 @@ def diagnose(event: str, **fields: object) -> None:
 
 
 _OF_ENGINE = re.compile(
-    r"best|start|(position|version|iter):.*|\d{4}-.*([zZ]|[+-]\d\d:?\d\d)", re.DOTALL
+    r"best|start|(position|version|iter|snapshot):.*|\d{4}-.*([zZ]|[+-]\d\d:?\d\d)",
+    re.DOTALL,
 )
 """What the engine itself reads as a point or a time, or refuses in its own words."""
 

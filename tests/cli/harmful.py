@@ -72,6 +72,7 @@ def event(kind: type[Event], **known: Any) -> Event:
         tuple[FileLeft, ...]: (FileLeft(EVIL, EVIL),),
         tuple[KeptCopy, ...]: (KeptCopy(EVIL, EVIL),),
         f.Usage: f.Usage(input_tokens=1),
+        f.GitState: f.GitState(EVIL, is_dirty=True),
         f.InjectionPosition: f.InjectionPosition(EVIL, EVIL),
         shapes.Entry: part(shapes.Entry, timestamp=AT),
         shapes.Learning: part(shapes.Learning, created_at=AT, id="learning-0001"),

@@ -196,7 +196,7 @@ def test_lists_events_of_the_journal(journal: Path, done: Run) -> None:
     lines = done("log", "--journal", "--json").lines
     assert [line["stream"] for line in lines] == ["journal"] * 4
     assert len(done("log", "--journal", "--at", "version:2", "--json").lines) == 2
-    assert "entry=auth-2" in done("log", "--journal").out
+    assert "entry-recorded auth-2" in done("log", "--journal").out
 
 
 def test_appends_events_of_the_journal(journal_path: Path, done: Run, run: Run) -> None:

@@ -39,7 +39,10 @@ print(json.dumps({"type": "result", "result": json.dumps({
     "status": "goal-complete", "summary": open("said").read()})}))
 """
 THEIRS = ("plan.yaml", "agent.py", "said", "made")
-BY_HAND = ("lost.jsonl", "snapshots/kept/0123", "finished/auth.PROGRESS.yaml")
+BY_HAND = (
+    *("lost.jsonl", "snapshots/kept/0123", "finished/auth.PROGRESS.yaml"),
+    "not-understood/prd.txt",
+)
 """What damage, a race and another sprint leave: files of these names."""
 
 

@@ -45,17 +45,6 @@ def test_a_page_shows_what_happens(played: dict[str, Played], name: str) -> None
     assert differences(session, given) == []
 
 
-def test_the_first_screen_is_real(played: dict[str, Played]) -> None:
-    """The screen at the top of the README is part of the session below it."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    screen = text.split("```text\n", 1)[1].split("```", 1)[0].splitlines()
-    session, _ = played["README.md"]
-    lines = iter(
-        line for typed in session.commands for line in (f"$ {typed.command}", *typed.shown)
-    )
-    assert [line for line in screen if line and line not in lines] == []
-
-
 def test_differences_are_noticed(tmp_path: Path) -> None:
     """A page that shows something else, or hides a failure, does not pass."""
     page = tmp_path / "page.md"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from sprintlog.engine.log import append
+from sprintlog.engine import hashes
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.journal_mode import WAL_BYTES_MAX
@@ -114,7 +114,7 @@ def test_event_takes_two_hashes(
         hashed.append(len(content))
         return sha256(content)
 
-    monkeypatch.setattr(append, "sha256", counting)
+    monkeypatch.setattr(hashes, "sha256", counting)
     log.append("a", [new_event], expect=0)
     assert len(hashed) == 2
     log.append("a", [new_event] * 100, expect=1)

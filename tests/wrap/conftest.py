@@ -2,9 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,14 @@ import pytest
 SPRINTLOG = [sys.executable, "-m", "sprintlog.cli"]
 Wrap = Callable[..., "subprocess.CompletedProcess[bytes]"]
 Events = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(autouse=True)
+def _interruptible() -> Iterator[None]:
+    """Let what is started be interrupted, also where a shell runs all this behind."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

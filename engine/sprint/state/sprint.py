@@ -249,7 +249,7 @@ class _Saved(msgspec.Struct, array_like=True):
     renewed: dict[str, bool]
 
 
-STATE_FORMAT = 186791690972361
+STATE_FORMAT = 107098978920624
 """A state that was saved in another format is not read again.
 
 It is `format_due`, written down: to find it takes longer than to read a state."""

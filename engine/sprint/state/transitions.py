@@ -141,6 +141,9 @@ def check_phase(leaf: Node, command: str) -> None:
     raise RefusedError(
         f"phase {leaf.address} is {leaf.status}: cannot {command} it; "
         f"allowed: {', '.join(allowed)}",
+        hint=f"`sprintlog phase start {leaf.address}` first"
+        if command in ("complete", "fail") and leaf.status == words.PENDING
+        else None,
         phase=leaf.address,
         state=leaf.status,
         command=command,
