@@ -178,10 +178,10 @@ def _head_file(findings: Findings) -> Check:
 
 
 def _space(findings: Findings) -> Check:
-    found = f"{_size(findings.free_bytes)} free on the disk"
+    found = f"{in_units(findings.free_bytes)} free on the disk"
     if findings.free_bytes >= FREE_BYTES_MIN:
         return Check("space", OK, found)
-    found += f", less than {_size(FREE_BYTES_MIN)}"
+    found += f", less than {in_units(FREE_BYTES_MIN)}"
     return Check(
         "space", WARNING, found, f"make room: `df -h {shlex.quote(findings.folder)}`"
     )
@@ -200,7 +200,7 @@ def _sizes(findings: Findings) -> Check | None:
 
 
 def _wal(findings: Findings) -> Check:
-    found = f"{_size(findings.wal_bytes)} to be carried over into the database"
+    found = f"{in_units(findings.wal_bytes)} to be carried over into the database"
     if findings.wal_bytes <= WAL_BYTES_OVERDUE:
         return Check("wal", OK, found)
     hint = "end what reads the log for long, then `sprintlog status` carries it over"
@@ -319,11 +319,3 @@ RULES: tuple[Rule, ...] = (
 def _some(items: list[str]) -> str:
     shown = ", ".join(items[:SHOWN_MAX])
     return f"{shown} and {len(items) - SHOWN_MAX} more" if items[SHOWN_MAX:] else shown
-
-
-def _size(count: float) -> str:
-    for unit in ("bytes", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} GiB"
