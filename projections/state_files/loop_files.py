@@ -33,7 +33,7 @@ from .files import FilesService
 from .progress_json import as_json
 from .progress_json import load as load_json
 from .refresh import ProjectedFile, Refreshed
-from .yaml.writer import dump
+from .yaml.writer import dump_bytes
 
 SAFE = (
     "the events are safe in the log; `sprintlog report --write` writes the files "
@@ -115,7 +115,7 @@ def loop_files(judged: Judged, then: Then, numbers: Iterable[int]) -> dict[str, 
 
 def tracker_yaml(judged: Judged) -> bytes:
     """Return best-iteration.yaml: what the tracker of a loop knows."""
-    return dump(tracker_data(judged)).encode()
+    return dump_bytes(tracker_data(judged))
 
 
 def _of_iteration(folder: str, then: Then, number: int) -> dict[str, Make]:

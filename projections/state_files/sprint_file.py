@@ -9,12 +9,12 @@ from sprintlog.engine.sprint.state.words import COMPLETED
 
 from .files import FilesService, Seen
 from .refresh import ProjectedFile
-from .yaml.writer import dump, has_long_list
+from .yaml.writer import dump_bytes, has_long_list
 
 
 def render(sprint: Sprint) -> bytes:
     """Return the file's bytes: the same state gives the same bytes everywhere."""
-    return dump(sprint.document).encode()
+    return dump_bytes(sprint.document)
 
 
 class SprintFile(ProjectedFile[Sprint]):
@@ -42,7 +42,7 @@ class SprintFile(ProjectedFile[Sprint]):
         """Return the file's bytes; of a large file only what changed is made anew."""
         document = state.document
         if not has_long_list(document):
-            return dump(document).encode()
+            return dump_bytes(document)
         # Imported here: most sprints are small.
         from .yaml.blocks import dump_after
 

@@ -30,12 +30,17 @@ def processor_of_all() -> float:
 
 
 def _time_of_living(children: Path) -> float:
-    """Return what children took that still run; only Linux tells, in hundredths."""
-    ticks = 0
-    for process in children.read_text().split():
-        after_name = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2]
-        ticks += sum(map(int, after_name.split()[11:13]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+    """Return what children took that still run, all their threads together."""
+    return sum(map(_time_of, map(int, children.read_text().split())))
+
+
+def _time_of(process: int) -> float:
+    # Linux makes the number of a process's clock so; its time is in nanoseconds, where
+    # `/proc` has hundredths of a second.
+    try:
+        return time.clock_gettime(~process << 3 | 2)
+    except OSError:
+        return 0.0
 
 
 class By(NamedTuple):

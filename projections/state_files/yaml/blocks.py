@@ -12,7 +12,7 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
 
-from .writer import dump, dump_entry, dump_items, is_long
+from .writer import dump_bytes, dump_entry, dump_items, is_long
 
 LAYOUT = 1
 """Raised when the same document gets another text; a test tells."""
@@ -60,7 +60,7 @@ def dump_after(document: Mapping[str, Any], before: Text, *, is_kept: bool = Fal
         return _made(document, before, is_kept=is_kept)
     except _UNPACKABLE:
         # The whole writer says which field it is, or is right where a block has no digest.
-        return Text(dump(document).encode(), {})
+        return Text(dump_bytes(document), {})
 
 
 def _made(document: Mapping[str, Any], before: Text, *, is_kept: bool) -> Text:
@@ -76,7 +76,7 @@ def _made(document: Mapping[str, Any], before: Text, *, is_kept: bool) -> Text:
         if not (is_long(value) and dump_entry(key, None) == f"{key}: null\n"):
             short[key] = value
             continue
-        parts.append(f"{dump(short) if short else ''}{key}:\n".encode())
+        parts.append((dump_bytes(short) if short else b"") + f"{key}:\n".encode())
         size += len(parts[-1])
         short = {}
         for first in range(0, len(value), ITEMS_OF_BLOCK):
@@ -92,11 +92,11 @@ def _made(document: Mapping[str, Any], before: Text, *, is_kept: bool) -> Text:
             if (span := known.get(block.digest)) is not None:
                 text = content[span[0] : span[1]]
             else:
-                text = dump_items(items).encode()
+                text = dump_items(items)
                 made += 1
             spans[block.digest] = (size, size + len(text))
             size += len(text)
             parts.append(text)
     if short or not parts:
-        parts.append(dump(short).encode())
+        parts.append(dump_bytes(short))
     return Text(b"".join(parts), spans, blocks, made, hashed)

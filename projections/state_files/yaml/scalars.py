@@ -12,8 +12,8 @@ import msgspec
 
 LINE_STEP = "  "
 """How far what is below stands in."""
-_WORD_MAX = 64
-_KNOWN_MAX = 512
+WORD_MAX = 64
+"""What is no longer is taken for a word, which may come again."""
 
 _UNPRINTABLE = (
     "[^ -~\u00a1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
@@ -56,48 +56,30 @@ class UnwritableError(Exception):
         self.path: list[str | int] = []
 
 
-def line_of(text: str, known: dict[str, str]) -> str:
-    """Return a line of text in the plainest style that is safe; remember a short one."""
+def line_of(text: str) -> str:
+    """Return a line of text in the plainest style that is safe."""
     if not text:
         return "''"
     size, first = len(text), text[0]
     if first in "0123456789+._" and _is_number_or_time(text):
-        line = f"'{text}'"
-    elif not (
+        return f"'{text}'"
+    if not (
         # The quickest look first, by length; a call would cost as much as the look.
-        (size <= _WORD_MAX and text.isprintable())
+        (size <= WORD_MAX and text.isprintable())
         or (text.isascii() and len(_as_json(text)) == size + 2 and "\x7f" not in text)
         or _is_printable(text)
     ):
-        line = _quoted(text)
-    elif (
+        return _quoted(text)
+    if (
         first in _NOT_FIRST
         or text[-1] in " :"
         or (size <= 5 and text in _WORDS)
-        or (":" in text and _has_colon(text))
-        or ("#" in text and _has_hash(text))
+        # One character is found ten times as fast as two, and most have none.
+        or (":" in text and ": " in text)
+        or ("#" in text and " #" in text)
     ):
-        line = "'" + text.replace("'", "''") + "'" if "'" in text else f"'{text}'"
-    else:
-        line = text
-    if size <= _WORD_MAX:
-        if len(known) >= _KNOWN_MAX:
-            # Most of it are ids, which do not come again; words do.
-            known.clear()
-        known[text] = line
-    return line
-
-
-def _has_colon(text: str) -> bool:
-    """Tell whether a reader would take some of this for a key."""
-    # One character is found ten times as fast as two, and mostly the first one tells.
-    behind = text.find(":") + 1
-    return text[behind : behind + 1] == " " or ": " in text
-
-
-def _has_hash(text: str) -> bool:
-    """Tell whether a reader would take some of this for a comment."""
-    return text[text.find("#") - 1] == " " or " #" in text
+        return "'" + text.replace("'", "''") + "'" if "'" in text else f"'{text}'"
+    return text
 
 
 def _is_number_or_time(text: str) -> bool:
@@ -125,9 +107,10 @@ def _is_printable(text: str, plain: bytes = _OF_LINES) -> bool:
 
 def block_of(text: str, pad: str) -> str:
     """Return text with line breaks as a literal block, its lines starting with `pad`."""
+    lines = text.split("\n")
     # As above; each line break counts twice.
     quick = text.isascii() and "\x7f" not in text
-    is_plain = quick and len(_as_json(text)) == len(text) + 2 + text.count("\n")
+    is_plain = quick and len(_as_json(text)) == len(text) + 1 + len(lines)
     if not is_plain and not _is_printable(text, _OF_BLOCKS):
         return _quoted(text)
     indicator = ""
@@ -137,7 +120,6 @@ def block_of(text: str, pad: str) -> str:
             # The `yaml` package loses the spaces that end such a block.
             return _quoted(text)
     chomping = "-"
-    lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
         chomping = "" if lines[-1] else "+"

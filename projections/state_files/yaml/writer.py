@@ -9,11 +9,12 @@ insertion order, also those that JavaScript takes for indices.
 
 import re
 from collections.abc import Iterable, Mapping
+from io import BytesIO
 from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError
 
-from .scalars import LINE_STEP, UnwritableError, block_of, float_of, line_of
+from .scalars import LINE_STEP, WORD_MAX, UnwritableError, block_of, float_of, line_of
 
 DEPTH_MAX = 64
 NODES_MAX = 1_000_000
@@ -24,6 +25,7 @@ INTEGER_MAX = 2**63 - 1
 INTEGER_MIN = -(2**63)
 
 _PIECES_MAX = 512
+_KNOWN_MAX = 256
 _PAD_MAX = len("\n") + len(LINE_STEP) * (DEPTH_MAX - 1)
 # A reader looks this far for the colon of a key; js-yaml counts in UTF-16 units.
 _LOOK_AHEAD_MAX = 1024
@@ -34,12 +36,17 @@ _TOO_DEEP = f"nested deeper than {DEPTH_MAX} levels"
 
 def dump(document: Mapping[str, Any]) -> str:
     """Return the document as YAML text; refuse, by field, what cannot be read back."""
-    return _rendered(dict(document), indent=0) if document else "{}\n"
+    return dump_bytes(document).decode()
+
+
+def dump_bytes(document: Mapping[str, Any]) -> bytes:
+    """Return the same as the bytes of a file, as which it is made."""
+    return _rendered(dict(document), indent=0) if document else b"{}\n"
 
 
 def dump_entry(key: str, value: object) -> str:
     """Return one `key: value`; the entries of a document, joined, are its `dump`."""
-    return _rendered({key: value}, indent=0)
+    return _rendered({key: value}, indent=0).decode()
 
 
 def dump_item(value: object, *, indent: int = 2, path: Iterable[str | int] = ()) -> str:
@@ -48,10 +55,10 @@ def dump_item(value: object, *, indent: int = 2, path: Iterable[str | int] = ())
     The dump of `{"phases": phases}` is the line `phases:` and the items of its phases,
     joined. An error puts `path`, where the item stands, before the path inside it.
     """
-    return _rendered([value], indent=indent, path=path)
+    return _rendered([value], indent=indent, path=path).decode()
 
 
-def dump_items(values: list[Any]) -> str:
+def dump_items(values: list[Any]) -> bytes:
     """Return the items of a sequence at the top of a document, each as `dump_item` does."""
     return _rendered(values, indent=2)
 
@@ -83,26 +90,31 @@ def field_path(parts: Iterable[str | int]) -> str:
     return path
 
 
+_Lines = tuple[str, dict[str, str]]
+"""A key behind the start of its line, and its whole lines by their short values."""
+
+
 class _Page:
     """The pieces of one text; line breaks stand before their line."""
 
     def __init__(self) -> None:
-        self.chunks: list[str] = []
-        """What is finished: pieces joined while they are still near in memory."""
         self.pieces: list[str] = []
-        self.heads: dict[str, dict[str, str]] = {}
-        """By line start and key: both, and the colon."""
-        self.words = {"": "''"}
+        self.written = BytesIO()
+        """What is finished: pieces joined while they are still near in memory."""
+        self.lines: dict[str, dict[str, _Lines]] = {}
+        """By line start and key. Words come again, so most lines are made once."""
 
-    def text(self) -> str:
+    def content(self) -> bytes:
         """Return all that was added."""
+        self.pieces.append("\n")
         self.join()
-        self.chunks[0] = self.chunks[0][1:]
-        return "".join([*self.chunks, "\n"])
+        return self.written.getvalue()
 
     def join(self) -> None:
-        """Make a chunk of the pieces."""
-        self.chunks.append("".join(self.pieces))
+        """Write the pieces; the first line has no line break before it."""
+        first = 0 if self.written.tell() else 1
+        # Memory for the whole text is asked for once: new pages cost more than the rest.
+        self.written.write("".join(self.pieces)[first:].encode())
         self.pieces.clear()
 
     def collection(self, node: dict[Any, Any] | list[Any], lead: str, pad: str) -> None:
@@ -116,28 +128,31 @@ class _Page:
 
     def mapping(self, node: dict[Any, Any], lead: str, pad: str) -> None:
         """Add `key: value` for each entry."""
-        add, words = self.pieces.append, self.words
-        heads = self.heads.setdefault(pad, {})
+        add = self.pieces.append
+        behind = self.lines.setdefault(pad, {})
         # The first line has its own beginning.
-        now = self.heads.setdefault(lead, {}) if lead else heads
+        now = self.lines.setdefault(lead, {}) if lead else behind
         key: Any = None
         try:
             for key, value in node.items():
                 try:
-                    head = now[key]
+                    head, known = now[key]
                 except (KeyError, TypeError):
                     head = _head(key, pad)
-                    if now is not heads:
+                    if now is not behind:
                         head = lead + head[len(pad) :]
-                    now[key] = head
-                now = heads
+                    head, known = now[key] = head, {}
+                now = behind
                 if type(value) is str:
-                    if value in words:
-                        add(head + words[value])
+                    if value in known:
+                        add(known[value])
                     elif "\n" in value:
                         add(head + block_of(value, pad + LINE_STEP))
                     else:
-                        add(head + line_of(value, words))
+                        line = head + line_of(value)
+                        add(line)
+                        if len(value) <= WORD_MAX and len(known) < _KNOWN_MAX:
+                            known[value] = line
                 elif value and isinstance(value, (dict, list)):
                     if head.endswith(f"{pad}: "):
                         # Behind `? key` a collection starts on the line of its `:`.
@@ -165,7 +180,7 @@ class _Page:
                     self.collection(value, head, below)
                 elif type(value) is str:
                     block = "\n" in value
-                    text = block_of(value, below) if block else line_of(value, self.words)
+                    text = block_of(value, below) if block else line_of(value)
                     self.pieces += head, text
                 else:
                     self.pieces += head, _atom(value, below)
@@ -179,7 +194,7 @@ class _Page:
 
 def _rendered(
     node: dict[Any, Any] | list[Any], *, indent: int, path: Iterable[str | int] = ()
-) -> str:
+) -> bytes:
     page = _Page()
     try:
         page.collection(node, "", "\n" + " " * indent)
@@ -188,7 +203,7 @@ def _rendered(
         if isinstance(node, list):
             parts[:1] = path
         raise InvalidInputError(str(error), field=field_path(parts)) from None
-    return page.text()
+    return page.content()
 
 
 def _atom(value: object, pad: str) -> str:
@@ -214,8 +229,7 @@ def _head(key: Any, pad: str) -> str:
     """Return a key and its colon, or a `?` and a key that is too long for a line."""
     if type(key) is not str:
         raise UnwritableError(f"a key must be a string, not {_named(key)}")
-    # Not remembered: as a value, one with a line break would stand as a block.
-    text = line_of(key, {})
+    text = line_of(key)
     is_short = 2 * len(text) <= _LOOK_AHEAD_MAX
     if not is_short and len(text.encode("utf-16-le")) > 2 * _LOOK_AHEAD_MAX:
         return f"{pad}? {text}{pad}: "
