@@ -6,7 +6,6 @@ median of the ratios within the pairs, by the clock that the row names.
 """
 
 import gc
-import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
