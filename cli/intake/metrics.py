@@ -1,4 +1,8 @@
-"""Read metrics that another tool measured: a JSON object by their names."""
+"""Read metrics that another tool measured, as JSON or YAML.
+
+They stand by their names, or in groups below `iteration_metrics`: the document of one
+iteration, as loops keep it and as our own `metrics.json` has it.
+"""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.iterations.metrics import BUILD_STATUSES
+from sprintlog.engine.iterations.metrics import BUILD_STATUSES, GROUPS
 
 from .fields import OneOf
 from .files import read_text
@@ -15,6 +19,8 @@ from .json_reader import load
 Count = Annotated[int, Field(strict=True, ge=0)] | None
 Percentage = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+DOCUMENT = "iteration_metrics"
+"""The key that holds the document of an iteration."""
 BuildStatus = Annotated[str, OneOf(BUILD_STATUSES)] | None
 
 
@@ -47,18 +53,60 @@ def read_metrics_file(path: Path) -> dict[str, Any]:
 
 
 def check_metrics_file(content: bytes, *, file: str) -> dict[str, Any]:
-    """Return metrics from JSON; raise `InvalidInputError` naming the field."""
-    given = load(content, file=file)
+    """Return metrics from JSON or YAML; raise `InvalidInputError` naming the field."""
+    given = load_either(content, file=file)
     if not isinstance(given, dict):
-        raise InvalidInputError("must be a JSON object of metrics", file=file)
+        raise InvalidInputError("must be an object of metrics", file=file)
+    if DOCUMENT in given:
+        return document_metrics(given[DOCUMENT], file=file)
+    return _checked(given, dict.fromkeys(given, ""), file=file)
+
+
+def load_either(content: bytes, *, file: str) -> Any:
+    """Return the data of a file that is JSON or YAML."""
+    if content.lstrip()[:1] in (b"{", b"["):
+        return load(content, file=file)
+    # Imported here: YAML is slow to start, and nearly all files are JSON.
+    from sprintlog.projections.state_files.yaml.reader import load as load_yaml
+
+    return load_yaml(content, file=file)
+
+
+def document_metrics(given: object, *, file: str) -> dict[str, Any]:
+    """Return the metrics of what stands below `iteration_metrics`.
+
+    What follows from them there (differences, score, class, alerts) is passed over.
+    """
+    if not isinstance(given, dict):
+        raise InvalidInputError("must be an object", file=file, field=DOCUMENT)
+    metrics: dict[Any, Any] = {}
+    groups: dict[Any, str] = {}
+    for group in GROUPS:
+        listed = given.get(group)
+        if listed is None:
+            continue
+        if not isinstance(listed, dict):
+            field = f"{DOCUMENT}.{group}"
+            raise InvalidInputError("must be an object", file=file, field=field)
+        for name, value in listed.items():
+            if name in metrics:
+                field = f"{DOCUMENT}.{group}.{name}"
+                raise InvalidInputError("is there twice", file=file, field=field)
+            metrics[name], groups[name] = value, f"{DOCUMENT}.{group}."
+    return _checked(metrics, groups, file=file)
+
+
+def _checked(
+    metrics: dict[Any, Any], groups: dict[Any, str], *, file: str
+) -> dict[str, Any]:
     try:
-        return MetricsModel.model_validate(given).model_dump(exclude_none=True)
+        return MetricsModel.model_validate(metrics).model_dump(exclude_none=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(map(str, first["loc"]))
+        name = first["loc"][0]
         message = str(first["msg"])
         if first["type"] == "extra_forbidden":
-            message = (
-                f"there is no such metric; known: {', '.join(MetricsModel.model_fields)}"
-            )
+            known = ", ".join(MetricsModel.model_fields)
+            message = f"there is no such metric; known: {known}"
+        field = f"{groups.get(name, '')}{'.'.join(map(str, first['loc']))}"
         raise InvalidInputError(message, file=file, field=field) from error

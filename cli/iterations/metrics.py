@@ -26,7 +26,7 @@ def with_metrics(function: Function) -> Function:
             "--metrics",
             "metrics_file",
             type=click.Path(path_type=Path, allow_dash=True),
-            help="A JSON object of metrics by name; - for standard input.",
+            help="Metrics by name, or below iteration_metrics: JSON or YAML; - for standard input.",
         ),
     ]
     for option in reversed(options):

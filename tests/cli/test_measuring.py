@@ -58,7 +58,7 @@ def test_reads_metrics_from_a_file(sprint: Path, done: Run, run: Run) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[]", "m.json: must be a JSON object"),
+        ("[]", "m.json: must be an object of metrics"),
         ("{", "m.json: not JSON"),
         ('{"test_count": 1, "test_count": 2}', "is there twice"),
         ('{"test_count": "8"}', "m.json: test_count: Input should be a valid integer"),
