@@ -87,7 +87,9 @@ def test_names_alone_may_be_yaml(iteration: Path, done: Run) -> None:
 
 def test_our_own_document_says_what_was_measured(iteration: Path, done: Run) -> None:
     """A metrics.json that we wrote comes back; so does the document of a baseline."""
-    done("iteration", "baseline", "--metrics", OURS / "progress/iteration-000-baseline.json")
+    done(
+        "iteration", "baseline", "--metrics", OURS / "progress/iteration-000-baseline.json"
+    )
     file = OURS / "iterations/iteration-003/metrics.json"
     done("iteration", "measure", "--metrics", file)
     document = json.loads(file.read_text())["iteration_metrics"]
