@@ -26,7 +26,8 @@ def with_metrics(function: Function) -> Function:
             "--metrics",
             "metrics_file",
             type=click.Path(path_type=Path, allow_dash=True),
-            help="Metrics by name, or below iteration_metrics: JSON or YAML; - for standard input.",
+            help="Metrics by name, or a document with iteration_metrics, as JSON or YAML; "
+            "- for standard input.",
         ),
     ]
     for option in reversed(options):

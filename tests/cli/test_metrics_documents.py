@@ -62,7 +62,7 @@ def measured(done: Run) -> Any:
 
 
 def test_reads_the_document_of_an_iteration(iteration: Path, done: Run) -> None:
-    """Groups give their metrics; score, class and what else follows from them is not taken."""
+    """Groups give their metrics; the score and what else follows from them is not taken."""
     (iteration / "m.yaml").write_text(DOCUMENT)
     done("iteration", "end", "--metrics", "m.yaml")
     assert measured(done) == {"number": 1, "metrics": METRICS}
@@ -114,8 +114,8 @@ def test_our_own_document_says_what_was_measured(iteration: Path, done: Run) -> 
             "iteration_metrics.testing.tests: there is no such metric",
         ),
         (
-            "iteration_metrics:\n  testing: {lint_errors: 1}\n  quality: {lint_errors: 2}\n",
-            "iteration_metrics.quality.lint_errors: is there twice",
+            "iteration_metrics:\n  testing: {file_count: 1}\n  codebase: {file_count: 2}",
+            "iteration_metrics.codebase.file_count: is there twice",
         ),
         ("iteration_metrics:\n  testing:\n   cut: [", "m.yaml:"),
         ('{"iteration_metrics": {"testing": {"tests_pa', "not JSON"),
