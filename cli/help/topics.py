@@ -88,6 +88,12 @@ TOPICS = {
             "adopt": "Make events of an edit that was observed.",
         },
     ),
+    "agents": Topic(
+        "what agents say by themselves",
+        {
+            "hooks": "Have an agent say what it does, or have it stop.",
+        },
+    ),
     "upkeep": Topic(
         "how the log stays sound",
         {

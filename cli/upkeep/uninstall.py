@@ -7,7 +7,14 @@ from typing import NamedTuple
 import click
 from msgspec.structs import replace
 
-from sprintlog.engine.errors import BusyError, NotFoundError, RefusedError
+from sprintlog.engine.adapters.hooks.files import SCOPES, remembered_files
+from sprintlog.engine.adapters.hooks.forms import FORMS
+from sprintlog.engine.errors import (
+    BusyError,
+    InvalidInputError,
+    NotFoundError,
+    RefusedError,
+)
 from sprintlog.engine.log.stores.lock_holder import lock_holders
 from sprintlog.engine.service.place.location import Location
 from sprintlog.engine.service.place.trust import owned_by_another
@@ -16,6 +23,7 @@ from sprintlog.projections.health.room import in_units, sizes
 from sprintlog.projections.views.log import Uninstalled
 
 from .. import typed
+from ..agents.place import around_here
 from ..context import find_log, here, with_json
 from ..output import note, on_terminal, print_json, print_text
 from ..settings import trust
@@ -58,7 +66,22 @@ def _trust() -> Iterator[Installed]:
         yield Installed(said, lambda: trust.forget(folder))
 
 
-INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _trust)
+def _hooks() -> Iterator[Installed]:
+    """Yield the files that are remembered, and what came into this project otherwise."""
+    around = around_here()
+    files = [around.file(form, scope) for form in FORMS for scope in SCOPES]
+    files += remembered_files(home=around.home, environment=around.environment)
+    for path, file in sorted({file.path: file for file in files}.items()):
+        try:
+            events = file.events()
+        except InvalidInputError:
+            # Not a file that we could have written.
+            continue
+        if events:
+            yield Installed(f"hook of {file.form.agent} in {path}", file.uninstall)
+
+
+INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _hooks, _trust)
 """Each yields what it finds; whatever is installed anywhere has its line here."""
 
 

@@ -78,6 +78,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name)
     # The list of safe folders is not that of whoever runs the tests.
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path.with_name("no-settings")))
+    # Nor do tests find, or remove, what that person has installed.
+    monkeypatch.setenv("HOME", str(tmp_path.with_name("no-home")))
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setenv("SPRINTLOG_DEBUG", "1")
     monkeypatch.chdir(tmp_path)
     return tmp_path

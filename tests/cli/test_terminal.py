@@ -44,6 +44,7 @@ NEEDED = {
     "what": "events",
     "exit_code": "1",
     "agent": "true",
+    "agent_name": "claude",
     "shell": "bash",
     "file": "copy.db",
     "files": "PROGRESS.yaml",

@@ -1,0 +1,1 @@
+"""What agents call by themselves, and where that is arranged."""

@@ -1,0 +1,157 @@
+"""`sprintlog hooks`: have agents tell by themselves what they do, or have them stop."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile
+from sprintlog.engine.adapters.hooks.forms import FORMS
+from sprintlog.engine.adapters.hooks.hindrances import Around, covered_by, hindrances
+from sprintlog.engine.errors import RefusedError
+from sprintlog.projections.views.hooks import HookNote, HooksOfAgent, HooksStatus
+
+from .. import typed
+from ..context import with_json
+from ..output import hint, print_answer, table
+from .place import around_here
+
+INSTALLED, OUTDATED, MISSING = "installed", "outdated", "missing"
+
+
+@typed.group("hooks")
+def command() -> None:
+    """Have agents say by themselves what they do: sessions, tools, changed files.
+
+    An agent's own hooks run `sprintlog hook AGENT`. It prints nothing, never fails and
+    records what was done, not what is in the files. Nothing here makes an agent trust a folder.
+    """
+
+
+def _with_agent(function: Any) -> Any:
+    return click.argument("agent_name", metavar="AGENT", type=typed.Choice([*FORMS]))(
+        function
+    )
+
+
+def _with_scope(function: Any) -> Any:
+    return typed.option(
+        "--scope",
+        type=typed.Choice([*SCOPES]),
+        default=SCOPES[0],
+        help="Whose file: the project's, or your own for all projects. [project]",
+    )(function)
+
+
+def _with_dry_run(function: Any) -> Any:
+    return typed.option(
+        "--dry-run", is_flag=True, help="Show what would be done; change nothing."
+    )(function)
+
+
+@command.command("install", epilog="Example: sprintlog hooks install claude")
+@_with_agent
+@_with_scope
+@_with_dry_run
+@with_json
+def install(agent_name: str, scope: str, dry_run: bool, as_json: bool) -> None:
+    """Put our hooks into an agent's file, beside those of others; twice is once.
+
+    It says what keeps the agent from running them, and the one thing that helps.
+    """
+    around = around_here()
+    file = around.file(agent_name, scope)
+    if (other := covered_by(file, around)) is not None and not file.events():
+        raise RefusedError(
+            f"{agent_name} is covered already: it also runs the hooks in {other}",
+            hint=f"`sprintlog hooks install {agent_name} --scope user` for other projects",
+            file=str(other),
+        )
+    changed = file.install(is_dry=dry_run)
+    answer = _state(file, around, changed=changed, done=not dry_run)
+    print_answer(answer, _lines_of(answer, "install"), as_json=as_json)
+    if not as_json:
+        _say_notes([answer])
+
+
+@command.command("uninstall", epilog="Example: sprintlog hooks uninstall claude")
+@_with_agent
+@_with_scope
+@_with_dry_run
+@with_json
+def uninstall(agent_name: str, scope: str, dry_run: bool, as_json: bool) -> None:
+    """Take our hooks out of an agent's file; all else in it stays as it is.
+
+    A file that nobody changed since is what it was before, byte for byte.
+    """
+    around = around_here()
+    file = around.file(agent_name, scope)
+    changed = file.uninstall(is_dry=dry_run)
+    answer = _state(file, around, changed=changed, done=not dry_run, notes=False)
+    print_answer(answer, _lines_of(answer, "uninstall"), as_json=as_json)
+
+
+@command.command("status", epilog="Example: sprintlog hooks status")
+@click.argument(
+    "agent_name", metavar="[AGENT]", type=typed.Choice([*FORMS]), required=False
+)
+@with_json
+def status(agent_name: str | None, as_json: bool) -> None:
+    """Show where our hooks are installed, and why they may not run."""
+    around = around_here()
+    agents = [agent_name] if agent_name else [*FORMS]
+    files = [around.file(one, scope) for one in agents for scope in SCOPES]
+    answer = HooksStatus([_state(file, around) for file in files])
+    print_answer(answer, _table(answer), as_json=as_json)
+    if not as_json:
+        _say_notes(answer.hooks)
+
+
+def _state(
+    file: HookFile,
+    around: Around,
+    *,
+    changed: bool = False,
+    done: bool = True,
+    notes: bool = True,
+) -> HooksOfAgent:
+    events = file.events()
+    state = INSTALLED if file.is_current() else OUTDATED if events else MISSING
+    found = hindrances(file, around) if notes and (events or not done) else ()
+    return HooksOfAgent(
+        agent=file.form.agent,
+        scope=file.scope,
+        file=str(file.path),
+        state=state,
+        events=events,
+        changed=changed,
+        done=done,
+        notes=[HookNote(one.says, one.helps) for one in found],
+    )
+
+
+def _lines_of(answer: HooksOfAgent, action: str) -> Iterator[str]:
+    if not answer.changed:
+        where = "is installed already" if action == "install" else "is not installed"
+        yield f"the hook of {answer.agent} {where}: {answer.file}"
+    elif not answer.done:
+        yield f"would {action} the hook of {answer.agent}: {answer.file}"
+    elif action == "install":
+        yield f"installed the hook of {answer.agent} in {answer.file}"
+        yield f"it runs at {', '.join(answer.events)}"
+    else:
+        yield f"removed the hook of {answer.agent} from {answer.file}"
+
+
+def _table(answer: HooksStatus) -> Iterator[str]:
+    rows = [(one.agent, one.scope, one.state, one.file) for one in answer.hooks]
+    yield from table(rows, spare=(3,))
+
+
+def _say_notes(found: list[HooksOfAgent]) -> None:
+    said: set[str] = set()
+    for one in found:
+        for note in one.notes:
+            if note.says not in said:
+                said.add(note.says)
+                hint(note.says + (f": {note.helps}" if note.helps else ""))

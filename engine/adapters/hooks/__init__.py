@@ -1,0 +1,1 @@
+"""What agents call by themselves: our entries in their own configuration files."""

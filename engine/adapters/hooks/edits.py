@@ -1,0 +1,196 @@
+"""Our hooks in the text of an agent's file: put in once, found, and taken out again."""
+
+from typing import Any, NamedTuple
+
+from ...errors import InvalidInputError
+from .forms import PLUGIN_MARK, HookForm, plugin
+from .json_text import Container, Span, container, parsed, put, root, taken_out
+
+_NEW = "{}\n"
+_BLANK = "\ufeff \t\r\n"
+
+
+class Edit(NamedTuple):
+    """What becomes of a file's text."""
+
+    text: str
+    spans: list[Span]
+    """What was put in, by its place in the new text."""
+
+
+def installed_events(text: str | None, form: HookForm, *, file: str) -> list[str]:
+    """Return the events that call us; raise `InvalidInputError` for a text unread."""
+    if text is None:
+        return []
+    if form.is_plugin:
+        return [*form.events] if text.startswith(PLUGIN_MARK) else []
+    hooks = _checked(text, form, file=file).get("hooks", {})
+    return [name for name, found in hooks.items() if any(_ours_in(found, form))]
+
+
+def is_current(text: str | None, form: HookForm, *, file: str) -> bool:
+    """Tell whether all our hooks are there just as they would be put in."""
+    if text is None:
+        return False
+    if form.is_plugin:
+        return text == plugin()
+    hooks = _checked(text, form, file=file).get("hooks", {})
+    ours = {name: [*_ours_in(found, form)] for name, found in hooks.items()}
+    wanted = {name: [form.command(name)] for name in form.events}
+    return {name: said for name, said in ours.items() if said} == wanted
+
+
+def install(text: str | None, form: HookForm, *, file: str) -> Edit:
+    """Return a text with our hooks, each once, behind those of others.
+
+    Raise `InvalidInputError` for a text that cannot be read, or that is another one's.
+    """
+    if form.is_plugin:
+        if text is not None and not text.startswith(PLUGIN_MARK):
+            raise InvalidInputError("is not ours, and stays as it is", file=file)
+        made = plugin()
+        return Edit(made, [Span(0, len(made))])
+    if text is None or not text.strip(_BLANK):
+        begin = text or ""
+        text = begin + _NEW
+        spans = [Span(len(begin), len(text))]
+        for key, value in form.begins.items():
+            text, spans = _put(text, spans, root(text), value, key=key)
+    else:
+        text, spans = without(text, form, file=file), []
+    if root(text).named("hooks") is None:
+        text, spans = _put(text, spans, root(text), {}, key="hooks")
+    for event in form.events:
+        text, spans = _install_one(text, spans, form, event)
+    return Edit(text, spans)
+
+
+def cut(text: str, spans: list[Span]) -> str:
+    """Return a text without what was put into it, as it was before, byte for byte."""
+    for start, end in sorted(spans, reverse=True):
+        text = text[:start] + text[end:]
+    return text
+
+
+def is_bare(text: str, form: HookForm, *, file: str) -> bool:
+    """Tell whether a text says no more than a new file of ours without its hooks."""
+    if not text.strip(_BLANK):
+        return True
+    if form.is_plugin:
+        return text.startswith(PLUGIN_MARK)
+    return parsed(text, file=file) in ({}, form.begins)
+
+
+def without(text: str, form: HookForm, *, file: str) -> str:
+    """Return a text without our hooks and what they leave empty, found by what they say."""
+    if form.is_plugin or not installed_events(text, form, file=file):
+        return text
+    for event in installed_events(text, form, file=file):
+        while found := _first_of_ours(text, form, event):
+            text = taken_out(text, *found)
+        text = _tidied(text, event)
+    if (hooks := root(text).named("hooks")) and not container(text, hooks.value).members:
+        text = taken_out(text, root(text), hooks)
+    return text
+
+
+def _checked(text: str, form: HookForm, *, file: str) -> dict[str, Any]:
+    """Return what a text says, in the shape that hooks have in it."""
+    said = parsed(text, file=file)
+    if not isinstance(said, dict):
+        raise InvalidInputError("is no JSON object", file=file)
+    _refuse_twice(root(text), "", file=file)
+    if "hooks" not in said:
+        return said
+    if not isinstance(said["hooks"], dict):
+        raise InvalidInputError("is no object", file=file, field="hooks")
+    hooks = root(text).named("hooks")
+    assert hooks is not None
+    _refuse_twice(container(text, hooks.value), "hooks.", file=file)
+    for name, found in said["hooks"].items():
+        if not isinstance(found, list) and name in form.events:
+            field = f"hooks.{name}"[:100]
+            raise InvalidInputError("is no list", file=file, field=field)
+    return said
+
+
+def _refuse_twice(found: Container, where: str, *, file: str) -> None:
+    seen: set[str] = set()
+    for one in found.members:
+        if one.key in seen:
+            field = f"{where}{one.key}"[:100]
+            raise InvalidInputError("is there twice", file=file, field=field)
+        seen.add(one.key)
+
+
+def _install_one(
+    text: str, spans: list[Span], form: HookForm, event: str
+) -> tuple[str, list[Span]]:
+    hooks = root(text).named("hooks")
+    assert hooks is not None
+    events = container(text, hooks.value)
+    held = events.named(event)
+    if held is None:
+        return _put(text, spans, events, [form.entry(event)], key=event)
+    return _put(text, spans, container(text, held.value), form.entry(event))
+
+
+def _put(
+    text: str, spans: list[Span], into: Container, value: Any, *, key: str = ""
+) -> tuple[str, list[Span]]:
+    """Put a value in; what was put in before moves, or grows around it."""
+    text, (at, end) = put(text, into, value, key=key)
+    moved, is_inside = [], False
+    for one in spans:
+        begin, stop = one
+        is_inside = is_inside or begin < at < stop
+        by = end - at
+        moved.append(Span(begin + by * (begin >= at), stop + by * (stop > at)))
+    return text, moved if is_inside else [*moved, Span(at, end)]
+
+
+def _ours_in(found: object, form: HookForm) -> list[str]:
+    """Return the commands of ours in an event's list."""
+    said = []
+    for one in found if isinstance(found, list) else []:
+        group = one.get("hooks") if form.in_groups and isinstance(one, dict) else [one]
+        handlers = group if isinstance(group, list) else []
+        said += [each[form.command_key] for each in handlers if form.is_ours(each)]
+    return said
+
+
+def _first_of_ours(text: str, form: HookForm, event: str) -> tuple[Any, Any] | None:
+    """Return the first entry of ours in an event's list, with what it is taken out of."""
+    hooks = root(text).named("hooks")
+    held = hooks and container(text, hooks.value).named(event)
+    if held is None or text[held.value] != "[":
+        return None
+    entries = container(text, held.value)
+    for entry in entries.members:
+        value = parsed(text[entry.start : entry.end], file=event)
+        if not form.in_groups:
+            if form.is_ours(value):
+                return entries, entry
+            continue
+        if not (isinstance(value, dict) and isinstance(value.get("hooks"), list)):
+            continue
+        ours = [n for n, one in enumerate(value["hooks"]) if form.is_ours(one)]
+        if ours and len(value["hooks"]) == 1:
+            return entries, entry
+        if ours:
+            group = container(text, entry.start).named("hooks")
+            assert group is not None
+            handlers = container(text, group.value)
+            return handlers, handlers.members[ours[0]]
+    return None
+
+
+def _tidied(text: str, event: str) -> str:
+    """Return a text without an event's list that is empty."""
+    hooks = root(text).named("hooks")
+    assert hooks is not None
+    events = container(text, hooks.value)
+    held = events.named(event)
+    if held is None or container(text, held.value).members:
+        return text
+    return taken_out(text, events, held)

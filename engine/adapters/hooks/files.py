@@ -1,0 +1,234 @@
+"""Agents' configuration files, read and written; and what is remembered of our part.
+
+Below a folder of the person's no link is followed: whose file it is must be plain.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ...errors import InvalidInputError, RefusedError
+from ..folders import NO_FOLDER, opened, opened_below
+from ..replace import FilePlace, NotPlainError, read_file, replace_file, replace_in
+from .edits import (
+    cut,
+    install,
+    installed_events,
+    is_bare,
+    is_current,
+    without,
+)
+from .forms import FORMS, HookForm
+from .json_text import Span
+
+FILE_BYTES_MAX = 4 * 1024 * 1024
+SCOPES = ("project", "user")
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    """What was put into a file, so that it can be taken out to the byte."""
+
+    agent: str
+    scope: str
+    root: str
+    below: str
+    sha256: str
+    """Of the file as we left it."""
+    spans: list[tuple[int, int]]
+    existed: bool
+    """Whether the file was there before us."""
+
+
+class HookFile(NamedTuple):
+    """The file of one agent in one scope."""
+
+    form: HookForm
+    scope: str
+    root: Path
+    """The folder that it is below: the project's, or the agent's own."""
+    below: str
+    memory: Path
+    """The folder of what is remembered, outside of every work tree."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.root / self.below
+
+    def events(self) -> list[str]:
+        """Return the events that call us; raise `InvalidInputError` for an odd file."""
+        return installed_events(self._read(), self.form, file=str(self.path))
+
+    def is_current(self) -> bool:
+        """Tell whether there is nothing to install."""
+        return is_current(self._read(), self.form, file=str(self.path))
+
+    def install(self, *, is_dry: bool = False) -> bool:
+        """Put our hooks in; tell whether the file changes. Twice is once."""
+        before = self._read()
+        if is_current(before, self.form, file=str(self.path)):
+            return False
+        edit = install(before, self.form, file=str(self.path))
+        if is_dry:
+            return True
+        known = self._remembered(before)
+        existed = before is not None if known is None else known.existed
+        self._remember(edit.text, edit.spans, existed=existed)
+        self._write(edit.text, before)
+        return True
+
+    def uninstall(self, *, is_dry: bool = False) -> bool:
+        """Take our hooks out; tell whether the file changes.
+
+        A file that nobody has touched since is afterwards what it was before.
+        """
+        before = self._read()
+        if before is None or not installed_events(before, self.form, file=str(self.path)):
+            return False
+        known = self._remembered(before)
+        if known is not None and self._is_as_left(before, known):
+            after = cut(before, [Span(*one) for one in known.spans])
+        else:
+            after = without(before, self.form, file=str(self.path))
+        goes = is_bare(after, self.form, file=str(self.path))
+        goes = goes and not (known is not None and known.existed)
+        if not is_dry:
+            self._write(None if goes else after, before)
+            self._memo.unlink(missing_ok=True)
+        return True
+
+    def _is_as_left(self, text: str, known: Remembered) -> bool:
+        return known.sha256 == _digest(text)
+
+    @property
+    def _memo(self) -> Path:
+        name = sha256(os.fsencode(os.path.realpath(self.root) + "/" + self.below))
+        return self.memory / f"{name.hexdigest()[:32]}.json"
+
+    def _remembered(self, text: str | None) -> Remembered | None:
+        found = _read_memo(self._memo)
+        return found if found is not None and text is not None else None
+
+    def _remember(self, text: str, spans: list[Span], *, existed: bool) -> None:
+        memo = Remembered(
+            self.form.agent,
+            self.scope,
+            str(self.root),
+            self.below,
+            _digest(text),
+            [(start, end) for start, end in spans],
+            existed,
+        )
+        self.memory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self._memo, msgspec.json.encode(memo), mode=0o600)
+
+    def _read(self) -> str | None:
+        """Return the file's text; None where there is none."""
+        folder, _, name = self.below.rpartition("/")
+        try:
+            with opened(self.root) as top, opened_below(top, folder) as held:
+                content = read_file(FilePlace(held, name), at_most=FILE_BYTES_MAX + 1)
+        except FileNotFoundError:
+            return None
+        except (NotPlainError, OSError) as error:
+            raise InvalidInputError(_said(error), file=str(self.path)) from error
+        if len(content) > FILE_BYTES_MAX:
+            raise InvalidInputError(
+                f"is longer than {FILE_BYTES_MAX // 2**20} MiB", file=str(self.path)
+            )
+        try:
+            return content.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidInputError("is not text in UTF-8", file=str(self.path)) from error
+
+    def _write(self, text: str | None, before: str | None) -> None:
+        """Put a text in place, unless the file is not any more what was read."""
+        folder, _, name = self.below.rpartition("/")
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            with (
+                opened(self.root) as top,
+                opened_below(top, folder, make=True) as held,
+            ):
+                if self._read() != before:
+                    raise RefusedError(
+                        f"{self.path} changed meanwhile; it stays as it is",
+                        hint="type the same command again",
+                        file=str(self.path),
+                    )
+                if text is None:
+                    os.unlink(name, dir_fd=held)
+                else:
+                    replace_in(FilePlace(held, name), text.encode())
+        except OSError as error:
+            raise RefusedError(
+                f"{self.path}: {_said(error)}", file=str(self.path)
+            ) from error
+        if text is None:
+            self._remove_empty_folders(folder)
+
+    def _remove_empty_folders(self, folder: str) -> None:
+        """Remove the folders that were made for the file, as far as they are empty."""
+        with suppress(OSError), opened(self.root) as top:
+            while folder:
+                os.rmdir(folder, dir_fd=top)
+                folder = folder.rpartition("/")[0]
+
+
+def hook_file(
+    form: HookForm, scope: str, *, project: Path, home: Path, environment: Mapping[str, str]
+) -> HookFile:
+    """Return the file that holds an agent's hooks in a scope."""
+    memory = state_folder(home=home, environment=environment)
+    if scope == "project":
+        return HookFile(form, scope, project, form.project, memory)
+    return HookFile(form, scope, own_folder(form, home, environment), form.user, memory)
+
+
+def own_folder(form: HookForm, home: Path, environment: Mapping[str, str]) -> Path:
+    """Return the folder of the person's own files of an agent."""
+    variable, default = form.home
+    named = environment.get(variable, "") if variable else ""
+    return Path(named) if os.path.isabs(named) else home / default
+
+
+def state_folder(*, home: Path, environment: Mapping[str, str]) -> Path:
+    """Return where it is remembered what was put into agents' files."""
+    above = environment.get("XDG_STATE_HOME", "")
+    return (Path(above) if os.path.isabs(above) else home / ".local/state") / (
+        "sprintlog/hooks"
+    )
+
+
+def remembered_files(*, home: Path, environment: Mapping[str, str]) -> Iterator[HookFile]:
+    """Yield the files that something was put into and not taken out of again."""
+    memory = state_folder(home=home, environment=environment)
+    for path in sorted(memory.glob("*.json")):
+        one = _read_memo(path)
+        form = FORMS.get(one.agent) if one is not None else None
+        if one is not None and form is not None and one.below in (form.project, form.user):
+            yield HookFile(form, one.scope, Path(one.root), one.below, memory)
+
+
+def _read_memo(path: Path) -> Remembered | None:
+    """Return what is remembered in a file; None for one that cannot be read."""
+    try:
+        content = path.read_bytes()
+        return msgspec.json.decode(content, type=Remembered)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _said(error: OSError) -> str:
+    if error.strerror == NO_FOLDER or isinstance(error, NotPlainError):
+        return str(error.strerror)
+    return f"cannot be used: {error.strerror}"

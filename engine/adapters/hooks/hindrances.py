@@ -1,0 +1,173 @@
+"""Why an agent will not call hooks that are installed; nothing here grants any trust."""
+
+import json
+import os
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .files import HookFile, hook_file
+from .forms import FORMS
+
+_BYTES_MAX = 4 * 1024 * 1024
+
+
+class Hindrance(NamedTuple):
+    """Something that keeps hooks from being called, and the one thing that helps."""
+
+    says: str
+    helps: str | None = None
+
+
+class Around(NamedTuple):
+    """What is known of the person and of the project."""
+
+    project: Path
+    home: Path
+    environment: Mapping[str, str]
+
+    def file(self, agent: str, scope: str) -> HookFile:
+        """Return an agent's file in a scope."""
+        return hook_file(
+            FORMS[agent],
+            scope,
+            project=self.project,
+            home=self.home,
+            environment=self.environment,
+        )
+
+
+def hindrances(file: HookFile, around: Around) -> Iterator[Hindrance]:
+    """Yield why the hooks in an agent's file may not be called, or say things twice."""
+    yield from _program(around)
+    if judge := _OF_AGENTS.get(file.form.agent):
+        yield from judge(file, around)
+
+
+def covered_by(file: HookFile, around: Around) -> Path | None:
+    """Return the file of another agent whose hooks of ours this agent calls as well."""
+    if file.form.agent != "copilot" or file.scope != "project":
+        return None
+    other = around.file("claude", "project")
+    return other.path if other.events() else None
+
+
+def _program(around: Around) -> Iterator[Hindrance]:
+    for folder in around.environment.get("PATH", "").split(os.pathsep):
+        if folder and os.access(Path(folder) / "sprintlog", os.X_OK):
+            return
+    yield Hindrance(
+        "sprintlog is not on the PATH, so agents do not find it",
+        "install it for yourself: `pipx install sprintlog`",
+    )
+
+
+def _claude(file: HookFile, around: Around) -> Iterator[Hindrance]:
+    for scope in ("project", "user"):
+        place = around.file("claude", scope).path
+        if _json(place).get("disableAllHooks") is True:
+            yield Hindrance(f"{place} says disableAllHooks", "remove that line")
+    yield Hindrance("`claude --bare` runs no hooks", "leave out --bare")
+
+
+def _codex(file: HookFile, around: Around) -> Iterator[Hindrance]:
+    own = around.file("codex", "user").root / "config.toml"
+    config = _toml(own)
+    if _at(config, "features", "hooks") is False:
+        yield Hindrance(f"{own} says hooks = false", "remove that line")
+    project = _at(config, "projects", str(around.project), "trust_level")
+    if file.scope == "project" and project != "trusted":
+        yield Hindrance(
+            f"codex does not trust {around.project}, and skips its hooks without a word",
+            "`codex exec --trust`, once",
+        )
+    states = _at(config, "hooks", "state")
+    known = states if isinstance(states, dict) else {}
+    if not any(str(file.path) in name for name in known):
+        yield Hindrance(
+            "codex runs a hook only after you looked at it",
+            "`/hooks` inside `codex`, or --dangerously-bypass-hook-trust for one run",
+        )
+    beside = file.path.with_name("config.toml")
+    if set(_mapping(_toml(beside).get("hooks"))) - {"state"}:
+        yield Hindrance(f"{beside} has hooks, too: codex wants one place")
+
+
+def _gemini(file: HookFile, around: Around) -> Iterator[Hindrance]:
+    for scope in ("project", "user"):
+        place = around.file("gemini", scope).path
+        if _at(_json(place), "hooksConfig", "enabled") is False:
+            yield Hindrance(f"{place} says hooksConfig.enabled = false", "remove that line")
+    if file.scope == "user":
+        return
+    trusted = around.file("gemini", "user").root / ".gemini" / "trustedFolders.json"
+    if around.environment.get("GEMINI_CLI_TRUST_WORKSPACE") == "true":
+        return
+    if not _is_trusted(around.project, _json(trusted)):
+        yield Hindrance(
+            f"gemini does not trust {around.project}, and then runs no hooks of a "
+            "project, nor with --skip-trust",
+            "`GEMINI_CLI_TRUST_WORKSPACE=true gemini …`, or --scope user",
+        )
+
+
+def _copilot(file: HookFile, around: Around) -> Iterator[Hindrance]:
+    if other := covered_by(file, around):
+        yield Hindrance(
+            f"copilot also runs the hooks in {other}: each event comes twice, and is "
+            "recorded once",
+            "`sprintlog hooks uninstall copilot`",
+        )
+    if file.scope == "project" and not around.environment.get("COPILOT_ALLOW_ALL"):
+        yield Hindrance(
+            "copilot runs hooks only in a folder that is trusted",
+            "`copilot --trust-folder`",
+        )
+
+
+_OF_AGENTS: dict[str, Callable[[HookFile, Around], Iterator[Hindrance]]] = {
+    "claude": _claude,
+    "codex": _codex,
+    "gemini": _gemini,
+    "copilot": _copilot,
+}
+
+
+def _is_trusted(project: Path, known: Mapping[str, Any]) -> bool:
+    for folder, said in known.items():
+        if said == "TRUST_FOLDER" and project.is_relative_to(folder):
+            return True
+        if said == "TRUST_PARENT" and project.is_relative_to(Path(folder).parent):
+            return True
+    return False
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return _mapping(json.loads(_text(path)))
+    except (OSError, ValueError, RecursionError):
+        # Only what can be read is warned of.
+        return {}
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_text(path))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _text(path: Path) -> str:
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        return file.read(_BYTES_MAX).decode()
+
+
+def _at(found: Any, *keys: str) -> Any:
+    for key in keys:
+        found = _mapping(found).get(key)
+    return found
+
+
+def _mapping(found: Any) -> dict[str, Any]:
+    return found if isinstance(found, dict) else {}

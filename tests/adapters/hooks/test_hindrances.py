@@ -1,0 +1,98 @@
+"""What keeps an agent from calling its hooks is said, with the one thing that helps."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.adapters.hooks.hindrances import Around, covered_by, hindrances
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> Around:
+    """Return a project and a home, with a program of ours on the PATH."""
+    program = tmp_path / "bin" / "sprintlog"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (project := tmp_path / "shop").mkdir()
+    return Around(project, tmp_path / "home", {"PATH": str(program.parent)})
+
+
+def said(around: Around, agent: str, scope: str = "project") -> str:
+    """Return all that is said of an agent's hooks."""
+    found = hindrances(around.file(agent, scope), around)
+    return "\n".join(f"{one.says} -> {one.helps}" for one in found)
+
+
+def test_a_program_that_is_not_found_is_told_of_every_agent(around: Around) -> None:
+    """What an agent calls is looked for on the PATH, as the agent does."""
+    assert said(around, "cursor") == ""
+    assert "not on the PATH" in said(around._replace(environment={"PATH": "/no"}), "cursor")
+
+
+def test_claude_may_have_all_hooks_off(around: Around) -> None:
+    """A switch for all hooks is seen in both files; --bare is always told."""
+    assert "--bare" in said(around, "claude")
+    assert "disableAllHooks" not in said(around, "claude")
+    place = around.file("claude", "user").path
+    place.parent.mkdir(parents=True)
+    place.write_text('{"disableAllHooks": true}')
+    assert f"{place} says disableAllHooks" in said(around, "claude")
+
+
+def test_codex_asks_for_trust_twice(around: Around) -> None:
+    """The project and the hook are to be trusted, each by the person, and are told."""
+    assert "codex exec --trust" in said(around, "codex")
+    assert "/hooks" in said(around, "codex")
+    assert "codex exec --trust" not in said(around, "codex", "user")
+    config = around.file("codex", "user").root / "config.toml"
+    config.parent.mkdir(parents=True)
+    hooks = around.file("codex", "project").path
+    config.write_text(
+        f'[projects."{around.project}"]\ntrust_level = "trusted"\n'
+        f'[hooks.state."{hooks}:stop:0:0"]\ntrusted_hash = "sha256:0"\n'
+    )
+    assert said(around, "codex") == ""
+    config.write_text("[features]\nhooks = false\n[[hooks.Stop]]\n")
+    assert "says hooks = false" in said(around, "codex", "user")
+    assert "wants one place" in said(around, "codex", "user")
+
+
+def test_gemini_calls_no_hooks_of_a_folder_it_does_not_trust(around: Around) -> None:
+    """A trusted folder, one above it, or the variable make it call them."""
+    assert "GEMINI_CLI_TRUST_WORKSPACE" in said(around, "gemini")
+    assert said(around, "gemini", "user") == ""
+    trusted = around.file("gemini", "user").root / ".gemini" / "trustedFolders.json"
+    trusted.parent.mkdir(parents=True)
+    trusted.write_text(json.dumps({str(around.project.parent): "TRUST_FOLDER"}))
+    assert said(around, "gemini") == ""
+    trusted.write_text(json.dumps({str(around.project): "DO_NOT_TRUST"}))
+    assert "does not trust" in said(around, "gemini")
+    by_variable = {**around.environment, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+    assert said(around._replace(environment=by_variable), "gemini") == ""
+
+
+def test_copilot_also_calls_the_hooks_of_claude(around: Around) -> None:
+    """Where claude's file has ours, copilot is covered, and a second file is told of."""
+    copilot = around.file("copilot", "project")
+    assert covered_by(copilot, around) is None
+    assert "--trust-folder" in said(around, "copilot")
+    claude = around.file("claude", "project")
+    claude.install()
+    assert covered_by(copilot, around) == claude.path
+    assert "twice" in said(around, "copilot")
+    assert covered_by(around.file("copilot", "user"), around) is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "\x00", '{"projects": 3}', "[" * 9999])
+def test_odd_files_of_agents_are_no_reason_to_fail(text: str, around: Around) -> None:
+    """What cannot be read is taken for not there: what is not trusted is told."""
+    for agent, name in (
+        ("codex", "config.toml"),
+        ("gemini", ".gemini/trustedFolders.json"),
+    ):
+        place = around.file(agent, "user").root / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        assert "trust" in said(around, agent)
