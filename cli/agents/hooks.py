@@ -24,7 +24,7 @@ def command() -> None:
     """Have agents say by themselves what they do: sessions, tools, changed files.
 
     An agent's own hooks run `sprintlog hook AGENT`. It prints nothing, never fails and
-    records what was done, not what is in the files. Nothing here makes an agent trust a folder.
+    records what was done, not what is in the files. No folder is made trusted by it.
     """
 
 
