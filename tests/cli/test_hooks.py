@@ -8,7 +8,11 @@ from .conftest import Run
 
 
 @pytest.fixture
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(
+    folder: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
     """Return a home of its own, in which no agent has a file."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
@@ -73,9 +77,7 @@ def test_a_damaged_file_is_refused_in_one_line(sprint: Path, home: Path, run: Ru
     assert file.read_text() == '{\n  "a": 1,\n}'
 
 
-def test_no_log_is_needed(
-    tmp_path: Path, home: Path, monkeypatch: object, run: Run
-) -> None:
+def test_no_log_is_needed(folder: Path, home: Path, run: Run) -> None:
     """Hooks may be there before the first log: without one they record nothing."""
     told = run("hooks", "install", "cursor", "--scope", "user")
     assert told.code == 0
