@@ -153,7 +153,7 @@ def _ci(found: Surroundings) -> Iterator[Offer]:
             continue
         if sign == ".github/workflows":
             said = f"of {name}: a step can show the report"
-            command = 'report --summary >> "$GITHUB_STEP_SUMMARY"'
+            command = 'report >> "$GITHUB_STEP_SUMMARY"'
             yield _offer("ci", sign, said, command)
         else:
             said = f"of {name}: a step can check the log"

@@ -50,7 +50,7 @@ TOPICS = {
             "best": "Show the best iteration so far.",
             "decide": "Say what comes next: continue, stop, roll back, ask.",
             "alerts": "Show what got worse.",
-            "report": "Report on one iteration, all, or the selected output.",
+            "report": "Say what the sprint came to; report on one iteration.",
             "rules": "Show or change by which rules iterations are judged.",
         },
     ),

@@ -1,8 +1,9 @@
 """`sprintlog best`: the best iteration so far."""
 
 from sprintlog.engine.iterations.score import Score
-from sprintlog.engine.iterations.select import said_score
+from sprintlog.engine.iterations.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.projections.iterations.iteration_report import said
 from sprintlog.projections.views import iterations as views
 
 from .. import typed
@@ -30,7 +31,9 @@ def command(explain: bool, reading: ReadOptions) -> None:
         if one is None or best is None:
             print_text("no iteration is the best one yet")
             return
-        print_text(f"iteration {best.number} (quality: {said_score(one.score)})")
+        print_text(f"iteration {best.number} (quality: {said(one.score.value, 2)})")
+        if unknown := unknown_parts(one.score):
+            print_text(f"of the score: {unknown}")
         if (target := judged.target()) not in (best.number, None):
             print_text(f"a rollback to the best goes to iteration {target}")
         if explain:

@@ -7,7 +7,7 @@ from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import Number, short, shown
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
-from sprintlog.engine.iterations.select import said_score
+from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Failure, Judged, evaluate
 from sprintlog.engine.sprint.state.sprint import Spent
@@ -16,7 +16,7 @@ from sprintlog.projections.views.files import FileChange
 from sprintlog.projections.workspace import Workspace
 
 from ..context import ReadOptions
-from ..output import coloured, shows_bars, table
+from ..output import coloured, shows_bars, table, wrapped
 from ..screen import phrases
 from ..screen.terminal import GOOD
 from ..screen.times import duration
@@ -50,11 +50,17 @@ def list_lines(
     judged: Judged, shown_ones: Iterable[Judgement], failures: Iterable[Failure] = ()
 ) -> list[str]:
     """Return a table of iterations, one a line, those without a measurement among them."""
-    off_path = judged.off_path()
-    rows = [(one.number, _row(judged, one, off_path)) for one in shown_ones]
+    off_path, found = judged.off_path(), list(shown_ones)
+    # Where all scores lack the same it is said once, below them.
+    unknown = {unknown_parts(one.score) for one in found}
+    (below,) = unknown if len(unknown) == 1 else (None,)
+    rows = [(one.number, _row(judged, one, off_path, is_told=bool(below))) for one in found]
     rows += [(one.event.number, _failed_row(one)) for one in failures]
-    rows = [(-1, HEAD), *sorted(rows)]
-    spent = judged.spent()
+    lines = _table([(-1, HEAD), *sorted(rows)], judged.spent())
+    return [*lines, *wrapped(f"of each score: {below}", indent="  ")] if below else lines
+
+
+def _table(rows: Sequence[tuple[int, Sequence[str]]], spent: dict[int, Spent]) -> list[str]:
     if not any(number in spent for number, _ in rows):
         return table([row for _, row in rows], right={0, 2, 3, 4, 5}, whole={1})
     lines = [
@@ -113,7 +119,9 @@ def recommendation_lines(given: Recommendation) -> list[str]:
     return [*lines, *(f"alternative: {one}" for one in given.alternatives)]
 
 
-def _row(judged: Judged, one: Judgement, off_path: set[int]) -> tuple[str, ...]:
+def _row(
+    judged: Judged, one: Judgement, off_path: set[int], *, is_told: bool
+) -> tuple[str, ...]:
     now, best = one.figures, judged.tracker.best
     selected = judged.tracker.selected
     passed = "?" if now.tests_passed is None else str(now.tests_passed)
@@ -124,7 +132,8 @@ def _row(judged: Judged, one: Judgement, off_path: set[int]) -> tuple[str, ...]:
         "off the path": one.number in off_path,
         "incomplete": one.is_incomplete,
         "score given": one.score.is_given,
-        f"{short(one.score.share * 100)}% measured": one.score.share < 1,
+        f"{short((1 - one.score.share) * 100)}% unknown": one.score.share < 1
+        and not is_told,
     }
     return (
         str(one.number),

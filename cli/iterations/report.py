@@ -1,30 +1,38 @@
-"""`sprintlog report`: an iteration, all of them, or the selected output, as Markdown."""
+"""`sprintlog report`: what a sprint came to, an iteration, or the selected output."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.state.times import parse
+from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.projections.views import iterations as views
+from sprintlog.projections.views.work import STOPPED
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import print_bytes, print_json
+from ..named_sprint import told
+from ..output import hint, print_bytes, print_json
 from ..screen import phrases
 from ..screen.pager import paged
+from ..screen.times import duration
 from .judgements import judged_at
 from .report_files import tell_written, write_files
 
 
 @typed.command(
     "report",
-    epilog="Examples: sprintlog report iter:3\n\n"
-    'sprintlog report --summary >> "$GITHUB_STEP_SUMMARY"',
+    epilog='Examples: sprintlog report >> "$GITHUB_STEP_SUMMARY"\n\n'
+    "sprintlog report iter:3",
 )
 @click.argument("point", required=False, metavar="[iter:N|N]")
 @typed.option("--selection", "is_selection", is_flag=True, help="Of the selected output.")
-@typed.option("--summary", "is_summary", is_flag=True, help="Of all iterations, one page.")
 @typed.option(
     "--write",
     "is_written",
@@ -33,21 +41,20 @@ from .report_files import tell_written, write_files
 )
 @with_reading
 def command(
-    point: str | None,
-    is_selection: bool,
-    is_summary: bool,
-    is_written: bool,
-    reading: ReadOptions,
+    point: str | None, is_selection: bool, is_written: bool, reading: ReadOptions
 ) -> None:
-    """Print the report of an iteration, the one measured last where none is named.
+    """Print what a sprint came to on one page, or the report of one iteration.
 
-    It says what was known when the iteration was measured: later ones do not change it.
-    Best Preserved is whether a snapshot held the files of the best iteration then.
+    The page says why the sprint stopped, how long it took and what it cost, which
+    iteration is the best, and what got worse; it has a row for each iteration.
+
+    The report of an iteration says what was known when it was measured: later ones do
+    not change it. Best Preserved is whether a snapshot held the best files then.
     """
-    if is_selection + is_summary + is_written > 1:
-        raise click.UsageError("give one of --selection, --summary and --write")
-    if point is not None and (is_selection or is_summary):
-        raise click.UsageError("--selection and --summary are of all iterations")
+    if is_selection and is_written:
+        raise click.UsageError("give one of --selection and --write")
+    if point is not None and is_selection:
+        raise click.UsageError("--selection is of all iterations")
     if is_written and reading.at is not None:
         raise click.UsageError("--write writes what is known now: leave --at out")
     number = None if point is None else _number(point)
@@ -58,8 +65,8 @@ def command(
         judged = judged_at(workspace, reading)
         if is_selection:
             _print_selection(judged, as_json=reading.as_json)
-        elif is_summary:
-            _print_summary(judged, as_json=reading.as_json)
+        elif number is None:
+            _print_summary(workspace, judged, reading)
         else:
             _print_iteration(workspace, judged, number, as_json=reading.as_json)
 
@@ -72,7 +79,7 @@ def _number(point: str) -> int:
 
 
 def _print_iteration(
-    workspace: Workspace, judged: Judged, number: int | None, *, as_json: bool
+    workspace: Workspace, judged: Judged, number: int, *, as_json: bool
 ) -> None:
     from sprintlog.projections.iterations.iteration_report import (
         iteration_markdown,
@@ -80,17 +87,13 @@ def _print_iteration(
     )
     from sprintlog.projections.state_files.loop_files import then_of
 
-    if number is None and judged.last is None and judged.tracker.baseline is None:
-        raise _nothing_measured(judged.sprint.id)
-    asked = judged.last if number is None else number
-    asked = BASELINE_NUMBER if asked is None else asked
-    then = then_of(workspace, judged)(asked)
-    report = iteration_report(then, asked)
+    then = then_of(workspace, judged)(number)
+    report = iteration_report(then, number)
     if as_json:
         print_json(views.report(then, report))
     else:
         with paged():
-            print_bytes(iteration_markdown(report, _took(then, asked)).encode())
+            print_bytes(iteration_markdown(report, _took(then, number)).encode())
 
 
 def _took(judged: Judged, number: int) -> str:
@@ -119,28 +122,41 @@ def _print_selection(judged: Judged, *, as_json: bool) -> None:
             print_bytes(selection_markdown(data).encode())
 
 
-def _print_summary(judged: Judged, *, as_json: bool) -> None:
-    from sprintlog.projections.iterations.summary_report import summary_markdown
+def _print_summary(workspace: Workspace, judged: Judged, reading: ReadOptions) -> None:
+    from sprintlog.projections.iterations.summary_report import Told, summary_markdown
 
-    if as_json:
-        print_json(views.summary(judged))
+    sprint = judged.sprint
+    check_exists(sprint)
+    action = told(next_action(sprint, now=workspace.moment(sprint, reading.at)))
+    stopped = action if action.do in STOPPED else None
+    if reading.as_json:
+        print_json(views.summary(judged, stopped))
         return
-    base = judged.baseline()
-    found = [*([base] if base else []), *judged.all()]
-    failures = judged.failures()
-    given = judged.recommendation() if judged.last is not None or failures else None
-    text = summary_markdown(
-        judged.sprint.id,
-        found,
-        summaries=judged.summaries(),
-        best=judged.best(),
-        given=given,
-        selection=judged.selected(),
-        failures=failures,
-        spent=judged.spent(),
+    spent = sprint.knowledge.spent
+    took = phrases.usage(spent, duration_ms=spent.duration_ms) if spent.runs else []
+    said = Told(
+        time=_time(sprint.document),
+        cost=", ".join([phrases.counted(spent.runs, "run"), *took]) if took else "",
+        why=None if stopped is None else stopped.why,
     )
     with paged():
-        print_bytes(text.encode())
+        print_bytes(summary_markdown(judged, said).encode())
+    if stopped is not None:
+        hint(stopped.hint)
+
+
+def _time(document: Mapping[str, Any]) -> str:
+    """Return from when to when a sprint was worked on, and how long that is."""
+    stats = document.get("stats")
+    began = stats.get("started-at") if isinstance(stats, dict) else None
+    ended = document.get("last-activity")
+    try:
+        length = parse(str(ended)) - parse(str(began))
+    except InvalidInputError:
+        # Imported documents say what they say.
+        return ""
+    took = duration(length.total_seconds() * 1000)
+    return f"{phrases.when(began)} to {phrases.when(ended)} ({took})"
 
 
 def _write(

@@ -1,7 +1,9 @@
 """`sprintlog status`: where a sprint stands."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from sprintlog.engine.service.gate_runs import is_alive
 from sprintlog.engine.sprint.agent.actions import COMPLETE, Action
@@ -18,6 +20,7 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, PASSED
 from sprintlog.projections.views import work as views
+from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading
@@ -36,6 +39,9 @@ from ..screen import phrases
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
 from ..stops import stopped_lines
 
+if TYPE_CHECKING:
+    from sprintlog.engine.service.streams.judged import Judged
+
 OPEN_SHOWN_MAX = 20
 MARKS = {
     "completed": ("✓", GOOD),
@@ -53,24 +59,50 @@ TONES = {"completed": GOOD, "failed": BAD, "blocked": BAD}
 def command(reading: ReadOptions) -> None:
     """Show how far a sprint is: status, pointer, figures, phases, goal and steps.
 
-    Of one that does not go on it says first why, and what can be done. With it who runs
-    it now, and what all agents took so far: runs, tokens, cost.
+    Of one that does not go on it says first why, and what can be done. Then how good the
+    best and the last iteration are, and which advice waits for an answer. With it who
+    runs it now, and what all agents took so far: runs, tokens, cost.
     """
     with open_workspace() as workspace:
         sprint, at = reading.sprint(workspace), reading.at
         check_exists(sprint)
         action = told(next_action(sprint, now=workspace.moment(sprint, at)))
         found = views.status(workspace, sprint, action, at=at)
-    if reading.as_json:
-        print_json(found)
-        return
-    lines = _lines(sprint, found.stale, action)
+        judged = _judged(workspace, sprint)
+        if reading.as_json:
+            print_json(found if judged is None else _with_iterations(found, judged))
+            return
+        quality = [] if judged is None else _quality_lines(judged)
+    lines = _lines(sprint, found.stale, action, quality)
     if found.loop:
         since = phrases.when(found.loop.since, is_relative=True)
         lines.append(visible(f"run by process {found.loop.pid} since {since}"))
     print_styled("\n".join(lines))
     if settings.settings_file() is not None and (line := _differing(sprint)):
         note(line)
+
+
+def _judged(workspace: Workspace, sprint: Sprint) -> "Judged | None":
+    """Return the iterations as they are judged; None where nothing was measured."""
+    tracker = sprint.knowledge.tracker
+    if not (tracker.highest or tracker.baseline or tracker.failed):
+        return None
+    # Imported here, as below: many sprints measure nothing.
+    from sprintlog.engine.service.streams.judged import evaluate
+
+    return evaluate(workspace.log, sprint)
+
+
+def _with_iterations(found: views.Status, judged: "Judged") -> views.Status:
+    from sprintlog.projections.views.standing import iterations_standing
+
+    return replace(found, iterations=iterations_standing(judged))
+
+
+def _quality_lines(judged: "Judged") -> list[str]:
+    from ..iterations.standing import standing_lines
+
+    return standing_lines(judged)
 
 
 def _differing(sprint: Sprint) -> str | None:
@@ -81,7 +113,9 @@ def _differing(sprint: Sprint) -> str | None:
     return differing(sprint.knowledge.tracker.rules_at(sprint.version))
 
 
-def _lines(sprint: Sprint, stale: bool, action: Action) -> list[str]:
+def _lines(
+    sprint: Sprint, stale: bool, action: Action, quality: Sequence[str]
+) -> list[str]:
     document, plan = sprint.document, sprint.plan
     stats = document.get("stats") or {}
     status = str(document.get("status"))
@@ -95,11 +129,14 @@ def _lines(sprint: Sprint, stale: bool, action: Action) -> list[str]:
     for line in stopped_lines(action):
         lines.extend(wrapped(line, indent="  "))
     pointed = plan.pointed()
-    at = f"  at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
-    lines.append(_figures(stats, max_iterations(document)) + at)
+    at = f"at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
+    figures = _figures(stats, max_iterations(document))
+    if figures or at:
+        lines.append("  ".join(filter(None, (figures, at))))
     for phase in plan.tree.root.children:
         lines.extend(_tree_lines(phase, pointed, "  "))
     lines.extend(goal_lines(sprint))
+    lines.extend(quality)
     lines.extend(spent_lines(sprint))
     lines.extend(_lost_runs(sprint))
     for needed in views.needs(sprint):
@@ -131,15 +168,17 @@ def _lost_runs(sprint: Sprint) -> Iterator[str]:
 def _figures(stats: dict[str, Any], most: int | None) -> str:
     # An imported document need not have all of them, or says that they are unknown.
     said = {key: "?" if stats.get(key) is None else stats[key] for key in _FIGURES}
-    text = f"phases {said['completed-phases']}/{said['total-phases']}"
-    if "total-steps" in stats:
-        text += f"  steps {said['completed-steps']}/{said['total-steps']}"
+    parts = []
+    if stats.get("total-phases") != 0:
+        parts.append(f"phases {said['completed-phases']}/{said['total-phases']}")
+    if stats.get("total-steps", 0) != 0:
+        parts.append(f"steps {said['completed-steps']}/{said['total-steps']}")
     if stats.get("current-iteration") is not None:
-        text += f"  iteration {stats['current-iteration']}"
-        text += f" of {most}" if most is not None else ""
+        of = f" of {most}" if most is not None else ""
+        parts.append(f"iteration {stats['current-iteration']}{of}")
     if stats.get("elapsed"):
-        text += f"  elapsed {stats['elapsed']}"
-    return visible(text)
+        parts.append(f"elapsed {stats['elapsed']}")
+    return visible("  ".join(parts))
 
 
 _FIGURES = ("completed-phases", "total-phases", "completed-steps", "total-steps")
@@ -181,13 +220,13 @@ def goal_lines(sprint: Sprint) -> list[str]:
     steps = steps_of(plan.document)
     goal = str(plan.document.get("goal")).strip().partition("\n")[0]
     done = [i for i, step in steps.items() if step.get("status") == COMPLETED]
-    counts = f"steps {len(done)}/{len(steps)}"
+    counts = f"steps {len(done)}/{len(steps)}" if steps else ""
     if plan.turns.idle:
         counts += f"  idle {plan.turns.idle} of {idle_threshold(plan.document)}"
     if reflection_is_due(plan) and plan.status != COMPLETED:
         counts += ": it reflects"
     left = [(i, step) for i, step in steps.items() if step.get("status") != COMPLETED]
-    lines = [fitting(f"goal: {goal}"), counts]
+    lines = [fitting(f"goal: {goal}"), *([counts.strip()] if counts else [])]
     for identity, step in left[:OPEN_SHOWN_MAX]:
         text = str(step.get("prompt")).partition("\n")[0]
         lines.append(fitting(f"  {identity} ({step.get('status')}): {text}"))

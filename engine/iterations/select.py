@@ -178,13 +178,21 @@ def describe(
 
 
 def said_score(score: Score) -> str:
-    """Return a score as it is printed, with the share of it that was measured."""
+    """Return a score as it is printed, with the share of it that nothing measures."""
     if score.value is None:
         return "unknown"
     text = shown(score.value, SCORE_PLACES)
     if score.is_given or score.share == 1:
         return text
-    return f"{text} with {short(score.share * 100)}% measured"
+    return f"{text} with {short((1 - score.share) * 100)}% unknown"
+
+
+def unknown_parts(score: Score) -> str | None:
+    """Return which parts of a score nothing measures; None where all of it is known."""
+    if score.value is None or score.is_given or score.share == 1:
+        return None
+    names = [one.name for one in score.dimensions if one.points is None and one.weight]
+    return f"{short((1 - score.share) * 100)}% unknown, nothing measures {', '.join(names)}"
 
 
 def _takes_over(

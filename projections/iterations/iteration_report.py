@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.exact import Number, short, shown
+from sprintlog.engine.iterations.exact import Number, shown
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
-from sprintlog.engine.iterations.select import said_score
+from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.events import OF_ITERATION
@@ -20,6 +20,8 @@ from ..markdown import bare, table
 
 Data = dict[str, Any]
 MISSING = "missing"
+NOT_COMPARED = "nothing to compare with"
+"""The class of the first iteration where no baseline was measured."""
 AWAITING = "await_iteration_1"
 _METRICS_HEAD = (
     *("Metric", "Current", "Previous", "Delta"),
@@ -69,7 +71,7 @@ def iteration_markdown(report: IterationReport, took: str = "") -> str:
         f"## Iteration {one.number} Progress Report",
         "",
         f"**Timestamp**: {bare(one.at)}",
-        f"**Classification**: {one.classification or MISSING}",
+        f"**Classification**: {one.classification or NOT_COMPARED}",
         f"**Quality Score**: {_score(one.score)}",
         *([f"**Agents**: {took}"] if took else []),
         "",
@@ -177,9 +179,8 @@ def _score(score: Score) -> str:
     text = said(score.value, 2)
     if score.is_given:
         return f"{text} (a judgement from elsewhere)"
-    if 0 < score.share < 1:
-        return f"{text} ({short(score.share * 100)}% of the weight measured)"
-    return text
+    unknown = unknown_parts(score)
+    return f"{text} ({unknown})" if unknown else text
 
 
 def said(number: Number | None, places: int) -> str:

@@ -1,56 +1,127 @@
-"""All iterations of a sprint on one page of Markdown."""
+"""What a sprint came to, on one page of Markdown: what a person wants in the morning."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from typing import Any, NamedTuple
 
+from sprintlog.engine.iterations.alerts import SEVERITIES, Alert
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import shown
-from sprintlog.engine.iterations.recommend import Recommendation
-from sprintlog.engine.iterations.select import Selection, said_score
+from sprintlog.engine.iterations.recommend import ROLLBACK
+from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.streams.judged import Failure
-from sprintlog.engine.sprint.state.sprint import Spent
+from sprintlog.engine.service.streams.judged import Failure, Judged
+from sprintlog.engine.sprint.state.sprint import Spent, Sprint
+from sprintlog.engine.sprint.state.words import COMPLETED
 
 from ..markdown import code, code_cell, table
-from .iteration_report import MISSING, said
+from .iteration_report import MISSING, NOT_COMPARED, said
 from .sparkline import sparkline
+from .standing import advice_in_force
 
 SUMMARY_ROWS_MAX = 100
 """More iterations than this are only counted."""
+ALERTS_MAX = 20
+"""More alerts than this are only counted."""
 _HEAD = (
     *("Iteration", "Class", "Score", "Tests", "Coverage", "Errors", "Alerts"),
     "What was reached",
 )
 _TOOK = ("Turns", "Tokens", "Cost")
+_DONE = (("phases", "completed-phases", "total-phases"),
+         ("steps", "completed-steps", "total-steps"))  # fmt: skip
 
 
-def summary_markdown(
-    name: str,
-    judged: Sequence[Judgement],
-    *,
-    summaries: dict[int, str],
-    best: Judgement | None,
-    given: Recommendation | None,
-    selection: Selection | None,
-    failures: Mapping[int, Failure] = MappingProxyType({}),
-    spent: Mapping[int, Spent] = MappingProxyType({}),
-) -> str:
-    """Return all iterations of a sprint on one page, fit for the summary of a CI step."""
-    lines = [f"## Iterations of {code(name)}", ""]
-    turns = [one for one in judged if one.number != BASELINE_NUMBER]
+class Told(NamedTuple):
+    """What the one who prints it says in their own words: times, costs, why it stopped."""
+
+    time: str = ""
+    cost: str = ""
+    why: str | None = None
+
+
+def summary_markdown(judged: Judged, told: Told) -> str:
+    """Return what a sprint came to on one page, fit for the summary of a CI step too."""
+    base, failures = judged.baseline(), judged.failures()
+    found = [*([base] if base else []), *judged.all()]
+    lines = [f"## Sprint {code(judged.sprint.id)}", ""]
+    lines += _state(judged.sprint, told)
+    lines += _quality(judged, found, failures)
+    if told.cost:
+        lines.append(f"- **Agents**: {told.cost}")
+    if not found and not failures:
+        lines.append("- No iteration was measured")
+        return "\n".join(lines) + "\n"
+    lines += ["", *_rows(judged, found, failures), *_alerts(judged)]
+    return "\n".join(lines) + "\n"
+
+
+def _state(sprint: Sprint, told: Told) -> list[str]:
+    lines = [f"- **Status**: {code(str(sprint.document.get('status')))}"]
+    if told.why:
+        lines.append(f"- **Why it stopped**: {code(told.why)}")
+    if told.time:
+        lines.append(f"- **Time**: {told.time}")
+    stats = sprint.document.get("stats")
+    given: Mapping[str, Any] = stats if isinstance(stats, dict) else {}
+    done = [
+        f"{_bare(given.get(part))} of {_bare(given[whole])} {name}"
+        for name, part, whole in _DONE
+        if given.get(whole)
+    ]
+    return [*lines, f"- **Done**: {', '.join(done)}"] if done else lines
+
+
+def _bare(value: object) -> str:
+    """Return a number as it is, and what another tool may have written there as code."""
+    return str(value) if isinstance(value, int) else code(str(value))
+
+
+def _quality(
+    judged: Judged, found: Sequence[Judgement], failures: Mapping[int, Failure]
+) -> list[str]:
+    turns = [one for one in found if one.number != BASELINE_NUMBER]
+    lines = []
+    if turns or failures:
+        lines.append(f"- **Iterations**: {_counts(judged, turns, failures)}")
     if values := [one.score.value for one in turns]:
         first, last = said(values[0], 2), said(values[-1], 2)
-        lines += [f"- **Quality**: {code(sparkline(values))} {first} → {last}"]
-    if best is not None:
-        lines += [f"- **Best**: iteration {best.number} ({said_score(best.score)})"]
+        lines.append(f"- **Quality**: {code(sparkline(values))} {first} → {last}")
+    if (best := judged.best()) is not None:
+        unknown = unknown_parts(best.score)
+        score = said(best.score.value, 2) + (f"; {unknown}" if unknown else "")
+        lines.append(f"- **Best**: iteration {best.number} ({score})")
+    given = None if judged.sprint.plan.status == COMPLETED else advice_in_force(judged)
     if given is not None:
-        lines += [f"- **Now**: {given.message} ({given.reason})"]
-    if selection is not None:
-        lines += [f"- **Result**: {selection.message}"]
-    if not judged and not failures:
-        lines += ["No iteration was measured"]
-        return "\n".join(lines) + "\n"
-    rows = {one.number: _row(one, summaries) for one in judged}
+        typed = ""
+        if given.action == ROLLBACK and given.target is not None:
+            typed = f": `sprintlog rollback iter:{given.target}`"
+        lines.append(f"- **Now**: {given.message} ({given.reason}){typed}")
+    if (selection := judged.selected()) is not None:
+        lines.append(f"- **Result**: {selection.message}")
+    return lines
+
+
+def _counts(
+    judged: Judged, turns: Sequence[Judgement], failures: Mapping[int, Failure]
+) -> str:
+    """Return how many iterations there are of each class, and how many were left behind."""
+    of_class = Counter(one.classification or NOT_COMPARED for one in turns)
+    counts = [f"{count} {name}" for name, count in of_class.most_common()]
+    if failures:
+        counts.append(f"{len(failures)} not measured")
+    if gone := len(judged.off_path()):
+        counts.append(f"{gone} left behind by a rollback")
+    return f"{len(turns) + len(failures)}: {', '.join(counts)}"
+
+
+def _rows(
+    judged: Judged, found: Sequence[Judgement], failures: Mapping[int, Failure]
+) -> list[str]:
+    summaries, spent = judged.summaries(), judged.spent()
+    # Where all lack the same it is said once, with the best one.
+    is_same = len({one.score.share for one in found}) == 1
+    rows = {one.number: _row(one, summaries, is_same=is_same) for one in found}
     rows |= {number: _failed_row(one) for number, one in failures.items()}
     numbers = sorted(rows)[-SUMMARY_ROWS_MAX:]
     head: tuple[str, ...] = _HEAD
@@ -61,10 +132,25 @@ def summary_markdown(
             (*rows[number][:-1], *_took(spent.get(number)), rows[number][-1])
             for number in numbers
         ]
-    lines += ["", *table(head, shown_rows)]
+    lines = table(head, shown_rows)
     if (more := len(rows) - SUMMARY_ROWS_MAX) > 0:
         lines += ["", f"{more} earlier ones are not shown."]
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def _alerts(judged: Judged) -> list[str]:
+    """Return what got worse, the worst first, and of equals the newest."""
+    found: list[Alert] = [alert for one in judged.all() for alert in one.alerts]
+    if not found:
+        return []
+    found.sort(key=lambda one: (SEVERITIES.index(one.severity), -one.triggered_at))
+    lines = [
+        f"- **{one.severity}** iteration {one.triggered_at}, {one.type}: {one.message}"
+        for one in found[:ALERTS_MAX]
+    ]
+    if (more := len(found) - ALERTS_MAX) > 0:
+        lines.append(f"- {more} more: `sprintlog alerts --all`")
+    return ["", "### What got worse", "", *lines]
 
 
 def _took(spent: Spent | None) -> tuple[str, ...]:
@@ -80,17 +166,18 @@ def _took(spent: Spent | None) -> tuple[str, ...]:
 
 
 def _failed_row(failure: Failure) -> tuple[str, ...]:
-    said = code_cell(f"not measured: {failure.event.error}")
-    return (str(failure.event.number), *(MISSING,) * (len(_HEAD) - 3), "", said)
+    why = code_cell(failure.event.error)
+    return (str(failure.event.number), "not measured", *("",) * (len(_HEAD) - 3), why)
 
 
-def _row(one: Judgement, summaries: dict[int, str]) -> tuple[str, ...]:
+def _row(one: Judgement, summaries: dict[int, str], *, is_same: bool) -> tuple[str, ...]:
     now = one.figures
     passed = MISSING if now.tests_passed is None else str(now.tests_passed)
+    score = said(one.score.value, 2) if is_same else said_score(one.score)
     return (
         str(one.number),
-        one.classification or MISSING,
-        MISSING if one.score.value is None else said_score(one.score),
+        one.classification or NOT_COMPARED,
+        MISSING if one.score.value is None else score,
         MISSING if now.test_count is None else f"{passed}/{now.test_count}",
         MISSING if now.coverage is None else f"{shown(now.coverage, 1)}%",
         said(now.error_count, 0),

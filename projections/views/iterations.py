@@ -17,9 +17,11 @@ from sprintlog.engine.iterations.events import RecommendationGiven, RulesSet
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.service.streams.judged import Failure, Judged
+from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.state.sprint import Spent
 
 from ..iterations.iteration_report import IterationReport
+from ..iterations.standing import advice_in_force
 from ..iterations.tracker import selection_data
 from .back import ChangedFiles
 from .events import Answered, Recorded, Unchanged, filled
@@ -145,9 +147,16 @@ class IterationAnswer(Struct, frozen=True):
 
 
 class IterationsAnswer(Struct, frozen=True):
-    """All iterations of a sprint."""
+    """What a sprint came to, with all its iterations."""
 
     sprint: str
+    status: Any
+    stopped: Action | None
+    """Why it does not go on; null where it does."""
+    stats: Any
+    spent: Spending | None
+    """What all runs of agents took; null before the first."""
+    best_iteration: int | None
     iterations: list[JudgedIteration]
     recommendation: Advice | None
     selection: dict[str, Any] | None
@@ -314,20 +323,25 @@ def report(judged: Judged, found: IterationReport) -> IterationAnswer:
     )
 
 
-def summary(judged: Judged) -> IterationsAnswer:
-    """Return all iterations of a sprint."""
+def summary(judged: Judged, stopped: Action | None = None) -> IterationsAnswer:
+    """Return what a sprint came to; `stopped` is why it does not go on."""
     base, failures, said = judged.baseline(), judged.failures(), judged.summaries()
     found = [*([base] if base else []), *judged.all()]
-    is_advised = judged.last is not None or failures
-    selection = judged.selected()
+    given, selection = advice_in_force(judged), judged.selected()
     rows = judgements(judged, found, failures.values())
+    sprint, best = judged.sprint, judged.tracker.best
     return IterationsAnswer(
-        judged.sprint.id,
+        sprint.id,
+        sprint.document.get("status"),
+        stopped,
+        sprint.document.get("stats"),
+        spending(sprint.knowledge.spent) if sprint.knowledge.spent.runs else None,
+        None if best is None else best.number,
         [
             replace(x, summary=said.get(x.iteration)) if x.failed is UNSET else x
             for x in rows
         ],
-        advice(judged.recommendation()) if is_advised else None,
+        None if given is None else advice(given),
         selection and selection_data(judged, selection),
     )
 

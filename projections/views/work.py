@@ -103,6 +103,8 @@ class Status(Struct, frozen=True, kw_only=True):
     reflection: bool | UnsetType = UNSET
     spent: dict[str, float] | UnsetType = UNSET
     """What all runs of agents took; not there before the first."""
+    iterations: Any = UNSET
+    """How good they are and what waits for an answer; not there before a measurement."""
     human_needed: list[Need]
     queue: dict[str, int]
     phases: list[PhaseStatus]

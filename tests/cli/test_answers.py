@@ -33,7 +33,7 @@ QUESTIONS = (
     ),
     *(("queue", "show", "req-1"), ("queue", "decide", "--auto", "--dry-run")),
     *(("rebuild",), ("recover", "login", "--failure", "tokens"), ("replay",)),
-    *(("report",), ("report", "--summary"), ("report", "--write"), ("rules", "show")),
+    *(("report",), ("report", "1"), ("report", "--write"), ("rules", "show")),
     *(("extract", "iter:1", "--into", "../old"), ("rollback", "best", "--files")),
     *(
         ("rollback", "iter:1", "--plan"),

@@ -152,10 +152,11 @@ def test_an_iteration_without_a_measurement_is_for_a_person(loop: Path, run: Run
     assert [
         one["iteration"] for one in run("iteration", "list", "--last", "1", "--json").json
     ] == [2]
-    summary = run("report", "--summary").out
-    assert "| 2 | missing |" in summary
-    assert "not measured: junit.xml" in summary
-    assert run("report", "--summary", "--json").json["iterations"][1]["failed"]
+    summary = run("report").out
+    assert "| 2 | not measured |" in summary
+    assert "| `junit.xml: is as it was" in summary
+    assert "1 not measured" in summary
+    assert run("report", "--json").json["iterations"][1]["failed"]
     assert run("iteration", "end", *write).code == 0
     assert run("decide").out.splitlines()[1].startswith("iteration 2: ")
     assert "failed" not in run("iteration", "list", "--json").json[1]

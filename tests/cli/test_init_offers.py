@@ -49,7 +49,7 @@ def found(run: Run, *options: str) -> list[dict[str, Any]]:
         ("go.mod", b"", "iteration baseline --build 'go test ./...'"),
         ("Cargo.toml", b"", "iteration baseline --build 'cargo test'"),
         ("Makefile", b"all:\ntest: x\n", "iteration baseline --build 'make test'"),
-        (".github/workflows/x.yml", b"", 'report --summary >> "$GITHUB_STEP_SUMMARY"'),
+        (".github/workflows/x.yml", b"", 'report >> "$GITHUB_STEP_SUMMARY"'),
         ("Jenkinsfile", b"", "verify"),
     ],
 )  # fmt: skip

@@ -118,7 +118,9 @@ def test_lists_what_was_measured(measured: Path, done: Run) -> None:
         ["2", "forward"],
         ["3", "regression"],
     ]
-    assert lines[3].endswith("best, 80% measured")
+    assert lines[3].endswith(" best")
+    unknown = "of each score: 20% unknown, nothing measures readability, efficiency"
+    assert lines[5] == unknown
     earlier = done("iteration", "list", "--at", "iter:1", "--json").json
     assert [one["iteration"] for one in earlier] == [0, 1]
     assert earlier[1]["is_best"]
@@ -152,7 +154,10 @@ def test_compares_two_iterations(measured: Path, done: Run, run: Run) -> None:
 
 def test_explains_the_best_one(measured: Path, done: Run) -> None:
     """The best one with its breakdown, and what it was chosen from."""
-    assert done("best").out == "iteration 2 (quality: 0.97 with 80% measured)\n"
+    assert done("best").out.splitlines() == [
+        "iteration 2 (quality: 0.97)",
+        "of the score: 20% unknown, nothing measures readability, efficiency",
+    ]
     explained = done("best", "--explain").out
     for word in ("all_tests_pass", "contribution", "regression"):
         assert word in explained
@@ -195,9 +200,9 @@ def test_decides(
     for line in setup:
         done(*line)
     result = run("decide", "--exit-code")
-    subject = "iteration 2: forward, quality 0.97 with 80% measured"
+    subject = "iteration 2: forward, quality 0.97 with 20% unknown"
     if not any("rollback" in line for line in setup):
-        subject = "iteration 3: regression, quality 0.83 with 80% measured"
+        subject = "iteration 3: regression, quality 0.83 with 20% unknown"
     assert (result.code, result.out.splitlines()) == (code, [message, subject])
     assert done("decide").out == result.out
 
@@ -274,7 +279,7 @@ def test_the_target_is_named_beside_the_best_one(sprint: Path, done: Run) -> Non
         done("iteration", "end", *options({**M, "tests_passed": passed}))
     lines = done("best").out.splitlines()
     assert lines[0].startswith("iteration 1 ")
-    assert lines[1:] == ["a rollback to the best goes to iteration 2"]
+    assert lines[2:] == ["a rollback to the best goes to iteration 2"]
     assert done("best", "--json").json["rollback_target"] == 2
     assert (
         "target: iteration 2 (the best one is iteration 1)"

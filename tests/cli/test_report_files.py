@@ -79,7 +79,7 @@ def test_each_hook_is_one_command(loop: Loop, done: Run, folder: Path) -> None:
     assert told[1] == "ALERT: Working tests failing, recommend rollback"
     number = f"{len(PEAK):03d}"
     assert f"reports/iteration-{number}.md" in layout(folder)
-    assert "- **Best Preserved**: yes" in done("report").out
+    assert "- **Best Preserved**: yes" in done("report", str(len(PEAK))).out
     chosen = done("iteration", "select", "--apply", "--write").out.splitlines()
     assert chosen[0] == "Selected iteration 3 (quality: 0.88 vs final 0.81)"
     assert (folder / ".aiwg/output/login.ts").read_text() == f"{PEAK[2]}\n"

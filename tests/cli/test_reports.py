@@ -37,7 +37,7 @@ def test_the_iteration_that_deletes_a_test(loop: Loop, done: Run) -> None:
     times = [f"2026-02-02T10:{minute:02d}:00Z" for minute in (5, 10, 15)]
     loop(BASELINE_OF_REGRESSION, REGRESSION, times)
     text = done("report", "iter:3").out
-    assert text == done("report").out == done("report", "3").out
+    assert text == done("report", "3").out
     assert text.splitlines()[:5] == [
         "## Iteration 3 Progress Report",
         "",
@@ -77,7 +77,7 @@ def test_the_iteration_that_deletes_a_test(loop: Loop, done: Run) -> None:
     assert advice[0] == "**Action**: rollback"
     assert advice[1].startswith("**Reason**: Rollback to iteration 2 due to regression")
     assert advice[2] == "**Confidence**: 0.95"
-    whole = done("report", "--json").json
+    whole = done("report", "3", "--json").json
     assert round(whole["judgement"]["from_previous"]["pass_rate"], 1) == -2.2
     assert whole["recommendation"]["target_iteration"] == 2
 
@@ -98,13 +98,14 @@ def test_what_is_missing_is_no_zero(loop: Loop, done: Run) -> None:
     loop(None, ())
     done("iteration", "start")
     done("iteration", "end", "--metric", "coverage_percentage=50")
-    text = done("report").out
+    text = done("report", "1").out
+    assert "**Classification**: nothing to compare with" in text
     rows = section(text, "Metrics")[2:]
     assert rows[0] == f"| Test Count |{' missing |' * 5}"
     assert rows[2] == f"| Coverage | 50.0% |{' missing |' * 4}"
-    assert "**Quality Score**: 0.50 (25% of the weight measured)" in text
+    assert "**Quality Score**: 0.50 (75% unknown, nothing measures validation, " in text
     assert "| Validation | missing | 0.30 | missing |" in text
-    assert "error_count" not in done("report", "--json").json["judgement"]["figures"]
+    assert "error_count" not in done("report", "1", "--json").json["judgement"]["figures"]
 
 
 def test_the_selected_output(loop: Loop, done: Run) -> None:
@@ -157,31 +158,53 @@ def test_hostile_texts_stay_text(folder: Path, done: Run) -> None:
     done("sprint", "start")
     done("iteration", "start")
     done("iteration", "end", "--metric", "tests_passed=1", "--summary", EVIL)
-    text = done("report", "--summary").out
-    assert text.splitlines()[0] == f"## Iterations of ``{name}``"
+    text = done("report").out
+    assert text.splitlines()[0] == f"## Sprint ``{name}``"
     assert not [line for line in text.splitlines()[1:] if line.startswith("#")]
     cell = text.splitlines()[-1].split(" | ", 7)[-1]
     assert cell.startswith("``x</code> \\| <b>")
     assert cell.endswith("\\x0a## Heading`` |")
 
 
-def test_a_summary_of_all(loop: Loop, done: Run) -> None:
-    """One page: how the score went, the best one, what to do, and a row for each."""
-    loop(BASELINE_OF_PEAK, PEAK)
+def test_what_a_sprint_came_to(loop: Loop, done: Run) -> None:
+    """One page: state, classes, how the score went, the best, what to do, all rows."""
+    times = [f"2026-02-02T1{hour}:00:00Z" for hour in range(5)]
+    loop(BASELINE_OF_PEAK, PEAK, times)
     done("iteration", "select")
-    lines = done("report", "--summary").out.splitlines()
-    assert lines[:6] == [
-        "## Iterations of `auth`",
+    text = done("report").out
+    lines = [line for line in text.splitlines() if "**Time**" not in line]
+    assert lines[:9] == [
+        "## Sprint `auth`",
         "",
+        "- **Status**: `in-progress`",
+        "- **Done**: 0 of 1 phases",
+        "- **Iterations**: 5: 3 forward, 1 plateau, 1 regression",
         "- **Quality**: `▁▆█▇▆` 0.65 → 0.81",
         "- **Best**: iteration 3 (0.88)",
         "- **Now**: ALERT: Working tests failing, recommend rollback "
-        "(Rollback to iteration 3 due to regression)",
+        "(Rollback to iteration 3 due to regression): `sprintlog rollback iter:3`",
         "- **Result**: Selected iteration 3 (quality: 0.88 vs final 0.81)",
     ]
-    assert lines[-1].startswith("| 5 | regression | 0.81 | 9/10 | 80.0% | 19 | ")
-    whole: Any = done("report", "--summary", "--json").json
+    assert "\n| 5 | regression | 0.81 | 9/10 | 80.0% | 19 | " in text
+    assert section(text, "What got worse")[0].startswith("- **CRITICAL** iteration 5, ")
+    whole: Any = done("report", "--json").json
     assert [one["iteration"] for one in whole["iterations"]] == [0, 1, 2, 3, 4, 5]
+    assert (whole["status"], whole["stopped"], whole["best_iteration"]) == (
+        *("in-progress", None),
+        3,
+    )
+
+
+def test_a_stopped_sprint_says_why(loop: Loop, run: Run, done: Run) -> None:
+    """The page of a sprint that stands still says why, and what to type stands below it."""
+    loop(None, ())
+    done("sprint", "pause", "--reason", "lunch `x`")
+    result = run("report")
+    assert "- **Status**: `paused`\n- **Why it stopped**: ``" in result.out
+    assert "lunch `x`" in result.out
+    assert "- No iteration was measured" in result.out
+    assert "hint: `sprintlog sprint resume`" in result.err
+    assert done("report", "--json").json["stopped"]["because"] == "paused"
 
 
 def test_the_list_shows_how_the_score_went(loop: Loop, done: Run) -> None:
@@ -229,9 +252,9 @@ def test_terminals_get_what_they_can_show(
 def test_refuses_what_cannot_be_reported(loop: Loop, run: Run, done: Run) -> None:
     """Nothing measured, nothing selected, no iteration: each says so and writes nothing."""
     loop(None, ())
-    for words in (("report",), ("report", "7"), ("report", "--selection")):
+    for words in (("report", "0"), ("report", "7"), ("report", "--selection")):
         assert run(*words).code == 3
     assert run("report", "--write").code == 3
     assert run("report", "latest").code == 1
-    assert run("report", "--summary", "--selection").code == 2
+    assert run("report", "--write", "--selection").code == 2
     assert run("iteration", "end", "--write").code == 2

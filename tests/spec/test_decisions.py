@@ -139,7 +139,7 @@ def test_a_rollback_stands_on_the_judgement_in_force() -> None:
     ]
     advice, back = told(*events)
     judged = (
-        "iteration 2: regression, quality 1.00 with 55% measured; CRITICAL test_deletion: "
+        "iteration 2: regression, quality 1.00 with 45% unknown; CRITICAL test_deletion: "
         "Test count decreased from 10 to 9; HIGH functionality_loss: "
         "Passing tests decreased from 10 to 9"
     )
@@ -150,7 +150,7 @@ def test_a_rollback_stands_on_the_judgement_in_force() -> None:
     )
     more = told(*events, f.IterationStarted(3), f.RolledBack(1))[-1]
     assert more.evidence == (
-        "iteration 1: nothing before it, quality 1.00 with 55% measured"
+        "iteration 1: nothing before it, quality 1.00 with 45% unknown"
     )
     selected = told(*events[:4], BestSelected(1, 2, is_verified=True))[-1]
     assert selected.evidence.startswith("iteration 1: nothing before it, quality 1.00")

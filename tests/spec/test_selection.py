@@ -223,8 +223,8 @@ def test_hands_over_the_work_of_a_healthy_loop() -> None:
     assert selection is not None
     assert (selection.selected.number, selection.is_verified) == (3, True)
     assert selection.message == (
-        "Selected iteration 3 (quality: 1.00 with 80% measured "
-        "vs final 1.00 with 80% measured)"
+        "Selected iteration 3 (quality: 1.00 with 20% unknown "
+        "vs final 1.00 with 20% unknown)"
     )
 
 
@@ -273,7 +273,7 @@ def test_falls_back_to_the_baseline_when_all_are_regressions() -> None:
     assert selection.is_baseline
     assert selection.rationale == (
         "Every iteration that may be selected is a regression against the baseline "
-        "(0.97 with 80% measured)",
+        "(0.97 with 20% unknown)",
         "Iteration 1: CRITICAL Test count decreased from 10 to 9; "
         "HIGH Passing tests decreased from 10 to 9",
         "Iteration 2: HIGH Coverage dropped 80%→77.9% (exceeds -2% threshold)",
@@ -315,7 +315,7 @@ def test_more_measured_takes_the_place_of_less() -> None:
     assert selection is not None
     assert selection.selected.number == 2
     assert selection.rationale[:2] == (
-        "Iteration 2 achieved peak quality (0.83 with 65% measured)",
+        "Iteration 2 achieved peak quality (0.83 with 35% unknown)",
         "More was measured than of iteration 1",
     )
     assert found.tracker.best is not None

@@ -1,0 +1,54 @@
+"""What `status` says of the iterations: quality, alerts, and advice nobody answered yet."""
+
+from sprintlog.engine.iterations.evaluation import Judgement
+from sprintlog.engine.iterations.exact import shown
+from sprintlog.engine.iterations.recommend import ROLLBACK, Recommendation
+from sprintlog.engine.iterations.select import unknown_parts
+from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.projections.iterations.standing import standing
+
+from ..output import coloured, counted, wrapped
+from ..screen.terminal import ATTENTION, BAD
+
+
+def standing_lines(judged: Judged) -> list[str]:
+    """Return for people how good the iterations are, with the command for what waits."""
+    found = standing(judged)
+    known = [
+        f"{name} iteration {one.number} ({shown(one.score.value, 2)}{_class(one, name)})"
+        for name, one in (("best", found.best), ("last", found.last))
+        if one is not None and one.score.value is not None
+    ]
+    lines = [f"quality: {', '.join(known)}"] if known else []
+    one = found.best or found.last
+    if known and one is not None and (unknown := unknown_parts(one.score)):
+        lines += wrapped(f"  of each score: {unknown}", indent="  ")
+    if found.last is not None and (alerts := found.last.alerts):
+        worst = alerts[0]
+        said = f"alerts: {counted(len(alerts), 'alert')}, {worst.severity}: {worst.message}"
+        lines += _toned(f"{said}  (`sprintlog alerts`)", BAD)
+    if found.advice is not None:
+        is_measured = judged.tracker.entry(found.advice.number) is not None
+        more = (
+            f"sprintlog report {found.advice.number}" if is_measured else "sprintlog report"
+        )
+        lines += _toned(f"advice: {_advice(found.advice, more)}", ATTENTION)
+    return lines
+
+
+def _advice(given: Recommendation, more: str) -> str:
+    """Return an advice with its first reason, and what to type; `more` tells all of it."""
+    why = f": {given.reasons[0].text}" if given.reasons else ""
+    if given.action == ROLLBACK and given.target is not None:
+        typed = f"sprintlog rollback iter:{given.target}"
+        return f"roll back to iteration {given.target}{why}  (`{typed}`)"
+    said = {"stop": "stop", "escalate": "a person should look"}.get(given.action)
+    return f"{said or given.action}{why}  (`{more}`)"
+
+
+def _class(one: Judgement, name: str) -> str:
+    return f", {one.classification}" if name == "last" and one.classification else ""
+
+
+def _toned(text: str, tone: str) -> list[str]:
+    return [coloured(line, tone) for line in wrapped(text, indent="  ")]

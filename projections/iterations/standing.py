@@ -1,0 +1,49 @@
+"""What a person should know of the iterations before going on: quality, alerts, advice."""
+
+from typing import NamedTuple
+
+from sprintlog.engine.iterations.evaluation import Judgement
+from sprintlog.engine.iterations.recommend import CONTINUE, ROLLBACK, Recommendation
+from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.sprint.iterations.measurement import unmeasured_iteration
+from sprintlog.engine.sprint.state.words import COMPLETED
+
+
+class Standing(NamedTuple):
+    """How good the iterations are, and what was not answered yet."""
+
+    best: Judgement | None
+    last: Judgement | None
+    """The one measured last on the path."""
+    advice: Recommendation | None
+    """What is advised other than to continue, while nothing was done about it."""
+
+
+def standing(judged: Judged) -> Standing:
+    """Return how good the iterations of a sprint are, and what waits for an answer."""
+    last = None if judged.last is None else judged.one(judged.last)
+    return Standing(judged.best(), last, _pending(judged, last))
+
+
+def advice_in_force(judged: Judged) -> Recommendation | None:
+    """Return what to do after what was measured last; None before anything was."""
+    is_due = judged.last is not None or unmeasured_iteration(judged.sprint) is not None
+    return judged.recommendation() if is_due else None
+
+
+def _pending(judged: Judged, last: Judgement | None) -> Recommendation | None:
+    if judged.sprint.plan.status == COMPLETED:
+        return None
+    given = advice_in_force(judged)
+    if given is None or given.action == CONTINUE:
+        return None
+    is_answered = given.action == ROLLBACK and _has_files_back(judged, last)
+    return None if is_answered else given
+
+
+def _has_files_back(judged: Judged, last: Judgement | None) -> bool:
+    """Tell whether earlier files came back since and stayed, with the plan or without."""
+    since = 0 if last is None else last.version
+    knowledge = judged.sprint.knowledge
+    later = [one.event for one in knowledge.restored if one.version > since]
+    return bool(later) and not (later[-1].undoes or later[-1].rollback in knowledge.undid)
