@@ -123,7 +123,10 @@ def _print_selection(judged: Judged, *, as_json: bool) -> None:
 
 
 def _print_summary(workspace: Workspace, judged: Judged, reading: ReadOptions) -> None:
-    from sprintlog.projections.iterations.summary_report import Told, summary_markdown
+    from sprintlog.projections.iterations.summary_report import (
+        SummaryTexts,
+        summary_markdown,
+    )
 
     sprint = judged.sprint
     check_exists(sprint)
@@ -134,7 +137,7 @@ def _print_summary(workspace: Workspace, judged: Judged, reading: ReadOptions) -
         return
     spent = sprint.knowledge.spent
     took = phrases.usage(spent, duration_ms=spent.duration_ms) if spent.runs else []
-    said = Told(
+    said = SummaryTexts(
         time=_time(sprint.document),
         cost=", ".join([phrases.counted(spent.runs, "run"), *took]) if took else "",
         why=None if stopped is None else stopped.why,

@@ -9,7 +9,7 @@ from sprintlog.engine.sprint.iterations.measurement import unmeasured_iteration
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 
-class Standing(NamedTuple):
+class IterationStanding(NamedTuple):
     """How good the iterations are, and what was not answered yet."""
 
     best: Judgement | None
@@ -19,10 +19,10 @@ class Standing(NamedTuple):
     """What is advised other than to continue, while nothing was done about it."""
 
 
-def standing(judged: Judged) -> Standing:
+def standing(judged: Judged) -> IterationStanding:
     """Return how good the iterations of a sprint are, and what waits for an answer."""
     last = None if judged.last is None else judged.one(judged.last)
-    return Standing(judged.best(), last, _pending(judged, last))
+    return IterationStanding(judged.best(), last, _pending(judged, last))
 
 
 def advice_in_force(judged: Judged) -> Recommendation | None:

@@ -32,7 +32,7 @@ _DONE = (("phases", "completed-phases", "total-phases"),
          ("steps", "completed-steps", "total-steps"))  # fmt: skip
 
 
-class Told(NamedTuple):
+class SummaryTexts(NamedTuple):
     """What the one who prints it says in their own words: times, costs, why it stopped."""
 
     time: str = ""
@@ -40,7 +40,7 @@ class Told(NamedTuple):
     why: str | None = None
 
 
-def summary_markdown(judged: Judged, told: Told) -> str:
+def summary_markdown(judged: Judged, told: SummaryTexts) -> str:
     """Return what a sprint came to on one page, fit for the summary of a CI step too."""
     base, failures = judged.baseline(), judged.failures()
     found = [*([base] if base else []), *judged.all()]
@@ -56,7 +56,7 @@ def summary_markdown(judged: Judged, told: Told) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _state(sprint: Sprint, told: Told) -> list[str]:
+def _state(sprint: Sprint, told: SummaryTexts) -> list[str]:
     lines = [f"- **Status**: {code(str(sprint.document.get('status')))}"]
     if told.why:
         lines.append(f"- **Why it stopped**: {code(told.why)}")

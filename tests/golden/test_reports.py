@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.iterations.summary_report import Told, summary_markdown
+from sprintlog.projections.iterations.summary_report import SummaryTexts, summary_markdown
 from sprintlog.projections.state_files.loop_files import loop_files
 
 from .test_streams import FIXTURES, lines, recorded_of
@@ -57,6 +57,6 @@ def test_the_layout_is_the_stored_one(events: list[RecordedEvent]) -> None:
 
 def test_the_summary_is_the_stored_one(events: list[RecordedEvent]) -> None:
     """The page of what a stored loop came to never changes."""
-    told = Told(time="the whole night", cost="$1.50", why="somebody stopped it")
+    told = SummaryTexts(time="the whole night", cost="$1.50", why="somebody stopped it")
     text = summary_markdown(judged_at(events, len(events)), told)
     assert text == (EXPECTED / "summary.md").read_text(encoding="utf-8")
