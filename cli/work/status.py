@@ -94,13 +94,13 @@ def _judged(workspace: Workspace, sprint: Sprint) -> "Judged | None":
 
 
 def _with_iterations(found: views.Status, judged: "Judged") -> views.Status:
-    from sprintlog.projections.views.standing import iterations_standing
+    from sprintlog.projections.views.quality import iterations_standing
 
     return replace(found, iterations=iterations_standing(judged))
 
 
 def _quality_lines(judged: "Judged") -> list[str]:
-    from ..iterations.standing import standing_lines
+    from ..iterations.quality import standing_lines
 
     return standing_lines(judged)
 

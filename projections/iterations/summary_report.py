@@ -16,8 +16,8 @@ from sprintlog.engine.sprint.state.words import COMPLETED
 
 from ..markdown import code, code_cell, table
 from .iteration_report import MISSING, NOT_COMPARED, said
+from .quality import advice_in_force
 from .sparkline import sparkline
-from .standing import advice_in_force
 
 SUMMARY_ROWS_MAX = 100
 """More iterations than this are only counted."""

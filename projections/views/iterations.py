@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.state.sprint import Spent
 
 from ..iterations.iteration_report import IterationReport
-from ..iterations.standing import advice_in_force
+from ..iterations.quality import advice_in_force
 from ..iterations.tracker import selection_data
 from .back import ChangedFiles
 from .events import Answered, Recorded, Unchanged, filled

@@ -6,7 +6,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from sprintlog.engine.service.streams.judged import Judged
 
-from ..iterations.standing import standing
+from ..iterations.quality import standing
 from .iterations import Advice, advice
 
 

@@ -5,7 +5,7 @@ from sprintlog.engine.iterations.exact import shown
 from sprintlog.engine.iterations.recommend import ROLLBACK, Recommendation
 from sprintlog.engine.iterations.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged
-from sprintlog.projections.iterations.standing import standing
+from sprintlog.projections.iterations.quality import standing
 
 from ..output import coloured, counted, wrapped
 from ..screen.terminal import ATTENTION, BAD
