@@ -35,6 +35,7 @@ from sprintlog.engine.service.port import Service
 
 if TYPE_CHECKING:
     from .kept_blocks import KeptBlocks
+    from .sums import Sum
 
 CHECKSUM_BYTES_MAX = 1024
 EDITS = "edits"
@@ -76,6 +77,7 @@ class WrittenFiles:
         """Contents of each path and their digests, the newest last."""
         self._stood: dict[str, bytes] = {}
         """What stood at each path when it was looked at or written last."""
+        self._sums: dict[str, Sum] = {}
 
     @cached_property
     def blocks(self) -> "KeptBlocks":
@@ -142,6 +144,22 @@ class WrittenFiles:
         found = hashes.sha256(content).digest()
         hashed[:] = [*hashed[-1:], (content, found)]
         return found
+
+    def digest_after(self, path: str, content: bytes, *, like: bytes, same: int) -> bytes:
+        """Return the same as `digest` where the first bytes are `same` as those of `like`.
+
+        It is for a process that stays: what stood at the path is hashed but for its end.
+        """
+        if content == like:
+            return self.digest(path, content)
+        if (known := self._sums.get(path)) is None:
+            # Imported here: a process that ends hashes the whole file once.
+            from .sums import Sum
+
+            known = self._sums[path] = Sum()
+        digest = known.digest(content, like=like, same=same)
+        self._hashed[path] = [*self._hashed.get(path, [])[-1:], (content, digest)]
+        return digest
 
     def _seen(self, path: str, content: bytes) -> Seen:
         digest = self.digest(path, content)

@@ -12,6 +12,7 @@ import msgspec
 
 from sprintlog.engine.log.stores.descriptors import held_open, read_whole, write_whole
 from sprintlog.engine.saved import sealed, unsealed
+from sprintlog.engine.sprint.state.tree import Tree
 
 from .yaml.blocks import LAYOUT, Spans, Text
 
@@ -35,6 +36,8 @@ class KeptBlocks:
         self._known: dict[str, _Kept] = {}
         self._texts: dict[str, Text] = {}
         """What this process made last for each path, with more than is kept on the disk."""
+        self._asked: dict[str, set[int] | None] = {}
+        """Which phases may have changed since then: the notes of the plan's `watch`."""
 
     def of(self, path: str, digest: bytes) -> Spans:
         """Return where the blocks of a file with this digest are; nothing is no harm."""
@@ -64,15 +67,23 @@ class KeptBlocks:
             with held_open(self._file(path), _WRITE) as descriptor:
                 write_whole(descriptor, sealed(msgspec.msgpack.encode(kept)))
 
-    def keep_text(self, path: str, digest: bytes, text: Text) -> None:
-        """Keep a text, and where its blocks are."""
-        self._texts[path] = text
+    def asked_since(self, path: str, tree: Tree) -> set[int] | None:
+        """Return which phases may be others than in the text made last; None for any."""
+        asked = self._asked.get(path)
+        return asked if asked is tree.asked else None
+
+    def keep_text(
+        self, path: str, digest: bytes, text: Text, *, asked: set[int] | None
+    ) -> None:
+        """Keep a text, where its blocks are, and the notes of what is asked for since."""
+        self._texts[path], self._asked[path] = text, asked
         self.keep(path, digest, text.spans)
 
     def forget(self, path: str) -> None:
         """Let the next text be made as a whole."""
         self._known.pop(path, None)
         self._texts.pop(path, None)
+        self._asked.pop(path, None)
         with suppress(OSError):
             self._file(path).unlink()
 

@@ -44,14 +44,21 @@ class SprintFile(ProjectedFile[Sprint]):
         if not has_long_list(document):
             return dump_bytes(document)
         # Imported here: most sprints are small.
-        from .yaml.blocks import dump_after
+        from .yaml.blocks import Touched, dump_after
 
-        blocks = self.files.blocks
+        blocks, tree = self.files.blocks, state.plan.tree
         before = blocks.text_of(path, seen.digest, seen.content or b"")
-        text = dump_after(document, before, is_kept=blocks.is_kept(path))
-        digest = self.files.digest(path, text.content)
+        asked = blocks.asked_since(path, tree)
+        touched = None if asked is None else Touched(document.get("phases"), asked)
+        is_kept = blocks.is_kept(path)
+        text = dump_after(document, before, is_kept=is_kept, touched=touched)
+        digest = (
+            self.files.digest_after(path, text.content, like=before.content, same=text.same)
+            if is_kept
+            else self.files.digest(path, text.content)
+        )
         if text.spans and digest != seen.digest:
-            blocks.keep_text(path, digest, text)
+            blocks.keep_text(path, digest, text, asked=tree.watch())
         return text.content
 
     def document(self, state: Sprint) -> dict[str, Any]:

@@ -9,9 +9,15 @@ import pytest
 
 from sprintlog.engine import hashes
 from sprintlog.engine.service.place.state_places import CHECKSUM_SUFFIX
-from sprintlog.engine.sprint.events import Place, SprintCompiled, SprintStarted
+from sprintlog.engine.sprint.events import (
+    InjectionPosition,
+    PhaseInjected,
+    Place,
+    SprintCompiled,
+    SprintStarted,
+)
 from sprintlog.engine.sprint.phases.leaves import StartPhase
-from sprintlog.projections.state_files import kept_blocks
+from sprintlog.projections.state_files import kept_blocks, sums
 from sprintlog.projections.state_files.kept_blocks import BLOCKS
 from sprintlog.projections.state_files.sprint_file import SprintFile, render
 from sprintlog.projections.state_files.yaml import blocks
@@ -49,6 +55,36 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
     monkeypatch.setattr(hashes, "sha256", counting)
     return found
+
+
+class Counting:
+    """A sha256 that counts the bytes it is given."""
+
+    def __init__(self, inner: Any, counts: list[int]) -> None:
+        self._inner, self._counts = inner, counts
+
+    def update(self, content: bytes) -> None:
+        """Take more bytes."""
+        self._counts.append(len(content))
+        self._inner.update(content)
+
+    def copy(self) -> "Counting":
+        """Return one that goes on by itself."""
+        return Counting(self._inner.copy(), self._counts)
+
+    def digest(self) -> bytes:
+        """Return the sum of all bytes so far."""
+        digest: bytes = self._inner.digest()
+        return digest
+
+
+@pytest.fixture
+def gone_on(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Give how many bytes were hashed behind the beginning of a text before."""
+    counts: list[int] = []
+    monkeypatch.setattr(sums, "STEP", 1024)
+    monkeypatch.setattr(sums, "sha256", lambda: Counting(sha256(), counts))
+    return counts
 
 
 @pytest.fixture
@@ -100,16 +136,31 @@ def test_what_was_written_is_not_hashed_again(
     workspace: Workspace, hashed: list[bytes]
 ) -> None:
     """A process that stays knows its own file by comparing it: it hashes what is new."""
+    next_one = reopened(workspace)
+    before = content_of(workspace)
+    start(next_one, "p1")
+    start(next_one, "p2")
+    assert hashed == [before, hashed[1]]
+
+
+def test_process_that_stays_hashes_from_the_change_on(
+    workspace: Workspace, gone_on: list[int]
+) -> None:
+    """Of a text that begins as the one before only the rest is hashed, and a step."""
     start(workspace, "p1")
-    assert hashed == [content_of(workspace)]
+    whole = len(content_of(workspace))
+    assert sum(gone_on) == whole
+    gone_on.clear()
+    start(workspace, "p399")
+    assert 0 < sum(gone_on) < whole / 10
 
 
 def test_a_checksum_costs_no_hash(workspace: Workspace, hashed: list[bytes]) -> None:
     """The side file with the sum, where there is one, gets what is known already."""
     side = workspace.location.root / f"PROGRESS.yaml{CHECKSUM_SUFFIX}"
     side.write_text("-")
-    start(workspace, "p1")
-    assert hashed == [content_of(workspace)]
+    start(reopened(workspace), "p1")
+    assert hashed[1:] == [content_of(workspace)]
     assert side.read_text() == sha256(content_of(workspace)).hexdigest()
 
 
@@ -139,6 +190,44 @@ def test_process_that_stays_hashes_one_block(
         start(workspace, phase)
     of_all = -(-PHASES // blocks.ITEMS_OF_BLOCK)
     assert [text.hashed for text in texts] == [of_all, 1, 1]
+
+
+def test_process_that_stays_packs_what_was_asked_for(
+    workspace: Workspace, texts: list[blocks.Text]
+) -> None:
+    """Compared are the pointer's block and that of the phase that was started.
+
+    Of the other phases no node was asked for, so they are what they were.
+    """
+    for phase in ("p1", "p100", "p399", "p10"):
+        start(workspace, phase)
+    of_all = -(-PHASES // blocks.ITEMS_OF_BLOCK)
+    assert [text.packed for text in texts] == [of_all, 2, 2, 1]
+
+
+def test_what_another_process_changed_is_packed(
+    workspace: Workspace, texts: list[blocks.Text]
+) -> None:
+    """Notes about a text are of no use for one that somebody else wrote."""
+    of_all = -(-PHASES // blocks.ITEMS_OF_BLOCK)
+    start(workspace, "p1")
+    start(workspace, "p2")
+    start(reopened(workspace), "p300")
+    start(workspace, "p100")
+    start(workspace, "p101")
+    assert [text.packed for text in texts] == [of_all, 1, of_all, of_all, 2]
+
+
+def test_an_injection_ends_the_notes(
+    workspace: Workspace, texts: list[blocks.Text]
+) -> None:
+    """Once all nodes are made, whoever has one may change it: all of them are compared."""
+    start(workspace, "p1")
+    new = {"id": "new", "status": "pending"}
+    injected = PhaseInjected([new], InjectionPosition("after", "p7"), after="p7")
+    workspace.handle_with("s", lambda sprint, at: [injected])
+    start(workspace, "p100")
+    assert texts[-1].packed == -(-(PHASES + 1) // blocks.ITEMS_OF_BLOCK)
 
 
 def test_process_that_ends_keeps_no_packed_blocks(

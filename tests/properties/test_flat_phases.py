@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.phases.lifecycle import StartSprint
@@ -20,11 +21,16 @@ PHASES = [{"id": f"p{number}", "prompt": "x"} for number in range(1000)]
 
 
 def lived(life: Life, *, long: int) -> Sprint:
-    """Return what a sprint's events lead to, saved and read after each of them."""
+    """Return what a sprint's events lead to, saved and read after each of them.
+
+    A rollback ends it: what came after it was decided on another state.
+    """
     sprint = Sprint("s")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flat, "LONG", long)
         for version, at, event in life.events:
+            if isinstance(event, RolledBack):
+                break
             sprint = unpack(pack(fold(sprint, [(version, at, copied(event))])))
     return sprint
 

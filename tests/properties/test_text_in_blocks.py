@@ -1,6 +1,7 @@
 """A text that is made from the one before it is the text that is made as a whole."""
 
 from collections.abc import Iterator
+from hashlib import sha256
 from random import Random
 from typing import Any
 
@@ -9,11 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.sprint.phases.leaves import (
+    CompletePhase,
+    ReopenPhase,
+    SkipPhase,
+    StartPhase,
+)
+from sprintlog.engine.sprint.phases.lifecycle import StartSprint
+from sprintlog.engine.sprint.state import flat
+from sprintlog.projections.state_files import sums
+from sprintlog.projections.state_files.sums import Sum
 from sprintlog.projections.state_files.yaml import blocks, writer
-from sprintlog.projections.state_files.yaml.blocks import NOTHING, dump_after
+from sprintlog.projections.state_files.yaml.blocks import NOTHING, Touched, dump_after
 from sprintlog.projections.state_files.yaml.writer import dump
 
 from .random_sprints import Life
+from .sprint_histories import copied
 from .test_yaml_round_trip import texts, values
 
 lists = st.lists(values, max_size=9)
@@ -62,6 +74,50 @@ def test_each_step_of_a_sprint(seed: int, is_kept: bool) -> None:
         document = life.sprint.document
         text = dump_after(document, text, is_kept=is_kept)
         assert text.content == dump(document).encode()
+
+
+COMMANDS = (StartPhase, StartPhase, SkipPhase, ReopenPhase)
+PLAIN = {"phases": [{"id": f"p{number}", "prompt": "x"} for number in range(12)]}
+
+
+@given(st.integers(0, 2**32))
+def test_only_what_was_asked_for_has_changed(seed: int) -> None:
+    """In any life of plain phases the notes of what was asked for name all that changed."""
+    chance = Random(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flat, "LONG", 1)
+        life = Life(chance, document=copied(PLAIN))
+        life.command(StartSprint())
+        text, asked = NOTHING, None
+        for _ in range(20):
+            phase = chance.choice((None, f"p{chance.randrange(12)}"))
+            if not chance.randrange(8):
+                assert life.sprint.plan.tree.leaves
+            for command in chance.sample(COMMANDS, k=2):
+                life.handle_with(command(phase=phase or "p3"))
+            life.handle_with(CompletePhase(phase))
+            if not chance.randrange(10):
+                life.meddle()
+            sprint = life.sprint
+            document, tree = sprint.document, sprint.plan.tree
+            is_noted = asked is not None and asked is tree.asked
+            touched = Touched(document.get("phases"), asked or ()) if is_noted else None
+            text = dump_after(document, text, is_kept=True, touched=touched)
+            assert text.content == dump(document).encode()
+            asked = tree.watch()
+
+
+@given(st.lists(st.binary(max_size=40), min_size=1, max_size=6), st.data())
+def test_a_sum_that_goes_on(contents: list[bytes], data: st.DataObject) -> None:
+    """Whatever is known of the beginning, the sum is that of the whole content."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sums, "STEP", 8)
+        found, before = Sum(), b""
+        for content in contents:
+            same = data.draw(st.integers(0, len(before)))
+            content = before[:same] + content
+            assert found.digest(content, like=before, same=same) == sha256(content).digest()
+            before = content
 
 
 def test_only_what_changed_is_made_anew() -> None:

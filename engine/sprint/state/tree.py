@@ -70,6 +70,8 @@ class Tree:
         """No leaf before it is open."""
         self._flat = flat_phases(document)
         """The phases while not all of their nodes are made."""
+        self.asked: set[int] | None = None
+        """Of which phases the nodes were asked for since somebody began to `watch`."""
         if self._flat is None:
             self._gather(document, self._root, "", ())
         else:
@@ -106,10 +108,21 @@ class Tree:
         self._leaves = [self._plain(flat, index) for index in range(len(flat.phases))]
         self.made = dict(zip(flat.places, self._leaves, strict=True))
         self._root.children = [*self._leaves]
-        self._flat = None
+        self._flat = self.asked = None
+
+    def watch(self) -> set[int] | None:
+        """Note from here on of which phases the nodes are asked for; return the notes.
+
+        Whoever changes a phase asks for its node first, so all others stay as they are.
+        That holds while the notes are those of `asked`; None where all nodes are made.
+        """
+        self.asked = None if self._flat is None else set()
+        return self.asked
 
     def _plain(self, flat: FlatPhases, index: int) -> Node:
         """Return the node of a plain phase, made when it is first asked for."""
+        if self.asked is not None:
+            self.asked.add(index)
         data = flat.phases[index]
         address = data["id"]
         if (node := self.made.get(address)) is None:
@@ -123,11 +136,11 @@ class Tree:
 
     def find(self, address: str) -> Node | None:
         """Return the node that takes part under this address, if there is one."""
-        if (node := self.made.get(address)) is not None:
-            return node
         flat = self._flat
         if flat is not None and address in flat.places:
             return self._plain(flat, flat.places[address])
+        if (node := self.made.get(address)) is not None:
+            return node
         if "#" not in address:
             return None
         if self._by_index is None:
@@ -141,7 +154,7 @@ class Tree:
         that was worked on then waits until that one is finished.
         """
         if self.held is not None and self._stays_at(self.held.leaf):
-            return self.held
+            return self._leaf(self.held.leaf)
         count = self.leaf_count
         while self.cursor < count and not self._stays_at(self.cursor):
             self.cursor += 1

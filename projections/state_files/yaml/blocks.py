@@ -4,7 +4,7 @@ A long list at the top, such as the phases, is written in blocks of its items. A
 known by the digest of its items, packed, so its text is right wherever it stood.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -40,63 +40,120 @@ class Text(NamedTuple):
 
     content: bytes
     spans: Spans
-    blocks: Sequence[Block] = ()
-    """In order; a process that makes many texts compares them and hashes what is new."""
+    blocks: Mapping[str, Sequence[Block]] = {}
+    """Of each list in order; a process that makes many texts compares what it packs."""
     made: int = 0
     """How many blocks were made anew."""
     hashed: int = 0
     """How many were not those that stood there before."""
+    packed: int = 0
+    """How many were compared."""
+    same: int = 0
+    """With how many bytes it begins as the text before."""
+
+
+class Touched(NamedTuple):
+    """A list of which only some items may be others than in the text before."""
+
+    items: Any
+    indices: Collection[int]
 
 
 NOTHING = Text(b"", {})
 
 
-def dump_after(document: Mapping[str, Any], before: Text, *, is_kept: bool = False) -> Text:
+def dump_after(
+    document: Mapping[str, Any],
+    before: Text,
+    *,
+    is_kept: bool = False,
+    touched: Touched | None = None,
+) -> Text:
     """Return the text of a document, which is its `dump`, made with the text before.
 
     Its packed blocks go along where it `is_kept`. Raise `InvalidInputError` as `dump` does.
     """
     try:
-        return _made(document, before, is_kept=is_kept)
+        return _made(document, before, is_kept=is_kept, touched=touched)
     except _UNPACKABLE:
         # The whole writer says which field it is, or is right where a block has no digest.
         return Text(dump_bytes(document), {})
 
 
-def _made(document: Mapping[str, Any], before: Text, *, is_kept: bool) -> Text:
-    content, known = memoryview(before.content), before.spans
-    stood = iter(before.blocks)
-    parts: list[bytes | memoryview] = []
-    spans: Spans = {}
-    blocks: list[Block] = []
-    packed = bytearray(_BYTES_OF_BLOCK)
-    size = made = hashed = 0
+def _made(
+    document: Mapping[str, Any], before: Text, *, is_kept: bool, touched: Touched | None
+) -> Text:
+    page = _Page(before, is_kept=is_kept)
     short: dict[str, Any] = {}
     for key, value in document.items():
         if not (is_long(value) and dump_entry(key, None) == f"{key}: null\n"):
             short[key] = value
             continue
-        parts.append((dump_bytes(short) if short else b"") + f"{key}:\n".encode())
-        size += len(parts[-1])
+        page.add((dump_bytes(short) if short else b"") + f"{key}:\n".encode())
         short = {}
-        for first in range(0, len(value), ITEMS_OF_BLOCK):
-            items = value[first : first + ITEMS_OF_BLOCK]
-            _pack(items, packed)
-            block = next(stood, None)
-            if block is None or packed != block.items:
-                block = Block(bytes(packed), sha256(packed).digest())
-                hashed += 1
-            if is_kept:
-                blocks.append(block)
-            text: bytes | memoryview
-            if (span := known.get(block.digest)) is not None:
-                text = content[span[0] : span[1]]
+        is_watched = touched is not None and touched.items is value
+        page.add_list(key, value, touched.indices if touched and is_watched else None)
+    if short or not page.parts:
+        page.add(dump_bytes(short))
+    return page.text()
+
+
+class _Page:
+    """A text that is put together."""
+
+    def __init__(self, before: Text, *, is_kept: bool) -> None:
+        self.parts: list[bytes | memoryview] = []
+        self._before, self._content = before, memoryview(before.content)
+        self._is_kept = is_kept
+        self._blocks: dict[str, list[Block]] = {}
+        self._spans: Spans = {}
+        self._buffer = bytearray(_BYTES_OF_BLOCK)
+        self._size = self._same = self._made = self._hashed = self._packed = 0
+
+    def text(self) -> Text:
+        """Return what was put together."""
+        counts = self._made, self._hashed, self._packed, self._same
+        return Text(b"".join(self.parts), self._spans, self._blocks, *counts)
+
+    def add(self, text: bytes) -> None:
+        """Add a piece of the text."""
+        self.parts.append(text)
+        is_same = self._before.content.startswith(text, self._size)
+        if is_same and self._same == self._size:
+            self._same += len(text)
+        self._size += len(text)
+
+    def add_list(self, key: str, items: list[Any], touched: Collection[int] | None) -> None:
+        """Add a list in blocks; no others than the touched items may have changed."""
+        stood = self._before.blocks.get(key, ())
+        known, content, spans = self._before.spans, self._content, self._spans
+        blocks: list[Block] = []
+        compared = {index // ITEMS_OF_BLOCK for index in touched or ()}
+        for number, first in enumerate(range(0, len(items), ITEMS_OF_BLOCK)):
+            block = stood[number] if number < len(stood) else None
+            if block is None or touched is None or number in compared:
+                block = self._packed_block(items[first : first + ITEMS_OF_BLOCK], block)
+            blocks.append(block)
+            span = known.get(block.digest)
+            if span is None:
+                text: bytes | memoryview = dump_items(items[first : first + ITEMS_OF_BLOCK])
+                self._made += 1
             else:
-                text = dump_items(items)
-                made += 1
-            spans[block.digest] = (size, size + len(text))
-            size += len(text)
-            parts.append(text)
-    if short or not parts:
-        parts.append(dump_bytes(short))
-    return Text(b"".join(parts), spans, blocks, made, hashed)
+                text = content[span[0] : span[1]]
+                if span[0] == self._same == self._size:
+                    self._same = span[1]
+            # As `add` does: this is done for each block, whatever changed.
+            self.parts.append(text)
+            begin, self._size = self._size, self._size + len(text)
+            spans[block.digest] = begin, self._size
+        if self._is_kept:
+            self._blocks[key] = blocks
+
+    def _packed_block(self, items: list[Any], stood: Block | None) -> Block:
+        packed = self._buffer
+        _pack(items, packed)
+        self._packed += 1
+        if stood is not None and packed == stood.items:
+            return stood
+        self._hashed += 1
+        return Block(bytes(packed) if self._is_kept else b"", sha256(packed).digest())
