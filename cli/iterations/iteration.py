@@ -22,10 +22,17 @@ from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Decide
 
 from .. import typed
-from ..context import ReadOptions, open_workspace, with_reading, with_recording
+from ..context import (
+    ReadOptions,
+    doing_when_off,
+    open_workspace,
+    with_reading,
+    with_recording,
+)
 from ..output import print_answer, print_json, print_styled, print_text, warn
 from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
 from .capture import Capturer, Capturing, with_capturing
+from .heard import hear, pass_over, tell, with_output
 from .metrics import read_metrics, with_metrics, with_score
 from .report_files import tell_written, with_writing, write_files
 from .select import select
@@ -64,9 +71,13 @@ def start(
 
 @command.command(
     epilog="Examples: sprintlog iteration end --summary 'login works'\n\n"
-    "sprintlog iteration end --metric test_count=10 --metric tests_passed=9"
+    "sprintlog iteration end --metric test_count=10 --metric tests_passed=9\n\n"
+    "sprintlog iteration end --from agent.jsonl"
 )
-@typed.option("--summary", metavar="TEXT", help="What was reached.")
+@typed.option(
+    "--summary", metavar="TEXT", help="What was reached. [the agent's last words]"
+)
+@with_output
 @with_metrics
 @with_capturing
 @with_score
@@ -74,8 +85,11 @@ def start(
 @typed.option("--snapshot", "with_files", is_flag=True, help="Keep the files as they are.")
 @with_snapshot_options
 @with_recording
+@doing_when_off(pass_over)
 def end(
     summary: str | None,
+    source: str | None,
+    agent: str | None,
     given_metrics: tuple[str, ...],
     metrics_file: Path | None,
     capturing: Capturing,
@@ -91,19 +105,31 @@ def end(
     With metrics it is judged: what to do now is said in a few words. With --snapshot the
     work tree's files are kept in the same append. The start of the next one ends one that
     was left open.
+
+    With --from it is recorded, too, what its agent printed: tokens, cost, tools, models,
+    whether it failed, and its last words. The same file again changes nothing.
     """
+    if agent and source is None:
+        raise click.UsageError("--agent goes with --from")
+    ran = None
+    if source is not None:
+        heard = hear(source, agent)
+        tell(heard)
+        ran, summary = heard.ran, heard.summary if summary is None else summary
+    # A key stands for what was typed, and for what was read.
+    said = ("summary",) if ran is None else ("summary", "ran")
     keeping = keeping_files(given, patterns, file_max, wanted=with_files)
     if not (given_metrics or metrics_file or capturing or score is not None):
         if is_written:
             raise click.UsageError("--write goes with what was measured")
         with keeping as keep:
-            command = EndIteration(summary=summary)
-            record("iteration end", given, command, typed=("summary",), keep=keep)
+            command = EndIteration(summary=summary, ran=ran)
+            record("iteration end", given, command, typed=said, keep=keep)
         return
     metrics = read_metrics(given_metrics, metrics_file)
-    arguments = EndMeasuredIteration(metrics, summary, score)
+    arguments = EndMeasuredIteration(metrics, summary, score, ran=ran)
     _record(
-        *("iteration end", given, arguments, ("summary", "metrics", "score"), capturing),
+        *("iteration end", given, arguments, (*said, "metrics", "score"), capturing),
         is_written=is_written,
         keeping=keeping,
     )

@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from ..adapters.agents.activity import Activity
+from ..adapters.agents.ran import figures, outcome
 from ..adapters.git.state import RepositoryState
 from ..adapters.processes.output import Output
 from ..errors import NotFoundError, RefusedError
@@ -21,7 +22,6 @@ from .port import Decide, Outcome
 from .workspace import ServiceWorkspace
 
 COMMAND_CHARS_MAX = 512
-NAMES_MAX = 10
 _UNNAMED = re.compile(r"[^a-z0-9-]+")
 
 
@@ -108,26 +108,18 @@ def ended(wrapped: Wrapped, *, number: int | None, ends: bool) -> EndWrapped:
 
 
 def _ran(wrapped: Wrapped, verdict: Verdict, number: int | None) -> AgentRan:
-    activity = wrapped.activity
     return AgentRan(
         "",
-        verdict.status,
         exit_code=wrapped.exit_code,
         duration_ms=wrapped.duration_ms,
         output=wrapped.output.text(),
         output_bytes=wrapped.output.bytes,
         output_sha256=wrapped.output.sha256,
         errors=wrapped.errors.text(),
-        usage=verdict.usage,
         iteration=number,
         command=wrapped.command[:COMMAND_CHARS_MAX],
-        agent=activity.agent,
-        agent_version=next(iter(activity.versions), None),
-        models=tuple(activity.models[:NAMES_MAX]),
-        sessions=tuple(activity.sessions[:NAMES_MAX]),
-        tool_calls=activity.tool_calls if activity.agent else None,
-        unknown_lines=activity.unknown,
-        lines=activity.lines,
+        **figures(wrapped.activity),
+        **outcome(verdict),
         git_before=wrapped.git_before,
         git_after=wrapped.git_after,
     )

@@ -10,11 +10,16 @@ from typing import Any
 
 def run(folder: Path, *arguments: object, **environment: str) -> bytes:
     """Run one command in a folder; raise `AssertionError` unless it succeeds."""
+    return run_given(b"", folder, *arguments, **environment)
+
+
+def run_given(given: bytes, folder: Path, *arguments: object, **environment: str) -> bytes:
+    """Run one that reads what is given on standard input."""
     done = subprocess.run(
         [sys.executable, "-m", "sprintlog.cli", *map(str, arguments)],
         cwd=folder,
         env={**clean_environment(), **environment},
-        stdin=subprocess.DEVNULL,
+        input=given,
         capture_output=True,
         check=False,
     )

@@ -73,6 +73,7 @@ CRITERIA: dict[str, Criterion] = {
     "real journals are taken over whole": journals.texts,
     "the journal's example comes from commands": journals.example,
     "agents' real output is understood": agents.understood,
+    "iterations end with what agents printed": agents.heard,
     "hostile gates get their verdict and leave nothing": gates.hostile,
     "a killed gate costs no retry": gates.killed,
     "a killed loop ends like one nobody disturbed": loops.killed,

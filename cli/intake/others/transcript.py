@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from sprintlog.engine.adapters.agents.activity import Activity
 from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.agents.ran import figures, outcome
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.sprint.agent.answers import Answer, judge
 from sprintlog.engine.sprint.iterations.facts import Began, Ended, Fact, RunSaid
@@ -48,11 +49,11 @@ class TranscriptRead(NamedTuple):
         """Return the facts that it comes to."""
         verdict = judge(self.answer, exit_code=0)
         run = RunSaid(
-            verdict.status,
             duration_ms=verdict.usage.duration_ms if verdict.usage else None,
             output_bytes=self.bytes,
             output_sha256=self.sha256,
-            usage=verdict.usage,
+            **figures(self.activity),
+            **outcome(verdict),
         )
         key = f"{self.activity.agent}:{self.id}"
         summary = verdict.summary or verdict.error

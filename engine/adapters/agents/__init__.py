@@ -1,4 +1,4 @@
 """Decoders of what agents print: bytes become neutral items, one module per agent.
 
-They are pure: no clock, no file, no process. `hearing` is the way in.
+They are pure: no clock, no file, no process. `output` is the way in, `ran` the way on.
 """

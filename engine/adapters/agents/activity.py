@@ -15,6 +15,7 @@ from .items import (
     Item,
     Prompted,
     Returned,
+    Said,
     Session,
     Used,
 )
@@ -47,7 +48,7 @@ class Activity(msgspec.Struct, omit_defaults=True):
     """What an agent's output says that it did."""
 
     agent: str | None = None
-    """Whose output it is; None for plain words."""
+    """Whose output it is; None for plain words of nobody who was named."""
     versions: list[str] = []
     sessions: list[str] = []
     models: list[str] = []
@@ -60,6 +61,8 @@ class Activity(msgspec.Struct, omit_defaults=True):
     lines: int = 0
     unknown: int = 0
     """How many of the lines were not understood."""
+    tells_calls: bool = False
+    """Whether it tells step by step what was done, so that no call is none."""
 
 
 class Watching:
@@ -69,7 +72,7 @@ class Watching:
         self._calls: dict[str, ToolCall] = {}
         self._tool_calls = 0
         self._prompts: dict[tuple[str, str | None], None] = {}
-        self._told = 0
+        self._tells_calls = False
         self._answers: set[str] = set()
         self._names: dict[str, dict[str, None]] = {
             "sessions": {},
@@ -79,6 +82,7 @@ class Watching:
 
     def take(self, item: Item) -> None:
         """Take the next item."""
+        self._tells_calls = self._tells_calls or isinstance(item, Said | Called)
         match item:
             case Session():
                 self._name(sessions=item.id, versions=item.version, models=item.model)
@@ -114,6 +118,7 @@ class Watching:
             calls=[*self._calls.values()],
             lines=lines,
             unknown=unknown,
+            tells_calls=self._tells_calls,
         )
 
     def _name(self, **named: str | None) -> None:

@@ -45,10 +45,17 @@ _OPENS = re.compile(rb"^[{\[][ \t\r]*$", re.MULTILINE)
 _CLOSES = re.compile(rb"^[}\]][ \t\r]*$", re.MULTILINE)
 
 
-class _Reading:
-    """What the messages come to that were understood."""
+_MIXED = {"cursor": ("claude",)}
+"""Whose messages stand among an agent's own."""
 
-    def __init__(self) -> None:
+
+class _Reading:
+    """What the messages come to that were understood; with an agent only its own are."""
+
+    def __init__(self, agent: str | None) -> None:
+        self._agent = agent
+        known = (agent, *_MIXED.get(agent, ())) if agent else ()
+        self._readers = [one for one in _READERS if not known or one[0] in known]
         self.gathering = Gathering()
         self.watching = Watching()
         self._of: Counter[str] = Counter()
@@ -61,7 +68,7 @@ class _Reading:
         for one in listed:
             # A command that is told something as an argument has it as a text.
             message = mapping(parse(one.encode()) if isinstance(one, str) else one)
-            for agent, read in _READERS:
+            for agent, read in self._readers:
                 if (items := read(message)) is not None:
                     known += 1
                     self._of[agent] += 1
@@ -74,27 +81,30 @@ class _Reading:
     @property
     def agent(self) -> str | None:
         """Return whose messages these are; Cursor's are mostly those of Claude Code."""
-        if not self._of:
-            return None
+        if not self._of or self._agent:
+            return self._agent
         return "cursor" if self._of["cursor"] else self._of.most_common(1)[0][0]
 
 
 class Hearing:
     """Takes the output of one run as it comes; no more is held than may be needed."""
 
-    def __init__(self, *, told: str = "") -> None:
+    def __init__(self, *, told: str = "", agent: str | None = None) -> None:
         self._told = told
+        self._agent = agent
         self._told_lines = {
             line.strip().encode("utf-8", "replace") for line in told.split("\n")
         } - {b""}
         """A line that only repeats one of them is nobody's message."""
-        self._reading = _Reading()
+        self._reading = _Reading(agent)
         self._end = bytearray()
         self._bytes = 0
         self._rest = bytearray()
         """What came after the last end of a line."""
         self._lines = 0
         self._known = 0
+        self._strange = 0
+        """How many lines of JSON nobody understands."""
         self._ends_known = False
         """Whether the last line was understood."""
 
@@ -129,7 +139,9 @@ class Hearing:
         content = bytes(self._end[-ANSWER_BYTES_MAX:])
         if (whole := self._whole(content)) is not None:
             return whole
-        return _plain(content), Activity(lines=self._lines, unknown=0)
+        # Words are understood as they are, but not JSON that the agent never prints.
+        unknown = self._strange if self._agent else 0
+        return _plain(content), Activity(self._agent, lines=self._lines, unknown=unknown)
 
     def _activity(self, reading: _Reading, unknown: int) -> Activity:
         return reading.watching.activity(
@@ -154,6 +166,8 @@ class Hearing:
             if known:
                 self._known += 1
                 last = line.end()
+            else:
+                self._strange += 1
         self._ends_known = last > 0 and not block[last:].strip()
 
     def _whole(self, content: bytes) -> tuple[Answer, Activity] | None:
@@ -167,7 +181,7 @@ class Hearing:
         for piece in pieces:
             if repeats(piece.decode("utf-8", "replace"), self._told):
                 continue
-            reading = _Reading()
+            reading = _Reading(self._agent)
             count, known = reading.take(parse(piece) if piece[:1] in (b"{", b"[") else None)
             if known and 2 * known >= count:
                 answer = reading.gathering.answer(unknown=count - known)

@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
+from ...adapters.agents.activity import Activity
 from ...adapters.agents.output import Hearing, hear
+from ...adapters.agents.ran import figures
 from ...adapters.processes.agent_command import AgentRun, run_agent
 from ...adapters.processes.signals import Signals
 from ...sprint.agent.answers import Verdict, judge
@@ -51,6 +53,14 @@ def agent_of(means: Means) -> str:
     if means.actor.startswith("agent:"):
         return means.actor
     return f"agent:{PurePath(means.command[0]).name or 'command'}"[:128]
+
+
+class Reply(NamedTuple):
+    """What became of a prompt that was handed to the agent."""
+
+    run: AgentRun
+    verdict: Verdict
+    activity: Activity
 
 
 Tell = Callable[[str], None]
@@ -100,7 +110,7 @@ class Driver:
         *,
         read: Callable[[str], Verdict] | None = None,
         told: str = "",
-    ) -> tuple[AgentRun, Verdict]:
+    ) -> Reply:
         """Hand a prompt to the agent; return how that ended and what it means."""
         self._beaten = time.monotonic()
         hearing = Hearing(told=told)
@@ -116,8 +126,9 @@ class Driver:
                 tick=self._beat,
             )
         errors = run.errors.text()
+        answer, activity = hearing.heard()
         verdict = judge(
-            hearing.answer(),
+            answer,
             # Some agents say there as an object why they failed.
             errors=hear(errors.encode()).error or errors,
             exit_code=run.exit_code,
@@ -125,7 +136,7 @@ class Driver:
             read=read,
         )
         self.tell(f"       {_said(run, verdict)}")
-        return run, verdict
+        return Reply(run, verdict, activity)
 
     def _beat(self) -> None:
         """Record a heartbeat when none was for a while; called every minute."""
@@ -156,13 +167,13 @@ class Driver:
 
 def ran_as(
     phase: str,
-    run: AgentRun,
-    verdict: Verdict,
+    reply: Reply,
     *,
     is_repair: bool = False,
     iteration: int | None = None,
 ) -> AgentRan:
     """Return what is recorded of an agent's run."""
+    run, verdict = reply.run, reply.verdict
     return AgentRan(
         phase,
         verdict.status,
@@ -176,6 +187,7 @@ def ran_as(
         errors=run.errors.text(),
         usage=verdict.usage,
         iteration=iteration,
+        **figures(reply.activity),
     )
 
 

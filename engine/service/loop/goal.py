@@ -52,9 +52,9 @@ class GoalWork:
             **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
         }
         read = partial(self._read, told=told)
-        run, verdict = self._driver.ask(action.prompt, own, read=read, told=told)
-        ran = ran_as("", run, verdict, iteration=number)
-        self._driver.handle(EndTurn(ran, verdict))
+        asked = self._driver.ask(action.prompt, own, read=read, told=told)
+        ran = ran_as("", asked, iteration=number)
+        self._driver.handle(EndTurn(ran, asked.verdict))
         self._keep_files()
         self._rest(number)
 

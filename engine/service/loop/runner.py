@@ -195,8 +195,8 @@ class Runner:
             "ATTEMPT_NUMBER": str(action.attempt),
             **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
         }
-        run, verdict = self._driver.ask(action.prompt, own)
-        return ran_as(action.phase, run, verdict, is_repair=is_repair), verdict
+        asked = self._driver.ask(action.prompt, own)
+        return ran_as(action.phase, asked, is_repair=is_repair), asked.verdict
 
 
 def _interrupted(sprint: Sprint, why: str, at: str) -> list[Event]:

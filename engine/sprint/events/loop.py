@@ -45,6 +45,8 @@ class IterationEnded(Event, frozen=True):
     ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
     number: int
     summary: str | None = None
+    output_sha256: str | None = None
+    """sha256 of the agent's output by which it was ended."""
 
 
 class GitState(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -85,7 +87,7 @@ class AgentRan(Event, frozen=True):
     usage: Usage | None = None
     """Tokens, cost and turns, as far as the agent says."""
     iteration: int | None = None
-    """Which iteration it was, in a run for the goal or of a wrapped command."""
+    """Which iteration it was, where it was in one."""
     command: str | None = None
     """What was run, where somebody else's loop ran it."""
     agent: str | None = None
@@ -101,7 +103,11 @@ class AgentRan(Event, frozen=True):
     unknown_lines: int = 0
     """How many lines of its output were not understood."""
     lines: int = 0
-    """How many lines the output had, of a wrapped command."""
+    """How many lines the output had."""
+    error: str | None = None
+    """Why it failed, where no other event says it."""
+    error_kind: str | None = None
+    """What kind of failure that is: rate-limit, network, timeout, validation, logic."""
     git_before: GitState | None = None
     """Where the repository stood when it began."""
     git_after: GitState | None = None

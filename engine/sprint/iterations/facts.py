@@ -46,6 +46,15 @@ class RunSaid(NamedTuple):
     output_bytes: int = 0
     output_sha256: str | None = None
     usage: Usage | None = None
+    agent: str | None = None
+    agent_version: str | None = None
+    models: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    tool_calls: int | None = None
+    unknown_lines: int = 0
+    lines: int = 0
+    error: str | None = None
+    error_kind: str | None = None
 
 
 class Ended(NamedTuple):

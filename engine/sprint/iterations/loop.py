@@ -1,9 +1,11 @@
 """The loop's iterations: 1-based numbers that are never given twice; rules and evolve."""
 
+from msgspec.structs import replace
+
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event, takers_in
-from ..events import IterationEnded, IterationsLimited, IterationStarted
+from ..events import AgentRan, IterationEnded, IterationsLimited, IterationStarted
 from ..goal.reflection import start_reflection
 from ..goal.settings import max_iterations as limit_of
 from ..state import starts
@@ -93,10 +95,14 @@ def is_begun_for(plan: Plan, phase: str) -> bool:
 
 
 class EndIteration(Command, frozen=True):
-    """End the iteration that is under way, whatever became of the sprint meanwhile."""
+    """End the iteration that is under way, whatever became of the sprint meanwhile.
+
+    With `ran` it also says what an agent did in it; its iteration and phase are filled in.
+    """
 
     number: int | None = None
     summary: str | None = None
+    ran: AgentRan | None = None
 
 
 def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]:
@@ -106,9 +112,9 @@ def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]
     given = current if command.number is None else command.number
     if given is None:
         given = sprint.plan.iteration or None
-    if given is not None and sprint.plan.last.iteration == IterationEnded(
-        given, command.summary
-    ):
+    heard = None if command.ran is None else command.ran.output_sha256
+    last = sprint.plan.last.iteration
+    if given is not None and last == IterationEnded(given, command.summary, heard):
         return []
     if given is None or given != current:
         now = "none is under way" if current is None else f"{current} is under way"
@@ -120,7 +126,11 @@ def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]
             command="end",
             allowed=[] if current is None else [current],
         )
-    return [IterationEnded(given, command.summary)]
+    ended = IterationEnded(given, command.summary, heard)
+    if command.ran is None:
+        return [ended]
+    phase = last.phase if isinstance(last, IterationStarted) else None
+    return [replace(command.ran, iteration=given, phase=phase or ""), ended]
 
 
 def open_iteration(plan: Plan) -> int | None:

@@ -17,6 +17,7 @@ from ...iterations.events import (
 )
 from ...iterations.tracker import BASELINE_NUMBER, without_output
 from ...log.event import Event
+from ..events import AgentRan
 from ..state.sprint import Knowledge, Sprint
 from ..state.starts import newest_first
 from ..state.transitions import check_exists
@@ -212,13 +213,15 @@ class EndMeasuredIteration(Command, frozen=True):
     origins: Origins = ()
     usage: Usage | None = None
     tree: str | None = None
+    ran: AgentRan | None = None
 
 
 def end_measured(sprint: Sprint, command: EndMeasuredIteration, at: str) -> list[Event]:
     """Decide on `EndMeasuredIteration`."""
-    ended = end_iteration(sprint, EndIteration(summary=command.summary), at)
+    ending = EndIteration(summary=command.summary, ran=command.ran)
+    ended = end_iteration(sprint, ending, at)
     said = asdict(command)
-    del said["summary"]
+    del said["summary"], said["ran"]
     measured = measure_iteration(sprint, MeasureIteration(**said), at)
     return [*ended, *measured]
 

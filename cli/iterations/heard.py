@@ -1,0 +1,113 @@
+"""`iteration end --from`: what an agent printed, read from a file or standard input."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any, BinaryIO, NamedTuple
+
+from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.sprint.events import AgentRan
+from sprintlog.engine.sprint.state.words import AGENTS
+
+from .. import typed
+from ..context import Function
+from ..output import counted, warn
+
+STANDARD_INPUT = "-"
+PIECE_BYTES = 1024 * 1024
+
+
+class PrintedRun(NamedTuple):
+    """What an agent printed: what is recorded of it, its last words, what was not clear."""
+
+    ran: AgentRan
+    summary: str | None
+    problem: str | None
+
+
+def with_output(function: Function) -> Function:
+    """Add the options that name an agent's output; they arrive as `source` and `agent`."""
+    source = typed.option(
+        "--from",
+        "source",
+        metavar="FILE",
+        help="What its agent printed, or its transcript; - is standard input.",
+    )
+    agent = typed.option(
+        "--agent",
+        type=typed.Choice(AGENTS),
+        help="Whose output it is. [told by what is in it]",
+    )
+    return source(agent(function))
+
+
+def pass_over(source: str | None, **given: Any) -> None:
+    """Read standard input to its end: whoever writes it is not cut off."""
+    if source == STANDARD_INPUT:
+        for _ in _pieces(source):
+            pass
+
+
+def hear(source: str, agent: str | None) -> PrintedRun:
+    """Return what an agent printed; a bounded part of it is held at a time.
+
+    Raise `InvalidInputError` where it cannot be read.
+    """
+    # Imported here: few iterations are ended by what an agent printed.
+    from sprintlog.engine.adapters.agents.output import Hearing
+    from sprintlog.engine.adapters.agents.ran import printed
+    from sprintlog.engine.adapters.processes.output import Output
+    from sprintlog.engine.sprint.agent.answers import judge
+
+    hearing, output = Hearing(agent=agent), Output()
+    for piece in _pieces(source):
+        hearing.feed(piece)
+        output.feed(piece)
+    answer, activity = hearing.heard()
+    verdict = judge(answer, exit_code=0)
+    ran = printed(output, activity, verdict)
+    is_agents = ran.agent is not None
+    summary = verdict.summary or verdict.error if is_agents else None
+    return PrintedRun(ran, summary, _problem(_name(source), ran, is_cut=answer.is_cut))
+
+
+def tell(heard: PrintedRun) -> None:
+    """Say in a line what of the output was not understood."""
+    if heard.problem is not None:
+        warn(heard.problem)
+
+
+def _problem(name: str, ran: AgentRan, *, is_cut: bool) -> str | None:
+    if not ran.output_bytes:
+        return f"{name} is empty: nothing is known of what the agent did"
+    lines = counted(ran.lines, "line")
+    if ran.agent is None:
+        return f"{name}: {lines} of no agent that is known, kept as plain words"
+    problems = []
+    if ran.unknown_lines:
+        problems.append(f"{ran.unknown_lines} of {lines} not understood")
+    if is_cut:
+        problems.append("ends in the middle of the work")
+    return f"{name}: {', '.join(problems)}" if problems else None
+
+
+def _name(source: str) -> str:
+    return "standard input" if source == STANDARD_INPUT else source
+
+
+def _pieces(source: str) -> Iterator[bytes]:
+    opened: BinaryIO | None = None
+    try:
+        if source != STANDARD_INPUT:
+            opened = open(source, "rb", buffering=0)  # noqa: SIM115 (closed below)
+        yield from iter(partial((opened or sys.stdin.buffer).read, PIECE_BYTES), b"")
+    except FileNotFoundError as error:
+        raise NotFoundError(f"{source}: there is no such file", file=source) from error
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else "holds a character 0"
+        raise InvalidInputError(f"cannot be read: {said}", file=_name(source)) from error
+    finally:
+        if opened is not None:
+            with suppress(OSError):
+                opened.close()

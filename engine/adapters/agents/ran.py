@@ -1,0 +1,49 @@
+"""What is recorded of an agent's run: who it was, what it did, how it ended."""
+
+from typing import Any
+
+from ...sprint.agent.answers import Verdict
+from ...sprint.events import AgentRan
+from ...sprint.state.words import FAILED
+from ..processes.output import Output
+from .activity import Activity
+
+NAMES_MAX = 10
+
+
+def printed(output: Output, activity: Activity, verdict: Verdict) -> AgentRan:
+    """Return a run of which no more is known than what the agent printed."""
+    return AgentRan(
+        "",
+        duration_ms=verdict.usage.duration_ms if verdict.usage else None,
+        output=output.text(),
+        output_bytes=output.bytes,
+        output_sha256=output.sha256,
+        **figures(activity),
+        **outcome(verdict),
+    )
+
+
+def figures(activity: Activity) -> dict[str, Any]:
+    """Return what its output says it did, as fields of `AgentRan`."""
+    return {
+        "agent": activity.agent,
+        "agent_version": next(iter(activity.versions), None),
+        "models": tuple(activity.models[:NAMES_MAX]),
+        "sessions": tuple(activity.sessions[:NAMES_MAX]),
+        # Where only the result is said, nobody knows what was called.
+        "tool_calls": activity.tool_calls if activity.tells_calls else None,
+        "unknown_lines": activity.unknown,
+        "lines": activity.lines,
+    }
+
+
+def outcome(verdict: Verdict) -> dict[str, Any]:
+    """Return how it ended, as fields of `AgentRan`."""
+    has_failed = verdict.status == FAILED
+    return {
+        "status": verdict.status,
+        "usage": verdict.usage,
+        "error": verdict.error,
+        "error_kind": verdict.category if has_failed else None,
+    }
