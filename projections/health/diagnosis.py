@@ -10,6 +10,7 @@ from sprintlog.engine.log.stores.sqlite.journal_mode import WAL_BYTES_MAX, has_w
 from sprintlog.engine.service.place.state_places import NAMES, PROGRESS
 
 from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Check, Findings
+from .not_understood import FOLDER as NOT_UNDERSTOOD
 from .room import in_units
 
 FREE_BYTES_MIN = 64 * 1024 * 1024
@@ -18,6 +19,8 @@ WAL_BYTES_OVERDUE = 2 * WAL_BYTES_MAX
 """A write-ahead log this large was not carried over when it should have been."""
 SNAPSHOT_BYTES_MANY = 1024 * 1024 * 1024
 """Where snapshots take more than this, doctor says how they are removed."""
+UNKNOWN_LINES_MAX = 0.05
+"""Of an agent's lines so large a part may be unknown before doctor warns."""
 SHOWN_MAX = 3
 
 SEE_CHAIN = "see the check `chain`"
@@ -290,6 +293,23 @@ def _snapshots(findings: Findings) -> Check | None:
     return Check("snapshots", OK, "every file of the store is what was written")
 
 
+def _agents(findings: Findings) -> Check | None:
+    """Say whose output is understood no longer; what it cost may be missing then."""
+    if not findings.agents:
+        return None
+    odd = [a for a in findings.agents if a.unknown > UNKNOWN_LINES_MAX * a.lines]
+    if not odd:
+        names = _some([one.name for one in findings.agents])
+        return Check("agents", OK, f"what they print is understood: {names}")
+    said = [f"{a.name}: {a.unknown} of {a.lines} lines" for a in odd]
+    found = f"not understood, so that figures may be missing: {_some(said)}"
+    kept = f"`ls -t {shlex.quote(findings.folder)}/{NOT_UNDERSTOOD}` names kept lines"
+    position = max((a.position for a in odd if a.position is not None), default=None)
+    if position is not None:
+        kept = f"`sprintlog show event {position}` shows what the newest printed"
+    return Check("agents", WARNING, found, f"{kept}; a newer sprintlog may understand it")
+
+
 RULES: tuple[Rule, ...] = (
     _log,
     _git,
@@ -313,6 +333,7 @@ RULES: tuple[Rule, ...] = (
     _others,
     _kept_edits,
     _snapshots,
+    _agents,
 )
 
 

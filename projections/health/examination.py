@@ -42,6 +42,7 @@ from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 
 from ..state_files.files import EDITS
 from ..workspace import Workspace, wall_clock
+from .agent_lines import AgentLines, agent_lines
 from .findings import ELSEWHERE, IN_GIT, IN_TREE, File, Findings
 from .room import sizes
 from .verify import Verification, verify
@@ -61,6 +62,7 @@ class Inside(NamedTuple):
     damage: str | None = None
     unread: str | None = None
     litestream: tuple[str, ...] = ()
+    agents: tuple[AgentLines, ...] = ()
 
 
 def examine(location: Location) -> Findings:
@@ -115,6 +117,7 @@ def examine(location: Location) -> Findings:
         set_aside=sum(1 for _ in (folder / SNAPSHOTS / ASIDE).glob("*.pack")),
         busy=busy,
         sizes=sizes(folder),
+        agents=inside.agents,
         above_of_another=str(above) if (above := owned_by_another(folder.parent)) else None,
     )
 
@@ -145,7 +148,9 @@ def _read(location: Location, known: Head | None, found: Inside) -> Inside:
         found = found._replace(litestream=(*log.tables_of_litestream(),))
         report = verify(workspace, quick=True)
         holds_known = known is None or log.holds(known)
-        return found._replace(report=report, holds_known=holds_known)
+        # What cannot be read is told as damage already.
+        agents = agent_lines(workspace) if report.is_sound else ()
+        return found._replace(report=report, holds_known=holds_known, agents=agents)
 
 
 def _damage(inside: Inside) -> list[str]:

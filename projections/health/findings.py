@@ -10,6 +10,7 @@ from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
 
 from ..state_files.refresh import Refreshed
+from .agent_lines import AgentLines
 
 OK, NOTE, WARNING, PROBLEM = "ok", "note", "warning", "problem"
 IN_GIT, IN_TREE, ELSEWHERE = "git", "tree", "elsewhere"
@@ -90,3 +91,5 @@ class Findings(NamedTuple):
     """How many bytes everything in the folder takes, by what it is there for."""
     above_of_another: str | None = None
     """The folder in which the log's lies, where it belongs to another user."""
+    agents: tuple[AgentLines, ...] = ()
+    """How much of what each agent printed was understood."""

@@ -7,6 +7,7 @@ import pytest
 
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
+from sprintlog.projections.health.agent_lines import AgentLines
 from sprintlog.projections.health.diagnosis import FREE_BYTES_MIN, WAL_BYTES_OVERDUE, judge
 from sprintlog.projections.health.findings import (
     ELSEWHERE,
@@ -65,6 +66,10 @@ CHECKS = [
 EDITED = {"one": Refreshed("PROGRESS.yaml", "edited", problem="edited by others")}
 UNREAD: dict[str, Any] = {"head": None, "states": {}, "holds_known": False}
 
+SOME = AgentLines("claude", "2.1.330", 100, 5, 12)
+MANY = AgentLines("codex", "1.0", 100, 6, 13)
+UNNAMED = AgentLines("gemini", None, 19, 1, None)
+
 CASES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"place": ELSEWHERE}, "git", OK, "does not touch"),
     ({"place": IN_TREE, "ignored": True}, "git", OK, "does not touch"),
@@ -109,6 +114,9 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
     ({"edits": 2}, "kept-edits", NOTE, "2 in"),
     ({"snapshots": ["a is not"]}, "snapshots", PROBLEM, "damaged: a is not"),
     ({"set_aside": 2}, "snapshots", NOTE, "set aside in snapshots/damaged: 2"),
+    ({"agents": (SOME,)}, "agents", OK, "understood: claude 2.1.330"),
+    ({"agents": (SOME, MANY)}, "agents", WARNING, "codex 1.0: 6 of 100 lines"),
+    ({"agents": (UNNAMED,)}, "agents", WARNING, "gemini (version not said): 1 of 19"),
 ]
 
 
