@@ -307,7 +307,7 @@ def _agents(findings: Findings) -> Check | None:
     position = max((a.position for a in odd if a.position is not None), default=None)
     if position is not None:
         kept = f"`sprintlog show event {position}` shows what the newest printed"
-    return Check("agents", WARNING, found, f"{kept}; a newer sprintlog may understand it")
+    return Check("agents", WARNING, found, f"{kept}; a newer sprintlog may know them")
 
 
 RULES: tuple[Rule, ...] = (
