@@ -1,5 +1,6 @@
 """Saved states in the log's own database: a cache, which goes at will."""
 
+import sqlite3
 from collections.abc import Collection
 from contextlib import suppress
 
@@ -41,9 +42,24 @@ class SqliteCheckpoints:
         if rows == [(None,)]:
             # Each page of it is come by once.
             with self._connection.walking():
+                if (large := self._large(key)) is not None:
+                    return large
                 rows = self._connection.rows(f"SELECT state {_FROM}", key)
         state = rows[0][0] if rows else None
         return state if isinstance(state, bytes) else None
+
+    def _large(self, key: tuple[str, int, int]) -> bytes | None:
+        """Return a state read straight into its own memory: as a value it is made twice.
+
+        None where it is gone meanwhile or busy, or in the table of an older version.
+        """
+        raw = self._connection.raw
+        try:
+            ((rowid,),) = raw.execute(f"SELECT rowid {_FROM}", key).fetchall()
+            with raw.blobopen("checkpoints", "state", rowid, readonly=True) as blob:
+                return blob.read()
+        except (sqlite3.Error, ValueError):
+            return None
 
     def save(
         self,
