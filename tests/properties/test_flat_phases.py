@@ -72,6 +72,29 @@ def test_a_command_makes_few_nodes(made: list[str]) -> None:
     assert {*made} == {"p500", "p0"}
 
 
+def test_saved_phases_are_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That they are plain, and their tally, is saved: no process counts them anew."""
+    life = Life(Random(1), document={"phases": copied(PHASES)})
+    life.command(StartSprint())
+    life.command(StartPhase("p500"))
+    life.command(CompletePhase("p500", "done"))
+    saved = pack(life.sprint)
+    counted: list[object] = []
+    monkeypatch.setattr(flat, "Counter", counted.append)
+    found = unpack(saved).plan.tree
+    assert found.phases == life.sprint.plan.tree.phases
+    assert counted == []
+
+
+def test_a_document_ends_what_was_saved_of_its_phases() -> None:
+    """What is known of plain phases is not believed of others that come in."""
+    life = Life(Random(1), document={"phases": copied(PHASES)})
+    plan = unpack(pack(life.sprint)).plan
+    plan.replace({"phases": [{"id": "a", "status": "pending", "steps": []}]})
+    assert [*plan.tree.nodes] == ["a"]
+    assert plan.tree.phases["pending"] == 1
+
+
 def test_finished_phases_are_passed_without_nodes(made: list[str]) -> None:
     """The pointer goes over what is finished and has no gate without making it."""
     phases = copied(PHASES)

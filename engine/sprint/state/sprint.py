@@ -14,6 +14,7 @@ from ...saved import sealed, shape_of, unsealed
 from ..events import Place
 from ..queue.view import Decided, queue_of, with_queue
 from .figures import figures
+from .flat import flat_phases
 from .given import count_of, mapping_of
 from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
@@ -30,7 +31,16 @@ class Plan:
     """Execution events on the path, as a document."""
 
     __slots__ = (
-        *("_held", "decisions", "document", "imported_at", "index", "last", "last_at"),
+        *(
+            "_held",
+            "_tally",
+            "decisions",
+            "document",
+            "imported_at",
+            "index",
+            "last",
+            "last_at",
+        ),
         *("place", "renewed", "retried", "touched", "turns"),
     )
 
@@ -53,13 +63,20 @@ class Plan:
         """Gates, by address, that were not checked since a person stepped in."""
         self.index: Tree | None = None
         self._held: str | None = None
+        self._tally: dict[str, int] | None = None
+        """Of plain phases, while they are those that were saved."""
 
     @property
     def tree(self) -> Tree:
         """Return the index over the document."""
         if self.index is None:
-            self.index = Tree(self.document, held=self._held)
+            self.index = Tree(self.document, held=self._held, tally=self._tally)
+            self._tally = None
         return self.index
+
+    def know_plain(self, tally: dict[str, int]) -> None:
+        """Know that all phases are plain, with how many have each status."""
+        self._tally = tally or None
 
     @property
     def held(self) -> str | None:
@@ -70,7 +87,7 @@ class Plan:
 
     @held.setter
     def held(self, address: str | None) -> None:
-        self._held, self.index = address, None
+        self._held, self.index, self._tally = address, None, None
 
     @property
     def status(self) -> str:
@@ -247,9 +264,11 @@ class _Saved(msgspec.Struct, array_like=True):
     turns: Turns
     retried: dict[str, int]
     renewed: dict[str, bool]
+    tally: dict[str, int]
+    """How many phases have each status where they are many and plain, else empty."""
 
 
-STATE_FORMAT = 107098978920624
+STATE_FORMAT = 275735426527199
 """A state that was saved in another format is not read again.
 
 It is `format_due`, written down: to find it takes longer than to read a state."""
@@ -260,7 +279,7 @@ def format_due() -> int:
     return shape_of(_Saved, meaning=MEANING)
 
 
-_OF_PLAN = {*_Saved.__struct_fields__} - {"id", "version", "knowledge", "last"}
+_OF_PLAN = {*_Saved.__struct_fields__} - {"id", "version", "knowledge", "last", "tally"}
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Saved)
@@ -269,11 +288,13 @@ _decoder = msgspec.msgpack.Decoder(_Saved)
 def pack(sprint: Sprint) -> bytes:
     """Return the state as bytes that `unpack` reads again."""
     plan = sprint.plan
+    flat = flat_phases(plan.document)
     state = _Saved(
         id=sprint.id,
         version=sprint.version,
         knowledge=sprint.knowledge,
         last=plan.last.stored(),
+        tally=flat.tally if flat else {},
         **{name: getattr(plan, name) for name in _OF_PLAN},
     )
     return sealed(_encoder.encode(state))
@@ -288,4 +309,5 @@ def unpack(saved: bytes | memoryview) -> Sprint:
     for name in _OF_PLAN:
         setattr(sprint.plan, name, getattr(state, name))
     sprint.plan.last = read(state.last)
+    sprint.plan.know_plain(state.tally)
     return sprint

@@ -49,7 +49,13 @@ class Tree:
     The nodes of many plain phases are made when they are asked for.
     """
 
-    def __init__(self, document: Data, *, held: str | None = None) -> None:
+    def __init__(
+        self,
+        document: Data,
+        *,
+        held: str | None = None,
+        tally: dict[str, int] | None = None,
+    ) -> None:
         self._root = _Root(document, self.make_all)
         self.made: dict[str, Node] = {}
         """Those that are made, by address."""
@@ -68,7 +74,7 @@ class Tree:
         """Whether every node takes part and is addressed by its id."""
         self.cursor = 0
         """No leaf before it is open."""
-        self._flat = flat_phases(document)
+        self._flat = flat_phases(document, known=tally)
         """The phases while not all of their nodes are made."""
         self.asked: set[int] | None = None
         """Of which phases the nodes were asked for since somebody began to `watch`."""
@@ -106,7 +112,7 @@ class Tree:
         if (flat := self._flat) is None:
             return
         self._leaves = [self._plain(flat, index) for index in range(len(flat.phases))]
-        self.made = dict(zip(flat.places, self._leaves, strict=True))
+        self.made = dict(zip(flat.ids(), self._leaves, strict=True))
         self._root.children = [*self._leaves]
         self._flat = self.asked = None
 
@@ -137,8 +143,8 @@ class Tree:
     def find(self, address: str) -> Node | None:
         """Return the node that takes part under this address, if there is one."""
         flat = self._flat
-        if flat is not None and address in flat.places:
-            return self._plain(flat, flat.places[address])
+        if flat is not None and (place := flat.place_of(address)) is not None:
+            return self._plain(flat, place)
         if (node := self.made.get(address)) is not None:
             return node
         if "#" not in address:
@@ -288,7 +294,7 @@ class Tree:
 
     def _stays_at(self, index: int) -> bool:
         flat = self._flat
-        if flat is not None and _is_over(flat.phases[index]):
+        if flat is not None and flat.is_over(index):
             return False
         leaf = self._leaf(index)
         if leaf.status not in FINISHED:
@@ -374,11 +380,6 @@ class _Root(Node):
 def _by_index(address: str, node: Node) -> str:
     """Return a node's address with its index instead of its id."""
     return f"{address[: address.rfind('/') + 1]}#{node.place[-1]}"
-
-
-def _is_over(leaf: Data) -> bool:
-    """Tell whether a plain leaf is finished and has no gate to wait for."""
-    return leaf["status"] in FINISHED and "gate" not in leaf
 
 
 def _children(data: Data, level: int) -> list[Any]:
