@@ -1,17 +1,26 @@
 """The forms of secrets are data: what each finds, and what it must leave alone."""
 
 import re
+from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
 
-from sprintlog.engine.masking import LONG_CHARS, RUN_CHARS_MIN, WORDS, mask, masked_spans
+from sprintlog.engine.masking import (
+    IN_RUN,
+    RUN_CHARS,
+    RUN_CHARS_MIN,
+    WORDS,
+    mask,
+    masked_spans,
+)
 from sprintlog.engine.masking_forms import FORMS as COMPILED
 
 from ..docs import masking
 from ..docs.masking import FORMS
 
 NAMES = [form["name"] for form in FORMS]
+LONG_WORDS = 1_000
 DRAWN_CHARS_MIN = 16
 """So many characters that a machine has drawn cannot be guessed by 32 bits of a digest."""
 UNBOUNDED = re.compile(r"[*+]|\{\d+,\}")
@@ -52,7 +61,7 @@ def test_a_token_is_masked_whole(form: dict[str, Any]) -> None:
             span = len(left + before), len(left + before + token)
             assert span in masked_spans(text)
             assert mask(shown) == shown
-            long = "word " * LONG_CHARS
+            long = "word " * LONG_WORDS
             assert mask(long + text) == long + shown
 
 
@@ -68,16 +77,54 @@ def test_every_alternative_of_a_form_has_a_token(form: dict[str, Any]) -> None:
     """A word is in some example of its form, or is like one that differs in few letters."""
     examples = "".join(map(expanded, form["tokens"]))
     assert any(word in examples for word in form["words"])
-    assert all(any(known in word for known in WORDS) for word in form["words"])
+    known = [word for words in WORDS.values() for word in words]
+    assert all(any(one in word for one in known) for word in form["words"])
 
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_a_secret_is_in_a_run_or_in_words(form: dict[str, Any]) -> None:
-    """Where a long text is looked at is where the form can be."""
-    for example in form["tokens"]:
-        _, token, _ = expanded(example).split("#")
-        is_run = len(token) >= RUN_CHARS_MIN and token.split() == [token]
-        assert is_run or form.get("is_in_words", False)
+    """All that a pattern takes is of a run, and no less than one is taken."""
+    if masking.place_of(form) != IN_RUN:
+        return
+    parsed = _parser.parse(form["pattern"], re.ASCII | re.DOTALL)
+    assert parsed.getwidth()[0] >= RUN_CHARS_MIN
+    assert taken(parsed) <= {*RUN_CHARS}
+
+
+def taken(parsed: Any) -> set[str]:
+    """Return the characters that a parsed pattern may take; raise for one without end."""
+    found: set[str] = set()
+    for operation, argument in parsed:
+        match str(operation):
+            case "LITERAL":
+                found.add(chr(argument))
+            case "IN":
+                found |= set().union(*map(in_class, argument))
+            case "BRANCH":
+                found |= set().union(*map(taken, argument[1]))
+            case "SUBPATTERN":
+                found |= taken(argument[-1])
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                found |= taken(argument[2])
+            case "AT" | "ASSERT" | "ASSERT_NOT":
+                pass
+            case other:
+                raise AssertionError(other)
+    return found
+
+
+def in_class(part: tuple[Any, Any]) -> set[str]:
+    """Return the characters that a part of a class stands for."""
+    match str(part[0]), part[1]:
+        case "LITERAL", code:
+            return {chr(code)}
+        case "RANGE", (first, last):
+            return {chr(code) for code in range(first, last + 1)}
+        case "CATEGORY", category:
+            pattern = {"CATEGORY_WORD": r"\w", "CATEGORY_DIGIT": r"\d"}[str(category)]
+            return {chr(c) for c in range(128) if re.match(pattern, chr(c), re.ASCII)}
+        case other:
+            raise AssertionError(other)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
