@@ -147,6 +147,13 @@ def clear_counting() -> None:
         _write(STDERR, b"\r\x1b[K")
 
 
+def print_document(answer: Any) -> None:
+    """Print a JSON document that people read too: indented on a terminal, else one line."""
+    content = _json(answer)
+    is_read = sys.stdout is not None and sys.stdout.isatty()
+    _write(STDOUT, msgspec.json.format(content) if is_read else content)
+
+
 def print_json(answer: Any) -> None:
     """Print one JSON document on one line, in one write: of some fields, or of all."""
     context = click.get_current_context(silent=True)

@@ -256,13 +256,14 @@ def _print_answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> No
     print_text(summary(outcome))
 
 
-def summary(outcome: "Outcome | Handled[Journal]") -> str:
-    """Return in a line what was recorded."""
+def summary(outcome: "Outcome | Handled[Journal]", unsaid: Collection[str] = ()) -> str:
+    """Return in a line what was recorded; `unsaid` are types that tell nobody anything."""
     name = outcome.state.id
     if not outcome.events:
         return f"{name}: nothing to record, it is so already"
     last = outcome.events[-1]
-    said = ", ".join(described(event) for event in outcome.events)
+    events = [event for event in outcome.events if event.type not in unsaid]
+    said = ", ".join(described(event) for event in events) or "files are back"
     before = " (recorded before under this key)" if outcome.duplicate else ""
     return f"{name}: {said}{before}  [position {last.position}, version {last.version}]"
 

@@ -22,7 +22,8 @@ def command(
 
     That is the latest of these: a rollback, of plan, files or both; results put into the
     work tree; an edit that was adopted; a decision, which is a skip, a block, an
-    injection, one on a request, or what a person stopped or went on with.
+    injection, one on a request, or what a person stopped or went on with; or the failure
+    or the gate that stopped the sprint.
 
     What was recorded since no longer counts either, and is named. Files that were being
     brought back when a command was killed are put back. `sprintlog redo` takes an undo

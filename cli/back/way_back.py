@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from msgspec import UNSET
+
 from sprintlog.engine.adapters.snapshots.placement import PlacedFiles
 from sprintlog.engine.adapters.snapshots.plan import PlacementPlan
 from sprintlog.engine.errors import RefusedError
@@ -10,6 +12,7 @@ from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.work_tree.restore import cut_short, in_place
 from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
 from sprintlog.engine.service.work_tree.snapshot import store_of
+from sprintlog.engine.sprint.events import RestoreStarted, SnapshotTaken
 from sprintlog.engine.sprint.iterations.snapshots import Back
 from sprintlog.projections.views import back as views
 from sprintlog.projections.views.back import ChangedFiles, PlanTurn, WentBack
@@ -19,6 +22,9 @@ from ..output import counted, hint, print_json, print_text
 from ..record import Recording, stream_of, summary
 from .agreement import Agreement, agree, asks
 from .paths import SHOWN_MAX, left_lines, warn_of_kept
+
+ON_THE_WAY = {SnapshotTaken.type, RestoreStarted.type}
+"""What is recorded while files are brought back; that they are is said by their number."""
 
 
 class Step(NamedTuple):
@@ -119,7 +125,11 @@ def show(run: Recording, answer: WentBack, turn: PlanTurn | None = None) -> None
     if turn is not None:
         print_text(plan_line(turn))
     if (files := answer.files) is not None:
-        named = (("write", files.written), ("remove", files.removed))
+        if files.iteration is not UNSET and touches_files(answer):
+            print_text(f"files  as they were at the end of iteration {files.iteration}")
+        new = set(files.created)
+        old = [path for path in files.written if path not in new]
+        named = (("create", files.created), ("replace", old), ("remove", files.removed))
         for word, paths in named:
             print_text(*(f"{word}  {path}" for path in paths[:SHOWN_MAX]))
             if (more := len(paths) - SHOWN_MAX) > 0:
@@ -208,7 +218,7 @@ def tell(run: Recording, done: Done) -> None:
         return
     lines: Sequence[str] = []
     if outcome is not None and (outcome.events or answer.files is None):
-        lines = [summary(outcome)]
+        lines = [summary(outcome, unsaid=ON_THE_WAY)]
     print_text(*lines, *file_lines(answer.files))
 
 

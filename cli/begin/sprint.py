@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -122,9 +123,10 @@ def create(
     with recording("sprint create", Options(given)) as run:
         location = run.workspace.location
         folder = sprint_dir or (plan.parent if plan is not None else Path())
+        place = place_in(location, folder)
         command = CreateSprint(
             document,
-            place_in(location, folder),
+            place,
             (source_of(location, plan, content),) if plan else (),
             max_iterations,
         )
@@ -132,6 +134,12 @@ def create(
         with _naming(plan):
             outcome = run.handle_with(command, arguments, sprint_id=new_id)
         run.answer(outcome)
+        several = len(run.workspace.sprints()) > 1
+    if not run.options.as_json and not outcome.duplicate:
+        typed_next = "`sprintlog sprint start`"
+        if several:
+            typed_next = f"`sprintlog sprint start --sprint {quote(new_id)}`"
+        hint(f"{typed_next} begins it; its state file is {place.path}")
 
 
 @contextmanager
@@ -199,7 +207,9 @@ def resume(
     sprint = record("sprint resume", given, command)
     action = next_action(sprint, now=from_milliseconds(wall_clock()))
     if action.do == STOP:
-        warn(f"it does not go on yet: {action.why}")
+        where = f"phase {action.phase}: " if action.phase else ""
+        why = action.why or "something else is in the way"
+        warn(f"it does not go on yet: {'' if why.startswith('phase ') else where}{why}")
         hint(told(action).hint)
 
 

@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, find_log, open_workspace
-from ..output import counted
+from ..output import counted, wrapped
 from ..screen import phrases
 
 NO_LOG = """\
@@ -28,6 +28,8 @@ their state files from it. There is no log here yet. Three ways to begin:
 at work, `sprintlog help beginning` explains it, `sprintlog -h` lists the rest."""
 
 SPRINTS_SHOWN_MAX = 4
+INDENT = " " * 8
+"""What is too long for a line goes on below its text."""
 
 TYPED = {
     actions.START: "`sprintlog sprint start`",
@@ -58,13 +60,14 @@ WAS_BEGUN = {
 
 
 def where_lines() -> list[str]:
-    """Return where one is in at most five lines, and what to type next."""
+    """Return where one is in five sentences at most, and what to type next."""
     try:
         find_log()
     except NotFoundError:
         return NO_LOG.split("\n")
     with open_workspace() as workspace:
-        return [*_log(workspace), *_sprint(workspace)]
+        lines = [*_log(workspace), *_sprint(workspace)]
+    return [part for line in lines for part in wrapped(line, indent=INDENT)]
 
 
 def _log(workspace: Workspace) -> Iterator[str]:

@@ -213,8 +213,8 @@ class _Lines:
             self._row = self._one_line if oneline else self._short
         else:
             self._row = self._whole
-        self._of_log = of_log
-        numbers = {0, 1} if is_whole and not oneline else {0}
+        self._of_log, self._has_versions = of_log, full
+        numbers = {0, 1} if full and not oneline else {0}
         self._table = FittedTable(
             shown._replace(width=None) if full else shown,
             right=numbers,
@@ -231,13 +231,17 @@ class _Lines:
             note("cut to fit: `sprintlog log -v` shows all, `sprintlog show event N` one")
 
     def _whole(self, event: RecordedEvent) -> tuple[str, ...]:
-        numbers = str(event.position), str(event.version)
-        return *numbers, _quiet(event.at), event.actor, what(event)
+        version = (f"v{event.version}",) if self._has_versions else ()
+        at = _quiet(event.at)
+        return str(event.position), *version, at, event.actor, *self._of(event), what(event)
+
+    def _of(self, event: RecordedEvent) -> tuple[str, ...]:
+        return (event.stream.removeprefix("sprint/"),) if self._of_log else ()
 
     def _short(self, event: RecordedEvent) -> tuple[str, ...]:
-        stream = (event.stream.removeprefix("sprint/"),) if self._of_log else ()
         at = _quiet(phrases.when(event.at))
-        return str(event.position), at, event.actor, *stream, _toned(event, what(event))
+        said = _toned(event, what(event))
+        return str(event.position), at, event.actor, *self._of(event), said
 
     def _one_line(self, event: RecordedEvent) -> tuple[str, ...]:
         return str(event.position), _toned(event, what(event))

@@ -28,7 +28,8 @@ LEFT_OUT = {
     *("pid", "run", "process_started", "boot_id", "worktree", "timeout_ms", "iteration"),
     *("created_at", "learning_id", "because", "confidence", "metrics", "usage"),
     *("duration_ms", "exit_code", "timed_out", "discovered_in", "previous"),
-    *("agent_version", "error_kind", "lines", "unknown_lines", "git_before", "git_after"),
+    *("agent_version", "started", "error_kind", "lines", "unknown_lines"),
+    *("git_before", "git_after"),
 }
 """Fields that are told otherwise, or only by `show event`."""
 BARE = ("status", "priority", "request_type", "decision", "action", "place")

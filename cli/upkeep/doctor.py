@@ -1,20 +1,23 @@
 """`sprintlog doctor`: how the log is, and what is sound of it saved from what is not."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
 import click
 
+from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.place.location import Location
+from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.health.diagnosis import judge
 from sprintlog.projections.health.examination import examine
 from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING, Check
 from sprintlog.projections.health.salvage import LOST, Rescue, salvage
 from sprintlog.projections.views.log import Checks, salvaged
 
-from .. import typed
-from ..context import find_log, with_json
+from .. import settings, typed
+from ..context import find_log, open_workspace, with_json
 from ..output import (
     INTEGRITY,
     coloured,
@@ -62,12 +65,32 @@ def command(target: Path | None, as_json: bool) -> None:
         _rescue(location, target, as_json=as_json)
         return
     checks = judge(examine(location))
+    if settings.settings_file() is not None:
+        checks += _rules()
     if as_json:
         print_json(Checks(checks))
     else:
         print_styled("\n".join(map(_line, checks)))
     if any(check.status == PROBLEM for check in checks):
         sys.exit(INTEGRITY)
+
+
+def _rules() -> list[Check]:
+    """Return where the work tree's file says other rules than a sprint is judged by."""
+    # Imported here: most work trees have no such file.
+    from ..iterations.file_rules import differing
+
+    checks = []
+    with suppress(SprintlogError), open_workspace() as workspace:
+        # A log that cannot be read is told of above.
+        for name, version in workspace.sprints().items():
+            if workspace.status_of(name, version) == COMPLETED:
+                continue
+            sprint = workspace.sprint(name)
+            if line := differing(sprint.knowledge.tracker.rules_at(sprint.version)):
+                found, _, hint = line.partition("; ")
+                checks.append(Check("rules", NOTE, f"{name}: {found}", hint))
+    return checks
 
 
 def _line(check: Check) -> str:

@@ -7,7 +7,7 @@ import click
 from sprintlog.engine.errors import NotFoundError
 
 from .. import typed
-from ..output import print_json
+from ..output import print_document
 
 
 @typed.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
@@ -32,10 +32,10 @@ def command(what: str, name: tuple[str, ...]) -> None:
     if name and what != "answers":
         raise click.UsageError(f"NAME goes with answers, not with {what}")
     if what == "answers":
-        print_json(answers_schema(name))
+        print_document(answers_schema(name))
         return
     if what in ("events", "commands"):
-        print_json(events_schema() if what == "events" else commands_schema())
+        print_document(events_schema() if what == "events" else commands_schema())
         return
     import pydantic
 
@@ -52,7 +52,7 @@ def command(what: str, name: tuple[str, ...]) -> None:
         "config": settings_models.Settings,
     }
     schema = {**models[what].model_json_schema(), "title": what.capitalize()}
-    print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+    print_document({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
 
 
 def answers_schema(name: tuple[str, ...]) -> dict[str, object]:

@@ -243,14 +243,17 @@ def answer_gate(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> int
 
 def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
     """Print a verdict for people, and what a repair needs as the only data."""
-    attempt = f"attempt {checked.attempt} of {answer.attempts_max}"
+    most = answer.attempts_max
+    attempt = f"attempt {checked.attempt} of at most {most}"
+    if checked.attempt == most:
+        attempt = f"attempt {most}, the last one"
     if checked.left_behind:
         left = checked.left_behind
         warn(f"processes that the gate of {checked.phase} left running were ended: {left}")
     if answer.status == PASSED:
         others = "".join(f", {x.type}" for x in answer.events[1:])
         print_text(
-            f"{outcome.sprint.id}: the gate of {checked.phase} passed, {attempt}{others}"
+            f"{outcome.sprint.id}: the gate of {checked.phase} passed{others}"
             f"  [position {answer.position}, version {answer.version}]"
         )
         return

@@ -42,7 +42,8 @@ def last_decision(
     """Return the first version of the latest decision's append; 0 when there is none.
 
     It is one that is in force and that somebody took by itself, not what another event
-    caused, or an edit that was adopted; looked for is `after` a version.
+    caused; or an edit that was adopted; or what stopped the sprint, like a failure that
+    blocked it, with all of its append. Looked for is `after` a version.
     """
     # The latest is looked for from the end, along the way that is in force.
     for start, last in reversed(path(sprint.knowledge.rollbacks, sprint.version)):
@@ -62,9 +63,12 @@ def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
     for event in log.read_stream(stream, after=first - 2, until=last):
         kind = CODEC.events.get(event.type)
         how = kind.as_decision if kind is not None else None
-        is_one = how is not None and how.kind in UNDOABLE and not caused
+        is_undoable = how is not None and how.kind in UNDOABLE
+        is_one = is_undoable and not caused
+        # What stopped the sprint is taken back with what caused it.
+        is_whole = event.type == EditAdopted.type or (how and is_undoable and how.stops)
         caused = event.remaining > 0
-        if event.version >= first and (is_one or event.type == EditAdopted.type):
+        if event.version >= first and (is_one or is_whole):
             at = event.version if is_one else _begin_of_append(log, stream, event.version)
             latest = latest if at in sprint.knowledge.undone else at
     return latest

@@ -12,7 +12,12 @@ import msgspec
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.events import GateChecked, RolledBack, SprintResumed
+from sprintlog.engine.sprint.events import (
+    GateChecked,
+    RestoreStarted,
+    RolledBack,
+    SprintResumed,
+)
 from sprintlog.engine.sprint.iterations.stretches import (
     Interval,
     TurnedBack,
@@ -28,7 +33,7 @@ TEXT_CHARS_MAX = 300
 BREAKPOINT = "breakpoint"
 KINDS = {
     "gate": "a gate passed, failed or blocked",
-    "rollback": "a rollback, an undo or a redo",
+    "rollback": "a rollback of plan or files, an undo or a redo",
     "edit": "somebody changed a state file, or such a change was adopted",
     "human": "a person was needed, stopped the sprint, went on or opened something again",
     BREAKPOINT: "the sprint stopped for a review, or went on after one",
@@ -135,7 +140,7 @@ class Deciding:
         about = str(data.get(event.subject.address) or "")
         if not event.is_quiet:
             self._follow(recorded, about)
-        if event.as_decision is not None:
+        if event.as_decision is not None and not _goes_along(recorded, data):
             self._decide(recorded, event.as_decision, data, about)
         words, evidence = None, event.as_evidence
         is_passed = recorded.type == GateChecked.type and data.get("exit_code") == 0
@@ -179,6 +184,12 @@ class Deciding:
                 about = str(_data(recorded).get(event.subject.address) or "")
                 self._named[version] = _named(recorded, about)
         return self._named.get(version, "")
+
+
+def _goes_along(recorded: RecordedEvent, data: Data) -> bool:
+    """Tell whether files come back with a decision that is told by itself."""
+    is_restore = recorded.type == RestoreStarted.type
+    return is_restore and (data.get("rollback") is not None or bool(data.get("into")))
 
 
 def _decision(

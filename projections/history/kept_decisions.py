@@ -18,7 +18,7 @@ from .evidence import OpenTroubles, Past
 
 Rollbacks = Sequence[tuple[int, int]]
 
-_RULES = 1
+_RULES = 2
 """Raise it when decisions or their evidence are found in another way."""
 
 

@@ -37,6 +37,8 @@ class ChangedFiles(Struct, frozen=True, kw_only=True):
     removed: list[str]
     left: list[LeftPath]
     """What was left as it is."""
+    created: list[str] = []
+    """Which of those written did not stand there; the others were replaced."""
     kept: list[KeptFile] = []
     """What changed meanwhile."""
     snapshot: Text = UNSET
@@ -119,8 +121,10 @@ def changed_files(
     # What a branch has otherwise than the work tree had it, it has all the same.
     not_touched = {path for path, _ in left} if branch is None else set()
     number = order.iteration if order is not None else None
+    written = [path for path in plan.writes if path not in not_touched]
     return ChangedFiles(
-        written=[shown(path) for path in plan.writes if path not in not_touched],
+        written=[shown(path) for path in written],
+        created=[shown(path) for path in written if path not in plan.before],
         removed=[shown(path) for path in plan.removals if path not in not_touched],
         left=left_out(left),
         kept=[KeptFile(shown(k.path), k.copy) for k in placed.kept] if placed else [],

@@ -155,7 +155,7 @@ def test_a_person_is_asked(
     before = files(tree)
     result = run("rollback", "iter:1")
     assert "plan  goes back to version" in result.out
-    assert "write  src/login" in result.out
+    assert "replace  src/login" in result.out
     assert (result.code, len(asked)) == (0 if said == "y" else 1, 1)
     assert (files(tree) == before) is (said == "n")
     assert run("rollback", "iter:0", "--plan", "--yes").code == 0

@@ -73,8 +73,9 @@ def test_in_place_shows_its_plan_first(tree: Path, run: Run) -> None:
     result = run("rollback", "iter:1", "--files")
     assert result.code == 1
     assert result.out.splitlines() == [
-        "write  README",
-        "write  src/login",
+        "files  as they were at the end of iteration 1",
+        "create  README",
+        "replace  src/login",
         "remove  src/mess",
     ]
     assert "nothing was changed" in result.err
@@ -119,7 +120,7 @@ def test_rollback_with_files_and_back(tree: Path, done: Run, run: Run) -> None:
     document = done("show", "progress", "--json").json
     assert document["phases"][0]["status"] == "in-progress"
     result = run("undo")
-    assert (result.code, "write  src/mess" in result.out) == (1, True)
+    assert (result.code, "create  src/mess" in result.out) == (1, True)
     done("undo", "--yes")
     assert (files(tree), (tree / STATE).read_bytes()) == (before, state)
     assert (run("undo").code, run("redo").code) == (1, 1)

@@ -37,3 +37,23 @@ def test_without_rules_in_a_file_nothing_is_recorded(sprint: Path, run: Run) -> 
     """`--from-config` says that there are none."""
     told = run("rules", "set", "--from-config")
     assert (told.code, "has no [rules]" in told.err) == (3, True)
+
+
+def test_doctor_says_where_the_file_differs(sprint: Path, run: Run, done: Run) -> None:
+    """A note names the sprint and what differs, until the rules are recorded."""
+    assert "rules" not in {one["check"] for one in done("doctor", "--json").json["checks"]}
+    (sprint / "sprintlog.toml").write_text(RULES)
+    (told,) = [x for x in done("doctor", "--json").json["checks"] if x["check"] == "rules"]
+    assert (told["status"], told["found"].partition(":")[0]) == ("note", "auth")
+    assert told["hint"] == "`sprintlog rules set --from-config` records them"
+    done("rules", "set", "--from-config")
+    assert "from-config" not in done("doctor").out
+
+
+def test_doctor_says_nothing_of_rules_of_a_damaged_log(sprint: Path, run: Run) -> None:
+    """A log that cannot be opened is told of, and the rules are left out."""
+    (sprint / "sprintlog.toml").write_text(RULES)
+    (database,) = sprint.rglob("log.db")
+    database.write_bytes(b"no database" * 100)
+    told = run("doctor", "--json")
+    assert (told.code, "rules" in told.out) == (4, False)

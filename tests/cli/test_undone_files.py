@@ -20,7 +20,7 @@ def test_restore_in_place_is_undone(
     done("rollback", "iter:1", *paths, "--files", "--yes")
     put(tree / "since", b"since\n")
     result = run("undo")
-    assert (result.code, "write  src/mess" in result.out) == (1, True)
+    assert (result.code, "create  src/mess" in result.out) == (1, True)
     assert [event["type"] for event in done("undo", "--yes", "--json").json["events"]] == [
         "snapshot-taken", "restore-started",
     ]  # fmt: skip

@@ -18,13 +18,17 @@ from .test_exchange_laws import laws
 
 
 def by_definition(workspace: Workspace, world: World) -> int:
-    """Return the latest decision in force that no other event of its append caused."""
-    live, found, caused = world.live(len(world.events)), [0], False
+    """Return the latest decision in force that no other event of its append caused.
+
+    What stopped the sprint counts too: from the first event of its append on.
+    """
+    live, found, caused, begin = world.live(len(world.events)), [0], False, 0
     for event in workspace.log.read_stream("sprint/s"):
+        begin = begin if caused else event.version
         how = CODEC.events[event.type].as_decision
-        is_one = how is not None and how.kind in UNDOABLE and not caused
-        if is_one and event.version not in world.sprint.knowledge.undone:
-            found += [event.version] if lies_on(live, event.version) else []
+        is_one = how is not None and how.kind in UNDOABLE and (not caused or how.stops)
+        if is_one and begin not in world.sprint.knowledge.undone:
+            found += [begin] if lies_on(live, event.version) else []
         caused = event.remaining > 0
     return found[-1]
 

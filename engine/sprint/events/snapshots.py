@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ...log.event import Event, Kind, Reach, Subject
+from ...log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
 
 OF_ITERATION = "iteration"
 OF_MOMENT = "moment"
@@ -78,6 +78,9 @@ class RestoreStarted(AboutSnapshot, frozen=True):
     type: ClassVar[str] = "restore-started"
     only_caused: ClassVar[str] = (
         "`sprintlog rollback TO` records it before it writes a file"
+    )
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "rollback", ("iteration", "paths", "reason"), judges=IN_FORCE
     )
     snapshot: str
     """What is brought back."""

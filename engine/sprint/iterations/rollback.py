@@ -77,7 +77,7 @@ def roll_back(sprint: Sprint, command: RollBack, at: str) -> list[Event]:
 
 
 class Undo(Command, frozen=True):
-    """Take back the latest change in force: a rollback, a decision or an adopted edit."""
+    """Take back the latest change in force: a rollback, a decision, an edit or a block."""
 
     reason: str | None = None
     first: int = 0
@@ -90,7 +90,8 @@ def undo(sprint: Sprint, command: Undo, at: str) -> list[Event]:
     target = max(rollback_to_undo(sprint) or 0, command.first)
     if not 1 < target <= sprint.version:
         raise RefusedError(
-            f"sprint {sprint.id} has nothing in force to undo: no rollback, no decision",
+            f"sprint {sprint.id} has nothing in force to undo: no rollback, no "
+            "decision, and nothing stopped it",
             hint="`sprintlog audit` tells both; `sprintlog log` lists the points that "
             "`sprintlog rollback TO` can go to",
             command="undo",

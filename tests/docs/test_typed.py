@@ -1,0 +1,69 @@
+"""What pages tell people to type can be typed: commands and options that there are."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from sprintlog.cli.help.topics import PAGES
+from sprintlog.cli.main import cli
+from sprintlog.cli.typed import READING, RECORDING
+from tests.cli.typed import commands_in, typed
+
+from .generate import commands, shared_options
+from .sessions import ROOT
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+QUOTED = re.compile(r"`([^`\n]+)`")
+OTHERS = {"--prompt", "--stream", "--every", "--coverage", "--output"}
+"""Options of other programs that our pages name."""
+PAGES_OF_TODAY = sorted(
+    [
+        ROOT / "README.md",
+        *PAGES.glob("*.txt"),
+        *(p for p in (ROOT / "docs").rglob("*.md") if "adr" not in p.parts),
+    ]
+)
+
+
+def prose(path: Path) -> str:
+    """Return a page without its blocks of code, which are played elsewhere."""
+    text = path.read_text(encoding="utf-8")
+    return re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+
+
+def lines_to_type(path: Path) -> Iterator[list[str]]:
+    """Yield the words of every command of ours in a page; of one word there are many."""
+    for quoted in QUOTED.findall(prose(path)):
+        if quoted.startswith("sprintlog ") and not re.search(r"[…$|<>&=;*]", quoted):
+            found = commands_in(f"`{quoted}`")
+            # A path alone is imported as what it is taken for: no command has that name.
+            yield from (x for x in found if len(x) > 1 and x != ["import", "PATH"])
+
+
+@pytest.mark.parametrize("path", PAGES_OF_TODAY, ids=lambda p: p.name)
+def test_every_command_of_a_page_can_be_typed(path: Path) -> None:
+    """No page names a command that is gone, or an argument that it does not take."""
+    wrong = {}
+    for words in lines_to_type(path):
+        try:
+            typed(list(words))
+        except (click.MissingParameter, click.BadOptionUsage):
+            pass  # A name in a sentence need not have all that it takes.
+        except click.ClickException as error:
+            wrong[" ".join(words)] = error.format_message()
+        except click.exceptions.Exit:
+            pass  # It asked for help.
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("path", PAGES_OF_TODAY, ids=lambda p: p.name)
+def test_every_option_of_a_page_is_one(path: Path) -> None:
+    """An option that is named alone is an option of a command of ours."""
+    known = {opt for _, one in commands() for p in one.params for opt in p.opts}
+    shared = [*cli.params, *shared_options(READING), *shared_options(RECORDING)]
+    known |= {opt for p in shared for opt in p.opts} | {"--help", "--version"}
+    named = [q for q in QUOTED.findall(prose(path)) if q.startswith("--")]
+    assert {o for q in named for o in OPTION.findall(q)} - known - OTHERS == set()
