@@ -45,6 +45,11 @@ class Sizes(NamedTuple):
     iterations: int = 10_000
     """Iterations that there were before."""
 
+    def briefly(self) -> "Sizes":
+        """Return sizes for one look at a row: where its time goes is the same."""
+        few = {"fold": 100_000, "rounds": 2, "processes": 3, "appends": 2_000}
+        return self._replace(**{name: min(getattr(self, name), few[name]) for name in few})
+
 
 FULL = Sizes(1_000_000, 10_000, 10_000, 10_000, 5, 21, 100_000)
 QUICK = Sizes(100_000, 1_000, 1_000, 2_000, 3, 5, 20_000, iterations=2_000)
@@ -64,6 +69,10 @@ class Bench:
         folder = self.folder / name
         folder.mkdir()
         return folder
+
+    def below(self, name: str, sizes: Sizes | None = None) -> "Bench":
+        """Return a run of its own, for what makes logs under the same names."""
+        return Bench(self.new_folder(name), sizes or self.sizes)
 
     def new_log(self, name: str) -> SqliteLog:
         """Return an empty log in a folder of its own."""

@@ -18,7 +18,7 @@ def events(folder: Path, log: SqliteLog) -> dict[str, str]:
     (synchronous,) = execute("PRAGMA synchronous").fetchone()
     return {
         "processor": f"{_processor()}, {os.cpu_count()} cores, {_load()}",
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "system": f"{platform.system()} {_release()} {platform.machine()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "sqlite": sqlite3.sqlite_version,
         "file system": _file_system(folder) or "unknown",
@@ -34,6 +34,11 @@ def _processor() -> str:
         return platform.processor() or "unknown"
     names = [line.partition(":")[2] for line in lines if line.startswith("model name")]
     return names[0].strip() if names else platform.machine()
+
+
+def _release() -> str:
+    """Return the version of the system, without what its maker calls this build."""
+    return platform.release().partition("-")[0]
 
 
 def _load() -> str:

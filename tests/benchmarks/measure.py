@@ -62,6 +62,10 @@ WALL_OF_PROCESSES = By(time.perf_counter, median, processor_of_all)
 """For what talks to a process that stays; its rounds take a tenth of a second or more."""
 
 
+around: Callable[[Work], Work] = lambda work: work  # noqa: E731 - it is replaced
+"""What is put around our side of a row: nothing, or a profile."""
+
+
 class Skip(Exception):  # noqa: N818 - not an error
     """A row cannot be measured here; the message says why."""
 
@@ -126,7 +130,7 @@ def side_by_side(
     `units` says how many of them one call does on either side, `before` makes ready what
     a round needs and is not measured.
     """
-    by = By(*by)
+    by, ours = By(*by), around(ours)
     took: tuple[list[float], list[float]] = ([], [])
     used: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds):

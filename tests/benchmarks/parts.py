@@ -172,10 +172,9 @@ def _cost_of_timing() -> float:
     return quick(meter.took["nothing"]) / 1000
 
 
-def print_parts(found: list[Part], *, is_markdown: bool) -> None:
-    """Print the parts."""
+def lines_of(found: list[Part], *, is_markdown: bool) -> list[str]:
+    """Return the parts as the lines of a table."""
     if is_markdown:
-        print(f"{piped(('part of one append', 'µs'))}\n|---|--:|")
-    for name, microseconds in found:
-        figure = f"{microseconds:.1f}"
-        print(piped((name, figure)) if is_markdown else f"{name:<44} {figure:>8} µs")
+        head = [piped(("part of one append", "µs")), "|---|--:|"]
+        return head + [piped((name, f"{took:.1f}")) for name, took in found]
+    return [f"{name:<44} {took:>8.1f} µs" for name, took in found]

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
 from types import TracebackType
@@ -188,7 +188,7 @@ class Shell:
 
     def sprintlog(self, *arguments: str) -> None:
         """Run one command of ours."""
-        self.run(*_sprintlog(), *arguments)
+        self.run(*command(), *arguments)
 
     def run(self, *words: str) -> None:
         """Run one program to its end; it must succeed."""
@@ -206,7 +206,7 @@ class Coprocess:
 
     def __init__(self, shell: Shell) -> None:
         self._process = subprocess.Popen(
-            [*_sprintlog(), "append"],
+            [*command(), "append"],
             cwd=shell.folder,
             env=shell.environment,
             stdin=subprocess.PIPE,
@@ -234,10 +234,14 @@ class Coprocess:
         self._process.communicate()
 
 
-def _sprintlog() -> list[str]:
+def _installed() -> list[str]:
     """Return the command a user would type, where it is installed."""
     script = Path(sys.executable).with_name("sprintlog")
     return [str(script)] if script.exists() else [sys.executable, "-m", "sprintlog.cli"]
+
+
+command: Callable[[], list[str]] = _installed
+"""How a command of ours is started: as users do, or under a profile."""
 
 
 def _environment(bench: Bench) -> dict[str, str]:

@@ -1,8 +1,10 @@
-"""`make bench`: the table of DESIGN.md section 9, as ratios to something run beside it.
+"""`make bench`: the table of docs/explanation/speed.md, as ratios to what runs beside it.
 
-`make bench` measures the rows of the core, `make bench ARGS=all` every row, and `make
-bench ARGS=parts` the parts of one append. A missed goal is printed as FAIL and does not
-change the exit code; a row that could not be measured because something failed does.
+`make bench` measures the rows of the core, `make bench ARGS=all` every row, `make bench
+ARGS=parts` the parts of one append, and `make bench ARGS=profile` where the time of the
+rows with a goal goes. `make bench ARGS='all --write-docs'` does all of that and writes it
+into the page. A missed goal is printed as FAIL and does not change the exit code; a row
+that could not be measured because something failed does.
 """
 
 import argparse
@@ -11,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +24,9 @@ if __name__ == "__main__":
 
 from sprintlog.engine.errors import SprintlogError
 from tests.benchmarks import (
+    page,
+    parts,
+    profiles,
     rows_compile,
     rows_files,
     rows_fold,
@@ -36,7 +42,6 @@ from tests.benchmarks import (
 from tests.benchmarks.logs import FULL, QUICK, Bench
 from tests.benchmarks.machine import events
 from tests.benchmarks.measure import Figure, Goal, Skip
-from tests.benchmarks.parts import parts, print_parts
 from tests.benchmarks.table import (
     Broken,
     Markdown,
@@ -125,9 +130,36 @@ ROWS: dict[str, Row] = {
 
 def main() -> int:
     """Measure the rows that were asked for, and print each when it is done."""
+    options = _options()
+    wanted = chosen(options.which, options.only)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="sprintlog-bench-") as name:
+        bench = Bench(Path(name), QUICK if options.quick else FULL)
+        if options.write_docs:
+            return _write_docs(bench, wanted, began)
+        if options.which == "parts":
+            print(
+                "\n".join(parts.lines_of(parts.parts(bench), is_markdown=options.markdown))
+            )
+            return 0
+        if options.which == "profile":
+            print("\n".join(_profiles(bench, options.only)))
+            return 0
+        machine = {**_machine(bench), "sizes": _sizes(bench)}
+        if options.json:
+            found = list(measured(bench, wanted))
+            answers = [row.answer() for row in found]
+            print(msgspec.json.encode({"machine": machine, "rows": answers}).decode())
+        else:
+            table = Markdown() if options.markdown else Terminal()
+            found = _tabled([table], machine, measured(bench, wanted), began)
+    return int(any(isinstance(row.found, Broken) for row in found))
+
+
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "which", nargs="?", choices=("core", "all", "parts"), default="core"
+        "which", nargs="?", choices=("core", "all", "parts", "profile"), default="core"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
@@ -137,31 +169,64 @@ def main() -> int:
     parser.add_argument(
         "--quick", action="store_true", help="smaller sizes, for a first look"
     )
+    parser.add_argument(
+        "--write-docs",
+        action="store_true",
+        help="measure rows, parts and profiles, and write them into the page about speed",
+    )
     options = parser.parse_args()
-    wanted = chosen(options.which, options.only)
-    if not wanted:
+    if not chosen(options.which, options.only):
         parser.error(f"no row holds {options.only!r}; there are: {', '.join(ROWS)}")
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="sprintlog-bench-") as name:
-        bench = Bench(Path(name), QUICK if options.quick else FULL)
-        machine = {**_machine(bench), "sizes": _sizes(bench)}
-        if options.which == "parts":
-            print_parts(parts(bench), is_markdown=options.markdown)
-            return 0
-        rows = measured(bench, wanted)
-        if options.json:
-            found = list(rows)
-            answers = [row.answer() for row in found]
-            print(msgspec.json.encode({"machine": machine, "rows": answers}).decode())
-        else:
-            table = Markdown() if options.markdown else Terminal()
-            table.head(machine)
-            found = []
-            for row in rows:
-                table.row(row)
-                found.append(row)
-            table.foot(summary(found, began))
+    return options
+
+
+def _write_docs(bench: Bench, wanted: dict[str, Row], began: float) -> int:
+    """Measure everything, print it as it comes, and write it into the page at the end."""
+    figures: list[str] = []
+    machine = {**_machine(bench), "sizes": _sizes(bench)}
+    tables: list[Terminal | Markdown] = [Terminal(), Markdown(figures.append)]
+    found = _tabled(tables, machine, measured(bench, wanted), began)
+    of_append = parts.lines_of(parts.parts(bench.below("parts")), is_markdown=True)
+    page.write(
+        {
+            "figures": "\n".join(figures).split("\n"),
+            "parts": of_append,
+            "profiles": _profiles(bench),
+        }
+    )
+    print(f"written into {page.PAGE}; {(time.monotonic() - began) / 60:.1f} minutes")
     return int(any(isinstance(row.found, Broken) for row in found))
+
+
+def _tabled(
+    tables: list[Terminal | Markdown],
+    machine: dict[str, str],
+    rows: Iterator[Measured],
+    began: float,
+) -> list[Measured]:
+    """Put rows into tables as they come; return them."""
+    for table in tables:
+        table.head(machine)
+    found = []
+    for row in rows:
+        for table in tables:
+            table.row(row)
+        found.append(row)
+    for table in tables:
+        table.foot(summary(found, began))
+    return found
+
+
+def _profiles(bench: Bench, only: str = "") -> list[str]:
+    """Return the table of where the time of the rows with a goal goes."""
+    lines = [*profiles.HEAD]
+    for number, (name, row) in enumerate(ROWS.items()):
+        if not row.is_core or row.goal.value is None or only not in name:
+            continue
+        own = bench.below(f"profile-{number}", bench.sizes.briefly())
+        with suppress(Skip):
+            lines += profiles.lines_of(name, profiles.profile_of(row.measure, own))
+    return lines
 
 
 def chosen(which: str, only: str) -> dict[str, Row]:

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .measure import Figure, Goal, Skip, shown
@@ -86,6 +87,11 @@ def measured_now(
     return Measured(name, goal, found, round(os.getloadavg()[0], 1), seconds)
 
 
+def print_now(line: str) -> None:
+    """Print a line that somebody waits for."""
+    print(line, flush=True)
+
+
 class Terminal:
     """A table in columns, printed row by row as they come."""
 
@@ -110,25 +116,28 @@ class Terminal:
 class Markdown:
     """The table of `docs/explanation/speed.md`."""
 
+    def __init__(self, say: Callable[[str], object] = print_now) -> None:
+        self._say = say
+
     def head(self, machine: dict[str, str]) -> None:
-        """Print what was measured on, and the names of the columns."""
+        """Say what was measured on, and the names of the columns."""
         for name, value in machine.items():
-            print(f"- {name}: {value}")
+            self._say(f"- {name}: {value}")
         heads = (*_HEADS, "")
         sides = ("---" if at in (*_LEFT, 8) else "--:" for at in range(len(heads)))
-        print(f"\n{piped(heads)}\n|{'|'.join(sides)}|", flush=True)
+        self._say(f"\n{piped(heads)}\n|{'|'.join(sides)}|")
 
     def row(self, row: Measured) -> None:
-        """Print a row."""
+        """Say a row."""
         if isinstance(row.found, Figure):
-            print(piped((*row.cells(), row.verdict())), flush=True)
+            self._say(piped((*row.cells(), row.verdict())))
             return
         empty = [""] * (len(_HEADS) - 1)
-        print(piped((row.name, *empty, row.unmeasured())), flush=True)
+        self._say(piped((row.name, *empty, row.unmeasured())))
 
     def foot(self, summary: str) -> None:
-        """Print how it went."""
-        print(f"\n{summary}")
+        """Say how it went."""
+        self._say(f"\n{summary}")
 
 
 def summary(rows: list[Measured], began: float) -> str:

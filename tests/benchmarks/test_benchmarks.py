@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from . import parts, run
+from . import page, parts, profiles, run
 from .logs import TINY, Bench
+from .table import Markdown
 
 RUN = Path(__file__).with_name("run.py")
 COMPARE = Path(__file__).with_name("compare.py")
@@ -84,28 +85,67 @@ def test_the_core_is_measured_unless_all_is_asked_for() -> None:
     assert set(core) < set(every)
 
 
-def test_the_parts_of_an_append_make_up_the_whole(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_parts_of_an_append_make_up_the_whole(tmp_path: Path) -> None:
     """Every part is found in an append, and together they are the append."""
     found = parts.parts(Bench(tmp_path, TINY), rounds=3)
-    parts.print_parts(found, is_markdown=False)
     end = [part.name for part in found].index("one append, not waiting for the disk")
     assert end == 10
     assert all(math.isfinite(part.microseconds) for part in found)
     whole = sum(part.microseconds for part in found[:end])
     assert math.isclose(found[end].microseconds, whole)
-    assert len(capsys.readouterr().out.splitlines()) == len(found)
+    assert len(parts.lines_of(found, is_markdown=False)) == len(found)
 
 
 def test_the_page_shows_rows_that_there_are() -> None:
     """Every row of the page about speed can be measured, by its name of today."""
-    page = (ROOT / "docs/explanation/speed.md").read_text()
-    table = page.partition("<!-- figures -->")[2].partition("<!-- end of figures -->")[0]
-    lines = [line.split("|") for line in table.splitlines() if line.startswith("| ")]
-    names = [cells[1].strip() for cells in lines[1:]]
-    assert names
-    assert [name for name in names if name not in run.ROWS] == []
+    text = page.PAGE.read_text()
+    for place in ("figures", "profiles"):
+        lines = [line for line in page.standing(text, place) if line.startswith("| ")]
+        names = [line.split("|")[1].strip() for line in lines[1:]]
+        assert any(names)
+        assert [name for name in names if name and name not in run.ROWS] == []
+
+
+def test_the_page_has_the_form_of_what_is_written_into_it() -> None:
+    """Each table of the page has the columns that the command writes, and its foot."""
+    text = page.PAGE.read_text()
+    figures = page.standing(text, "figures")
+    said: list[str] = []
+    Markdown(said.append).head({})
+    heads = said[0].strip().split("\n")
+    assert [line for line in figures if line in heads] == heads
+    assert re.fullmatch(
+        r"\d+ PASS, \d+ FAIL.*; load at most [\d.]+; [\d.]+ minutes", figures[-1]
+    )
+    assert page.standing(text, "profiles")[:2] == profiles.HEAD
+    assert page.standing(text, "parts")[:2] == parts.lines_of([], is_markdown=True)
+
+
+def test_one_command_writes_the_page(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """`--write-docs` fills all three places, and leaves the words around them."""
+    copy = tmp_path / "speed.md"
+    before = page.PAGE.read_text()
+    copy.write_text(before)
+    monkeypatch.setattr(page.write, "__defaults__", (copy,))
+    monkeypatch.setattr(parts, "ROUNDS", 2)
+    only = {name: run.ROWS[name] for name in (CHEAP, "append, durable")}
+    monkeypatch.setattr(run, "ROWS", only)
+    code, said = _table(capsys, "all", "--write-docs")
+    written = copy.read_text()
+    empty: dict[str, list[str]] = {place: [] for place in page.PLACES}
+    assert code == 0
+    assert page.filled(written, empty) == page.filled(before, empty)
+    assert [name for name in only if f"| {name} |" in written] == [*only]
+    assert "append, durable" in written.partition("<!-- profiles -->")[2]
+    assert "written into" in said
+
+
+def test_a_page_without_a_place_is_refused() -> None:
+    """Nothing is written into a page that lost a mark."""
+    with pytest.raises(ValueError, match="no place for parts"):
+        page.filled("<!-- parts -->\n", {"parts": []})
 
 
 def test_nothing_settles_by_sleeping() -> None:

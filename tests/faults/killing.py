@@ -8,6 +8,7 @@ repeated under its key after a kill, once.
 import heapq
 import os
 import random
+import re
 import selectors
 import signal
 import time
@@ -26,6 +27,8 @@ COMMAND_SECONDS_MAX = 1.0
 FLIGHT_MAX = 3
 """How many lines a coprocess is given before it has answered the first."""
 ABANDONED = 0.2
+_WAITS = re.compile(r"waiting for .* at most$")
+"""What a command says that waits: no complaint where many write, some of them stopped."""
 
 
 class Counts(NamedTuple):
@@ -268,9 +271,10 @@ class Killer:
             while slot.again and not self.ledger.problems:
                 self._command(slot, writers.COMMAND)
         problems = self.ledger.judge(self.root)
-        said = self.errors.read_text(errors="replace") if self.errors.exists() else ""
+        text = self.errors.read_text(errors="replace") if self.errors.exists() else ""
+        said = [line for line in text.splitlines() if line and not _WAITS.search(line)]
         if said:
-            problems.append(f"somebody complained: {said[-600:]}")
+            problems.append(f"somebody complained: {' '.join(said)[-600:]}")
         verify = partial(children.command_line, ["verify", "--json"])
         code, report = children.run(verify, root=self.root, errors=self.errors)
         if code != 0:

@@ -1,0 +1,108 @@
+"""Where a row's time goes: the five places of our side that take most, by its profile.
+
+A profile slows down what calls much, so it says where to look and not how long it takes.
+"""
+
+import cProfile
+import pstats
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from . import measure, rows_process
+from .logs import Bench
+from .measure import Figure, Work
+from .table import piped
+
+ROOT = Path(__file__).resolve().parents[2]
+TOP = 5
+
+
+class Place(NamedTuple):
+    """A function, and what share of the time is spent in it itself."""
+
+    where: str
+    share: float
+
+
+class Profile:
+    """What our side of a row does, in this process and in those it starts."""
+
+    def __init__(self, folder: Path) -> None:
+        self._inside = cProfile.Profile()
+        self._folder = folder
+        self._count = 0
+
+    def around(self, work: Work) -> Work:
+        """Return the same work, profiled."""
+
+        def profiled() -> object:
+            return self._inside.runcall(work)
+
+        return profiled
+
+    def command(self) -> list[str]:
+        """Return how a command of ours is started so that it leaves its profile behind."""
+        self._count += 1
+        target = str(self._folder / f"{self._count:03}.profile")
+        return [sys.executable, "-m", "cProfile", "-o", target, "-m", "sprintlog.cli"]
+
+    def top(self) -> list[Place]:
+        """Return the places that take most."""
+        took: Counter[str] = Counter()
+        # The first process compiles what the others find compiled.
+        files = sorted(self._folder.glob("*.profile"))[1:]
+        if not files and not self._inside.getstats():
+            # What the row measures is no work of this process.
+            return []
+        # Where processes were started, what this one did was to wait for them.
+        for stats in map(str, files) if files else (self._inside,):
+            for where, (_, _, own, _, _) in pstats.Stats(stats).stats.items():  # type: ignore[attr-defined]
+                took[_named(*where)] += own
+        whole = took.total() or 1
+        return [Place(where, own / whole) for where, own in took.most_common(TOP)]
+
+
+def profile_of(measured: Callable[[Bench], Figure], bench: Bench) -> list[Place]:
+    """Return where our side of a row spends its time."""
+    with tempfile.TemporaryDirectory(prefix="sprintlog-profile-") as name:
+        profile = Profile(Path(name))
+        with _watched(profile):
+            measured(bench)
+        return profile.top()
+
+
+def lines_of(row: str, places: list[Place]) -> list[str]:
+    """Return the lines of a table for one row."""
+    names = [row, *[""] * len(places)]
+    return [
+        piped((name, f"`{place.where}`", f"{place.share:.0%}"))
+        for name, place in zip(names, places, strict=False)
+    ]
+
+
+HEAD = [piped(("row", "where", "share")), "|---|---|--:|"]
+
+
+@contextmanager
+def _watched(profile: Profile) -> Iterator[None]:
+    before = measure.around, rows_process.command
+    measure.around, rows_process.command = profile.around, profile.command
+    try:
+        yield
+    finally:
+        measure.around, rows_process.command = before
+
+
+def _named(path: str, line: int, function: str) -> str:
+    """Return a place as `file:line function`, seen from where its package is."""
+    if path == "~":
+        return function.strip("<>")
+    for base in (f"{ROOT}/", "/site-packages/", "/lib/python"):
+        if base in path:
+            path = path.rpartition(base)[2]
+    return f"{path}:{line} {function}"
