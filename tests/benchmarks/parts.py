@@ -111,7 +111,7 @@ _SHARED = {
 """By the name of a function that the store calls: the step that it is."""
 
 
-def parts(bench: Bench, rounds: int = ROUNDS) -> list[Part]:
+def parts(bench: Bench, rounds: int = 0) -> list[Part]:
     """Measure the parts of an append; the last one is all of them together."""
     plain = MeteredLog(bench, "plain")
     durable = MeteredLog(bench, "durable", is_durable=True)
@@ -120,7 +120,7 @@ def parts(bench: Bench, rounds: int = ROUNDS) -> list[Part]:
     bare = BareTable(bench, "parts", plain.ours.log)
     inserts: list[float] = []
     logs = [plain, durable, without]
-    for turn in range(rounds):
+    for turn in range(rounds or ROUNDS):
         for log in logs if turn % 2 else reversed(logs):
             log.append_each()
         bare.make_ready(TURN)
