@@ -14,6 +14,7 @@ import pytest
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.port import Wait
 from sprintlog.engine.log.stores.locks import locked
+from sprintlog.engine.log.stores.sqlite import errors
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.events import NoteAdded, Place, SprintCompiled
 from sprintlog.projections.sql.query import ask
@@ -114,3 +115,21 @@ def test_a_person_is_told_and_then_it_goes_on(folder: Path) -> None:
     _, rest = process.communicate()
     assert said.startswith(f"waiting for {path}, held by process ")
     assert (process.returncode, rest) == (0, "")
+
+
+def test_who_waits_long_looks_as_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps of a writer do not grow, so whoever comes later is not before it."""
+    slept: list[float] = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    path = tmp_path / "log.db"
+    with closing(sqlite3.connect(path)) as holder, closing(sqlite3.connect(path)) as raw:
+        raw.execute("PRAGMA busy_timeout=0")
+        holder.execute("BEGIN EXCLUSIVE")
+        patience = errors.Patience(Wait(60), entropy=lambda size: b"\x80" * size, path=path)
+        for _ in range(500):
+            with pytest.raises(sqlite3.OperationalError) as busy:
+                raw.execute("BEGIN IMMEDIATE")
+            patience.after(busy.value)
+    assert slept == [errors.JITTER_SECONDS / 2] * 500
