@@ -74,7 +74,10 @@ def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
 
 def _tell(lines: Sequence[tuple[str, str | None]]) -> None:
     """Write lines for people on stderr, each after its word, in one write."""
-    said = [f"{word}: {visible(text)}" for word, text in lines if text]
+    # Imported here: most commands have nothing to tell.
+    from sprintlog.engine.masking import mask
+
+    said = [f"{word}: {visible(mask(text))}" for word, text in lines if text]
     if sys.stderr is not None and sys.stderr.isatty():
         # Imported here: who is told something in a pipe gets it on one line.
         from .screen.terminal import width_of
@@ -89,7 +92,11 @@ def error_answer(error: SprintlogError) -> dict[str, Any]:
     """Return an error as scripts get it: its kind, message, hint and fields."""
     known = {name: value for name, value in error.fields.items() if value is not None}
     told = {"error": error.kind, "message": error.message, "hint": _hint_of(error)}
-    return {**told, **known}
+    # Imported here: most commands do not fail.
+    from sprintlog.engine.masking import mask_all
+
+    answer: dict[str, Any] = mask_all({**told, **known})
+    return answer
 
 
 def _hint_of(error: SprintlogError) -> str | None:
@@ -119,7 +126,10 @@ def hint(text: str | None) -> None:
 
 def progress(text: str) -> None:
     """Tell on stderr how long work goes on, one line each."""
-    _write(STDERR, f"{visible(text)}\n".encode(errors="backslashreplace"))
+    # Imported here: few commands take long.
+    from sprintlog.engine.masking import mask
+
+    _write(STDERR, f"{visible(mask(text))}\n".encode(errors="backslashreplace"))
 
 
 def counting(what: str) -> Callable[[int], None]:

@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from sprintlog.engine.command import Command, JournalCommand, digest_of
 from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.log.port import Expected
-from sprintlog.engine.masking import mask_texts
+from sprintlog.engine.masking import mask, mask_all, mask_texts
 from sprintlog.engine.service import after_commit
 from sprintlog.engine.service.port import Skippable
 from sprintlog.engine.service.streams.catalogue import sprint_stream
@@ -54,6 +54,8 @@ class Options:
         self.causation_id: str | None = given["causation_id"]
         self.as_json: bool = given["as_json"]
         self.masks: bool = not given["no_mask"]
+        if self.masks and self.key:
+            self.key = mask(self.key)
 
     def masked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return a command's arguments with secrets masked, unless that is off."""
@@ -62,6 +64,12 @@ class Options:
     def masked_command(self, command: CommandT) -> CommandT:
         """Return a command with secrets masked, unless that is off."""
         return replace(command, **mask_texts(asdict(command))) if self.masks else command
+
+    def tell_masked(self, document: object, *, of: str) -> None:
+        """Say that a document will hold masks: whoever needs a secret gets none from it."""
+        if self.masks and mask_all(document) != document:
+            warn(f"secrets in {of} are masked; agents, gates and hooks get only the masks")
+            hint("give them names of the environment's variables, or record with --no-mask")
 
     def with_values(self, **values: Any) -> Self:
         """Return the options with some of them replaced."""

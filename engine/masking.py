@@ -74,28 +74,20 @@ _OTHER, _IN_RUN = b" ", b"a"
 _KINDS = bytes((_IN_RUN if chr(n) in RUN_CHARS else _OTHER)[0] for n in range(256))
 _RUN = _IN_RUN * RUN_CHARS_MIN
 
+ADDRESS = "://"
+"""What the only form holds that is shorter than a run."""
+
 IN_RUN, AFTER_WORD, ANYWHERE = "in-run", "after-word", "anywhere"
 """Where a form is looked for: in runs with a word of it, behind each word, everywhere."""
 
 DIGEST_CHARS = 8
 """So much of a digest in hexadecimal tells secrets apart."""
 
-TEXTS = frozenset(
-    {"summary", "error", "reason", "details", "why", "done", "text", "output", "errors"}
-    | {"command"}
-    | {"title", "description", "reasoning", "rejection_reason", "goal", "prompt"}
-    | {"context", "injection", "requests"}
-    # Of the journal; its ids, words and paths stay what they are.
-    | {"content", "examples", "extra", "previous_failure_reason", "recovery_guidance"}
-)
-"""The fields of events that hold text of agents and people."""
-
-NODES = "nodes"
-"""The field of what is injected: prompts that agents write while they work."""
-
 
 def mask(text: str) -> str:
     """Return text with every known secret replaced by `[masked: its form, a digest]`."""
+    if len(text) < RUN_CHARS_MIN and ADDRESS not in text:
+        return text
     for form in _forms_in(text):
         text = _masked(text, form)
     return text
@@ -212,21 +204,18 @@ def _start(found: re.Match[str]) -> int:
     return found.end("before") if found.re.groups else found.start()
 
 
+def cut(text: str, length: int) -> str:
+    """Return a text's beginning; a secret that the cut would split is left out whole."""
+    if len(text) <= length:
+        return text
+    for first, last in sorted(masked_spans(text), reverse=True):
+        length = first if first < length < last else length
+    return text[:length]
+
+
 def mask_texts(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of an event or command with its free texts masked."""
-    return {
-        name: mask_all(value) if name == NODES or name in TEXTS else _mask_inside(value)
-        for name, value in fields.items()
-    }
-
-
-def _mask_inside(value: Any) -> Any:
-    """Return what a field holds with the free texts of its own parts masked."""
-    if isinstance(value, Struct):
-        return replace(value, **mask_texts(asdict(value)))
-    if isinstance(value, tuple):
-        return tuple(map(_mask_inside, value))
-    return value
+    """Return the fields of an event or command with every text in them masked."""
+    return {name: mask_all(value) for name, value in fields.items()}
 
 
 def mask_all(value: Any) -> Any:
@@ -236,7 +225,10 @@ def mask_all(value: Any) -> Any:
     if isinstance(value, list):
         return [mask_all(item) for item in value]
     if isinstance(value, dict):
-        return {mask(key): mask_all(item) for key, item in value.items()}
+        return {mask_all(key): mask_all(item) for key, item in value.items()}
     if isinstance(value, tuple):
-        return tuple(map(mask_all, value))
-    return _mask_inside(value)
+        items = map(mask_all, value)
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, Struct):
+        return replace(value, **mask_texts(asdict(value)))
+    return value

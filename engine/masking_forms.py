@@ -12,7 +12,7 @@ FORMS: tuple[Form, ...] = (
     ("gitlab-token", ("glpat-", "gldt-", "glft-", "glrt-", "glsoat-", "glimt-", "glagent-", "glcbt-", "glptt-", "gloas-", "glffct-", "GR1348941",), r"\b(?:gl(?:pat|dt|ft|rt|soat|imt|agent|cbt|ptt|oas|ffct)-|GR1348941)[\w-]{20,}+(?:\.[0-9a-z]{9,12})?", False, "in-run"),
     ("anthropic-key", ("sk-ant-",), r"\bsk-ant-[a-z0-9]{2,12}-[\w-]{20,}", False, "in-run"),
     ("openai-key", ("sk-proj-", "sk-svcacct-", "sk-admin-", "T3BlbkFJ",), r"\bsk-(?:(?:proj|svcacct|admin)-(?=[A-Za-z_-]{0,40}[0-9])[\w-]{40,}|[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20,})", False, "in-run"),
-    ("model-api-key", ("sk-",), r"\bsk-(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{20,}", False, "in-run"),
+    ("model-api-key", ("sk-",), r"\bsk-(?=[A-Za-z_-]{0,40}[0-9])(?:(?=[a-z0-9_-]{0,40}[A-Z])[\w-]{20,}|(?:[a-z0-9]{1,12}-){0,3}\w{20}[\w-]*)", False, "in-run"),
     ("groq-key", ("gsk_",), r"\bgsk_[A-Za-z0-9]{40,}", False, "in-run"),
     ("xai-key", ("xai-",), r"\bxai-[A-Za-z0-9]{60,}", False, "in-run"),
     ("perplexity-key", ("pplx-",), r"\bpplx-[A-Za-z0-9]{48,}", False, "in-run"),

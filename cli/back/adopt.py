@@ -44,8 +44,6 @@ def command(
     of a journal nothing is taken back.
     """
     options, wanted = Options(given), Agreement(dry_run, yes)
-    if of_journal:
-        options = options.with_values(masks=False)
     with recording("adopt", options) as run:
         if of_journal:
             _in_journal(run, version, wanted)

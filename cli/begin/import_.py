@@ -169,7 +169,7 @@ def journal(files: tuple[Path, ...], **given: Any) -> None:
 
     What was recorded before is matched by its id, so the same file again brings nothing,
     and a later version of it what it has more. An entry is never replaced: what differs
-    from what was recorded is told and not taken. Texts are taken as they are, unmasked.
+    from what was recorded is told and not taken.
     """
     from ..intake.files import read_bytes
     from ..intake.journal import JOURNAL_BYTES_MAX
@@ -256,6 +256,7 @@ class Importing:
         command = ImportDocument(document, source, place, committed_at, with_facts=True)
         run = Recording("import progress", options, self._workspace)
         arguments = {"document": document}
+        options.tell_masked(document, of=version.name)
         return run.handle_with(command, arguments, sprint_id=sprint_id, observed=True)
 
     def _answer(

@@ -21,8 +21,6 @@ def take_in(workspace: Workspace, file: Path, content: bytes, options: Options) 
     read = read_journal(content, file=str(file))
     options = options.with_values(
         actor=f"import:{file.name}"[:128] if options.actor in UNNAMED else options.actor,
-        # Like every document that comes in whole, it is recorded as it is.
-        masks=False,
     )
     run = Recording("import journal", options, workspace)
     recorded, problems = _record(run, file, read)

@@ -73,7 +73,6 @@ def _beside(file: Path) -> Path | None:
 
 def _take_text(run: Recording, text: str) -> int:
     """Take over the text as `journal migrate` does; return how many events came of it."""
-    run = Recording(run.name, run.options.with_values(masks=False), run.workspace)
     return len(run.handle_on_journal(TakeText(text), {"text": text}).events)
 
 

@@ -120,7 +120,9 @@ def create(
     elif "goal" not in fields:
         raise click.UsageError("give a --plan, or a --goal")
     document = {**fields, **document, **fields}
-    with recording("sprint create", Options(given)) as run:
+    options = Options(given)
+    options.tell_masked(document, of=str(plan or "the goal"))
+    with recording("sprint create", options) as run:
         location = run.workspace.location
         folder = sprint_dir or (plan.parent if plan is not None else Path())
         place = place_in(location, folder)

@@ -142,7 +142,7 @@ def migrate(file: Path | None, **given: Any) -> None:
     Without FILE nothing happens where a progress.json or a journal is there already; where
     there is no text either, an empty journal begins.
     """
-    options = Options(given).with_values(masks=False)
+    options = Options(given)
     with recording("journal migrate", options) as run:
         workspace = run.workspace
         if file is None and _is_in_the_way(workspace):
@@ -150,6 +150,8 @@ def migrate(file: Path | None, **given: Any) -> None:
         usual = [workspace.location.root / place for place in TEXT_PLACES]
         source = _found(usual) if file is None else here() / file
         text = "" if source is None else read_text(str(source))
+        # It is compared with what was recorded.
+        text = options.masked({"text": text})["text"]
         if source is not None and not _is_wanted(workspace, source, text, named=file):
             return
         backup = None

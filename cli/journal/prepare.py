@@ -35,6 +35,8 @@ def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
     Each learning that is given counts as used, once for an iteration.
     """
     options = Options(given)
+    # It is asked for as it was recorded.
+    prd_id = options.masked({"prd_id": prd_id})["prd_id"]
     with recording("prepare", options) as run:
         prepared = _prepare(run.workspace, prd_id, budget, as_json=options.as_json)
         if peek:

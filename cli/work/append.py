@@ -155,12 +155,9 @@ def _append(
     event = to_event(line["type"], line.get("data", {}))
     if isinstance(event, f.SprintCompiled | f.SprintImported):
         _check_document(event)
-    else:
-        if isinstance(event, f.Injection):
-            _check_nodes(event)
-        event = msgspec.structs.replace(
-            event, **options.masked(msgspec.structs.asdict(event))
-        )
+    elif isinstance(event, f.Injection):
+        _check_nodes(event)
+    event = msgspec.structs.replace(event, **options.masked(msgspec.structs.asdict(event)))
     sprint_id = _sprint_id(workspace, line.get("stream"), event, options)
     chosen = _merged(options, line)
     observed: bool = line["observed"]

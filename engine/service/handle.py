@@ -11,6 +11,7 @@ from ..log.append import check_expected, check_key
 from ..log.envelope import NewEvent, RecordedEvent
 from ..log.event import Event
 from ..log.port import Log
+from ..masking import mask
 from ..sprint.events import RequestReturned, SprintImported
 from ..sprint.state.times import normalise
 from .completion import completed
@@ -21,6 +22,7 @@ from .streams.repository import Repository
 
 _OUR_OWN = RequestReturned, SprintImported
 """What is done here, also where what comes with it was only observed."""
+_TEXTS = ("actor", "key", "correlation_id", "causation_id")
 TRIES_MAX = 1000
 """How often an action is decided anew because somebody else was first."""
 
@@ -37,8 +39,9 @@ def handle(
     at, expect = envelope.get("at"), envelope.get("expect")
     moment = service.now() if at is None else normalise(at)
     stream = repository.kind.stream(name)
-    if isinstance(decide, Command) and envelope.get("masks", True):
-        decide = masked(decide)
+    if envelope.get("masks", True):
+        envelope = _masked_envelope(envelope)
+        decide = masked(decide) if isinstance(decide, Command) else decide
     for _ in range(TRIES_MAX):
         if first := _first_answer(service.log, envelope):
             return Handled(repository.current(name), first, duplicate=True)
@@ -81,6 +84,13 @@ def handle(
         f"{repository.kind.name(name)} changed {TRIES_MAX} times while this was decided",
         hint="nothing was recorded; repeat the command",
     )
+
+
+def _masked_envelope(envelope: Envelope) -> Envelope:
+    """Return what is said about the events without secrets, a key as it will be found."""
+    texts = {name: envelope.get(name) for name in _TEXTS}
+    said = {name: mask(text) for name, text in texts.items() if isinstance(text, str)}
+    return {**envelope, **said}  # type: ignore[typeddict-item]
 
 
 def _first_answer(log: Log, envelope: Envelope) -> list[RecordedEvent]:

@@ -155,7 +155,7 @@ def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 
 def mask(action: Handling[State], events: list[Event]) -> list[Event]:
-    """Mask tokens in free texts; whole documents never are."""
+    """Mask secrets in every text."""
     if action.envelope.get("masks", True):
         return [masked(event) for event in events]
     return events

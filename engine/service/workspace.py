@@ -226,8 +226,8 @@ class ServiceWorkspace:
         Around that come the steps of `middlewares.ON_SPRINTS`, `without` some of them.
 
         With `expect` the caller decides on what it knows: a sprint that is elsewhere is
-        a `ConflictError`. A key seen before answers with the first result. Tokens in
-        free texts are masked unless `masks` is off; whole documents never are.
+        a `ConflictError`. A key seen before answers with the first result. Secrets
+        in texts are masked unless `masks` is off.
         """
         steps = ON_SPRINTS.without(without)
         return Outcome(*handle(self, self.repository, sprint_id, decide, steps, envelope))

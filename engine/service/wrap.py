@@ -11,6 +11,7 @@ from ..adapters.agents.ran import figures, outcome
 from ..adapters.git.state import RepositoryState
 from ..adapters.processes.output import Output
 from ..errors import NotFoundError, RefusedError
+from ..masking import cut
 from ..sprint.agent.answers import Answer, Verdict, judge
 from ..sprint.events import AgentRan, GitState, Place
 from ..sprint.goal.settings import ralph_fields
@@ -117,7 +118,7 @@ def _ran(wrapped: Wrapped, verdict: Verdict, number: int | None) -> AgentRan:
         output_sha256=wrapped.output.sha256,
         errors=wrapped.errors.text(),
         iteration=number,
-        command=wrapped.command[:COMMAND_CHARS_MAX],
+        command=cut(wrapped.command, COMMAND_CHARS_MAX),
         **figures(wrapped.activity),
         **outcome(verdict),
         git_before=wrapped.git_before,

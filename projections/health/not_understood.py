@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.adapters.replace import replace_file
-from sprintlog.engine.masking import mask
+from sprintlog.engine.masking import cut, mask_all
 
 from ..workspace import Workspace
 
@@ -17,15 +17,11 @@ LOCK = "not-understood.lock"
 
 def keep_lines(workspace: Workspace, source: str, lines: list[dict[str, Any]]) -> Path:
     """Keep lines as JSON lines; return the file, the same for the same lines."""
-    content = b"".join(
-        msgspec.json.encode(
-            {n: mask(x) if isinstance(x, str) else x for n, x in line.items()}
-        )
-        + b"\n"
-        for line in lines
-    )
+    content = b"".join(msgspec.json.encode(mask_all(line)) + b"\n" for line in lines)
     folder = workspace.location.folder / FOLDER
-    name = f"{Path(source).name[:80]}-{sha256(content).hexdigest()[:12]}.jsonl"
+    name = (
+        f"{cut(mask_all(Path(source).name), 80)}-{sha256(content).hexdigest()[:12]}.jsonl"
+    )
     with workspace.log.locks.hold(LOCK):
         folder.mkdir(mode=0o700, exist_ok=True)
         if not (folder / name).exists():

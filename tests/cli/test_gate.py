@@ -136,7 +136,8 @@ def test_says_what_was_left_running(gated: Gated, run: Run) -> None:
 
 def test_masks_what_a_script_prints(gated: Gated, run: Run, folder: Path) -> None:
     """A token gets neither into the log, nor into the state file, nor to the agent."""
-    gated(f"echo token {TOKEN}; exit 1")
+    (folder / "said").write_text(TOKEN)
+    gated("echo token $(cat said); exit 1")
     result = run("gate", "run")
     assert (
         "token [masked: github-token f65b37ab]" in result.out.split("What it printed:")[1]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.masking import mask
 from tests.strict_journal import read
 
 from .conftest import Run
@@ -177,7 +178,7 @@ def test_says_a_file_that_is_too_long(ralph: Path, run: Run) -> None:
 
 
 def test_text_becomes_the_first_learning(ralph: Path, done: Run) -> None:
-    """All of progress.txt is kept as one learning, unmasked, and the file put aside."""
+    """All of progress.txt is kept as one learning, masked, and the file put aside."""
     source = ralph / "progress.txt"
     source.write_bytes(TEXT.encode())
     done("journal", "migrate", "--at", "2026-02-01T10:00:00Z")
@@ -187,7 +188,7 @@ def test_text_becomes_the_first_learning(ralph: Path, done: Run) -> None:
         {
             "id": "learning-0000",
             "type": "codebase-pattern",
-            "content": TEXT,
+            "content": mask(TEXT),
             "context": "Migrated from progress.txt",
             "source_prd_id": "migration",
             "created_at": "2026-02-01T10:00:00Z",

@@ -105,7 +105,7 @@ def test_records_once_under_a_key(journal: Path, run: Run, done: Run) -> None:
 
 
 def test_masks_tokens_but_not_ids(journal_path: Path, done: Run) -> None:
-    """Known tokens in texts are masked, also in those of observations; ids stay."""
+    """Known tokens are masked, also in observations; an id of small words is none."""
     token = "ghp_" + "a1" * 20
     observation = json.dumps({"type": "finding", "title": f"has {token}"})
     prd = "sk-learn-integration-tests-1"

@@ -5,8 +5,9 @@ from operator import itemgetter
 
 import pytest
 
-from sprintlog.engine.masking import mask, mask_all, mask_texts, masked_spans
+from sprintlog.engine.masking import cut, mask, mask_all, mask_texts, masked_spans
 from sprintlog.engine.masking_forms import FORMS
+from sprintlog.engine.sprint.events import Place
 
 GITHUB = "ghp_" + "a1" * 18
 GITHUB_MASKED = "[masked: github-token 3e74e065]"
@@ -84,10 +85,28 @@ def test_long_texts_take_no_longer_for_their_size(
         assert mask(piece * (CHARS // len(piece)))
 
 
-def test_masks_only_free_texts() -> None:
-    """Of a command's fields only those that hold free text are masked."""
+def test_masks_every_text_of_a_command() -> None:
+    """A secret may stand in any field; what is no text stays as it is."""
     masked = mask_texts({"phase": GITHUB, "summary": GITHUB, "number": 3})
-    assert masked == {"phase": GITHUB, "summary": GITHUB_MASKED, "number": 3}
+    assert masked == {"phase": GITHUB_MASKED, "summary": GITHUB_MASKED, "number": 3}
+
+
+@pytest.mark.parametrize("length", range(8, 60))
+def test_no_cut_goes_through_a_secret(length: int) -> None:
+    """A text that is cut holds a secret whole or not at all, and is never too long."""
+    text = f"use the {GITHUB} now, please, and tell nobody"
+    shown = cut(text, length)
+    assert len(shown) <= length
+    assert text.startswith(shown)
+    assert GITHUB in shown or "ghp_" not in shown
+
+
+def test_every_part_keeps_its_kind() -> None:
+    """Structs, named tuples and tuples come out as what they went in."""
+    place = Place(GITHUB, "w")
+    assert mask_all((place, [GITHUB], {GITHUB: 1}, None)) == (
+        *(Place(GITHUB_MASKED, "w"), [GITHUB_MASKED], {GITHUB_MASKED: 1}, None),
+    )
 
 
 def test_masks_inside_values() -> None:

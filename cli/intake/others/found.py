@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.masking import cut
 
 from ..files import read_bytes
 
@@ -15,6 +16,8 @@ FILE_BYTES_MAX = 64 * 1024 * 1024
 """A longer file of another loop is refused."""
 LINE_CHARS_KEPT = 2_000
 """So much is kept of a line that was not understood."""
+MARGIN_BYTES = 8 * 1024
+"""Looked at behind what is kept, so that a secret is seen whole."""
 _UNNAMED = re.compile(r"[^a-z0-9._-]+")
 
 
@@ -26,6 +29,12 @@ class Unread(NamedTuple):
     """0 where it is no line."""
     problem: str
     text: str
+
+
+def kept_of(line: bytes) -> str:
+    """Return what is kept of a line; no cut goes through a secret."""
+    text = line[: LINE_CHARS_KEPT + MARGIN_BYTES].decode("utf-8", "replace")
+    return cut(text, LINE_CHARS_KEPT)
 
 
 class JsonLines:
@@ -57,7 +66,7 @@ class JsonLines:
         """Take a line back: nobody knows what it says."""
         self.understood -= was_understood
         raw = line if isinstance(line, bytes) else msgspec.json.encode(line)
-        text = raw[:LINE_CHARS_KEPT].decode("utf-8", "replace")
+        text = kept_of(raw)
         self.unread.append(Unread(str(self.file), number, problem, text))
 
     def check(self) -> None:

@@ -12,7 +12,7 @@ from sprintlog.projections.history.committed import committed_file
 
 from ..json_reader import load
 from ..versions import moments
-from .found import LINE_CHARS_KEPT, Unread, bytes_of
+from .found import Unread, bytes_of, kept_of
 from .prd import Stories, is_feature_list, read_stories
 
 
@@ -55,7 +55,7 @@ def committed_stories(file: Path) -> StoriesHistory:
                 text = history.content(version)
                 stories = read_stories(text, file=name)
             except InvalidInputError as error:
-                said = text[:LINE_CHARS_KEPT].decode("utf-8", "replace")
+                said = kept_of(text)
                 unread.append(Unread(name, 0, error.message, said))
                 continue
             versions.append(StoriesVersion(name, stories, *moments(version)))

@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.agent.answers import Answer, judge
 from sprintlog.engine.sprint.iterations.facts import Began, Ended, Fact, RunSaid
 from sprintlog.engine.sprint.state.times import from_milliseconds, normalise
 
-from .found import LINE_CHARS_KEPT, Unread
+from .found import Unread, kept_of
 
 PIECE = 1024 * 1024
 UNREAD_MAX = 1_000
@@ -132,5 +132,5 @@ def _unread_in(file: Path) -> Iterator[Unread]:
         hearing = Hearing()
         hearing.feed(line)
         if line.strip() and hearing.heard()[1].agent is None:
-            text = line[:LINE_CHARS_KEPT].decode("utf-8", "replace")
+            text = kept_of(line)
             yield Unread(str(file), number, "no agent says such a line", text.rstrip("\n"))

@@ -95,7 +95,7 @@ SPRINTS: StreamKind[Sprint] = StreamKind(
 
 
 def masked(said: SaidT) -> SaidT:
-    """Return an event or a command with known tokens in its free texts masked."""
+    """Return an event or a command with the secrets in its texts masked."""
     return structs.replace(said, **mask_texts(structs.asdict(said)))
 
 

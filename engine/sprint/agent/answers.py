@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from ...masking import cut
 from ..events import Usage
 from ..state.tree import Data
 from ..state.words import COMPLETED, FAILED, NEEDS_HUMAN
@@ -213,4 +214,4 @@ def short(text: str) -> str:
     text = text.strip()
     if len(text) <= SUMMARY_CHARS_MAX:
         return text
-    return f"{text[: SUMMARY_CHARS_MAX - 1].rstrip()}…"
+    return f"{cut(text, SUMMARY_CHARS_MAX - 1).rstrip()}…"

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event, takers_in
+from ...masking import mask
 from ..document.observations import losses, observations
 from ..document.patch import Operation, apply, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
@@ -259,6 +260,8 @@ def check_sprint_id(identity: object, *, field: str = "sprint-id") -> None:
             "or be `.` or `..`",
             field=field,
         )
+    if (masked := mask(text)) != text:
+        raise RefusedError(f"{field}: {masked} may not be a secret", field=field)
 
 
 def check_same_id(sprint: Sprint, document: Data) -> None:
