@@ -1,6 +1,7 @@
 """Events to payloads and back, by wire tag; old shapes go through the upcasts."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -8,14 +9,14 @@ import msgspec
 from ..errors import RESCUE, InvalidInputError, UnreadableError
 from .envelope import RecordedEvent
 from .event import Event
-from .port import Page, Row, row_of
+from .port import Form, Page, Row, row_of
 from .upcast import Upcasts, check_upcasts, upcast
 
 Decode = Callable[[Any], Any]
-"""Makes an event of a payload in today's shape."""
+"""Makes an event of a payload."""
 
-Reader = tuple[int, Decode, type[Event]]
-"""Which shape of an event is today's, what decodes that, and the event."""
+Reader = tuple[Decode, type[Event]]
+"""What decodes an event in one form, and which event it is."""
 
 DAMAGE = (msgspec.MsgspecError, KeyError, TypeError, ValueError)
 """What decoding raises for bytes that are not that event."""
@@ -35,7 +36,7 @@ def encode(event: Event) -> bytes:
         raise InvalidInputError(f"{event.type} holds text that is not UTF-8") from error
 
 
-class _UnknownError(Exception):
+class _UnknownError(KeyError):
     """A type or a shape that only a newer version knows."""
 
 
@@ -52,7 +53,7 @@ class Codec:
         """Know some events; `more` gives others when one is met that is not among them."""
         self._upcasts = upcasts
         self._known: dict[str, type[Event]] = {}
-        self._readers: dict[str, Reader] = {}
+        self._readers: dict[Form, Reader] = {}
         self._more: Callable[[], Iterable[type[Event]]] | None = more
         self._learn(events)
 
@@ -101,29 +102,32 @@ class Codec:
         readers = self._readers
         for page in pages:
             for version, row in zip(page.versions, page.rows, strict=True):
-                at, tag, shape, payload = row
-                reader = readers.get(tag)
-                # One object stands for each small number.
-                if reader is not None and reader[0] is shape and type(at) is str:
-                    try:
-                        event = reader[1](payload)
-                    except DAMAGE:
-                        event = self.event_of(row, page.position_of(version))
-                else:
+                at, form, payload = row
+                try:
+                    if type(at) is not str:
+                        raise TypeError
+                    event = readers[form][0](payload)
+                except DAMAGE:
+                    # Or one whose reader is not made yet.
                     event = self.event_of(row, page.position_of(version))
                 yield version, at, event
 
     def event_of(self, row: Row, position: int) -> Event:
         """Return the event of a row; raise as `decode` does."""
-        at, tag, schema_version, payload = row
+        at, form, payload = row
         try:
-            if type(at) is not str or type(schema_version) is not int:
+            if type(at) is not str:
                 raise TypeError("what is around it is, too")
-            today = self._readers.get(tag) or self.reader(tag)
-            if today is not None and today[0] == schema_version:
-                return today[1](payload)  # type: ignore[no-any-return]
-            return self._decode_old(tag, schema_version, payload)
+            decode, _ = self._readers.get(form) or self.reader(form)
+            return decode(payload)  # type: ignore[no-any-return]
+        except _UnknownError as error:
+            raise UnreadableError(
+                error.args[0],
+                position=position,
+                hint="the log was written by a newer sprintlog: upgrade this one",
+            ) from error
         except DAMAGE as error:
+            tag, _ = _parts(form)
             raise UnreadableError(
                 "the payload was erased"
                 if payload is None
@@ -131,39 +135,36 @@ class Codec:
                 position=position,
                 hint=RESCUE,
             ) from error
-        except _UnknownError as error:
-            raise UnreadableError(
-                str(error),
-                position=position,
-                hint="the log was written by a newer sprintlog: upgrade this one",
-            ) from error
 
-    def reader(self, tag: str) -> Reader | None:
-        """Return what reads an event in today's shape; None for one that is not known.
+    def reader(self, form: Form) -> Reader:
+        """Return what reads an event in a form; raise `KeyError` for one not known here.
 
         It is made when the event is first met: most commands meet few of them.
         """
-        if (made := self._readers.get(tag)) is not None:
+        if (made := self._readers.get(form)) is not None:
             return made
-        if (event := self._known.get(tag)) is None:
-            return None
-        made = event.schema_version, msgspec.json.Decoder(event).decode, event
-        self._readers[tag] = made
+        tag, shape = _parts(form)
+        event = self._known.get(tag) or self.events.get(tag)
+        if event is None or shape > event.schema_version:
+            raise _UnknownError(f"{tag} version {shape} is not known here")
+        if shape == event.schema_version:
+            made = msgspec.json.Decoder(event).decode, event
+        else:
+            made = partial(self._decode_old, event, shape), event
+        self._readers[form] = made
         return made
 
-    def _decode_old(
-        self, tag: str, schema_version: int, payload: str | bytes | None
-    ) -> Event:
-        event = self.events.get(tag)
-        if event is None or schema_version > event.schema_version:
-            raise _UnknownError(f"{tag} version {schema_version} is not known here")
-        if payload is None:
-            raise TypeError
-        shape = upcast(
+    def _decode_old(self, event: type[Event], shape: int, payload: str | bytes) -> Event:
+        today = upcast(
             self._upcasts,
-            tag,
+            event.type,
             msgspec.json.decode(payload),
-            since=schema_version,
+            since=shape,
             to=event.schema_version,
         )
-        return msgspec.convert(shape, event)
+        return msgspec.convert(today, event)
+
+
+def _parts(form: Form) -> tuple[str, int]:
+    """Return the type and the schema version of a form."""
+    return form if isinstance(form, tuple) else (form, 1)

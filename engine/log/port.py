@@ -6,7 +6,6 @@ Who is handed a part of a store names the port of that part; `Log` is all of the
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
-from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -37,10 +36,20 @@ Expected = int | Expect
 """An exact version (0 is the same as `Expect.NONE`), or one of the three words."""
 
 
-Row = tuple[str, str, int, str | bytes | None]
-"""Time, type, schema version and payload of an event."""
-row_of = attrgetter("at", "type", "schema_version", "payload")
-"""Return the `Row` of a `RecordedEvent`."""
+Form = str | tuple[str, int]
+"""How an event is stored: its type; with its schema version where that is not 1."""
+Row = tuple[str, Form, str | bytes | None]
+"""Time, form and payload of an event."""
+
+
+def form_of(type_: str, schema_version: int) -> Form:
+    """Return the form of an event."""
+    return type_ if schema_version == 1 else (type_, schema_version)
+
+
+def row_of(event: RecordedEvent) -> Row:
+    """Return what a fold needs of an event."""
+    return event.at, form_of(event.type, event.schema_version), event.payload
 
 
 class Page(NamedTuple):

@@ -13,7 +13,7 @@ from ..iterations.tracker import TAKE, Tracker
 from ..log.event import Event
 from . import events as f
 from .state.knowledge import record_spent
-from .state.sprint import Evolve, Learn, Learns
+from .state.sprint import Change, Evolve, Learn, Learns
 
 TOPICS = {
     f.sprint.__name__: ("phases.sprint_changes", "plan.create"),
@@ -29,9 +29,10 @@ TOPICS = {
     iterations.__name__: (),
 }
 """For the events of a module the topics whose `EVOLVE` says how they change a plan, and
-whose `LEARN` what the knowledge keeps of them, whatever was rolled back since."""
+whose `LEARN` what the knowledge keeps of them, whatever was rolled back since. Where all
+that is evolved is a leaf and what is counted of it, `CHANGE` says that, too."""
 
-Handlers = tuple[Learn | None, Evolve | None]
+Handlers = tuple[Change | None, Learn | None, Evolve | None]
 
 
 def _tracked(take: Callable[[Tracker, Any, int], None]) -> Learn:
@@ -57,15 +58,17 @@ class _ByEvent(dict[type[Event], Handlers]):
 def _handlers_of(kind: type[Event]) -> Handlers:
     """Ask the topics one after another: an event is of one of them, or of none."""
     if kind in _LEARN:
-        return _LEARN[kind], None
+        return None, _LEARN[kind], None
     for name in TOPICS.get(kind.__module__, ()):
         topic = vars(import_module(f".{name}", __package__))
         learn = topic.get("LEARN", {}).get(kind)
         evolve = topic.get("EVOLVE", {}).get(kind)
         if learn is not None or evolve is not None:
-            return learn, evolve
-    return None, None
+            # What somebody learns from goes the longer way.
+            change = topic.get("CHANGE", {}).get(kind) if learn is None else None
+            return change, learn, evolve
+    return None, None, None
 
 
 HANDLERS = _ByEvent()
-"""What an event does to the knowledge, and what to the plan."""
+"""What an event does to a leaf alone, to the knowledge, and to the plan as a whole."""

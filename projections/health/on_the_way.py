@@ -11,7 +11,7 @@ from typing import Final
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.chain import Row as StoredRow
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.port import Page
+from sprintlog.engine.log.port import Page, form_of
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import RolledBack
@@ -26,13 +26,15 @@ _place_of: Final = RecordedEvent.__struct_fields__.index
 _STREAM: Final = _place_of("stream")
 _POSITION: Final = _place_of("position")
 _version_of = itemgetter(_place_of("version"))
-_row_of = itemgetter(*map(_place_of, ("at", "type", "schema_version", "payload")))
+_whole = itemgetter(*map(_place_of, ("at", "type", "schema_version", "payload")))
 
 
 def page_of(rows: Sequence[StoredRow]) -> Page:
     """Return what of rows is decoded and folded."""
     positions = [row[_POSITION] for row in rows]
-    return Page([*map(_version_of, rows)], positions, [*map(_row_of, rows)])
+    whole = map(_whole, rows)
+    own = [(at, form_of(tag, shape), payload) for at, tag, shape, payload in whole]
+    return Page([*map(_version_of, rows)], positions, own)
 
 
 class OnTheWay:

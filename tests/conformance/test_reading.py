@@ -167,16 +167,29 @@ def test_many_pages_are_one_after_another(log: Log) -> None:
 
 
 def test_a_scan_gives_what_a_fold_needs(log: Log) -> None:
-    """Time, type, schema version, payload, version and position, of one type or of all."""
+    """Time, form, payload, version and position, of one type or of all."""
     log.append("other", [DRAFT], expect=0)
     log.append("a", [DRAFT, structs.replace(DRAFT, type="rolled-back")], expect=0)
     noted, rolled = log.read_stream("a")
-    rows = [(e.version, e.position, e.at, e.type, 1, "{}") for e in (noted, rolled)]
+    rows = [(e.version, e.position, e.at, e.type, "{}") for e in (noted, rolled)]
     for only, expected in ((None, rows), ("rolled-back", rows[1:]), ("x-none", [])):
         found = [row for page in log.scan("a", only=only) for row in _whole(page)]
         assert found == expected
     (last,) = log.scan("a", after=1, until=9)
     assert [*last.versions] == [2]
+
+
+def test_the_form_of_an_event_says_its_schema_version(log: Log) -> None:
+    """Where that is not the first one, wherever in a stream it is met."""
+    later = structs.replace(DRAFT, schema_version=2)
+    for version in range(0, 800, 200):
+        log.append("a", [DRAFT] * 199 + [later], expect=version)
+    forms = [form for page in log.scan("a") for _, form, _ in page.rows]
+    assert [n for n, form in enumerate(forms, 1) if form == (DRAFT.type, 2)] == [
+        200, 400, 600, 800,
+    ]  # fmt: skip
+    assert len(forms) == 800
+    assert {*forms} == {DRAFT.type, (DRAFT.type, 2)}
 
 
 @pytest.mark.parametrize("others", [0, 1, 3])

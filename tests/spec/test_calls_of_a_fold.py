@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.log.port import Page
+from sprintlog.engine.service.streams.catalogue import SPRINTS
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
@@ -17,7 +20,9 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 AT = "2026-01-15T09:00:00Z"
 PHASES = [{"id": "a", "prompt": "do it"}, {"id": "b", "prompt": "do it"}]
 NESTED = [{"id": "a", "steps": [{"id": "s", "prompt": "do it"}]}]
-TIMES = 50
+TIMES = 200
+OF_A_FOLD = 0.1
+"""Calls of a fold itself, at its beginning and its end: by event."""
 
 
 def calls_of_each(events: Sequence[Event], phases: list[dict[str, Any]] = PHASES) -> float:
@@ -25,7 +30,10 @@ def calls_of_each(events: Sequence[Event], phases: list[dict[str, Any]] = PHASES
     made = create_sprint(Sprint("s"), CreateSprint(plan={"phases": phases}), AT)
     begun = [*made, f.SprintStarted(), *events]
     sprint = fold(Sprint("s"), [(n, AT, event) for n, event in enumerate(begun, 1)])
-    rows = [(n, AT, event) for n, event in enumerate([*events] * TIMES, sprint.version + 1)]
+    rows = [(AT, event.type, encode(event)) for event in [*events] * TIMES]
+    # The first page makes what decodes an event, when it is met.
+    pages = [Page(at := range(n, n + len(rows)), at, rows) for n in (1001, 2001)]
+    SPRINTS.fold_rows(sprint, pages[:1], None)
     called: Counter[str] = Counter()
 
     def count(frame: FrameType, what: str, _: object) -> None:
@@ -33,30 +41,30 @@ def calls_of_each(events: Sequence[Event], phases: list[dict[str, Any]] = PHASES
 
     sys.setprofile(count)
     try:
-        fold(sprint, rows)
+        SPRINTS.fold_rows(sprint, pages[1:], None)
     finally:
         sys.setprofile(None)
-    return (called.total() - called["fold"]) / len(rows)
+    return called.total() / len(rows)
 
 
 @pytest.mark.parametrize(
     ("event", "most"),
     [
-        (f.ActivitySeen(), 1),
-        (f.PhaseStarted("a", "opus"), 2),
-        (f.PhaseCompleted("a", "done"), 4),
-        (f.PhaseReopened("a", "again"), 2),
+        (f.ActivitySeen(), 0),
+        (f.PhaseStarted("a", "opus"), 1),
+        (f.PhaseCompleted("a", "done"), 3),
+        (f.PhaseReopened("a", "again"), 1),
     ],
 )
 def test_an_event_of_a_phase_takes_few_calls(event: Event, most: int) -> None:
-    """It changes its phase, and what counts the phases, without going through layers."""
-    assert calls_of_each([event]) <= most
+    """It changes its phase, without going through layers; what counts it comes later."""
+    assert calls_of_each([event]) <= most + OF_A_FOLD
 
 
 def test_a_phase_that_goes_round_takes_few_calls() -> None:
-    """Counting its status anew takes no call, whichever way it changes."""
+    """Nor does what it took, as often as it comes to an end: the last one counts."""
     events = [f.PhaseStarted("a"), f.PhaseCompleted("a", "done"), f.PhaseReopened("a")]
-    assert calls_of_each(events) <= 8 / 3
+    assert calls_of_each(events) <= 4 / 3 + OF_A_FOLD
 
 
 def test_what_is_above_a_step_takes_more() -> None:

@@ -21,7 +21,7 @@ DECLARED = [name for name in Event.__annotations__ if name != "type"]
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: str(event.type))
 def test_kind_says_what_a_rollback_does(event: type[Event]) -> None:
     """Execution events, and no others, change the plan, which a rollback takes back."""
-    _, evolve = HANDLERS[event]
+    _, _, evolve = HANDLERS[event]
     assert (evolve is not None) == (event.kind is Kind.EXECUTION), (
         f"{event.__name__}: an execution event needs a line in the EVOLVE of its topic, "
         "another one declares `kind: ClassVar[Kind] = Kind.KNOWLEDGE`"
@@ -33,7 +33,7 @@ def test_every_topic_is_asked_for_its_events() -> None:
     package = "sprintlog.engine.sprint"
     for topic in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
         module = import_module(topic.name)
-        for table, place in (("LEARN", 0), ("EVOLVE", 1)):
+        for table, place in (("CHANGE", 0), ("LEARN", 1), ("EVOLVE", 2)):
             for event, handler in getattr(module, table, {}).items():
                 assert event.__module__ in TOPICS
                 assert HANDLERS[event][place] is handler, f"{topic.name}: {event}"

@@ -1,22 +1,23 @@
 """What each event of a leaf changes in the plan."""
 
-from collections.abc import Callable
 from typing import Any
 
-from ...log.event import takers_in
+from ...log.event import Event, takers_in
 from .. import events as f
 from ..gates.gate import forget_gates
 from ..state import words
-from ..state.sprint import Evolve, Evolves, Plan
+from ..state.sprint import Change, Evolve, Evolves, Plan
 from ..state.times import elapsed
-from ..state.tree import Data, Node, drop, put
+from ..state.tree import Data, Node, drop, put, say_elapsed
 from .budgets import renew
 
 
 def _end(data: Data, at: str) -> None:
-    """Say when a leaf came to an end, and what it took."""
+    """Say when a leaf came to an end; what it took says `say_elapsed`."""
     data["completed-at"] = at
-    if (duration := elapsed(data.get("started-at"), at)) is not None:
+    if "elapsed" not in data:
+        data["elapsed"] = data.get("started-at"), at
+    elif (duration := elapsed(data.get("started-at"), at)) is not None:
         data["elapsed"] = duration
 
 
@@ -81,8 +82,7 @@ def _retried(node: Node, event: f.PhaseRetried, plan: Plan, at: str) -> str:
 def _reopened(node: Node, event: f.PhaseReopened, plan: Plan, at: str) -> str:
     data = node.data
     for key in _OF_WORK:
-        if key in data:
-            del data[key]
+        data.pop(key, None)
     if node.level > 1 or "gate" in data:
         forget_gates(node)
     return words.PENDING
@@ -91,38 +91,30 @@ def _reopened(node: Node, event: f.PhaseReopened, plan: Plan, at: str) -> str:
 _OF_WORK = ("started-at", "completed-at", "elapsed", "summary")
 
 
-def _evolves(change: Callable[[Node, Any, Plan, str], str], *, is_command: bool) -> Evolve:
+def _evolves(change: Change, *, is_command: bool) -> Evolve:
     """Return the evolve of a leaf's event: its fields first, then its status upwards."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
-        tree = plan.index or plan.tree
-        node = tree.made.get(event.phase) or tree.find(event.phase)
+        tree = plan.tree
+        node = tree.find(event.phase)
         # An observed event may name a leaf that no plan of ours has.
         if node is None:
             return
         if node.leaf < 0:
             _note_summary(node, event)
             return
-        data, tally = node.data, node.peers
-        is_bare = "steps" not in data and "phases" not in data
-        # Most events of a long stream are about a phase with nothing above and below it,
-        # and every fold comes by here: such a one is counted without a call.
-        if is_bare and tally is tree.alone and tree.held is None:
-            old, status = data["status"], change(node, event, plan, at)
-            if old != status:
-                data["status"] = status
-                tally[old] -= 1
-                tally[status] += 1
-                if node.leaf < tree.cursor:
-                    tree.cursor = node.leaf
-        else:
-            last = next(reversed(data))
-            status = change(node, event, plan, at)
-            if last in ("steps", "phases"):
-                data[last] = data.pop(last)
-            tree.set_status(node, status, at)
+        data = node.data
+        last = next(reversed(data))
+        status = change(node, event, plan, at)
+        if last in ("steps", "phases"):
+            data[last] = data.pop(last)
+        say_elapsed(data)
+        tree.set_status(node, status, at)
         if is_command:
             plan.last.nodes[node.address] = event
+        if tree.is_alone(node):
+            # The next one about it is taken in on the shorter way.
+            tree.alone[event.phase] = node
 
     return evolve
 
@@ -134,7 +126,14 @@ def _note_summary(parent: Node, event: Any) -> None:
         put(parent.data, "summary", event.summary)
 
 
+_CHANGES: dict[type[Event], Change] = takers_in(globals(), Node)
+CHANGE = {
+    event: change
+    for event, change in _CHANGES.items()
+    if event not in (f.RetryScheduled, f.WorkDone)
+}
+"""What a command changes in its leaf, which remembers it as the last one."""
 EVOLVE: Evolves = {
-    event: _evolves(change, is_command=event not in (f.RetryScheduled, f.WorkDone))
-    for event, change in takers_in(globals(), Node).items()
+    event: _evolves(change, is_command=event in CHANGE)
+    for event, change in _CHANGES.items()
 }

@@ -6,7 +6,7 @@ from ...log.event import takers_in
 from .. import events as f
 from ..goal.settings import NOT_LEFT
 from ..state import words
-from ..state.sprint import Evolve, Evolves, Plan
+from ..state.sprint import Evolve, Evolves, Plan, evolve_nothing
 from ..state.tree import put
 from .budgets import renew_all
 
@@ -94,11 +94,7 @@ _CHANGES: Evolves = {
 }
 
 
-def _evolve_activity(plan: Plan, event: f.ActivitySeen, at: str) -> None:
-    """Change nothing: the time of the last event is kept for every event."""
-
-
 EVOLVE: Evolves = {
-    f.ActivitySeen: _evolve_activity,
+    f.ActivitySeen: evolve_nothing,
     **{event: _evolves(change) for event, change in _CHANGES.items()},
 }

@@ -1,6 +1,6 @@
 """One node of a plan's index: what it stands for in the document, and what is around it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .words import GATE_STATUSES, PASSED, PENDING, PHASE_STATUSES
@@ -15,6 +15,7 @@ class Node:
     __slots__ = (
         "address",
         "children",
+        "counted",
         "data",
         "leaf",
         "level",
@@ -42,6 +43,8 @@ class Node:
         """How many children have each status."""
         self.peers = NO_CHILDREN
         """How many nodes of the same level have each status."""
+        self.counted: str | None = None
+        """As what it is counted, where a fold changed it since."""
         self.leaf = -1
         """Place among the leaves, -1 for a parent."""
 
@@ -90,6 +93,27 @@ class Node:
             node = node.parent
 
 
+class Root(Node):
+    """The root: its children are made when they are asked for."""
+
+    __slots__ = ("_children", "_make")
+
+    def __init__(self, document: dict[str, Any], make: Callable[[], None]) -> None:
+        self._make: Callable[[], None] = lambda: None
+        super().__init__(document, "", (), None)
+        self._make = make
+
+    @property
+    def children(self) -> list[Node]:
+        """Return its children."""
+        self._make()
+        return self._children
+
+    @children.setter
+    def children(self, children: list[Node]) -> None:
+        self._children = children
+
+
 def gate_status(data: dict[str, Any]) -> str | None:
     """Return the status word of a node's gate; None when it has no gate."""
     if not isinstance(data.get("gate"), dict):
@@ -102,3 +126,23 @@ def gate_status(data: dict[str, Any]) -> str | None:
 def gate_is_open(data: dict[str, Any]) -> bool:
     """Tell whether the node has a gate that has not passed (R50)."""
     return gate_status(data) not in (None, PASSED)
+
+
+def takes_part(data: dict[str, Any]) -> bool:
+    """Tell whether a node has both an id and a status word of the specification."""
+    identity = data.get("id")
+    return (
+        isinstance(identity, str)
+        and identity != ""
+        and data.get("status") in PHASE_STATUSES
+    )
+
+
+def escape(segment: str) -> str:
+    """Return an id as an address writes it: `~` as `~0`, `/` as `~1`, a first `#` as `~2`.
+
+    So no id can be taken for an address by index.
+    """
+    if "~" in segment or "/" in segment:
+        segment = segment.replace("~", "~0").replace("/", "~1")
+    return f"~2{segment[1:]}" if segment.startswith("#") else segment

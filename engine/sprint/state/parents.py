@@ -73,6 +73,19 @@ def note_error(parent: Node) -> None:
         put(data, "error", error)
 
 
+def say_elapsed(data: Data) -> None:
+    """Say what a leaf took, where there are yet the two times it lies between.
+
+    To reckon that takes longer than the rest of an event, and most leaves of a long stream
+    are done again: so a fold says it of the last end only.
+    """
+    if type(span := data.get("elapsed")) is tuple:
+        if (duration := elapsed(*span)) is None:
+            del data["elapsed"]
+        else:
+            data["elapsed"] = duration
+
+
 def note_times(data: Data, status: str, at: str) -> None:
     """Keep a parent's times in step with its derived status."""
     if status == PENDING:

@@ -87,6 +87,8 @@ class Plan:
 
     @held.setter
     def held(self, address: str | None) -> None:
+        if self.index is not None:
+            self.index.settle()
         self._held, self.index, self._tally = address, None, None
 
     @property
@@ -170,6 +172,13 @@ class Plan:
         """Give the sprint a status."""
         self.document["status"] = status
 
+    def settle(self, last_at: str | None) -> None:
+        """Do what a fold left to its end; `last_at` is None where that is known."""
+        if last_at is not None:
+            self.touched, self.last_at = True, last_at
+        if self.index is not None:
+            self.index.settle()
+
     def derive(self) -> Data:
         """Return the document as readers see it: with pointer and figures derived.
 
@@ -208,9 +217,15 @@ class Plan:
 Evolve = Callable[[Plan, Any, str], None]
 """How an event changes a plan, with the time at which it happened."""
 Evolves = dict[type[Event], Evolve]
+Change = Callable[[Node, Any, Plan, str], str]
+"""How an event changes a leaf of a plan; it returns the status to be counted."""
 Learn = Callable[[Knowledge, Any, int], None]
 """What the knowledge keeps of an event, with its version."""
 Learns = dict[type[Event], Learn]
+
+
+def evolve_nothing(plan: Plan, event: Any, at: str) -> None:
+    """Change nothing: the time of the last event is kept for every event."""
 
 
 class Sprint:

@@ -7,17 +7,20 @@ part (DESIGN.md section 7).
 """
 
 from bisect import bisect_left
-from collections.abc import Callable
 from typing import Any
 
 from .flat import FlatPhases, flat_phases
 from .node import Node as Node
+from .node import Root
+from .node import escape as escape
 from .node import gate_is_open as gate_is_open
 from .node import gate_status as gate_status
+from .node import takes_part as takes_part
 from .parents import derived_status as derived_status
 from .parents import drop as drop
 from .parents import needs_gate, note_error, note_times
 from .parents import put as put
+from .parents import say_elapsed as say_elapsed
 from .parents import waits_for_gate as waits_for_gate
 from .words import (
     COMPLETED,
@@ -33,16 +36,6 @@ CHILDREN = ("phases", "steps", "phases")
 """The key that holds the children at each level: sprint, top phase, step."""
 
 
-def escape(segment: str) -> str:
-    """Return an id as an address writes it: `~` as `~0`, `/` as `~1`, a first `#` as `~2`.
-
-    So no id can be taken for an address by index.
-    """
-    if "~" in segment or "/" in segment:
-        segment = segment.replace("~", "~0").replace("/", "~1")
-    return f"~2{segment[1:]}" if segment.startswith("#") else segment
-
-
 class Tree:
     """All nodes of a document by address, and its leaves in order.
 
@@ -56,7 +49,7 @@ class Tree:
         held: str | None = None,
         tally: dict[str, int] | None = None,
     ) -> None:
-        self._root = _Root(document, self.make_all)
+        self._root = Root(document, self.make_all)
         self.made: dict[str, Node] = {}
         """Those that are made, by address."""
         self._by_index: dict[str, Node] | None = None
@@ -85,8 +78,13 @@ class Tree:
         if self._flat or all(phase.level == 1 for phase in self._root.children):
             # Then both count the same, and every change of a phase is counted once.
             self._root.tally = self.phases
-        self.alone = self.phases if self._root.tally is self.phases else None
-        """Where nothing but a top phase itself has to be counted when it changes."""
+        self.alone: dict[str, Node] = {}
+        """Leaves, by address, that count for themselves alone while no leaf is held: all
+        that changes with such a one is the tally of its peers. `is_alone` finds them."""
+        self.changed: list[Node] = []
+        """Of these what a fold changed, and did not count since."""
+        self._ended: set[Node] = set()
+        """Of these what was counted, and may not say yet what it took."""
         self.held = self.find(held) if held else None
         """The leaf that the pointer stays on although an open one came in before it."""
 
@@ -161,6 +159,8 @@ class Tree:
         """
         if self.held is not None and self._stays_at(self.held.leaf):
             return self._leaf(self.held.leaf)
+        if self.changed:
+            self._count()
         count = self.leaf_count
         while self.cursor < count and not self._stays_at(self.cursor):
             self.cursor += 1
@@ -198,6 +198,8 @@ class Tree:
         for number, leaf in enumerate(behind, len(self._leaves)):
             leaf.leaf = number
         self._leaves += behind
+        # What is addressed by its index may be another one now.
+        self.alone.clear()
         self.empty += [
             (node, before + grown if node.place > place else before)
             for node, before in empty
@@ -213,6 +215,33 @@ class Tree:
         first = self.open_leaf()
         held = leaf if self._stays_at(leaf.leaf) else self._work_beside(leaf)
         self.held = held if held is not first else None
+        self.alone.clear()
+
+    def settle(self) -> None:
+        """Do what a fold left to its end for leaves that are alone."""
+        if self.changed:
+            self._count()
+        while self._ended:
+            say_elapsed(self._ended.pop().data)
+
+    def _count(self) -> None:
+        """Count leaves that a fold changed as what they are now."""
+        for node in self.changed:
+            if (counted := node.counted) is not None:
+                node.peers[counted] -= 1
+                node.peers[node.status] += 1
+                node.counted = None
+            self.cursor = min(self.cursor, node.leaf)
+            self._ended.add(node)
+            if self.asked is not None:
+                self.asked.add(node.leaf)
+        self.changed.clear()
+
+    def is_alone(self, node: Node) -> bool:
+        """Tell whether nothing but the tally of its peers changes with a leaf."""
+        is_top = node.parent is self._root and self._root.tally is self.phases
+        has_children = "steps" in node.data or "phases" in node.data
+        return self.held is None and is_top and node.leaf >= 0 and not has_children
 
     def _work_beside(self, leaf: Node) -> Node | None:
         """Return the first open leaf that the nearest gate above a leaf waits for."""
@@ -230,11 +259,11 @@ class Tree:
             if was_taken_up or not self._stays_at(held.leaf):
                 self.held = None
         data, parent = node.data, node.parent
-        old = data["status"]
-        if old != status:
-            data["status"] = status
-            if -1 < node.leaf < self.cursor:
-                self.cursor = node.leaf
+        old, data["status"] = data["status"], status
+        if node.counted is not None:
+            old, node.counted = node.counted, status
+        if old != status and -1 < node.leaf < self.cursor:
+            self.cursor = node.leaf
         # An imported parent may contradict its children although its own child did not
         # change, so the way up always goes to the root.
         while parent is not None:
@@ -357,26 +386,6 @@ class Tree:
             leaves.append(node)
 
 
-class _Root(Node):
-    """The root: its children are made when they are asked for."""
-
-    __slots__ = ("_children", "_make")
-
-    def __init__(self, document: Data, make: Callable[[], None]) -> None:
-        self._make: Callable[[], None] = lambda: None
-        super().__init__(document, "", (), None)
-        self._make = make
-
-    @property
-    def children(self) -> list[Node]:
-        self._make()
-        return self._children
-
-    @children.setter
-    def children(self, children: list[Node]) -> None:
-        self._children = children
-
-
 def _by_index(address: str, node: Node) -> str:
     """Return a node's address with its index instead of its id."""
     return f"{address[: address.rfind('/') + 1]}#{node.place[-1]}"
@@ -385,13 +394,3 @@ def _by_index(address: str, node: Node) -> str:
 def _children(data: Data, level: int) -> list[Any]:
     children = data.get(CHILDREN[level]) if level < len(CHILDREN) else None
     return children if isinstance(children, list) else []
-
-
-def takes_part(data: Data) -> bool:
-    """Tell whether a node has both an id and a status word of the specification."""
-    identity = data.get("id")
-    return (
-        isinstance(identity, str)
-        and identity != ""
-        and data.get("status") in PHASE_STATUSES
-    )

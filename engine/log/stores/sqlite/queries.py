@@ -8,7 +8,7 @@ from ....errors import RESCUE, UnreadableError
 from ...chain import START, misfit
 from ...chain import Row as StoredRow
 from ...envelope import Head, RecordedEvent
-from ...port import Page
+from ...port import Page, form_of
 from .connection import Connection
 from .rows import READ, events_of
 
@@ -51,8 +51,7 @@ FROM names WHERE name IS NOT NULL ORDER BY name
 
 # One lower bound of what is ordered by: SQLite would go to the first of two, and walk
 # from there to the second, for each page again.
-_ROW = "at, type, schema_version, payload"
-_SCAN = f"SELECT version, position, {_ROW} FROM events"
+_SCAN = "SELECT version, position, at, type, schema_version, payload FROM events"
 _ONLY = ("", " AND type = ?")
 _BY_VERSION = [
     f"{_SCAN} WHERE stream = ? AND version > ? AND version <= ?{only}"
@@ -65,11 +64,12 @@ _BY_POSITION = [
     for only in _ONLY
 ]
 
-# Where positions and versions go on together, SQLite compares them: that takes less than
-# to hand both over as numbers of Python.
+# Where positions and versions go on together, and all events have the same schema version,
+# SQLite compares them: that takes less than to hand them over as numbers of Python.
 _RUN = (
-    f"SELECT {_ROW} FROM events NOT INDEXED WHERE stream = ?"
-    " AND position > ? AND position <= ? AND version = position - ? ORDER BY position"
+    "SELECT at, type, payload FROM events NOT INDEXED WHERE stream = ?"
+    " AND position > ? AND position <= ? AND version = position - ?"
+    " AND schema_version = 1 ORDER BY position"
 )
 
 
@@ -196,7 +196,8 @@ class Queries:
     def _run(self, stream: str, after: int, place: int, last: int) -> Page | None:
         """Return the next events if they come one after another; else None.
 
-        Positions and versions are compared with those of the one before.
+        Positions and versions are compared with those of the one before. The form of all
+        of them is their type.
         """
         count = min(last - place, ROWS_PER_SCAN)
         rows = self._rows(_RUN, (stream, place, place + count, place - after))
@@ -218,10 +219,12 @@ class Queries:
         rows = self._rows(forms[len(kind)], (stream, *bounds, *kind, ROWS_PER_SCAN))
         if not rows:
             return None
-        versions, positions, *columns = zip(*rows, strict=True)
+        columns: Iterator[Any] = zip(*rows, strict=True)
+        versions, positions, times, types, shapes, payloads = columns
         if only is None:
             self._check_versions(stream, versions, after)
-        return Page(versions, positions, [*zip(*columns, strict=True)])
+        own = zip(times, map(form_of, types, shapes), payloads, strict=True)
+        return Page(versions, positions, [*own])
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
