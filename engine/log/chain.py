@@ -97,8 +97,10 @@ def check_rows(
     last_version, left, is_known = 0, 0, False
     for row in rows:
         # Unpacked by hand, which takes a third of what slices take.
-        a, stream, c, d, e, f, g, h, i, j, k, key, m, n, observed, salt, payload, p, q = row
-        position, version, remaining, digest, hash_ = a, c, n, p, q
+        (
+            position, stream, version, d, e, f, g, h, i, j, k, key, m, remaining, observed,
+            salt, payload, digest, hash_,
+        ) = row  # fmt: skip
         if stream != last_stream:
             # Most events are of the stream of the one before.
             seen[last_stream] = last_version
@@ -108,8 +110,11 @@ def check_rows(
         )
         try:
             header = encode_header(
-                (a, stream, c, d, e, f, g, h, i, j, k, key, m, n, observed == 1)
-            )
+                (
+                    position, stream, version, d, e, f, g, h, i, j, k, key, m, remaining,
+                    observed == 1,
+                )
+            )  # fmt: skip
             sound = (
                 position == before + 1
                 and last_version + 1 == version

@@ -14,7 +14,6 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Page, form_of
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.streams.repository import Repository
-from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 STREAMS_MAX = 8
@@ -23,17 +22,26 @@ EVENTS_MIN = 1000
 """Shorter streams are read again in no time."""
 
 _place_of: Final = RecordedEvent.__struct_fields__.index
-_STREAM: Final = _place_of("stream")
-_POSITION: Final = _place_of("position")
+# Each is asked of every event of a log, so no loop of Python is around them.
+_position_of = itemgetter(_place_of("position"))
+_stream_of = itemgetter(_place_of("stream"))
 _version_of = itemgetter(_place_of("version"))
-_whole = itemgetter(*map(_place_of, ("at", "type", "schema_version", "payload")))
+_shape_of = itemgetter(_place_of("schema_version"))
+_row_of = itemgetter(*map(_place_of, ("at", "type", "payload")))
 
 
 def page_of(rows: Sequence[StoredRow]) -> Page:
-    """Return what of rows is decoded and folded."""
-    positions = [row[_POSITION] for row in rows]
-    whole = map(_whole, rows)
-    own = [(at, form_of(tag, shape), payload) for at, tag, shape, payload in whole]
+    """Return what is decoded and folded of some rows, in order of position."""
+    shapes, own = [*map(_shape_of, rows)], [*map(_row_of, rows)]
+    if {*shapes} != {1}:
+        own = [
+            (at, form_of(tag, n), x) for (at, tag, x), n in zip(own, shapes, strict=True)
+        ]
+    first = _position_of(rows[0])
+    positions: Sequence[int] = range(first, first + len(rows))
+    if positions[-1] != _position_of(rows[-1]):
+        # No two are the same, so otherwise they follow one another.
+        positions = [*map(_position_of, rows)]
     return Page([*map(_version_of, rows)], positions, own)
 
 
@@ -52,16 +60,16 @@ class OnTheWay:
 
         A stream that cannot be followed any further is left to who reads it by itself.
         """
-        streams = [row[_STREAM] for row in rows]
-        taken = {*streams} & self._followed.keys()
-        for stream in [*taken]:
+        streams = {*map(_stream_of, rows)}
+        left = streams - self._followed.keys()
+        for stream in streams - left:
             own = rows
-            if streams.count(stream) < len(rows):
-                own = [row for row in rows if row[_STREAM] == stream]
+            if len(streams) > 1:
+                own = [row for row in rows if _stream_of(row) == stream]
             if not self._followed[stream].take(page_of(own)):
                 del self._followed[stream]
-                taken.remove(stream)
-        return [row for row in rows if row[_STREAM] not in taken]
+                left.add(stream)
+        return [row for row in rows if _stream_of(row) in left] if left else []
 
     def of(self, name: str, version: int) -> "Followed | None":
         """Return a sprint that was followed up to a version; it is let go with that."""
@@ -88,9 +96,7 @@ class Followed:
         after = self.state.version
         if page.versions != [*range(after + 1, after + 1 + len(page.rows))]:
             return False
-        if any(tag == RolledBack.type for _, tag, *_ in page.rows):
-            return False
-        last = page.versions[-1]
+        last, rollbacks = page.versions[-1], len(self._rollbacks())
         try:
             while self._kept and self._kept[0] <= last:
                 version = self._kept.pop(0)
@@ -101,7 +107,10 @@ class Followed:
         except SprintlogError:
             # Who reads the rows one by one tells what is wrong with them.
             return False
-        return True
+        return len(self._rollbacks()) == rollbacks
+
+    def _rollbacks(self) -> Sequence[object]:
+        return self._repository.kind.rollbacks(self.state)
 
     def _fold(self, page: Page) -> None:
         self.state = self._repository.kind.fold_rows(self.state, [page], None)

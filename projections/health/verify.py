@@ -198,7 +198,8 @@ class _Counted:
     def _take(self, page: list[Row]) -> None:
         """Read the payloads of a page, each once unless one is damaged or erased."""
         left = self._on_the_way.take(page)
-        self._read([row for row in left if row[_PAYLOAD] is not None])
+        if rows := [row for row in left if row[_PAYLOAD] is not None]:
+            self._read(rows)
 
     def _read(self, rows: list[Row]) -> None:
         """Decode a page; a second time one by one if something in it is damaged."""
