@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from sprintlog.engine.sprint.events import AgentRan
+from sprintlog.engine.errors import RefusedError
 from sprintlog.projections.workspace import Workspace
 
-from ..intake.others.orchestrator import FoundLoop
-from ..intake.others.transcript import TranscriptRead, read_transcript
-from ..output import warn
+from ..intake.others.aiwg import FoundAiwg
+from ..intake.others.found import FoundLoop
 from ..record import Options, Recording, refresh
 from .loop_facts import take_facts
 from .taken import tell
@@ -20,7 +19,7 @@ def take_loop(
     """Record a loop that was read."""
     sprint_id = options.sprint_id or loop.name
     run = Recording(f"import {kind}", options, workspace)
-    recorded = take_facts(run, sprint_id, loop.facts, kind=kind, goal=loop.goal)
+    recorded = take_facts(run, sprint_id, loop, kind=kind)
     tell(
         workspace,
         path,
@@ -34,35 +33,34 @@ def take_loop(
     refresh(workspace, sprint_id)
 
 
-def take_transcripts(
-    workspace: Workspace, files: Sequence[Path], options_of_file: dict[Path, Options]
+def take_aiwg(
+    workspace: Workspace, path: Path, found: Sequence[FoundAiwg], options: Options
 ) -> None:
-    """Record sessions, the earliest first; all are read before the first is recorded."""
-    sessions = [read_transcript(file) for file in files]
-    for session in sorted(sessions, key=lambda one: one.began_at or ""):
-        _take_session(workspace, session, options_of_file[session.file])
+    """Record the loops of a folder, none of them where one cannot be.
+
+    Raise `RefusedError` for several that are to be one sprint, and for files of our own.
+    """
+    if options.sprint_id is not None and len(found) > 1:
+        raise RefusedError(
+            f"{path}: {len(found)} loops cannot be the one sprint {options.sprint_id}",
+            hint="leave --sprint out, or give the file of one loop",
+            allowed=[one.id for one in found],
+        )
+    for one in found:
+        if one.is_measured and (own := _written_by(workspace, one.id)):
+            raise RefusedError(
+                f"{path}: the measurements of {one.id} are those of sprint {own} here",
+                hint="they are recorded already",
+                sprint=own,
+            )
+    for one in found:
+        take_loop(workspace, path, one.loop, options, kind="aiwg")
 
 
-def _take_session(workspace: Workspace, session: TranscriptRead, options: Options) -> None:
-    agent = str(session.activity.agent)
-    sprint_id = options.sprint_id or f"{agent}-sessions"
-    run = Recording("import transcript", options, workspace)
-    goal = f"sessions of {agent} in {workspace.location.root.name or 'this folder'}"
-    recorded = take_facts(run, sprint_id, session.facts(), kind="transcript", goal=goal)
-    known = {e.output_sha256 for e in workspace.repository.events(sprint_id, AgentRan)}
-    if session.sha256 not in known:
-        warn(f"{session.file} grew since it was taken in; what is new is not recorded")
-    found = {"line": session.activity.lines, "tool call": session.activity.tool_calls}
-    if session.subagents:
-        found["subagent"] = session.subagents
-    tell(
-        workspace,
-        session.file,
-        kind=f"transcript of {agent}",
-        sprint_id=sprint_id,
-        found=found,
-        recorded=recorded,
-        unread=session.unread,
-        as_json=options.as_json,
-    )
-    refresh(workspace, sprint_id)
+def _written_by(workspace: Workspace, loop_id: str) -> str | None:
+    """Return the sprint that writes the files of a loop, if one here does."""
+    for sprint_id in workspace.sprints():
+        baseline = workspace.sprint(sprint_id).knowledge.tracker.baseline
+        if loop_id == ((baseline and baseline.loop_id) or sprint_id):
+            return sprint_id
+    return None

@@ -62,7 +62,7 @@ def orchestrator(path: Path, **given: Any) -> None:
     """Take in history.jsonl and events-*.jsonl of ralph-orchestrator.
 
     Each iteration is recorded with its own times, and every event as a note. PATH is the
-    folder .ralph, or one of these files.
+    folder .ralph, or one of these files. The sprint is completed when the loop says so.
     """
     from ..intake.others.orchestrator import read_orchestrator
     from .import_loops import take_loop
@@ -71,6 +71,45 @@ def orchestrator(path: Path, **given: Any) -> None:
     loop = read_orchestrator(path)
     with open_workspace() as workspace:
         take_loop(workspace, path, loop, options_of(given, path), kind="orchestrator")
+
+
+@typed.command("aiwg", epilog="Example: sprintlog import aiwg .aiwg")
+@click.argument("path", type=FILE, default=Path(".aiwg"))
+@_with_source
+def aiwg(path: Path, **given: Any) -> None:
+    """Take in the loops of AIWG: their state, analytics and measurements.
+
+    PATH is the folder .aiwg, or one file. Each loop becomes a sprint; its iterations are
+    recorded with their outcome, what they learned and their score. The sprint is completed
+    when the state says so.
+    """
+    from ..intake.others.aiwg import read_aiwg
+    from .import_loops import take_aiwg
+    from .taken import options_of
+
+    found = read_aiwg(path)
+    with open_workspace() as workspace:
+        take_aiwg(workspace, path, found, options_of(given, path))
+
+
+@typed.command(
+    "ralph-loop", epilog="Example: sprintlog import ralph-loop .claude/ralph-loop.local.md"
+)
+@click.argument("file", type=FILE, default=Path(".claude/ralph-loop.local.md"))
+@_with_source
+def ralph_loop(file: Path, **given: Any) -> None:
+    """Take in the file of the ralph-loop plugin of Claude Code, while the loop runs.
+
+    Its prompt is the goal of a sprint, and each iteration that began is recorded. The
+    plugin takes its file away when the loop ends.
+    """
+    from ..intake.others.ralph_loop import read_ralph_loop
+    from .import_loops import take_loop
+    from .taken import options_of
+
+    loop = read_ralph_loop(file)
+    with open_workspace() as workspace:
+        take_loop(workspace, file, loop, options_of(given, file), kind="ralph-loop")
 
 
 @typed.command(
@@ -83,14 +122,18 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
     """Take in what an agent kept of its sessions: each becomes an iteration.
 
     Understood are those of Claude Code with the subagents beside them, Codex, Gemini,
-    Copilot and opencode. Tokens, duration and final words are recorded, no prompts.
+    Copilot and opencode. Tokens, duration and final words are recorded, no prompts. They
+    go to the sprint in force; without one a sprint is made. A session that `wrap` or an
+    earlier import recorded brings only what it has more. The sprint stays open.
     """
-    from .import_loops import take_transcripts
+    from ..intake.others.transcript import read_transcript, session_file
+    from .import_sessions import take_sessions
     from .taken import options_of
 
+    named = dict.fromkeys(session_file(file) for file in files)
+    sessions = [(read_transcript(file), options_of(given, file)) for file in named]
     with open_workspace() as workspace:
-        options = {file: options_of(given, file) for file in files}
-        take_transcripts(workspace, files, options)
+        take_sessions(workspace, sessions)
 
 
-COMMANDS = (prd, orchestrator, transcript)
+COMMANDS = (prd, orchestrator, aiwg, ralph_loop, transcript)

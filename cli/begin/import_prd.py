@@ -6,7 +6,9 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.intake.migration import TakeText
 from sprintlog.engine.journal.intake.progress_text import Parsed, parse_text
 from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import SprintImported
+from sprintlog.engine.sprint.iterations.stretches import lies_on, path
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.projections.workspace import Workspace
 
@@ -81,8 +83,8 @@ def _take_versions(
 ) -> int:
     """Record the versions that are new; return how many events came of them."""
     workspace, recorded = run.workspace, 0
-    known = [e.source for e in workspace.repository.events(sprint_id, SprintImported)]
-    if not known and sprint_id in workspace.sprints():
+    known, was_imported = _in_force(workspace, sprint_id)
+    if not was_imported and sprint_id in workspace.sprints():
         raise RefusedError(
             f"there is a sprint {sprint_id} already, which was not imported",
             hint="name another one with --sprint",
@@ -104,6 +106,24 @@ def _take_versions(
         if outcome.events:
             known.append(version.source)
     return recorded
+
+
+def _in_force(workspace: Workspace, sprint_id: str) -> tuple[list[str], bool]:
+    """Return which versions were taken in, and whether any ever was.
+
+    Those that a rollback went back before may come once more.
+    """
+    sprint = workspace.sprint(sprint_id)
+    stretches = path(sprint.knowledge.rollbacks, sprint.version)
+    known, was_imported = [], False
+    for recorded in workspace.events(sprint_id):
+        if recorded.type != SprintImported.type:
+            continue
+        was_imported = True
+        event = CODEC.decode(recorded)
+        if isinstance(event, SprintImported) and lies_on(stretches, recorded.version):
+            known.append(event.source)
+    return known, was_imported
 
 
 def _unread(parsed: Parsed, text_file: Path | None) -> list[Unread]:

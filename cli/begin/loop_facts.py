@@ -1,6 +1,5 @@
 """Recording what other loops say happened: each fact once, at its own time, as observed."""
 
-from collections.abc import Iterable
 from hashlib import sha256
 
 from sprintlog.engine.errors import RefusedError
@@ -11,31 +10,27 @@ from sprintlog.engine.sprint.iterations.facts import Fact
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.projections.workspace import Outcome
 
+from ..intake.others.found import FoundLoop
 from ..record import Recording
 
 KIND = "imported-from"
 """The key in its document that says which import a sprint is of."""
 
 
-def take_facts(
-    run: Recording, sprint_id: str, facts: Iterable[Fact], *, kind: str, goal: str
-) -> int:
+def take_facts(run: Recording, sprint_id: str, loop: FoundLoop, *, kind: str) -> int:
     """Record facts of a loop that are new; return how many events came of them."""
-    before = run.workspace.log.head().position
+    recorded = _make_sprint(run, sprint_id, loop, kind=kind) if loop.facts else 0
     number: int | None = None
-    for fact in facts:
-        if run.workspace.log.head().position == before:
-            _make_sprint(run, sprint_id, fact.at, kind=kind, goal=goal)
+    for fact in loop.facts:
         outcome = _take(run, sprint_id, fact, number, kind=kind)
-        if found := _number(outcome):
+        recorded += 0 if outcome.duplicate else len(outcome.events)
+        if found := number_of(outcome):
             number = found
-    return run.workspace.log.head().position - before
+    return recorded
 
 
-def _make_sprint(
-    run: Recording, sprint_id: str, at: str | None, *, kind: str, goal: str
-) -> None:
-    """Make the sprint of a loop where there is none yet.
+def _make_sprint(run: Recording, sprint_id: str, loop: FoundLoop, *, kind: str) -> int:
+    """Make the sprint of a loop where there is none; return how many events came of it.
 
     Raise `RefusedError` where one of its name is there that nobody named.
     """
@@ -43,29 +38,41 @@ def _make_sprint(
     if sprint_id in workspace.sprints():
         is_of_it = workspace.sprint(sprint_id).plan.document.get(KIND) == kind
         if is_of_it or run.options.sprint_id == sprint_id:
-            return
+            return 0
         raise RefusedError(
             f"there is a sprint {sprint_id} already, which is not of {kind}",
             hint="name it, or another one, with --sprint",
             sprint=sprint_id,
         )
-    create = CreateSprint({**ralph_fields(goal), KIND: kind}, max_iterations=0)
-    dated = Recording(run.name, run.options.with_values(at=at), workspace)
-    dated.handle_with(run.options.masked_command(create), sprint_id=sprint_id)
+    plan = {**ralph_fields(loop.goal), **loop.more, KIND: kind}
+    create = CreateSprint(plan, max_iterations=loop.max_iterations)
+    # Two imports at a time make it once.
+    options = run.options.with_values(
+        at=loop.facts[0].at, key=_key(sprint_id, "created", kind=kind)
+    )
+    outcome = Recording(run.name, options, workspace).handle_with(
+        options.masked_command(create), sprint_id=sprint_id
+    )
+    return 0 if outcome.duplicate else len(outcome.events)
 
 
 def _take(
     run: Recording, sprint_id: str, fact: Fact, number: int | None, *, kind: str
 ) -> Outcome:
-    digest = sha256(f"{sprint_id}\n{fact.key}".encode()).hexdigest()[:40]
-    options = run.options.with_values(at=fact.at, key=f"import:{kind}:{digest}")
+    key = _key(sprint_id, fact.key, kind=kind)
+    options = run.options.with_values(at=fact.at, key=key)
     once = Recording(run.name, options, run.workspace)
     return once.handle_with(
         lambda sprint, at: fact.events(sprint, number), sprint_id=sprint_id, observed=True
     )
 
 
-def _number(outcome: Outcome) -> int | None:
+def _key(sprint_id: str, fact: str, *, kind: str) -> str:
+    digest = sha256(f"{sprint_id}\n{fact}".encode()).hexdigest()[:40]
+    return f"import:{kind}:{digest}"
+
+
+def number_of(outcome: Outcome) -> int | None:
     """Return the number of the iteration that began, now or when it was first recorded."""
     for recorded in outcome.events:
         if recorded.type == IterationStarted.type:

@@ -11,7 +11,7 @@ from ..intake.others.found import Unread
 from ..output import counted, print_answer
 from ..record import UNNAMED, Options
 
-PLURALS = {"story": "stories"}
+PLURALS = {"story": "stories", "passed": "passed", "entry": "entries"}
 
 
 def options_of(given: Mapping[str, object], file: Path) -> Options:

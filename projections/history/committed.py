@@ -192,10 +192,11 @@ class CommittedFile:
         )  # fmt: skip
         fields = changes.split("\0")
         name = PurePosixPath(version.path).name
+        endings = {*_ENDINGS, PurePosixPath(name).suffix}
         ranked = []
         for change, path in zip(fields[::2], fields[1::2], strict=False):
             called = PurePosixPath(path)
-            if "\n" in path or (called.name != name and called.suffix not in _ENDINGS):
+            if "\n" in path or (called.name != name and called.suffix not in endings):
                 continue
             _, _, blob, _, _ = change.split(" ")
             likely = (blob != version.blob.name, called.name != name, path)

@@ -71,6 +71,8 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "import journal": (log.TakenIn,),
     "import log": (log.LogCopied,),
     "import orchestrator": (log.LoopTaken,),
+    "import aiwg": (log.LoopTaken,),
+    "import ralph-loop": (log.LoopTaken,),
     "import prd": (log.LoopTaken,),
     "import progress": (log.TakenIn,),
     "import transcript": (log.LoopTaken,),

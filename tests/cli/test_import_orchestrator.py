@@ -47,7 +47,7 @@ def test_what_was_said_is_a_note(loop: Path, done: Run) -> None:
     events = done("log", "--json", "--sprint", "night").lines
     notes = [e["data"]["text"] for e in events if e["type"] == "note-added"]
     assert 'planner: plan.ready: {"steps":3}' in notes
-    assert "the loop ended: completion_promise" in notes
+    assert "the loop began: Once more" in notes
 
 
 def test_lines_that_say_nothing_known_are_kept(loop: Path, done: Run) -> None:
@@ -74,6 +74,48 @@ def test_the_same_again_records_nothing_and_more_only_what_is_new(
     assert ended == [1, 2, 3]
     again = done("import", "orchestrator", "--sprint", "night", "--json").json
     assert again["recorded"] == 0
+
+
+def test_the_loop_says_itself_when_it_is_over(loop: Path, done: Run) -> None:
+    """Its own end completes the sprint; where it goes on, the sprint is opened again."""
+    whole = (loop / "history.jsonl").read_bytes().split(b"\n")
+    seen = []
+    for end in (4, 6, len(whole)):
+        (loop / "history.jsonl").write_bytes(b"\n".join(whole[:end]) + b"\n")
+        done("import", "orchestrator", "--sprint", "night")
+        seen.append(done("show", "progress", "--sprint", "night", "--json").json["status"])
+    assert seen == ["in-progress", "completed", "in-progress"]
+    done("import", "orchestrator", "--sprint", "at-once")
+    kept, at_once = (
+        [(e["type"], e["data"]) for e in done("log", "--json", "--sprint", name).lines][1:]
+        for name in ("night", "at-once")
+    )
+    # Notes of the events beside it came with the first import.
+    assert sorted(map(str, kept)) == sorted(map(str, at_once))
+
+
+def test_a_loop_that_was_terminated_stays_open(loop: Path, done: Run) -> None:
+    """A signal is no end of the work; what happened is a note."""
+    history = loop / "history.jsonl"
+    text = history.read_text().replace(
+        '"loop_completed","reason":"completion_promise"',
+        '"loop_terminated","signal":"SIGTERM"',
+    )
+    history.write_text(text)
+    done("import", "orchestrator", "--sprint", "night")
+    events = done("log", "--json", "--sprint", "night").lines
+    assert "sprint-completed" not in {e["type"] for e in events}
+    notes = [e["data"]["text"] for e in events if e["type"] == "note-added"]
+    assert "the loop was ended by SIGTERM" in notes
+
+
+def test_no_link_is_followed_that_nobody_named(loop: Path, run: Run) -> None:
+    """A link in the folder that is read is refused."""
+    (loop / "history.jsonl").rename(loop.parent / "elsewhere")
+    (loop / "history.jsonl").symlink_to(loop.parent / "elsewhere")
+    result = run("import", "orchestrator", "--sprint", "night")
+    assert result.code == 1
+    assert "history.jsonl: is a link, which is not followed" in result.err
 
 
 def test_the_source_stays_as_it_is(loop: Path, done: Run) -> None:

@@ -83,6 +83,19 @@ def test_a_later_version_brings_what_changed(loop: Path, done: Run) -> None:
     assert statuses(done)["US-002"] == "completed"
 
 
+def test_what_was_rolled_back_comes_again(loop: Path, done: Run) -> None:
+    """An import after a rollback brings the file at hand once more."""
+    done("import", "prd", "prd.json")
+    changed(loop / "prd.json", lambda data: data["userStories"][0].update(passes=True))
+    done("import", "prd", "prd.json")
+    before = statuses(done)
+    done("rollback", "version:1", "--yes")
+    assert statuses(done) != before
+    done("import", "prd", "prd.json")
+    assert statuses(done) == before
+    assert done("import", "prd", "prd.json", "--json").json["recorded"] == 0
+
+
 def test_git_says_when_each_story_passed(loop: Path, done: Run) -> None:
     """With --git every version is recorded with its time, oldest first, and only once."""
     git(loop, "init", "-q", "-b", "main")
@@ -100,6 +113,27 @@ def test_git_says_when_each_story_passed(loop: Path, done: Run) -> None:
     then = statuses(done, "--at", "2026-02-06T00:00:00Z")
     assert (then["US-002"], then["US-003"]) == ("completed", "pending")
     assert done("import", "prd", "--git", "prd.json", "--json").json["recorded"] == 0
+
+
+def test_git_follows_a_file_that_was_renamed(loop: Path, done: Run) -> None:
+    """Its versions under earlier names are the same stories; those of others are not."""
+    git(loop, "init", "-q", "-b", "main")
+    (loop / "scripts" / "ralph").mkdir(parents=True)
+    moves = ("prd.json", "stories.json", "scripts/ralph/prd.json")
+    for number, (old, new) in enumerate(zip(("prd.json", *moves), moves, strict=False)):
+        date = f"2026-02-0{number + 3}T12:00:00+00:00"
+        if old != new:
+            git(loop, "mv", old, new)
+        changed(
+            loop / new, lambda data, at=number: data["userStories"][at].update(passes=True)
+        )
+        git(loop, "add", "-A", ".", ":!.sprintlog", date=date)
+        git(loop, "commit", "-qm", "feat: a story", date=date)
+    answer = done("import", "prd", "--git", moves[-1], "--json").json
+    assert answer["found"]["version"] == 3
+    then = statuses(done, "--at", "2026-02-04T00:00:00Z")
+    assert list(then.values()).count("completed") == 2
+    assert set(statuses(done).values()) == {"completed"}
 
 
 def test_features_without_ids_are_called_by_their_place(loop: Path, done: Run) -> None:

@@ -32,6 +32,8 @@ ALWAYS_NOW = {
     "sprintlog hooks status": "looks at agents' files as they are",
     "sprintlog import prd": "takes in what others wrote",
     "sprintlog import orchestrator": "takes in what others wrote",
+    "sprintlog import aiwg": "takes in what others wrote",
+    "sprintlog import ralph-loop": "takes in what others wrote",
     "sprintlog import transcript": "takes in what others wrote",
     "sprintlog show event": "is asked by position",
     "sprintlog diff": "takes points itself",

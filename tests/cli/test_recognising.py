@@ -27,6 +27,18 @@ def log(folder: Path, done: Run) -> Path:
         ("loops/orchestrator/history.jsonl", "orchestrator"),
         ("loops/orchestrator/events-20260602-080000.jsonl", "orchestrator"),
         ("loops/orchestrator", "orchestrator"),
+        ("loops/aiwg", "aiwg"),
+        ("loops/aiwg/ralph-external/session-state.json", "aiwg"),
+        (
+            "loops/aiwg/ralph/ralph-dates-1a2b3c4d/iterations/iteration-001/metrics.json",
+            "aiwg",
+        ),
+        (
+            "loops/aiwg/ralph/ralph-dates-1a2b3c4d/progress/iteration-000-baseline.json",
+            "aiwg",
+        ),
+        ("loops/ralph-loop", "ralph-loop"),
+        ("loops/ralph-loop/ralph-loop.local.md", "ralph-loop"),
         ("agents/claude-2.1.330-transcript.jsonl", "transcript"),
         ("agents/codex-rollout.jsonl", "transcript"),
         ("agents/gemini-session.jsonl", "transcript"),

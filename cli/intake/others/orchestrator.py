@@ -6,7 +6,7 @@ The history says when each iteration began and ended; the events what was said i
 from collections import Counter
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -22,24 +22,13 @@ from sprintlog.engine.sprint.iterations.facts import (
 from sprintlog.engine.sprint.state.times import normalise, parse
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
 
-from .found import JsonLines, Unread, name_from
+from .found import FoundLoop, JsonLines, Unread, name_from
 
 Data = dict[str, Any]
 HISTORY = "history.jsonl"
 EVENTS = "events-*.jsonl"
 TEXT_CHARS_MAX = 2_000
-_ENDS = {"loop_completed": "reason", "loop_terminated": "signal"}
 _SAID = {"loop_resumed", "event_published"}
-
-
-class FoundLoop(NamedTuple):
-    """What the files of a loop say."""
-
-    name: str
-    goal: str
-    facts: list[Fact]
-    found: dict[str, int]
-    unread: list[Unread]
 
 
 def read_orchestrator(path: Path) -> FoundLoop:
@@ -51,7 +40,7 @@ def read_orchestrator(path: Path) -> FoundLoop:
     reading = _Reading()
     files = _files(path)
     for file in files:
-        lines = JsonLines(file)
+        lines = JsonLines(file, below=path if path.is_dir() else None)
         reading.take(lines, is_history=not file.name.startswith("events"))
         lines.check()
         reading.unread += lines.unread
@@ -100,8 +89,6 @@ class _Reading:
         """Return all of it, in the order of its times."""
         order = {Began: 0, LoopSaid: 1, Ended: 2, LoopOver: 3}
         facts = sorted(self._facts, key=lambda fact: (fact.at or "", order[type(fact)]))
-        last = facts[-1].at
-        facts.append(LoopOver("over", last, "taken over from another loop"))
         iterations = sum(isinstance(fact, Began) for fact in facts)
         folder = file.resolve().parent
         top = folder.parent if folder.name.startswith(".") else folder
@@ -131,8 +118,11 @@ class _Reading:
             return Began(key, at, self._open[1])
         if kind == "iteration_completed":
             return self._ended(said, at, key)
-        if kind in _ENDS:
-            return LoopSaid(key, at, f"the loop ended: {_word(said, _ENDS[kind])}")
+        if kind == "loop_completed":
+            reason = _word(said, "reason")
+            return LoopOver(key, at, f"the loop ended: {reason}")
+        if kind == "loop_terminated":
+            return LoopSaid(key, at, f"the loop was ended by {_word(said, 'signal')}")
         if kind in _SAID or kind.startswith("merge_"):
             more = {n: x for n, x in said.items() if n != "kind"} or line.get("data") or ""
             return LoopSaid(key, at, _short(kind, more))

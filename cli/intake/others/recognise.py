@@ -21,9 +21,28 @@ IN_FOLDERS = (
     ("feature_list.json", "prd"),
     (".ralph/history.jsonl", "orchestrator"),
     ("history.jsonl", "orchestrator"),
+    (".aiwg/ralph-external", "aiwg"),
+    (".aiwg/ralph/loops", "aiwg"),
+    (".aiwg/ralph/analytics", "aiwg"),
+    ("ralph-external", "aiwg"),
+    ("session-state.json", "aiwg"),
+    (".claude/ralph-loop.local.md", "ralph-loop"),
+    ("ralph-loop.local.md", "ralph-loop"),
     ("PROGRESS.yaml", "progress"),
 )
-_KNOWN = "PROGRESS.yaml, progress.json, an export, prd.json, history.jsonl, a transcript"
+_WHOLE = ("aiwg", "orchestrator")
+"""Of these the folder is taken in: several files of it say something of a loop."""
+_KNOWN = (
+    "PROGRESS.yaml, progress.json, an export, prd.json, history.jsonl, session-state.json, "
+    "iteration_metrics, ralph-loop.local.md, a transcript"
+)
+
+
+_KEYS = (
+    ("progress", b"sprint-id"),
+    ("aiwg", b"iteration_metrics"),
+    ("ralph-loop", b"iteration", b"max_iterations"),
+)
 
 
 class Recognised(NamedTuple):
@@ -57,18 +76,21 @@ def recognise(path: Path) -> Recognised:
 
 def _folder(folder: Path) -> Recognised:
     found = [(folder / name, kind) for name, kind in IN_FOLDERS]
-    there = [(path, kind) for path, kind in found if path.is_file()]
+    there: dict[tuple[str, Path], Path] = {}
+    for path, kind in found:
+        if path.exists():
+            whole = folder if kind == "aiwg" else path.parent
+            what = (kind, whole if kind in _WHOLE else path)
+            there.setdefault(what, path)
     if not there:
         problem = f"{folder}: nothing in it that import knows"
         raise NotFoundError(problem, hint=f"known are {_KNOWN}", file=str(folder))
     if len(there) > 1:
-        names = [str(path) for path, _ in there]
+        names = [str(path) for path in there.values()]
         hint = f"give one of them: `sprintlog import {names[0]}`"
         problem = f"{folder}: which of them? {', '.join(names)}"
         raise RefusedError(problem, hint=hint, allowed=names)
-    path, kind = there[0]
-    # Beside the history stand the events of the same loop.
-    return Recognised(kind, path.parent if kind == "orchestrator" else path)
+    return Recognised(*next(iter(there)))
 
 
 def _of_document(content: bytes) -> str | None:
@@ -78,8 +100,7 @@ def _of_document(content: bytes) -> str | None:
     try:
         found: Any = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        is_progress = re.search(rb"^sprint-id\s*:", content, re.MULTILINE)
-        return "progress" if is_progress else None
+        return _of_text(content)
     if is_feature_list(found):
         return "prd"
     if not isinstance(found, dict):
@@ -88,7 +109,18 @@ def _of_document(content: bytes) -> str | None:
         return "prd"
     if "sprint-id" in found:
         return "progress"
+    is_analytics = {"loop_id", "iterations"} <= found.keys()
+    if is_analytics or not {"loopId", "iteration_metrics"}.isdisjoint(found):
+        return "aiwg"
     return "journal" if {"entries", "learnings", "patterns"} & found.keys() else None
+
+
+def _of_text(content: bytes) -> str | None:
+    """Return what a file is that has its keys at the beginning of lines."""
+    for kind, *keys in _KEYS:
+        if all(re.search(rb"^%b\s*:" % key, content, re.MULTILINE) for key in keys):
+            return str(kind)
+    return None
 
 
 def _of_lines(content: bytes) -> str | None:

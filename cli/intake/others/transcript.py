@@ -13,12 +13,14 @@ from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.adapters.agents.ran import figures, outcome
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.sprint.agent.answers import Answer, judge
-from sprintlog.engine.sprint.iterations.facts import Began, Ended, Fact, RunSaid
+from sprintlog.engine.sprint.events import AgentRan, GitState
 from sprintlog.engine.sprint.state.times import from_milliseconds, normalise
 
-from .found import Unread, kept_of
+from .found import Unread, check_no_link, kept_of
 
 PIECE = 1024 * 1024
+SUBAGENTS = "subagents"
+"""The folder of a session of Claude Code in which those of its subagents are."""
 UNREAD_MAX = 1_000
 """More lines that were not understood are not looked for."""
 _MOMENT = re.compile(
@@ -41,26 +43,24 @@ class TranscriptRead(NamedTuple):
     unread: list[Unread]
 
     @property
-    def id(self) -> str:
-        """Return the session's id; the digest of its bytes where it has none."""
-        return next(iter(self.activity.sessions), self.sha256)
+    def key(self) -> str:
+        """Return what names the session: its id, or its bytes where it has none."""
+        return f"{self.activity.agent}:{next(iter(self.activity.sessions), self.sha256)}"
 
-    def facts(self) -> list[Fact]:
-        """Return the facts that it comes to."""
-        verdict = judge(self.answer, exit_code=0)
-        run = RunSaid(
+    def ran(self, number: int | None) -> tuple[AgentRan, str | None]:
+        """Return the run that it says, in an iteration, and its final words."""
+        verdict, activity = judge(self.answer, exit_code=0), self.activity
+        ran = AgentRan(
+            "",
             duration_ms=verdict.usage.duration_ms if verdict.usage else None,
             output_bytes=self.bytes,
             output_sha256=self.sha256,
-            **figures(self.activity),
+            iteration=number,
+            git_before=GitState(activity.commit) if activity.commit else None,
+            **figures(activity),
             **outcome(verdict),
         )
-        key = f"{self.activity.agent}:{self.id}"
-        summary = verdict.summary or verdict.error
-        return [
-            Began(f"{key}:began", self.began_at),
-            Ended(f"{key}:ended", self.ended_at, run, summary),
-        ]
+        return ran, verdict.summary or verdict.error
 
 
 def read_transcript(file: Path) -> TranscriptRead:
@@ -90,8 +90,19 @@ def read_transcript(file: Path) -> TranscriptRead:
     )
 
 
+def session_file(file: Path) -> Path:
+    """Return the file of the session that a file is of: a subagent's is beside it."""
+    if file.parent.name != SUBAGENTS or not file.name.startswith("agent-"):
+        return file
+    session = file.parent.parent.with_suffix(".jsonl")
+    return session if session.is_file() else file
+
+
 def _subagents(file: Path) -> list[Path]:
-    return sorted((file.parent / file.stem / "subagents").glob("agent-*.jsonl"))
+    found = sorted((file.parent / file.stem / SUBAGENTS).glob("agent-*.jsonl"))
+    for one in found:
+        check_no_link(one, below=file.parent)
+    return found
 
 
 def _pieces(file: Path) -> Iterator[bytes]:

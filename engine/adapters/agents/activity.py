@@ -52,6 +52,8 @@ class Activity(msgspec.Struct, omit_defaults=True):
     versions: list[str] = []
     sessions: list[str] = []
     models: list[str] = []
+    commit: str | None = None
+    """Where the repository stood when it began, where it says so."""
     prompts: int = 0
     model_calls: int = 0
     """How many answers of a model state what they cost."""
@@ -71,6 +73,7 @@ class Watching:
     def __init__(self) -> None:
         self._calls: dict[str, ToolCall] = {}
         self._tool_calls = 0
+        self._commit: str | None = None
         self._prompts: dict[tuple[str, str | None], None] = {}
         self._tells_calls = False
         self._answers: set[str] = set()
@@ -86,6 +89,7 @@ class Watching:
         match item:
             case Session():
                 self._name(sessions=item.id, versions=item.version, models=item.model)
+                self._commit = self._commit or item.commit
             case Used():
                 self._name(models=item.model)
                 is_answer = item.span is FigureSpan.CALL and item.key is not None
@@ -112,6 +116,7 @@ class Watching:
             versions=[*self._names["versions"]],
             sessions=[*self._names["sessions"]],
             models=[*self._names["models"]],
+            commit=self._commit,
             prompts=len(self._prompts),
             model_calls=len(self._answers),
             tool_calls=self._tool_calls,

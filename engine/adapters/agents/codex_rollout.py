@@ -44,7 +44,8 @@ def read(message: Data) -> Items | None:
     payload, at = mapping(message.get("payload")), text(message.get("timestamp")) or None
     if kind == "session_meta":
         version = text(payload.get("cli_version")) or None
-        return (Session(text(payload.get("id")), version),)
+        commit = text(mapping(payload.get("git")).get("commit_hash")) or None
+        return (Session(text(payload.get("id")), version, commit=commit),)
     if kind == "turn_context":
         model = text(payload.get("model")) or None
         return (Used(Usage(), FigureSpan.TURN, text(payload.get("turn_id")), model=model),)

@@ -25,6 +25,8 @@ class Session(msgspec.Struct, frozen=True):
     version: str | None = None
     """That of the agent's program, where it says so."""
     model: str | None = None
+    commit: str | None = None
+    """Where the repository stood when it began."""
 
 
 class Prompted(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ Its numbers may begin anew with each of its runs. Here a number is never given t
 one that was given already becomes the next that is free.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...iterations.events import Usage
 from ...log.event import Event
@@ -14,10 +14,17 @@ from ..events import (
     IterationStarted,
     NoteAdded,
     SprintCompleted,
+    SprintReopened,
     SprintStarted,
 )
 from ..state.sprint import Sprint
 from ..state.words import COMPLETED, NOT_STARTED
+from .measurement import (
+    CaptureBaseline,
+    MeasureIteration,
+    capture_baseline,
+    measure_iteration,
+)
 
 
 class Began(NamedTuple):
@@ -30,11 +37,17 @@ class Began(NamedTuple):
     """The loop's own number."""
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events that say it; a sprint begins with its first iteration."""
+        """Return the events that say it; a sprint begins with its first iteration.
+
+        One that was over goes on with it.
+        """
         free = sprint.knowledge.iteration_max + 1
-        started: list[Event] = [IterationStarted(max(free, self.number or free))]
+        number = max(free, self.number or free)
+        started: list[Event] = [IterationStarted(number, is_wrapped=True)]
         if sprint.plan.status == NOT_STARTED:
             return [SprintStarted(), *started]
+        if sprint.plan.status == COMPLETED:
+            return [SprintReopened("the loop went on"), *started]
         return started
 
 
@@ -42,19 +55,10 @@ class RunSaid(NamedTuple):
     """What is said of the run of an agent; what is not said is absent."""
 
     status: str
+    exit_code: int | None = None
     duration_ms: int | None = None
-    output_bytes: int = 0
-    output_sha256: str | None = None
-    usage: Usage | None = None
-    agent: str | None = None
-    agent_version: str | None = None
-    models: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     tool_calls: int | None = None
-    unknown_lines: int = 0
-    lines: int = 0
-    error: str | None = None
-    error_kind: str | None = None
 
 
 class Ended(NamedTuple):
@@ -76,6 +80,38 @@ class Ended(NamedTuple):
         return [AgentRan("", **said, iteration=open_number), ended]
 
 
+class Baseline(NamedTuple):
+    """What was there before the first iteration was measured."""
+
+    key: str
+    at: str | None
+    metrics: dict[str, Any]
+
+    def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
+        """Return the events that say it; none where something was measured before."""
+        tracker = sprint.knowledge.tracker
+        if tracker.baseline is not None or tracker.highest:
+            return []
+        return capture_baseline(sprint, CaptureBaseline(self.metrics), self.at or "")
+
+
+class Measured(NamedTuple):
+    """What the iteration that began last led to was measured."""
+
+    key: str
+    at: str | None
+    metrics: dict[str, Any]
+    score: float | None = None
+    usage: Usage | None = None
+
+    def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
+        """Return the events that say it; a measurement is never changed."""
+        if open_number is None or sprint.knowledge.tracker.entry(open_number) is not None:
+            return []
+        command = MeasureIteration(self.metrics, open_number, self.score, usage=self.usage)
+        return measure_iteration(sprint, command, self.at or "")
+
+
 class LoopSaid(NamedTuple):
     """The loop said something."""
 
@@ -89,7 +125,7 @@ class LoopSaid(NamedTuple):
 
 
 class LoopOver(NamedTuple):
-    """The loop is over, or goes on elsewhere."""
+    """The loop says itself that it is over."""
 
     key: str
     at: str | None
@@ -99,7 +135,8 @@ class LoopOver(NamedTuple):
         """Return the events that say it; once is enough."""
         if sprint.plan.status == COMPLETED:
             return []
-        return [SprintCompleted(self.summary)]
+        started = [SprintStarted()] if sprint.plan.status == NOT_STARTED else []
+        return [*started, SprintCompleted(self.summary)]
 
 
-Fact = Began | Ended | LoopSaid | LoopOver
+Fact = Began | Ended | Baseline | Measured | LoopSaid | LoopOver

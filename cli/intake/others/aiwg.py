@@ -1,0 +1,110 @@
+"""Find and read what the loops of AIWG leave: state, analytics, measurements."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+
+from ..metrics import DOCUMENT, load_either
+from .aiwg_loop import AiwgLoop
+from .found import FoundLoop, Unread, bytes_of, plain_bytes
+
+FILES_MAX = 10_000
+"""More files of one folder are refused."""
+_BELOW = ("", "ralph-external/", "ralph/")
+_FILES = (
+    "session-state.json",
+    "state.json",
+    "loops/*/session-state.json",
+    "loops/*/state.json",
+    "analytics/*.json",
+    "progress/iteration-*",
+    "iterations/iteration-*/metrics.*",
+    "*/progress/iteration-*",
+    "*/iterations/iteration-*/metrics.*",
+)
+_SUFFIXES = (".json", ".yaml", ".yml")
+
+
+class FoundAiwg(NamedTuple):
+    """One loop, and whether its measurements stand in a folder of its name."""
+
+    id: str
+    loop: FoundLoop
+    is_measured: bool
+
+
+def read_aiwg(path: Path) -> list[FoundAiwg]:
+    """Return the loops of a folder, or of one of its files.
+
+    Raise `NotFoundError` where no file of theirs is there, `InvalidInputError` naming file
+    and field that are wrong.
+    """
+    loops: dict[str, AiwgLoop] = {}
+    unread = []
+    is_folder = path.is_dir()
+    for file in _files(path):
+        content = plain_bytes(file, below=path) if is_folder else bytes_of(file)
+        if _read(loops, file, content):
+            continue
+        problem = "is no state, analytics or measurement of a loop"
+        if not is_folder:
+            raise InvalidInputError(problem, file=str(file))
+        unread.append(Unread(str(file), 0, problem, ""))
+    found = [
+        FoundAiwg(name, loop.found(name), loop.is_measured) for name, loop in loops.items()
+    ]
+    if not found:
+        raise NotFoundError(f"{path}: nothing of a loop is in it", file=str(path))
+    first = found[0]
+    loop = first.loop._replace(unread=[*first.loop.unread, *unread])
+    return [first._replace(loop=loop), *found[1:]]
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    root = path / ".aiwg" if (path / ".aiwg").is_dir() else path
+    found: dict[Path, None] = {}
+    for file in _named(root):
+        found[file] = None
+        if len(found) > FILES_MAX:
+            raise RefusedError(f"{path}: more than {FILES_MAX} files", file=str(path))
+    if not found:
+        problem = f"{path}: no state, analytics or measurement of a loop is in it"
+        raise NotFoundError(problem, file=str(path))
+    return [*found]
+
+
+def _named(root: Path) -> Iterator[Path]:
+    for below in _BELOW:
+        for pattern in _FILES:
+            named = sorted(root.glob(f"{below}{pattern}"))
+            yield from (file for file in named if file.suffix in _SUFFIXES)
+
+
+def _read(loops: dict[str, AiwgLoop], file: Path, content: bytes) -> bool:
+    """Read a file into the loop that it is of; return whether it is of one."""
+    given, name = load_either(content, file=str(file)), str(file)
+    if not isinstance(given, dict):
+        return False
+    if DOCUMENT in given:
+        loop = loops.setdefault(_loop_of(file), AiwgLoop())
+        loop.take_document(given[DOCUMENT], file=name)
+    elif isinstance(given.get("loopId"), str):
+        loops.setdefault(given["loopId"], AiwgLoop()).take_state(given, file=name)
+    elif isinstance(given.get("loop_id"), str) and "iterations" in given:
+        loops.setdefault(given["loop_id"], AiwgLoop()).take_analytics(given, file=name)
+    else:
+        return False
+    return True
+
+
+def _loop_of(file: Path) -> str:
+    """Return which loop a measurement is of: its folder says so."""
+    parts = file.resolve().parts[:-1]
+    for inner in ("iterations", "progress"):
+        if inner in parts[1:]:
+            return parts[len(parts) - parts[::-1].index(inner) - 2]
+    return "iterations"

@@ -1,0 +1,272 @@
+"""What the files of one loop of AIWG come to: the facts of its iterations.
+
+The state has the iterations without their times: they are counted from its start by what
+each took, unless the analytics or a measurement say when one ended.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.iterations.metrics import check_metrics
+from sprintlog.engine.masking import cut
+from sprintlog.engine.sprint.iterations.facts import (
+    Baseline,
+    Began,
+    Ended,
+    Fact,
+    LoopOver,
+    LoopSaid,
+    Measured,
+    RunSaid,
+)
+from sprintlog.engine.sprint.state.times import later, normalise, parse, to_text
+from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
+
+from ..metrics import DOCUMENT, document_metrics
+from ..progress import check_shape
+from .aiwg_models import Analytics, LoopState, MetricsDocument
+from .found import FoundLoop, Unread, name_from
+
+Data = dict[str, Any]
+TEXT_CHARS_MAX = 2_000
+OPEN = ("running", "paused", "starting", "resumed", "completing", "analyzing")
+"""What a loop says of itself that goes on, or may."""
+BROKEN_OFF = ("failed", "aborted", "crashed")
+"""What it says when it ended without its aim."""
+_WENT_WELL = ("completed", "incomplete")
+"""An iteration that did not reach the aim went well all the same."""
+_WENT_WRONG = ("failed", "crashed", "error")
+
+
+class AiwgLoop:
+    """What was read of a loop so far."""
+
+    def __init__(self) -> None:
+        self.is_measured = False
+        self._state: Data = {}
+        self._analytics: Data = {}
+        self._runs: dict[int, Data] = {}
+        self._analysed: dict[int, Data] = {}
+        self._measured: dict[int, Data] = {}
+        self._unread: list[Unread] = []
+        self._files = 0
+
+    def take_state(self, given: Data, *, file: str) -> None:
+        """Take the state of the loop."""
+        self._files += 1
+        if self._state:
+            self._refuse(file, "is the state of the same loop once more", given)
+            return
+        check_shape(LoopState, given, file)
+        for name in ("startTime", "lastUpdate"):
+            _moment(given, name, file)
+        self._state = given
+        self._number(self._runs, given.get("iterations") or [], "number", file)
+        for number, run in self._runs.items():
+            if run.get("status") not in (None, *_WENT_WELL, *_WENT_WRONG):
+                problem = (
+                    f"iteration {number}: status {str(run['status'])[:40]!r} is unknown"
+                )
+                self._refuse(file, problem, run)
+        known = (None, COMPLETED, *OPEN, *BROKEN_OFF)
+        if given.get("status") not in known:
+            problem = f"status: {str(given['status'])[:40]!r} is unknown"
+            self._refuse(file, problem, given["status"])
+
+    def take_analytics(self, given: Data, *, file: str) -> None:
+        """Take the analytics of the loop."""
+        self._files += 1
+        if self._analytics:
+            self._refuse(file, "is the analytics of the same loop once more", given)
+            return
+        check_shape(Analytics, given, file)
+        _moment(given, "start_time", file)
+        for index, one in enumerate(given["iterations"]):
+            _moment(one, "timestamp", file, f"iterations[{index}].")
+        self._analytics = given
+        self._number(self._analysed, given["iterations"], "iteration_number", file)
+
+    def take_document(self, given: Any, *, file: str) -> None:
+        """Take the measurement of one iteration, 0 for the baseline."""
+        self._files += 1
+        self.is_measured = True
+        metrics = document_metrics(given, file=file)
+        check_shape(MetricsDocument, {DOCUMENT: given}, file)
+        at = _moment(given, "timestamp", file, f"{DOCUMENT}.")
+        try:
+            check_metrics(metrics)
+        except RefusedError as error:
+            raise InvalidInputError(error.message, file=file, field=DOCUMENT) from error
+        number = given["iteration"]
+        if number in self._measured:
+            self._refuse(file, f"measures iteration {number} once more", given)
+            return
+        score = given.get("quality_score")
+        self._measured[number] = {"metrics": metrics, "score": score, "at": at}
+
+    def found(self, loop_id: str) -> FoundLoop:
+        """Return what all of it comes to."""
+        state = self._state
+        goal = _first(state, "objective", "task") or self._analytics.get("task_description")
+        criteria = _first(state, "completionCriteria", "completion")
+        numbers = self._numbers()
+        measured = sum(self._worth(number) is not None for number in numbers)
+        found = {"iteration": len(numbers), "measurement": measured, "file": self._files}
+        return FoundLoop(
+            name_from(f"aiwg-{loop_id}"),
+            str(goal or f"the loop {loop_id}"),
+            self._facts(loop_id, numbers),
+            found,
+            self._unread,
+            max_iterations=state.get("maxIterations") or 0,
+            more={"completion-criteria": criteria} if criteria else {},
+        )
+
+    def _numbers(self) -> list[int]:
+        """Return the iterations that began."""
+        begun = range(1, (self._state.get("currentIteration") or 0) + 1)
+        named = {*self._runs, *self._analysed, *self._measured, *begun}
+        return sorted(named - {0})
+
+    def _facts(self, loop_id: str, numbers: list[int]) -> list[Fact]:
+        facts: list[Fact] = []
+        said = (self._measured[n]["at"] for n in sorted(self._measured))
+        first = _first(self._state, "startTime") or self._analytics.get("start_time")
+        at = normalise(first) if first else next((one for one in said if one), None)
+        if (base := self._measured.get(0)) is not None and base["metrics"]:
+            facts.append(Baseline(f"{loop_id}:baseline", base["at"] or at, base["metrics"]))
+        for number in numbers:
+            began, at = self._times(number, at)
+            facts += self._iteration(f"{loop_id}:{number}", number, began, at)
+        return [*facts, *self._end(loop_id, at, len(numbers))]
+
+    def _times(self, number: int, before: str | None) -> tuple[str | None, str | None]:
+        """Return when an iteration began and ended, after the one before."""
+        took = self._took(number) or 0
+        stated = self._analysed.get(number, {}).get("timestamp")
+        stated = stated or self._measured.get(number, {}).get("at")
+        if stated is None:
+            return before, before and later(before, milliseconds=took)
+        ended = normalise(stated)
+        began = to_text(parse(ended) - timedelta(milliseconds=took))
+        if before is not None and parse(began) < parse(before):
+            began = before if parse(before) <= parse(ended) else ended
+        return began, ended
+
+    def _took(self, number: int) -> int | None:
+        run = self._runs.get(number, {}).get("duration")
+        analysed = self._analysed.get(number, {}).get("execution_time_ms")
+        took = run if run is not None else analysed
+        return None if took is None else round(took)
+
+    def _iteration(
+        self, key: str, number: int, began: str | None, ended: str | None
+    ) -> list[Fact]:
+        facts: list[Fact] = [Began(f"{key}:began", began, number)]
+        texts = self._texts(number)
+        facts += [LoopSaid(f"{key}:said:{text}", ended, text) for text in texts]
+        worth = self._worth(number)
+        if worth is not None:
+            facts.append(worth._replace(key=f"{key}:measured", at=ended))
+        run = self._runs.get(number)
+        # While there is a state, it says what has ended.
+        if run is not None:
+            summary = _short(run.get("progress") or "") or None
+            facts.append(Ended(f"{key}:ended", ended, self._run(number, run), summary))
+        elif not self._state:
+            facts.append(Ended(f"{key}:ended", ended))
+        return facts
+
+    def _run(self, number: int, run: Data) -> RunSaid:
+        code, status = run.get("exitCode"), run.get("status")
+        went_well = code in (None, 0) and status in (None, *_WENT_WELL)
+        session = run.get("sessionId")
+        return RunSaid(
+            COMPLETED if went_well else FAILED,
+            # A run that could not be made has -1, which is no signal.
+            exit_code=code if code is not None and code >= 0 else None,
+            duration_ms=self._took(number),
+            sessions=(session,) if session else (),
+            tool_calls=run.get("toolCallCount"),
+        )
+
+    def _texts(self, number: int) -> list[str]:
+        """Return what is said of an iteration that has no field of ours."""
+        run, analysed = self._runs.get(number, {}), self._analysed.get(number, {})
+        learned = [*(run.get("learnings") or []), *(analysed.get("reflections") or [])]
+        said = [_short(f"learned: {text}") for text in dict.fromkeys(learned) if text]
+        if files := run.get("filesModified"):
+            said.append(_short(f"files modified: {', '.join(files)}"))
+        if verified := analysed.get("verification_status"):
+            tokens = analysed.get("tokens_used")
+            more = f"; tokens_used {tokens}" if tokens else ""
+            said.append(_short(f"verification {verified}{more}"))
+        return said
+
+    def _worth(self, number: int) -> Measured | None:
+        """Return what an iteration was measured to be worth."""
+        measured, analysed = self._measured.get(number, {}), self._analysed.get(number, {})
+        score = analysed.get("quality_score")
+        score = measured.get("score") if score is None else score / 100
+        metrics = measured.get("metrics") or {}
+        if score is None and not metrics:
+            return None
+        # It writes 0 where it does not know the cost.
+        cost, took = analysed.get("token_cost_usd") or None, self._took(number)
+        known = cost is not None or took is not None
+        usage = Usage(cost_usd=cost, duration_ms=took) if known else None
+        return Measured("", None, metrics, score, usage)
+
+    def _end(self, loop_id: str, at: str | None, count: int) -> list[Fact]:
+        status = self._state.get("status")
+        if status not in (COMPLETED, *BROKEN_OFF):
+            return []
+        stated = self._state.get("lastUpdate")
+        at = normalise(stated) if stated else at
+        facts: list[Fact] = []
+        selected, why = (
+            self._analytics.get(n) for n in ("selected_iteration", "selection_reason")
+        )
+        if selected is not None:
+            text = f"the loop selected iteration {selected}: {why or 'no reason is said'}"
+            facts.append(LoopSaid(f"{loop_id}:selected:{count}", at, _short(text)))
+        if status == COMPLETED:
+            facts.append(LoopOver(f"{loop_id}:over:{count}", at, "the loop completed"))
+        else:
+            text = f"the loop ended: {status}"
+            facts.append(LoopSaid(f"{loop_id}:ended:{count}", at, text))
+        return facts
+
+    def _number(
+        self, into: dict[int, Data], listed: list[Data], name: str, file: str
+    ) -> None:
+        for one in listed:
+            if one[name] in into:
+                self._refuse(file, f"iteration {one[name]} is there twice", one)
+            else:
+                into[one[name]] = one
+
+    def _refuse(self, file: str, problem: str, what: object) -> None:
+        self._unread.append(Unread.of(file, problem, what))
+
+
+def _first(given: Data, *names: str) -> Any:
+    """Return what is said under the first of some names that says anything."""
+    return next((given[name] for name in names if given.get(name)), None)
+
+
+def _short(text: str) -> str:
+    return cut(text, TEXT_CHARS_MAX)
+
+
+def _moment(given: Data, name: str, file: str, before: str = "") -> str | None:
+    """Return a time where there is one; raise `InvalidInputError` where it is none."""
+    if given.get(name) is None:
+        return None
+    try:
+        return normalise(given[name])
+    except InvalidInputError as error:
+        field = f"{before}{name}"
+        raise InvalidInputError(error.message, file=file, field=field) from error

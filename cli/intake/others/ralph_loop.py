@@ -1,0 +1,141 @@
+"""Read the file in which the ralph-loop plugin of Claude Code keeps its loop.
+
+It has front matter, a key on each line, and the prompt behind it. The loop takes the file
+away when it ends, and raises only its `iteration` in between.
+"""
+
+import re
+from pathlib import Path
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.sprint.iterations.facts import Began, Fact, LoopOver, LoopSaid
+from sprintlog.engine.sprint.state.times import from_milliseconds, normalise
+
+from .found import FoundLoop, Unread, name_from, plain_bytes
+
+FILE = ".claude/ralph-loop.local.md"
+ITERATIONS_MAX = 10_000
+"""More iterations than this are refused: each becomes an event."""
+_PARTS = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
+_PAIR = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
+_KEYS = (
+    "active",
+    "iteration",
+    "max_iterations",
+    "completion_promise",
+    "session_id",
+    "started_at",
+)
+
+
+def read_ralph_loop(file: Path) -> FoundLoop:
+    """Return what the file of a loop says.
+
+    Raise `InvalidInputError` naming the field that is wrong. When an iteration after the
+    first began is not in it: they have the time at which the file was written last.
+    """
+    content = plain_bytes(file)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("is not UTF-8", file=str(file)) from error
+    parts = _PARTS.match(text.replace("\r\n", "\n"))
+    if parts is None:
+        problem = "is empty" if not text.strip() else "has no front matter"
+        raise InvalidInputError(problem, file=str(file))
+    said, unread = _pairs(parts[1], file)
+    reading = _Said(said, file)
+    goal = parts[2].strip()
+    if not goal:
+        raise InvalidInputError("is missing", file=str(file), field="prompt")
+    started = reading.moment("started_at")
+    number = reading.number("iteration", at_most=ITERATIONS_MAX)
+    more = {"completion-promise": promise} if (promise := reading.text(_PROMISE)) else {}
+    return FoundLoop(
+        name_from(f"ralph-loop-{started}"),
+        goal,
+        _facts(reading, started, number, written=_written(file)),
+        {"iteration": number},
+        unread,
+        max_iterations=reading.number("max_iterations", at_most=10**9),
+        more=more,
+    )
+
+
+_PROMISE = "completion_promise"
+
+
+def _pairs(front: str, file: Path) -> tuple[dict[str, str], list[Unread]]:
+    """Return what the front matter says by key, and its lines that say nothing known."""
+    said: dict[str, str] = {}
+    unread = []
+    for number, line in enumerate(front.split("\n"), start=2):
+        pair = _PAIR.fullmatch(line.rstrip())
+        if pair is None or pair[1] not in _KEYS or pair[1] in said:
+            if line.strip():
+                unread.append(Unread(str(file), number, "is no known key", line))
+            continue
+        said[pair[1]] = pair[2]
+    return said, unread
+
+
+class _Said:
+    """What the keys say, each as what it must be."""
+
+    def __init__(self, said: dict[str, str], file: Path) -> None:
+        self._said = said
+        self._file = str(file)
+
+    def text(self, name: str) -> str | None:
+        """Return the text of a key; None for `null`, or without it."""
+        value = self._said.get(name, "").strip()
+        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+            return value[1:-1] or None
+        return None if value in ("", "null", "~") else value
+
+    def number(self, name: str, *, at_most: int) -> int:
+        """Return the number that a key must have."""
+        value = self.text(name) or ""
+        if not re.fullmatch(r"[0-9]{1,10}", value, re.ASCII):
+            problem = "is missing or no whole number"
+            raise InvalidInputError(problem, file=self._file, field=name)
+        if int(value) > at_most:
+            problem = f"{value} is more than {at_most}"
+            raise InvalidInputError(problem, file=self._file, field=name)
+        return int(value)
+
+    def moment(self, name: str) -> str:
+        """Return the time that a key must have."""
+        value = self.text(name)
+        if value is None:
+            raise InvalidInputError("is missing", file=self._file, field=name)
+        try:
+            return normalise(value)
+        except InvalidInputError as error:
+            raise InvalidInputError(error.message, file=self._file, field=name) from error
+
+    def flag(self, name: str) -> bool | None:
+        """Return what a key says that is true or false; None without it."""
+        value = self.text(name)
+        if value not in (None, "true", "false"):
+            problem = "is not true or false"
+            raise InvalidInputError(problem, file=self._file, field=name)
+        return None if value is None else value == "true"
+
+
+def _facts(said: _Said, started: str, number: int, *, written: str) -> list[Fact]:
+    facts: list[Fact] = []
+    if session := said.text("session_id"):
+        facts.append(LoopSaid(f"{started}:session", started, f"session {session}"))
+    for one in range(1, number + 1):
+        at = started if one == 1 else written
+        facts.append(Began(f"{started}:{one}:began", at, one))
+    if said.flag("active") is False:
+        over = f"{started}:over:{number}"
+        facts.append(LoopOver(over, written, "the loop is no longer active"))
+    return facts
+
+
+def _written(file: Path) -> str:
+    """Return when a file was written last."""
+    return from_milliseconds(file.stat().st_mtime_ns // 1_000_000)
