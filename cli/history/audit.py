@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from sprintlog.projections.history.decisions import KINDS, Decision
+from sprintlog.projections.history.decisions import KINDS, LOSS, Decision
 from sprintlog.projections.history.kept_decisions import decisions_at
 from sprintlog.projections.markdown import code
 from sprintlog.projections.views.history import Audit
@@ -72,7 +72,10 @@ def command(
         with paged():
             for decision in found:
                 print_text(*_lines(decision))
-            print_text(f"{name}: {counted(len(found), 'decision')} up to version {version}")
+            losses = sum(decision.kind == LOSS for decision in found)
+            lost = f", {losses} loss{'es' * (losses > 1)} among them" if losses else ""
+            count = counted(len(found), "decision")
+            print_text(f"{name}: {count} up to version {version}{lost}")
 
 
 def _row(decision: Decision) -> Sequence[Any]:

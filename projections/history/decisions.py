@@ -16,6 +16,7 @@ from sprintlog.engine.sprint.events import (
     GateChecked,
     RestoreStarted,
     RolledBack,
+    SprintImported,
     SprintResumed,
 )
 from sprintlog.engine.sprint.iterations.stretches import (
@@ -31,6 +32,9 @@ Data = dict[str, Any]
 
 TEXT_CHARS_MAX = 300
 BREAKPOINT = "breakpoint"
+LOSS = "loss"
+LOST_NAMED_MAX = 10
+"""So many of the parts that were lost are named; `show event` has all."""
 KINDS = {
     "gate": "a gate passed, failed or blocked",
     "rollback": "a rollback of plan or files, an undo or a redo",
@@ -45,6 +49,7 @@ KINDS = {
     "recommendation": "what to do next was recommended",
     "goal": "the goal was set, claimed or reached",
     "plan": "a plan or a document came in, or a fork began",
+    LOSS: "what was done in one imported version was not done in the next",
     "rules": "the rules in force were set",
 }
 """The kinds of decisions, and what each of them means."""
@@ -202,17 +207,23 @@ def _decision(
         evidence += [known.judgement(event.version), known.advice]
     elif isinstance(number := data.get(how.judges), int):
         evidence.append(known.judgement(event.version, number))
-    is_review = event.type == SprintResumed.type and known.is_at_breakpoint
+    kind, said = how.kind, _fields(how.said, data)
+    if event.type == SprintResumed.type and known.is_at_breakpoint:
+        kind = BREAKPOINT
+    elif event.type == GateChecked.type:
+        said = _verdict(data)
+    elif event.type == SprintImported.type and data.get("lost"):
+        kind, said = LOSS, f"{_lost(data['lost'])}; {said}"[:TEXT_CHARS_MAX]
     return Decision(
         event.position,
         event.version,
         event.at,
         event.actor,
         event.observed,
-        BREAKPOINT if is_review else how.kind,
+        kind,
         event.type,
         about,
-        _verdict(data) if event.type == GateChecked.type else _fields(how.said, data),
+        said,
         "; ".join(dict.fromkeys(filter(None, evidence))),
         "",
         in_force=True,
@@ -237,6 +248,13 @@ def _verdict(data: Data) -> str:
     if data.get("timed_out"):
         said = "failed at its time limit"
     return f"{said}, handed in from elsewhere" if data.get("elsewhere") else said
+
+
+def _lost(addresses: list[Any]) -> str:
+    """Return what was done before and is no more: how much, and the first of it."""
+    named = ", ".join(map(_shown, addresses[:LOST_NAMED_MAX]))
+    more = "" if len(addresses) <= LOST_NAMED_MAX else " …"
+    return f"{len(addresses)} done before, not done in this version: {named}{more}"
 
 
 def _fields(names: Sequence[str], data: Data) -> str:

@@ -86,6 +86,15 @@ def test_what_went_back_is_a_finding_of_audit(history: Path, done: Run) -> None:
     assert lost == [["p0"]]
 
 
+def test_a_loss_is_a_finding_of_its_own_kind(history: Path, done: Run) -> None:
+    """`audit` says in words what was lost, counts it, and lists losses alone."""
+    answer = done("audit", "--kind", "loss", "--json").json
+    (loss,) = answer["decisions"]
+    assert loss["said"].startswith("1 done before, not done in this version: p0; source ")
+    assert done("audit").out.splitlines()[-1].endswith(", 1 loss among them")
+    assert "loss" not in done("audit", "--at", "version:1").out
+
+
 def test_each_version_is_still_what_it_was(history: Path, done: Run) -> None:
     """Behind each import the document is the one that was imported."""
     imports = [e for e in done("log", "--json").lines if e["type"] == "sprint-imported"]

@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.iterations.facts import (
     Fact,
     LoopOver,
     LoopSaid,
-    Measured,
+    MeasurementSaid,
     RunSaid,
 )
 from sprintlog.engine.sprint.state.times import later, normalise, parse, to_text
@@ -205,7 +205,7 @@ class AiwgLoop:
             said.append(_short(f"verification {verified}{more}"))
         return said
 
-    def _worth(self, number: int) -> Measured | None:
+    def _worth(self, number: int) -> MeasurementSaid | None:
         """Return what an iteration was measured to be worth."""
         measured, analysed = self._measured.get(number, {}), self._analysed.get(number, {})
         score = analysed.get("quality_score")
@@ -217,7 +217,7 @@ class AiwgLoop:
         cost, took = analysed.get("token_cost_usd") or None, self._took(number)
         known = cost is not None or took is not None
         usage = Usage(cost_usd=cost, duration_ms=took) if known else None
-        return Measured("", None, metrics, score, usage)
+        return MeasurementSaid("", None, metrics, score, usage)
 
     def _end(self, loop_id: str, at: str | None, count: int) -> list[Fact]:
         status = self._state.get("status")

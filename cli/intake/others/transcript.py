@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from sprintlog.engine.adapters.agents.activity import Activity
 from sprintlog.engine.adapters.agents.output import Hearing
-from sprintlog.engine.adapters.agents.ran import figures, outcome
+from sprintlog.engine.adapters.agents.ran import kept
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.sprint.agent.answers import Answer, judge
-from sprintlog.engine.sprint.events import AgentRan, GitState
+from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.state.times import from_milliseconds, normalise
 
 from .found import Unread, check_no_link, kept_of
@@ -47,19 +47,10 @@ class TranscriptRead(NamedTuple):
         """Return what names the session: its id, or its bytes where it has none."""
         return f"{self.activity.agent}:{next(iter(self.activity.sessions), self.sha256)}"
 
-    def ran(self, number: int | None) -> tuple[AgentRan, str | None]:
-        """Return the run that it says, in an iteration, and its final words."""
-        verdict, activity = judge(self.answer, exit_code=0), self.activity
-        ran = AgentRan(
-            "",
-            duration_ms=verdict.usage.duration_ms if verdict.usage else None,
-            output_bytes=self.bytes,
-            output_sha256=self.sha256,
-            iteration=number,
-            git_before=GitState(activity.commit) if activity.commit else None,
-            **figures(activity),
-            **outcome(verdict),
-        )
+    def ran(self) -> tuple[AgentRan, str | None]:
+        """Return the run that it says, and its final words."""
+        verdict = judge(self.answer, exit_code=0)
+        ran = kept(self.activity, verdict, size=self.bytes, sha256=self.sha256)
         return ran, verdict.summary or verdict.error
 
 

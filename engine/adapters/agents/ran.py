@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...sprint.agent.answers import Verdict
-from ...sprint.events import AgentRan
+from ...sprint.events import AgentRan, GitState
 from ...sprint.state.words import FAILED
 from ..processes.output import Output
 from .activity import Activity
@@ -19,6 +19,19 @@ def printed(output: Output, activity: Activity, verdict: Verdict) -> AgentRan:
         output=output.text(),
         output_bytes=output.bytes,
         output_sha256=output.sha256,
+        **figures(activity),
+        **outcome(verdict),
+    )
+
+
+def kept(activity: Activity, verdict: Verdict, *, size: int, sha256: str) -> AgentRan:
+    """Return a run of which no more is known than the transcript that its agent kept."""
+    return AgentRan(
+        "",
+        duration_ms=verdict.usage.duration_ms if verdict.usage else None,
+        output_bytes=size,
+        output_sha256=sha256,
+        git_before=GitState(activity.commit) if activity.commit else None,
         **figures(activity),
         **outcome(verdict),
     )

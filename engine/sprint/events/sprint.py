@@ -52,7 +52,7 @@ class SprintImported(Event, frozen=True):
     subject: ClassVar[Subject] = SPRINT
     reach: ClassVar[Reach] = Reach.WHOLE
     is_structural: ClassVar[bool] = True
-    as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("source", "lost"))
+    as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("source",))
     ends: ClassVar[tuple[str, ...]] = (EVERYTHING,)
     source: str
     document: dict[str, Any] | None = None

@@ -95,7 +95,7 @@ class Baseline(NamedTuple):
         return capture_baseline(sprint, CaptureBaseline(self.metrics), self.at or "")
 
 
-class Measured(NamedTuple):
+class MeasurementSaid(NamedTuple):
     """What the iteration that began last led to was measured."""
 
     key: str
@@ -139,4 +139,4 @@ class LoopOver(NamedTuple):
         return [*started, SprintCompleted(self.summary)]
 
 
-Fact = Began | Ended | Baseline | Measured | LoopSaid | LoopOver
+Fact = Began | Ended | Baseline | MeasurementSaid | LoopSaid | LoopOver
