@@ -83,8 +83,10 @@ def _take_versions(
 ) -> int:
     """Record the versions that are new; return how many events came of them."""
     workspace, recorded = run.workspace, 0
+    # Asked in this order: another import may make it in between.
+    is_there = sprint_id in workspace.sprints()
     known, was_imported = _in_force(workspace, sprint_id)
-    if not was_imported and sprint_id in workspace.sprints():
+    if is_there and not was_imported:
         raise RefusedError(
             f"there is a sprint {sprint_id} already, which was not imported",
             hint="name another one with --sprint",
