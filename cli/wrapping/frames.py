@@ -4,15 +4,21 @@ The standard library alone: this is imported before the command starts.
 """
 
 import struct
+from collections.abc import Mapping
 from typing import NamedTuple
 
 WITHIN = "SPRINTLOG_WITHIN"
-"""Says to a command that it is part of an iteration that somebody records already."""
+"""Says to a command that it is part of an iteration that somebody records already.
+
+That of `run`, or of another `wrap`, which is named by the key that it begins under.
+"""
 FRAME = struct.Struct("!BI")
 """The kind of what comes, and its length."""
-ENDED = 0
-"""A frame of this kind says how the command ended; the others what it printed."""
+ENDED, MISSED = 0, 3
+"""Frames of these kinds say how the command ended, and how much of what it printed on
+standard output and standard error is not told. Others are what it printed there."""
 _RESULT = struct.Struct("!iq")
+_COUNTS = struct.Struct("!qq")
 
 
 class WrapRequest(NamedTuple):
@@ -25,6 +31,23 @@ class WrapRequest(NamedTuple):
     reports: tuple[str, ...] = ()
     state_files: bool = False
     no_mask: bool = False
+
+
+def printed(number: int, chunk: bytes) -> bytes:
+    """Return the frame with what a command printed on a descriptor."""
+    return FRAME.pack(number, len(chunk)) + chunk
+
+
+def missed(counts: Mapping[int, int]) -> bytes:
+    """Return the frame that says how many bytes of each descriptor are not told."""
+    content = _COUNTS.pack(counts.get(1, 0), counts.get(2, 0))
+    return FRAME.pack(MISSED, len(content)) + content
+
+
+def read_missed(content: bytes) -> tuple[int, int]:
+    """Return how much of standard output and of standard error was not told."""
+    out, errors = _COUNTS.unpack(content)
+    return out, errors
 
 
 def result(exit_code: int, milliseconds: int) -> bytes:

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
+from sprintlog.engine.adapters.agents.activity import Activity
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.adapters.git.state import RepositoryState, repository_state
 from sprintlog.engine.adapters.processes.output import Output
@@ -15,6 +16,7 @@ from sprintlog.engine.command import Command
 from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
 from sprintlog.engine.service import wrap
 from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.sprint.agent.answers import Answer
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.iterations.loop import open_iteration
 from sprintlog.engine.sprint.iterations.measurement import MeasureIteration
@@ -24,9 +26,19 @@ from sprintlog.projections.workspace import Decide, Workspace, wall_clock
 
 from ..context import environment, here, log_place, open_workspace, safe_list
 from ..settings import off_by
-from .frames import ENDED, FRAME, WITHIN, WrapRequest, read_result
+from .frames import (
+    ENDED,
+    FRAME,
+    MISSED,
+    WITHIN,
+    WrapRequest,
+    read_missed,
+    read_result,
+)
 
 Tell = Callable[[str], None]
+OUTER_SECONDS = 1.5
+"""How long it may take until the iteration around this one is recorded."""
 
 
 class Heard:
@@ -34,7 +46,9 @@ class Heard:
 
     def __init__(self) -> None:
         self.output, self.errors = Output(), Output()
-        self.hearing = Hearing()
+        self._hearing = Hearing()
+        self.problem: Exception | None = None
+        """Why what it printed was not understood."""
         self.ended: tuple[int, int] | None = None
         """Exit code and duration; None when whoever waited for it was killed."""
 
@@ -45,11 +59,31 @@ class Heard:
             content = _exactly(frames, size)
             if kind == ENDED:
                 self.ended = read_result(content)
+            elif kind == MISSED:
+                out, errors = read_missed(content)
+                self.output.miss(out)
+                self.errors.miss(errors)
             elif kind == 1:
                 self.output.feed(content)
-                self.hearing.feed(content)
+                self._understand(content)
             else:
                 self.errors.feed(content)
+
+    def _understand(self, content: bytes) -> None:
+        if self.problem is None:
+            try:
+                self._hearing.feed(content)
+            except Exception as error:  # noqa: BLE001 (what follows is to be read all the same)
+                self.problem = error
+
+    def understood(self) -> tuple[Answer, Activity]:
+        """Return what was said and done; to be called once, at the end."""
+        try:
+            if self.problem is None:
+                return self._hearing.heard()
+        except Exception as error:  # noqa: BLE001 (a hostile output must not cost the rest)
+            self.problem = error
+        return Hearing().heard()
 
 
 def _exactly(frames: BinaryIO, size: int) -> bytes:
@@ -67,11 +101,13 @@ def record(
     frames: BinaryIO,
     tell: Tell,
     *,
+    key: str,
     began: int,
     before: Callable[[], RepositoryState | None],
 ) -> None:
     """Record a command that runs, until it has ended.
 
+    Its iteration begins under the key, by which those find it that are wrapped within.
     `began` are milliseconds since 1970; `before` says where the repository stood then.
     """
     if off_by() is not None:
@@ -82,13 +118,10 @@ def record(
     reading.start()
     try:
         with _workspace() as workspace:
-            _Recorded(workspace, asked, heard, tell).record(began, before, reading)
-    except SprintlogError as error:
+            _Recorded(workspace, asked, heard, tell, key).record(began, before, reading)
+    finally:
+        # Nobody is to find the other end closed who could go on to the end.
         reading.join()
-        tell(f"not recorded: {error.message}" + (f" ({error.hint})" if error.hint else ""))
-    except Exception as error:  # noqa: BLE001 (a process of its own: nobody else tells it)
-        reading.join()
-        tell(f"not recorded: {type(error).__name__}: {error}")
 
 
 def _workspace() -> Workspace:
@@ -110,13 +143,19 @@ class _Recorded:
     """One wrapped command and its place in the log."""
 
     def __init__(
-        self, workspace: Workspace, asked: WrapRequest, heard: Heard, tell: Tell
+        self,
+        workspace: Workspace,
+        asked: WrapRequest,
+        heard: Heard,
+        tell: Tell,
+        key: str,
     ) -> None:
         self._workspace = workspace
         self._asked = asked
         self._heard = heard
         self._tell = tell
-        self._is_inner = bool(os.environ.get(WITHIN))
+        self._within = os.environ.get(WITHIN, "")
+        self._key = key
         self._actor = "runtime"
 
     def record(
@@ -127,12 +166,15 @@ class _Recorded:
     ) -> None:
         """Record the beginning, and the end once it is there."""
         at = from_milliseconds(began)
-        sprint_id = self._sprint(at)
-        number = self._begin(sprint_id, at)
+        sprint_id, number = self._outer() if self._within else self._begin(at)
         self._settle(sprint_id)
         reading.join()
         code, took = self._heard.ended or (None, None)
-        answer, activity = self._heard.hearing.heard()
+        answer, activity = self._heard.understood()
+        if (problem := self._heard.problem) is not None:
+            self._tell(
+                f"its output was not understood: {type(problem).__name__}: {problem}"
+            )
         wrapped = wrap.Wrapped(
             " ".join(self._asked.command),
             code,
@@ -144,26 +186,39 @@ class _Recorded:
             wrap.git_state(before()),
             wrap.git_state(repository_state(here(), environment())),
         )
-        ended = wrap.ended(wrapped, number=number, ends=not self._is_inner)
+        ended = wrap.ended(wrapped, number=number, ends=not self._within)
         self._end(sprint_id, ended, began + took if took is not None else wall_clock())
         if self._asked.measure is not None and number is not None:
             self._measure(sprint_id, number)
         self._settle(sprint_id)
 
-    def _sprint(self, at: str) -> str:
+    def _begin(self, at: str) -> tuple[str, int]:
+        """Begin an iteration; return its sprint and its number."""
         named = self._asked.sprint_id or os.environ.get("SPRINTLOG_SPRINT")
-        if self._is_inner:
-            return self._workspace.choose(named)
         worktree = self._workspace.location.worktree
         place = Place("PROGRESS.yaml", worktree) if self._asked.state_files else None
-        return wrap.sprint_for(
+        sprint_id = wrap.sprint_for(
             self._workspace, named, place=place, actor=self._actor, at=at
         )
+        number = wrap.begin(
+            self._workspace, sprint_id, at=at, actor=self._actor, key=self._key
+        )
+        return sprint_id, number
 
-    def _begin(self, sprint_id: str, at: str) -> int | None:
-        if self._is_inner:
-            return open_iteration(self._workspace.sprint(sprint_id).plan)
-        return wrap.begin(self._workspace, sprint_id, at=at, actor=self._actor)
+    def _outer(self) -> tuple[str, int | None]:
+        """Return the sprint and the number of the iteration that this is part of.
+
+        Another process records it, which began a moment ago; `run` records one before
+        anything runs in it.
+        """
+        until = time.monotonic() + OUTER_SECONDS
+        while self._within != "run" and time.monotonic() < until:
+            if (found := wrap.begun(self._workspace, self._within)) is not None:
+                return found
+            time.sleep(0.02)
+        named = self._asked.sprint_id or os.environ.get("SPRINTLOG_SPRINT")
+        sprint_id = self._workspace.choose(named)
+        return sprint_id, open_iteration(self._workspace.sprint(sprint_id).plan)
 
     def _end(self, sprint_id: str, ended: EndWrapped, at: int) -> None:
         """Record the end, with the files as they are where that was asked for."""

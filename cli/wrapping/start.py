@@ -5,20 +5,27 @@ What is imported here is imported before the command starts: the standard librar
 
 import fcntl
 import os
-import select
+import selectors
 import signal
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Self
+from typing import Any, NoReturn, Self
 
-from sprintlog.engine.adapters.processes.transparent import end_as, run_transparently
+from sprintlog.engine.adapters.processes.descriptors import (
+    hold_only,
+    hold_standard_places,
+    wait_for,
+)
+from sprintlog.engine.adapters.processes.keeper import become
+from sprintlog.engine.adapters.processes.transparent import end_as, start_transparently
+from sprintlog.engine.adapters.processes.waiting_signals import WaitingSignals
 
-from .frames import FRAME, WITHIN, WrapRequest, result
+from .frames import WITHIN, WrapRequest, missed, printed, result
 
 PATIENCE_SECONDS = 2.0
-"""How long the end may wait for what is recorded; that goes on without us then."""
+"""How long one that records may take nothing before the command goes on without it, and
+how long the end may wait for what is recorded."""
 _PIPE_BYTES = 1 << 20
 
 
@@ -56,21 +63,39 @@ def main(arguments: Sequence[str]) -> None:
         wrap(asked)
 
 
-def wrap(asked: WrapRequest) -> None:
-    """Run a command, record it, and end as it ends; does not return."""
+def wrap(asked: WrapRequest) -> NoReturn:
+    """Run a command, record it, and end as it ends."""
+    hold_standard_places()
     if os.environ.get("SPRINTLOG_OFF", "0") not in ("", "0"):
-        _become(asked.command)
-    environment = {
-        **os.environ,
-        WITHIN: "wrap",
-        "SPRINTLOG_ACTOR": actor_of(asked.command),
-    }
-    recorder = Recorder.start(asked)
-    exit_code = run_transparently(
-        asked.command, environment=environment, hear=recorder.hear
-    )
-    recorder.end(exit_code)
+        become(asked.command, os.environ)
+    key = os.urandom(8).hex()
+    environment = _environment(asked, key)
+    # From here on, no signal is lost, and none ends us before there is the command.
+    with WaitingSignals() as signals:
+        recorder = Recorder.start(asked, key, held_back=signals.before)
+        try:
+            relay = start_transparently(
+                asked.command, environment=environment, hear=recorder.hear, signals=signals
+            )
+        except OSError:
+            relay = None
+        if relay is not None:
+            exit_code = relay.run()
+            recorder.ended(exit_code)
+    if relay is None:
+        # Where nobody can stand between, it runs without us.
+        become(asked.command, environment)
+    relay.deliver()
+    relay.leave()
+    recorder.wait()
     end_as(exit_code)
+
+
+def _environment(asked: WrapRequest, key: str) -> dict[str, str]:
+    within = os.environ.get(WITHIN) or key
+    named = {} if asked.sprint_id is None else {"SPRINTLOG_SPRINT": asked.sprint_id}
+    actor = actor_of(asked.command)
+    return {**os.environ, **named, WITHIN: within, "SPRINTLOG_ACTOR": actor}
 
 
 def actor_of(command: Sequence[str]) -> str:
@@ -78,37 +103,37 @@ def actor_of(command: Sequence[str]) -> str:
     return f"agent:{os.path.basename(command[0]) or 'command'}"[:128]
 
 
-def _become(command: Sequence[str]) -> None:
-    with suppress(OSError):
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)
-        os.execvp(command[0], [*command])
-    # What cannot be started is explained as always.
-    end_as(run_transparently(command, environment=os.environ, hear=lambda *_: None))
-
-
 class Recorder:
     """The process that records, as we see it. Whatever befalls it, we go on."""
 
-    def __init__(self, telling: int, said: int) -> None:
+    def __init__(self, telling: int | None, said: int) -> None:
         self._telling = telling
+        """Where it is told what happens; None when it has gone."""
         self._said = said
+        self._left = b""
+        """What of it is not taken yet."""
+        self._missed: dict[int, int] = {}
+        """By descriptor: how much was printed since it hangs."""
         self._began = time.monotonic()
 
     @classmethod
-    def start(cls, asked: WrapRequest) -> Self:
+    def start(cls, asked: WrapRequest, key: str, *, held_back: Any) -> Self:
         """Start it, apart from our terminal and its signals."""
         heard, telling = os.pipe()
+        said, saying = os.pipe()
+        os.set_blocking(telling, False)
         with suppress(OSError, AttributeError):
             # So much may be printed before the other process reads.
             fcntl.fcntl(telling, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-        said, saying = os.pipe()
-        if os.fork() == 0:
+        try:
+            pid = os.fork()
+        except OSError as error:
+            os.write(saying, f"not recorded: {error.strerror}\n".encode())
+            pid = -1
+        if pid == 0:
             try:
-                os.close(telling)
-                os.close(said)
-                _apart()
-                _record(asked, heard, saying)
+                _apart(heard, saying, held_back)
+                _record(asked, heard, saying, key=key)
             finally:
                 os._exit(0)
         os.close(heard)
@@ -116,62 +141,92 @@ class Recorder:
         return cls(telling, said)
 
     def hear(self, number: int, chunk: bytes) -> None:
-        """Hand on a copy of what was printed."""
-        self._tell(FRAME.pack(number, len(chunk)) + chunk)
+        """Hand on a copy of what was printed, unless nobody takes it."""
+        if self._missed:
+            self._missed[number] = self._missed.get(number, 0) + len(chunk)
+            return
+        self._left = printed(number, chunk)
+        while not self._tell() and self._telling is not None:
+            if not wait_for(self._telling, selectors.EVENT_WRITE, PATIENCE_SECONDS):
+                # What it took of this chunk is whole once it takes the rest of it.
+                self._missed[number] = 0
+                return
 
-    def _tell(self, frame: bytes) -> None:
-        if self._telling >= 0:
-            try:
-                _write(self._telling, frame)
-            except OSError:
-                os.close(self._telling)
-                self._telling = -1
+    def _tell(self) -> bool:
+        """Tell as much as is taken at once; return whether that is all."""
+        try:
+            while self._left and self._telling is not None:
+                self._left = self._left[os.write(self._telling, self._left) :]
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._leave()
+        return True
 
-    def end(self, exit_code: int) -> None:
-        """Say how the command ended, and wait a little for what is recorded of it."""
-        took = round(1000 * (time.monotonic() - self._began))
-        self._tell(result(exit_code, took))
-        with suppress(OSError):
+    def _leave(self) -> None:
+        if self._telling is not None:
             os.close(self._telling)
+        self._telling = None
+
+    def ended(self, exit_code: int) -> None:
+        """Say how the command ended."""
+        took = round(1000 * (time.monotonic() - self._began))
+        if self._missed:
+            self._left += missed(self._missed)
+        self._left += result(exit_code, took)
+        if self._tell():
+            self._leave()
+
+    def wait(self) -> None:
+        """Wait a little for what is recorded, and print what it says of that."""
         until = time.monotonic() + PATIENCE_SECONDS
         said = b""
-        while (left := until - time.monotonic()) > 0:
-            ready, _, _ = select.select([self._said], [], [], left)
-            if not ready or not (more := os.read(self._said, 4096)):
-                break
-            said += more
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(self._said, selectors.EVENT_READ)
+            if self._telling is not None:
+                waiting.register(self._telling, selectors.EVENT_WRITE)
+            while waiting.get_map() and (left := until - time.monotonic()) > 0:
+                for key, _ in waiting.select(left):
+                    if key.fd == self._telling:
+                        if self._tell():
+                            waiting.unregister(key.fd)
+                            self._leave()
+                    elif more := os.read(self._said, 4096):
+                        said += more
+                    else:
+                        waiting.unregister(self._said)
         for line in said.splitlines():
             with suppress(OSError):
                 os.write(2, b"sprintlog: " + line + b"\n")
 
 
-def _write(descriptor: int, content: bytes) -> None:
-    left = memoryview(content)
-    while left:
-        left = left[os.write(descriptor, left) :]
-
-
-def _apart() -> None:
-    """Leave the terminal, the session and the standard streams to the command."""
+def _apart(heard: int, saying: int, held_back: Any) -> None:
+    """Leave the terminal, the session and all that is open to the command."""
     os.setsid()
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nowhere, stream)
+    signal.pthread_sigmask(signal.SIG_SETMASK, held_back)
+    hold_only(heard, saying)
 
 
-def _record(asked: WrapRequest, heard: int, saying: int) -> None:
+def _record(asked: WrapRequest, heard: int, saying: int, *, key: str) -> None:
     """Record until the command has ended; say in a line what went wrong."""
 
     def tell(problem: str) -> None:
         with suppress(OSError):
             os.write(saying, f"{' '.join(problem.split())}\n".encode(errors="replace"))
 
-    _recording(asked, heard, tell)
+    try:
+        _recording(asked, heard, tell, key=key)
+    except Exception as error:  # noqa: BLE001 (a process of its own: nobody else says it)
+        hint = getattr(error, "hint", None)
+        kind = "" if hasattr(error, "hint") else f"{type(error).__name__}: "
+        tell(f"not recorded: {kind}{error}" + (f" ({hint})" if hint else ""))
 
 
-def _recording(asked: WrapRequest, heard: int, tell: Callable[[str], None]) -> None:
+def _recording(
+    asked: WrapRequest, heard: int, tell: Callable[[str], None], *, key: str
+) -> None:
     began = time.time_ns() // 1_000_000
     # Imported here: the command runs already.
     import threading
@@ -192,8 +247,4 @@ def _recording(asked: WrapRequest, heard: int, tell: Callable[[str], None]) -> N
         return stands[0] if stands else None
 
     with open(heard, "rb", buffering=0) as frames:
-        record(asked, frames, tell, began=began, before=before)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+        record(asked, frames, tell, key=key, began=began, before=before)

@@ -13,13 +13,14 @@ from ..adapters.processes.output import Output
 from ..errors import NotFoundError, RefusedError
 from ..masking import cut
 from ..sprint.agent.answers import Answer, Verdict, judge
-from ..sprint.events import AgentRan, GitState, Place
+from ..sprint.events import AgentRan, GitState, IterationStarted, Place
 from ..sprint.goal.settings import ralph_fields
 from ..sprint.iterations.wrapped import EndWrapped, StartWrapped
 from ..sprint.phases.lifecycle import StartSprint
 from ..sprint.plan.create import CreateSprint
 from ..sprint.state.words import COMPLETED, NOT_STARTED
 from .port import Decide, Outcome
+from .streams.catalogue import CODEC, sprint_of
 from .workspace import ServiceWorkspace
 
 COMMAND_CHARS_MAX = 512
@@ -75,12 +76,23 @@ def sprint_for(
     return sprint_id
 
 
-def begin(workspace: ServiceWorkspace, sprint_id: str, *, at: str, actor: str) -> int:
-    """Record that an iteration began; return its number."""
+def begin(
+    workspace: ServiceWorkspace, sprint_id: str, *, at: str, actor: str, key: str
+) -> int:
+    """Record that an iteration began, under a key; return its number."""
     outcome = workspace.handle(
-        StartWrapped(), sprint_id=sprint_id, at=at, actor=actor, observed=True
+        StartWrapped(), sprint_id=sprint_id, at=at, actor=actor, observed=True, key=key
     )
     return outcome.sprint.knowledge.iteration_max
+
+
+def begun(workspace: ServiceWorkspace, key: str) -> tuple[str, int] | None:
+    """Return the sprint and number of the iteration that began under a key."""
+    for recorded in workspace.log.find_key(key):
+        event, sprint_id = CODEC.decode(recorded), sprint_of(recorded.stream)
+        if isinstance(event, IterationStarted) and sprint_id is not None:
+            return sprint_id, event.number
+    return None
 
 
 def end(

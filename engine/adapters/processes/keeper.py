@@ -4,13 +4,15 @@ In a terminal of its own it leads the session there. So the command is in a grou
 its terminal can stop, and what it leaves running keeps that terminal.
 """
 
+import errno
 import os
 import signal
 import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Self
+from typing import Any, NoReturn, Self
 
+from .descriptors import hold_only
 from .own_terminal import OwnTerminal
 from .waiting_signals import FORWARDED
 
@@ -23,10 +25,11 @@ NOT_FOUND, NOT_STARTED = 127, 126
 class Keeper:
     """The process that started the command, as we see it."""
 
-    def __init__(self, pid: int, news: int, *, leads: bool) -> None:
+    def __init__(self, news: int, life: int, *, leads: bool) -> None:
         self.news = news
         """The descriptor on which something is said of the command."""
-        self._pid = pid
+        self.life = life
+        """As long as somebody holds this descriptor open, it keeps its terminal."""
         self._leads = leads
         self._command = 0
 
@@ -38,30 +41,31 @@ class Keeper:
         *,
         terminal: OwnTerminal | None,
         streams: Mapping[int, int],
-        ours: Collection[int],
+        held_back: Any,
     ) -> Self:
         """Start a command with descriptors for some of its standard streams.
 
-        Of those that are `ours` alone it holds none: the command is to meet our end of a
-        pipe closed when we close it.
+        Signals are held back; for the command only those that were before us.
         """
-        reading, writing = os.pipe()
+        news, saying = os.pipe()
+        living, life = os.pipe()
         leads = terminal is not None and terminal.reads
-        pid = os.fork()
-        if pid == 0:
-            code = NOT_STARTED
+        if os.fork() == 0:
             try:
-                for descriptor in (reading, *ours):
-                    os.close(descriptor)
                 if terminal is not None and leads:
                     terminal.lead()
-                code = _keep(command, environment, streams, writing, leads=leads)
+                if (pid := os.fork()) == 0:
+                    _start(command, environment, streams, held_back, leads=leads)
+                _keep(pid, saying, living)
             finally:
-                os._exit(code)
-        os.close(writing)
-        if terminal is not None:
-            os.close(terminal.slave)
-        return cls(pid, reading, leads=leads)
+                os._exit(NOT_STARTED)
+        os.close(saying)
+        os.close(living)
+        keeper = cls(news, life, leads=leads)
+        kind, keeper._command = keeper.read()
+        if kind != STARTED:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return keeper
 
     def read(self) -> tuple[int, int]:
         """Return what is new of the command, with an exit code or a signal's number."""
@@ -72,89 +76,91 @@ class Keeper:
                 return EXITED, -signal.SIGKILL
             said += more
         kind, number = _NEWS.unpack(said)
-        if kind == STARTED:
-            self._command = number
         return kind, number
 
     def tell(self, number: int) -> None:
         """Send the command a signal; in a terminal of its own its whole group."""
-        if self._command:
-            with suppress(OSError):
-                (os.killpg if self._leads else os.kill)(self._command, number)
-
-    def close(self) -> None:
-        """Let the keeper go, once the command has ended."""
         with suppress(OSError):
-            os.kill(self._pid, signal.SIGKILL)
-        with suppress(OSError):
-            os.waitpid(self._pid, 0)
+            (os.killpg if self._leads else os.kill)(self._command, number)
 
 
-def _keep(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    streams: Mapping[int, int],
-    news: int,
-    *,
-    leads: bool,
-) -> int:
-    # What a terminal or a person tells the whole group is for the command.
-    ours = [n for n in FORWARDED if signal.getsignal(n) != signal.SIG_IGN]
-    for number in ours:
-        signal.signal(number, signal.SIG_IGN if number != signal.SIGCONT else _nothing)
-    pid = os.fork()
-    if pid == 0:
-        _become(command, environment, streams, own=ours, leads=leads)
-    for descriptor in {*streams.values()}:
-        os.close(descriptor)
-    os.write(news, _NEWS.pack(STARTED, pid))
-    while True:
-        _, status = os.waitpid(pid, os.WUNTRACED)
-        if os.WIFSTOPPED(status):
-            os.write(news, _NEWS.pack(STOPPED, os.WSTOPSIG(status)))
-            continue
-        os.write(news, _NEWS.pack(EXITED, os.waitstatus_to_exitcode(status)))
-        if leads:
-            # The terminal goes when its leader goes; others may still be in it.
-            signal.pause()
-        return 0
-
-
-def _become(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    streams: Mapping[int, int],
-    *,
-    own: Sequence[int],
-    leads: bool,
-) -> None:
-    """Become the command; does not return."""
+def become(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+    """Become the command; where that cannot be, say so and end as a shell has it."""
     code = NOT_STARTED
+    try:
+        # Python ignores these; the command is to meet them as we did.
+        for one in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(one, signal.SIG_DFL)
+        _execute(command, environment)
+    except (FileNotFoundError, NotADirectoryError):
+        code = NOT_FOUND
+        _complain(f"{command[0]}: not found")
+    except (OSError, ValueError) as error:
+        _complain(f"{command[0]}: {getattr(error, 'strerror', None) or error}")
+    finally:
+        os._exit(code)
+
+
+def _execute(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    try:
+        os.execvpe(command[0], [*command], {**environment})
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+    # As every shell does with a script that does not say who is to read it.
+    found = command[0]
+    if os.path.dirname(found) == "":
+        folders = (os.path.join(one, found) for one in os.get_exec_path({**environment}))
+        found = next(one for one in folders if os.access(one, os.X_OK))
+    os.execve("/bin/sh", ["/bin/sh", found, *command[1:]], {**environment})
+
+
+def _start(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    streams: Mapping[int, int],
+    held_back: Any,
+    *,
+    leads: bool,
+) -> NoReturn:
+    """Become the command, in a new process."""
     try:
         if leads:
             os.setpgid(0, 0)
-            signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+            # Who takes a terminal from behind is told to stop.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
             os.tcsetpgrp(streams[1], os.getpid())
         for number, descriptor in sorted(streams.items()):
             os.dup2(descriptor, number)
         for descriptor in {*streams.values()}:
             if descriptor > 2:
                 os.close(descriptor)
-        # Python ignores the first two; the command is to meet them as we did.
-        for one in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTTOU, *own):
-            signal.signal(one, signal.SIG_DFL)
-        os.execvpe(command[0], [*command], dict(environment))
-    except FileNotFoundError:
-        code = NOT_FOUND
-        _complain(f"{command[0]}: not found")
-    except OSError as error:
-        _complain(f"{command[0]}: {error.strerror}")
+        for one in FORWARDED:
+            if signal.getsignal(one) != signal.SIG_IGN:
+                signal.signal(one, signal.SIG_DFL)
+        # What came since we held signals back is for the command.
+        signal.pthread_sigmask(signal.SIG_SETMASK, held_back)
+        become(command, environment)
     finally:
-        os._exit(code)
+        os._exit(NOT_STARTED)
 
 
-def _nothing(number: int, frame: object) -> None:
-    """Take notice of a signal without being ended by it."""
+def _keep(pid: int, saying: int, living: int) -> None:
+    """Say what becomes of the command; go when nobody needs its terminal any more.
+
+    All signals are still held back: what a terminal or a person tells the whole group
+    is for the command.
+    """
+    os.write(saying, _NEWS.pack(STARTED, pid))
+    hold_only(saying, living)
+    while True:
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            break
+        os.write(saying, _NEWS.pack(STOPPED, os.WSTOPSIG(status)))
+    os.write(saying, _NEWS.pack(EXITED, os.waitstatus_to_exitcode(status)))
+    # The terminal goes when its leader goes; others may still be in it.
+    os.read(living, 1)
 
 
 def _complain(problem: str) -> None:

@@ -18,14 +18,20 @@ class Output:
     def __init__(self) -> None:
         self.bytes = 0
         """How many came."""
+        self._missed = 0
         self._digest = sha256()
         self._head = bytearray()
         self._tail = bytearray()
 
     @property
-    def sha256(self) -> str:
-        """Return the digest of all that came, in hexadecimal."""
-        return self._digest.hexdigest()
+    def sha256(self) -> str | None:
+        """Return the digest of all that came, in hexadecimal, where all of it was seen."""
+        return None if self._missed else self._digest.hexdigest()
+
+    def miss(self, count: int) -> None:
+        """Count bytes that came last and of which nothing else is known."""
+        self.bytes += count
+        self._missed += count
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes."""
@@ -43,12 +49,18 @@ class Output:
         Bytes that are not UTF-8 become U+FFFD. No cut goes through a token that would
         be masked: one at a cut is left out whole.
         """
+        if self._missed:
+            return f"{self._kept()}\n{note(f'{self._missed} bytes not recorded')}\n"
+        return self._kept()
+
+    def _kept(self) -> str:
         head, tail = bytes(self._head), bytes(self._tail[-_TAIL_KEPT:])
-        if len(head) + len(tail) == self.bytes:
+        seen = self.bytes - self._missed
+        if len(head) + len(tail) == seen:
             return _shown(_decoded(head + tail))
         first = _cut_before(_decoded(head), len(_decoded(head[:HEAD_BYTES])))
         last = _cut_after(_decoded(tail), len(_decoded(tail[-TAIL_BYTES:])))
-        out = self.bytes - len(_encoded(first)) - len(_encoded(last))
+        out = seen - len(_encoded(first)) - len(_encoded(last))
         return f"{_shown(first)}\n{note(f'{out} bytes left out')}\n{_shown(last)}"
 
 

@@ -28,26 +28,29 @@ class OwnTerminal:
     @classmethod
     def like_this(cls) -> Self:
         """Make a terminal like the one on standard output."""
-        master, slave = os.openpty()
-        reads = os.isatty(0) and is_in_foreground(0)
         settings = termios.tcgetattr(1)
-        theirs = [*settings]
-        if not reads:
-            # Our own terminal still turns ends of lines into what it needs.
-            theirs[_OPOST] &= ~termios.OPOST
-        termios.tcsetattr(slave, termios.TCSANOW, theirs)
+        reads = os.isatty(0) and is_in_foreground(0)
+        master, slave = os.openpty()
+        # Whoever reads there may be busy: what was typed then waits with us.
+        os.set_blocking(master, False)
+        termios.tcsetattr(slave, termios.TCSANOW, settings)
         terminal = cls(master, slave, settings, reads=reads)
         terminal.resize()
-        terminal.take()
+        if not reads:
+            terminal.leave_lines_alone()
         return terminal
 
-    def take(self) -> None:
-        """Let every key of our terminal go to the command as it is typed."""
-        if self.reads:
+    def take(self) -> bool:
+        """Let every key of our terminal go to the command; tell whether that is so now.
+
+        From behind, it is somebody else's who would be disturbed by that.
+        """
+        if self.reads and is_in_foreground(0):
             with suppress(termios.error):
                 tty.setraw(0, termios.TCSADRAIN)
             self._is_taken = True
             self.resize()
+        return self._is_taken
 
     def give_back(self) -> None:
         """Set our terminal as it was."""
@@ -55,6 +58,13 @@ class OwnTerminal:
             with suppress(termios.error):
                 termios.tcsetattr(0, termios.TCSADRAIN, self._settings)
             self._is_taken = False
+
+    def leave_lines_alone(self) -> None:
+        """Let our own terminal turn ends of lines into what it needs."""
+        with suppress(termios.error):
+            settings = termios.tcgetattr(self.master)
+            settings[_OPOST] &= ~termios.OPOST
+            termios.tcsetattr(self.master, termios.TCSANOW, settings)
 
     def resize(self) -> None:
         """Make it as large as ours."""
@@ -74,11 +84,3 @@ def is_in_foreground(number: int) -> bool:
         return os.tcgetpgrp(number) == os.getpgrp()
     except OSError:
         return True
-
-
-def same_file(one: int, other: int) -> bool:
-    """Tell whether two descriptors are of one file, so that their order counts."""
-    try:
-        return os.path.samestat(os.fstat(one), os.fstat(other))
-    except OSError:
-        return False

@@ -1,10 +1,11 @@
-"""Signals that do not end us while a command runs: they are read, with who sent them."""
+"""Signals that do not end us while a command runs: they are handed on to it at once."""
 
 import os
 import signal
 import threading
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 FORWARDED = (
     signal.SIGHUP,
@@ -17,14 +18,21 @@ FORWARDED = (
     signal.SIGCONT,
 )
 """What is handed on to the command when it is sent to us alone."""
+OURS = (signal.SIGWINCH, signal.SIGCONT)
+"""What we have to do something about ourselves."""
 _STOP = signal.SIGURG
 """Ends the waiting; it means nothing to anybody else."""
 _SENT = (0, -1, -6)
 """SI_USER, SI_QUEUE, SI_TKILL: another process sent it, not the terminal."""
+HandOn = Callable[[int, bool], None]
+"""Is given a signal, and whether it was sent to us alone."""
 
 
 class WaitingSignals:
-    """Reads signals one after another; a descriptor says that there are some."""
+    """Holds signals back, from before anything is started until all of it has ended.
+
+    Whatever comes before there is somebody to hand it to waits for that.
+    """
 
     def __init__(self) -> None:
         # What we were started to ignore stays ignored, by the command, too.
@@ -32,14 +40,29 @@ class WaitingSignals:
             number for number in FORWARDED if signal.getsignal(number) != signal.SIG_IGN
         } | {signal.SIGWINCH}
         self.descriptor, self._writing = os.pipe()
-        os.set_inheritable(self.descriptor, False)
-        self._thread = threading.Thread(target=self._wait, daemon=True)
-        self._before: Any = None
+        """Where those are read that are `OURS`."""
+        self.before: Any = set()
+        """What was held back already: so it is to be for whatever is started."""
+        self._thread: threading.Thread | None = None
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         """Hold the signals back from now on."""
-        self._before = signal.pthread_sigmask(signal.SIG_BLOCK, {*self._numbers, _STOP})
-        self._thread.start()
+        if signal.SIGINT in self._numbers:
+            # Before and after, an interrupt ends us plainly, not within Python.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        self.before = signal.pthread_sigmask(signal.SIG_BLOCK, {*self._numbers, _STOP})
+        return self
+
+    def start(self, hand_on: HandOn) -> None:
+        """Hand on what has come and what comes, whatever else we wait for meanwhile."""
+        thread = threading.Thread(target=self._wait, args=(hand_on,), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            # Where there can be no further thread, a signal ends us as it does anybody.
+            signal.pthread_sigmask(signal.SIG_SETMASK, self.before)
+        else:
+            self._thread = thread
 
     def __exit__(
         self,
@@ -48,19 +71,16 @@ class WaitingSignals:
         trace: TracebackType | None,
     ) -> None:
         """Let them be as before."""
-        signal.pthread_kill(self._thread.ident or 0, _STOP)
-        self._thread.join()
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+        if self._thread is not None:
+            signal.pthread_kill(self._thread.ident or 0, _STOP)
+            self._thread.join()
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.before)
 
-    def read(self) -> list[tuple[int, bool]]:
-        """Return the signals that came, and whether each was sent to us alone."""
-        said = os.read(self.descriptor, 1024)
-        return [
-            (number, bool(alone))
-            for number, alone in zip(said[::2], said[1::2], strict=True)
-        ]
+    def read(self) -> bytes:
+        """Return the numbers of those that came and are `OURS`."""
+        return os.read(self.descriptor, 1024)
 
-    def _wait(self) -> None:
+    def _wait(self, hand_on: HandOn) -> None:
         while True:
             if hasattr(signal, "sigwaitinfo"):
                 info = signal.sigwaitinfo({*self._numbers, _STOP})
@@ -71,4 +91,7 @@ class WaitingSignals:
                 is_alone = number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
             if number == _STOP:
                 return
-            os.write(self._writing, bytes([number, is_alone]))
+            if number in FORWARDED:
+                hand_on(number, is_alone)
+            if number in OURS:
+                os.write(self._writing, bytes([number]))

@@ -1,0 +1,71 @@
+"""Descriptors that a process keeps, and those that it lets go.
+
+The standard library alone: this is imported before a wrapped command starts.
+"""
+
+import os
+import selectors
+
+STANDARD = (0, 1, 2)
+CHUNK_BYTES = 1 << 16
+
+
+def hold_standard_places() -> None:
+    """Take the places of standard streams that are closed, so that no pipe gets them.
+
+    They are closed again for the command that this process starts or becomes.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) in STANDARD:
+        pass
+    os.close(number)
+
+
+def is_given(number: int) -> bool:
+    """Tell whether whoever started us gave us this descriptor."""
+    try:
+        return os.get_inheritable(number)
+    except OSError:
+        return False
+
+
+def same_file(one: int, other: int) -> bool:
+    """Tell whether two descriptors are of one file, so that their order counts."""
+    try:
+        return os.path.samestat(os.fstat(one), os.fstat(other))
+    except OSError:
+        return False
+
+
+def lead_nowhere(*numbers: int) -> None:
+    """Let descriptors go, and keep their places."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in numbers:
+        os.dup2(nowhere, number)
+    os.close(nowhere)
+
+
+def hold_only(*kept: int) -> None:
+    """Let all descriptors go but these: others wait until the last one is closed."""
+    lead_nowhere(*(number for number in STANDARD if number not in kept))
+    last = STANDARD[-1]
+    for number in sorted({*kept} - {*STANDARD}):
+        os.closerange(last + 1, number)
+        last = number
+    os.closerange(last + 1, max(os.sysconf("SC_OPEN_MAX"), last + 1))
+
+
+def wait_for(number: int, event: int, seconds: float | None = None) -> bool:
+    """Wait until something can be read or written; tell whether it came to that."""
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(number, event)
+        return bool(waiting.select(seconds))
+
+
+def write_all(number: int, content: bytes | bytearray) -> None:
+    """Write all of it, also where whoever opened the file wants no waiting."""
+    written = 0
+    while written < len(content):
+        try:
+            written += os.write(number, content[written : written + CHUNK_BYTES])
+        except BlockingIOError:
+            wait_for(number, selectors.EVENT_WRITE)

@@ -1,0 +1,303 @@
+"""Hands on what a command prints and what is typed for it, until it has ended.
+
+No one of them is waited for while others could go on: who does not read what is
+printed keeps us from nothing but reading more of it.
+"""
+
+import errno
+import os
+import select
+import selectors
+import signal
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from .descriptors import CHUNK_BYTES, hold_only, lead_nowhere, write_all
+from .keeper import EXITED, STOPPED, Keeper
+from .own_terminal import OwnTerminal
+from .waiting_signals import FORWARDED, WaitingSignals
+
+DRAINED_BYTES_MAX = 1 << 20
+"""How much is read of each stream after the end: as much as a pipe may hold.
+
+What a command leaves running may print for ever.
+"""
+READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+Hear = Callable[[int, bytes], None]
+"""Is given the descriptor on which something was printed, and what."""
+
+
+class _Stream:
+    """What is printed, on its way from the command to one of our descriptors."""
+
+    def __init__(self, reading: int, number: int, *, waits: bool) -> None:
+        self.reading, self.number = reading, number
+        self.waits = waits
+        """Whether one can wait until it can be written; into a file one always can."""
+        self.left = bytearray()
+        """What was read and is not written yet."""
+
+
+class Relay:
+    """A command that runs, and what stands between it and us."""
+
+    def __init__(
+        self,
+        streams: Mapping[int, int],
+        keeper: Keeper,
+        hear: Hear,
+        *,
+        terminal: OwnTerminal | None,
+        signals: WaitingSignals,
+    ) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._streams = [
+            _Stream(reading, number, waits=self._can_wait_for(number))
+            for reading, number in streams.items()
+        ]
+        for reading in streams:
+            os.set_blocking(reading, False)
+        self._keeper = keeper
+        self._hear = hear
+        self._terminal = terminal
+        self._signals = signals
+        self._typed = bytearray()
+        """What was typed and is not taken yet."""
+        self._listens = terminal is not None and terminal.take()
+        self._exit_code: int | None = None
+        signals.start(self._hand_on)
+
+    def run(self) -> int:
+        """Return the exit code of the command at its end, or minus a signal's number.
+
+        What it printed was heard by then, and is printed in a terminal; into a pipe
+        `deliver` may have to wait for whoever reads it.
+        """
+        for descriptor in (self._keeper.news, self._signals.descriptor):
+            self._selector.register(descriptor, READ)
+        try:
+            while self._exit_code is None:
+                self._turn()
+            self._take_the_rest()
+            if self._terminal is not None:
+                self.deliver()
+        finally:
+            if self._terminal is not None:
+                self._terminal.give_back()
+        return self._exit_code
+
+    def deliver(self) -> None:
+        """Write what was printed and is not written yet."""
+        for stream in [*self._streams]:
+            try:
+                write_all(stream.number, stream.left)
+                stream.left.clear()
+            except OSError:
+                self._break(stream)
+
+    def leave(self) -> None:
+        """Leave to a process of its own what others print that the command left running.
+
+        They may do so for days. Without any, the keeper ends with us.
+        """
+        with suppress(OSError):
+            if not self._streams or os.fork():
+                return
+            try:
+                self._print_for_others()
+            finally:
+                os._exit(0)
+
+    def _print_for_others(self) -> None:
+        for number in FORWARDED:
+            signal.signal(number, signal.SIG_IGN)
+        if self._terminal is not None:
+            self._terminal.leave_lines_alone()
+        self._hear = lambda number, chunk: None
+        ways = [one for stream in self._streams for one in (stream.reading, stream.number)]
+        # The keeper, and with it their terminal, stays as long as we hold its life.
+        hold_only(*ways, self._keeper.life)
+        self._selector = selectors.DefaultSelector()
+        self._typed.clear()
+        self._listens = False
+        while self._streams:
+            self._turn()
+
+    def _turn(self) -> None:
+        """Wait, and do what can be done then."""
+        self._wait_for(self._wanted())
+        for key, events in self._selector.select():
+            if key.fd == self._keeper.news:
+                self._news()
+            elif key.fd == self._signals.descriptor:
+                self._signalled()
+            elif key.fd == 0:
+                self._type()
+            else:
+                self._go_on(key.fd, events)
+
+    def _wanted(self) -> dict[int, int]:
+        """Return what there is to wait for; none is read before its last is written."""
+        wanted: dict[int, int] = {}
+        for stream in self._streams:
+            place = (stream.number, WRITE) if stream.left else (stream.reading, READ)
+            wanted[place[0]] = place[1]
+        if self._typed and self._terminal is not None:
+            master = self._terminal.master
+            wanted[master] = wanted.get(master, 0) | WRITE
+        elif self._listens:
+            wanted[0] = READ
+        return wanted
+
+    def _wait_for(self, wanted: dict[int, int]) -> None:
+        known = {
+            number: key.events
+            for number, key in self._selector.get_map().items()
+            if number not in (self._keeper.news, self._signals.descriptor)
+        }
+        for number in known.keys() - wanted.keys():
+            self._selector.unregister(number)
+        for number, events in wanted.items():
+            if number not in known:
+                self._selector.register(number, events)
+            elif known[number] != events:
+                self._selector.modify(number, events)
+
+    def _go_on(self, ready: int, events: int) -> None:
+        if events & WRITE and self._terminal is not None and ready == self._terminal.master:
+            self._hand_over_what_was_typed()
+        for stream in [*self._streams]:
+            if stream.number == ready and events & WRITE:
+                self._write(stream)
+            elif stream.reading == ready and events & READ:
+                self._print(stream)
+
+    def _print(self, stream: _Stream) -> None:
+        """Take what is printed, and write as much of it as goes at once."""
+        chunk = self._read(stream)
+        if chunk is None:
+            return
+        if not chunk:
+            self._streams.remove(stream)
+            if stream.number == 1 and self._terminal is None and self._exit_code is None:
+                # Whoever reads there is to see, too, that nothing more comes.
+                lead_nowhere(1)
+            return
+        stream.left += chunk
+        self._hear(stream.number, chunk)
+        if not stream.waits:
+            self._write(stream)
+
+    def _read(self, stream: _Stream) -> bytes | None:
+        """Return what was printed; None when it is nothing now, nothing at the end."""
+        try:
+            return os.read(stream.reading, CHUNK_BYTES)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            # Of a terminal of which nobody holds the other end any more.
+            if error.errno not in (errno.EIO, errno.EBADF):
+                raise
+            return b""
+
+    def _write(self, stream: _Stream) -> None:
+        try:
+            if stream.waits:
+                # A pipe of which it is said that it can be written takes so much at once.
+                written = os.write(stream.number, stream.left[: select.PIPE_BUF])
+                del stream.left[:written]
+            else:
+                write_all(stream.number, stream.left)
+                stream.left.clear()
+        except BlockingIOError:
+            return
+        except OSError:
+            self._break(stream)
+
+    def _break(self, stream: _Stream) -> None:
+        """Tell the command that who read has gone, as if it wrote there itself."""
+        self._streams.remove(stream)
+        if self._terminal is not None and stream.reading == self._terminal.master:
+            self._listens = False
+            self._typed.clear()
+        self._wait_for(self._wanted())
+        os.close(stream.reading)
+
+    def _take_the_rest(self) -> None:
+        """Take what was printed before the end."""
+        for stream in [*self._streams]:
+            most = len(stream.left) + DRAINED_BYTES_MAX
+            while len(stream.left) < most and (chunk := self._read(stream)) is not None:
+                if not chunk:
+                    break
+                stream.left += chunk
+                self._hear(stream.number, chunk)
+
+    def _news(self) -> None:
+        """Take what the keeper says."""
+        kind, number = self._keeper.read()
+        if kind == EXITED:
+            self._exit_code = number
+        elif kind == STOPPED:
+            self._stop(number)
+
+    def _stop(self, number: int) -> None:
+        """Stop as the command has, so that whoever started us sees it; then go on."""
+        if self._terminal is not None:
+            self._terminal.give_back()
+        # Where nobody could wake us but the command, the system does not stop us.
+        if number == signal.SIGSTOP:
+            os.kill(os.getpid(), number)
+        else:
+            signal.pthread_kill(threading.get_ident(), number)
+            held = signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        self._listen()
+        self._keeper.tell(signal.SIGCONT)
+
+    def _listen(self) -> None:
+        """Take what is typed from now on, unless that is for somebody else."""
+        self._listens = self._terminal is not None and self._terminal.take()
+
+    def _signalled(self) -> None:
+        for number in self._signals.read():
+            if number == signal.SIGCONT:
+                self._listen()
+            elif self._terminal is not None:
+                self._terminal.resize()
+                if not self._terminal.reads:
+                    # It was told already, but may have looked before that.
+                    self._keeper.tell(number)
+
+    def _hand_on(self, number: int, is_ours_alone: bool) -> None:
+        """Hand on a signal where it does not reach the command by itself."""
+        if is_ours_alone or (self._terminal is not None and self._terminal.reads):
+            self._keeper.tell(number)
+
+    def _type(self) -> None:
+        """Take what was typed."""
+        try:
+            self._typed += os.read(0, CHUNK_BYTES)
+        except OSError:
+            self._listens = False
+        if not self._typed:
+            # The terminal went away, or says that nothing more comes.
+            self._listens = False
+
+    def _hand_over_what_was_typed(self) -> None:
+        assert self._terminal is not None
+        try:
+            del self._typed[: os.write(self._terminal.master, self._typed)]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._typed.clear()
+
+    def _can_wait_for(self, number: int) -> bool:
+        try:
+            self._selector.register(number, WRITE)
+        except (OSError, ValueError):
+            return False
+        self._selector.unregister(number)
+        return True
