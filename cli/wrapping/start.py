@@ -213,8 +213,11 @@ def _record(asked: WrapRequest, heard: int, saying: int, *, key: str) -> None:
     """Record until the command has ended; say in a line what went wrong."""
 
     def tell(problem: str) -> None:
+        from sprintlog.projections.markdown import visible
+
         with suppress(OSError):
-            os.write(saying, f"{' '.join(problem.split())}\n".encode(errors="replace"))
+            line = visible(" ".join(problem.split()))
+            os.write(saying, f"{line}\n".encode(errors="replace"))
 
     try:
         _recording(asked, heard, tell, key=key)

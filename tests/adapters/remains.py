@@ -1,5 +1,6 @@
 """Finds what a script left running, wherever it hid."""
 
+import time
 from pathlib import Path
 
 
@@ -16,3 +17,9 @@ def alive_with(mark: str) -> list[str]:
         except OSError:
             continue
     return found
+
+
+def gone_with(mark: str, command: str | None = None) -> None:
+    """Wait until no process has a mark, or none that has it is this command."""
+    while any(command in (None, one.strip()) for one in alive_with(mark)):
+        time.sleep(0.05)

@@ -4,14 +4,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-SPRINTLOG = [sys.executable, "-m", "sprintlog.cli"]
+from .terminals import PATIENCE_SECONDS, SPRINTLOG, Terminal
+
 Wrap = Callable[..., "subprocess.CompletedProcess[bytes]"]
 Events = Callable[..., list[dict[str, Any]]]
 
@@ -77,3 +78,33 @@ def events(sprintlog: Callable[..., str]) -> Events:
         return [json.loads(x) for x in sprintlog("log", "--json", *options).splitlines()]
 
     return found
+
+
+@pytest.fixture
+def later(events: Events, tmp_path: Path) -> Events:
+    """Return what lists the events of a type once there is one."""
+
+    def found(type_: str) -> list[dict[str, Any]]:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < end:
+            # Until it is made there is no log to be asked.
+            if any(tmp_path.glob(".sprintlog/log.db")) and (those := events(type_)):
+                return those
+            time.sleep(0.1)
+        raise AssertionError(f"no {type_}")
+
+    return found
+
+
+@pytest.fixture
+def terminals() -> Iterator[list[Terminal]]:
+    """Give a list of terminals that are taken away at the end."""
+    made: list[Terminal] = []
+    yield made
+    for one in made:
+        try:
+            one.close()
+            os.kill(one.pid, signal.SIGKILL)
+            os.waitpid(one.pid, 0)
+        except OSError:
+            continue

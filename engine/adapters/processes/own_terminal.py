@@ -25,6 +25,11 @@ class OwnTerminal:
         self._settings = settings
         self._is_taken = False
 
+    @property
+    def is_behind(self) -> bool:
+        """Tell whether what is typed is for somebody else until we are in front again."""
+        return self.reads and not self._is_taken
+
     @classmethod
     def like_this(cls) -> Self:
         """Make a terminal like the one on standard output."""

@@ -13,16 +13,18 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from .descriptors import CHUNK_BYTES, hold_only, lead_nowhere, write_all
+from .descriptors import CHUNK_BYTES, hold_only, lead_nowhere, wait_for, write_all
 from .keeper import EXITED, STOPPED, Keeper
 from .own_terminal import OwnTerminal
 from .waiting_signals import FORWARDED, WaitingSignals
 
 DRAINED_BYTES_MAX = 1 << 20
-"""How much is read of each stream after the end: as much as a pipe may hold.
+"""How much is read of each stream when the command has ended: as much as a pipe may hold.
 
 What a command leaves running may print for ever.
 """
+BEHIND_SECONDS = 0.2
+"""How often is looked whether what is typed is for us again."""
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 Hear = Callable[[int, bytes], None]
 """Is given the descriptor on which something was printed, and what."""
@@ -127,7 +129,16 @@ class Relay:
     def _turn(self) -> None:
         """Wait, and do what can be done then."""
         self._wait_for(self._wanted())
-        for key, events in self._selector.select():
+        is_behind = (
+            self._exit_code is None
+            and self._terminal is not None
+            and self._terminal.is_behind
+        )
+        ready = self._selector.select(BEHIND_SECONDS if is_behind else None)
+        if is_behind:
+            # No signal says that somebody who runs behind a shell is in front again.
+            self._listen()
+        for key, events in ready:
             if key.fd == self._keeper.news:
                 self._news()
             elif key.fd == self._signals.descriptor:
@@ -218,6 +229,7 @@ class Relay:
     def _break(self, stream: _Stream) -> None:
         """Tell the command that who read has gone, as if it wrote there itself."""
         self._streams.remove(stream)
+        stream.left.clear()
         if self._terminal is not None and stream.reading == self._terminal.master:
             self._listens = False
             self._typed.clear()
@@ -225,7 +237,7 @@ class Relay:
         os.close(stream.reading)
 
     def _take_the_rest(self) -> None:
-        """Take what was printed before the end."""
+        """Take what was printed until now."""
         for stream in [*self._streams]:
             most = len(stream.left) + DRAINED_BYTES_MAX
             while len(stream.left) < most and (chunk := self._read(stream)) is not None:
@@ -244,6 +256,10 @@ class Relay:
 
     def _stop(self, number: int) -> None:
         """Stop as the command has, so that whoever started us sees it; then go on."""
+        self._take_the_rest()
+        for stream in [*self._streams]:
+            while stream.left and wait_for(stream.number, WRITE, 0):
+                self._write(stream)
         if self._terminal is not None:
             self._terminal.give_back()
         # Where nobody could wake us but the command, the system does not stop us.
