@@ -213,10 +213,12 @@ def _record(asked: WrapRequest, heard: int, saying: int, *, key: str) -> None:
     """Record until the command has ended; say in a line what went wrong."""
 
     def tell(problem: str) -> None:
-        from sprintlog.projections.markdown import visible
-
         with suppress(OSError):
-            line = visible(" ".join(problem.split()))
+            # What we may not be able to import is not what says so.
+            shown = (
+                c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(problem.split())
+            )
+            line = "".join(shown)
             os.write(saying, f"{line}\n".encode(errors="replace"))
 
     try:

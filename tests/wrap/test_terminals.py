@@ -48,6 +48,14 @@ while left:
 print(found.hexdigest())
 """
 """Does not read what is typed until there is no room for more of it, and it has printed."""
+WAITS = """
+import os, time
+print("ready", flush=True)
+while not os.path.exists("go"):
+    time.sleep(0.05)
+print("went", flush=True)
+print(input(), flush=True)
+"""
 PASTE = bytes(range(32, 127)) * 5000
 
 
@@ -174,10 +182,8 @@ def test_a_job_behind_a_shell(
     one = Terminal(tmp_path, clean, ["bash", "--norc", "-i"])
     terminals.append(one)
     one.until(b"$ ")
-    waits = (
-        "'echo ready; while [ ! -e go ]; do sleep 0.05; done; echo went; read x; echo $x'"
-    )
-    one.type(" ".join(wrapped("sh", "-c", waits)).encode() + b"\r")
+    (tmp_path / "waits.py").write_text(WAITS)
+    one.type(" ".join(wrapped(sys.executable, "waits.py")).encode() + b"\r")
     one.until(b"ready\r\n")
     one.type(b"\x1a")
     one.until(b"Stopped")

@@ -14,7 +14,8 @@ from sprintlog.cli.work.wrap import command as typed_command
 from sprintlog.cli.wrapping.frames import WrapRequest
 from sprintlog.cli.wrapping.start import parse
 
-from .conftest import SPRINTLOG, Events, Wrap
+from .conftest import Events, Wrap
+from .terminals import SPRINTLOG
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "agents"
 ALL_BYTES = bytes(range(256)) * 9

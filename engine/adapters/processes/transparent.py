@@ -63,7 +63,8 @@ def start_transparently(
 
 def end_as(exit_code: int) -> NoReturn:
     """End this process the way that the command ended."""
-    with suppress(OSError, ValueError):
+    # There is none where it was closed when we started.
+    with suppress(AttributeError, OSError, ValueError):
         sys.stdout.flush()
     if exit_code < 0:
         # Whoever waits for us sees the signal. A core of ours would tell nobody anything.
