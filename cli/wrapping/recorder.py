@@ -37,8 +37,8 @@ from .frames import (
 )
 
 Tell = Callable[[str], None]
-OUTER_SECONDS = 1.5
-"""How long it may take until the iteration around this one is recorded."""
+OTHERS_SECONDS = 10.0
+"""How long it may take until a log is made, or an iteration around this one recorded."""
 
 
 class Heard:
@@ -126,17 +126,20 @@ def record(
 
 def _workspace() -> Workspace:
     """Open the log of this folder, or make one."""
-    try:
-        return open_workspace()
-    except NotFoundError:
-        pass
-    try:
-        start, named = log_place()
-        Workspace.init(start, folder=named, safe=safe_list()).close()
-    except RefusedError:
-        # Another one beside us made it in this moment.
-        time.sleep(0.05)
-    return open_workspace()
+    until = time.monotonic() + OTHERS_SECONDS
+    while True:
+        try:
+            return open_workspace()
+        except NotFoundError:
+            pass
+        try:
+            start, named = log_place()
+            Workspace.init(start, folder=named, safe=safe_list()).close()
+        except RefusedError:
+            # Another one beside us makes it in this moment.
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
 
 
 class _Recorded:
@@ -211,7 +214,7 @@ class _Recorded:
         Another process records it, which began a moment ago; `run` records one before
         anything runs in it.
         """
-        until = time.monotonic() + OUTER_SECONDS
+        until = time.monotonic() + OTHERS_SECONDS
         while self._within != "run" and time.monotonic() < until:
             if (found := wrap.begun(self._workspace, self._within)) is not None:
                 return found

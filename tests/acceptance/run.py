@@ -33,6 +33,7 @@ from . import (
     snapshots,
     source_faults,
     time_travel,
+    wrapped,
 )
 from .criterion import Skip, Verdict
 
@@ -74,6 +75,7 @@ CRITERIA: dict[str, Criterion] = {
     "the journal's example comes from commands": journals.example,
     "agents' real output is understood": agents.understood,
     "iterations end with what agents printed": agents.heard,
+    "1 GiB passes through wrap in constant memory": wrapped.constant_memory,
     "hostile gates get their verdict and leave nothing": gates.hostile,
     "a killed gate costs no retry": gates.killed,
     "a killed loop ends like one nobody disturbed": loops.killed,

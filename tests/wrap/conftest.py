@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.adapters.remains import gone_with
+
 from .terminals import PATIENCE_SECONDS, SPRINTLOG, Terminal
 
 Wrap = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -26,10 +28,11 @@ def _interruptible() -> Iterator[None]:
 
 
 @pytest.fixture
-def clean() -> dict[str, str]:
-    """Return an environment that nobody wraps already."""
+def clean(tmp_path: Path) -> dict[str, str]:
+    """Return an environment that nobody wraps already, by which what we start is known."""
     ours = ("SPRINTLOG_", "GIT_")
-    return {n: v for n, v in os.environ.items() if not n.startswith(ours)}
+    before = {n: v for n, v in os.environ.items() if not n.startswith(ours)}
+    return {**before, "STARTED_IN": str(tmp_path)}
 
 
 @pytest.fixture
@@ -70,30 +73,36 @@ def sprintlog(tmp_path: Path, clean: dict[str, str]) -> Callable[..., str]:
 
 
 @pytest.fixture
-def events(sprintlog: Callable[..., str]) -> Events:
-    """Return what lists the events of a type, newest last."""
+def events(sprintlog: Callable[..., str], tmp_path: Path) -> Events:
+    """Return what lists the events of a type once all that was started has ended."""
 
     def found(type_: str = "") -> list[dict[str, Any]]:
-        options = ["--type", type_] if type_ else []
-        return [json.loads(x) for x in sprintlog("log", "--json", *options).splitlines()]
+        gone_with(f"STARTED_IN={tmp_path}")
+        return _listed(sprintlog, type_)
 
     return found
 
 
 @pytest.fixture
-def later(events: Events, tmp_path: Path) -> Events:
-    """Return what lists the events of a type once there is one."""
+def later(sprintlog: Callable[..., str], tmp_path: Path) -> Events:
+    """Return what lists the events of a type once there is one, while something runs."""
 
     def found(type_: str) -> list[dict[str, Any]]:
         end = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < end:
             # Until it is made there is no log to be asked.
-            if any(tmp_path.glob(".sprintlog/log.db")) and (those := events(type_)):
+            log = any(tmp_path.glob(".sprintlog/log.db"))
+            if log and (those := _listed(sprintlog, type_)):
                 return those
             time.sleep(0.1)
         raise AssertionError(f"no {type_}")
 
     return found
+
+
+def _listed(sprintlog: Callable[..., str], type_: str) -> list[dict[str, Any]]:
+    options = ["--type", type_] if type_ else []
+    return [json.loads(x) for x in sprintlog("log", "--json", *options).splitlines()]
 
 
 @pytest.fixture
