@@ -22,9 +22,12 @@ Events = Callable[..., list[dict[str, Any]]]
 @pytest.fixture(autouse=True)
 def _interruptible() -> Iterator[None]:
     """Let what is started be interrupted, also where a shell runs all this behind."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    ended_by = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
+    before = [signal.signal(number, signal.SIG_DFL) for number in ended_by]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in zip(ended_by, before, strict=True):
+        signal.signal(number, handler)
 
 
 @pytest.fixture
