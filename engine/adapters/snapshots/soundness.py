@@ -191,6 +191,16 @@ def _read(path: Path) -> bytes | None:
     return b""
 
 
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        if error.errno != EIO:
+            raise
+        # What the disk does not even open is read as nothing.
+        return open(os.devnull, "rb")
+
+
 @contextmanager
 def _reading(path: Path) -> Iterator[IO[bytes]]:
     """Hold a file open; what is in the block ends where a disk does not give it back.
@@ -198,7 +208,7 @@ def _reading(path: Path) -> Iterator[IO[bytes]]:
     Any other error may be over in a moment: nothing is set aside for that.
     """
     try:
-        with open(path, "rb") as file:
+        with _opened(path) as file:
             yield file
     except OSError as error:
         if error.errno != EIO:
