@@ -64,7 +64,7 @@ def install(agent_name: str, scope: str, dry_run: bool, as_json: bool) -> None:
     if (other := covered_by(file, around)) is not None and not file.events():
         raise RefusedError(
             f"{agent_name} is covered already: it also runs the hooks in {other}",
-            hint=f"`sprintlog hooks install {agent_name} --scope user` for other projects",
+            hint="`sprintlog hooks install copilot --scope user` for other projects",
             file=str(other),
         )
     changed = file.install(is_dry=dry_run)

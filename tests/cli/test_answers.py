@@ -44,6 +44,11 @@ QUESTIONS = (
     *(("show", "best"), ("show", "event", "1"), ("show", "iteration", "1")),
     *(("show", "journal"), ("show", "progress"), ("sprint", "list"), ("status",)),
     *(("verify",), ("note", "a remark")),
+    *(
+        ("hooks", "install", "claude"),
+        ("hooks", "status"),
+        ("hooks", "uninstall", "claude"),
+    ),
     *(("import", "progress", "PROGRESS.yaml"), ("import", "journal", "theirs.json")),
 )
 """Each command that answers something of its own, and one that only records."""

@@ -26,6 +26,7 @@ FILLED_IN = {
     "WORD": "completed",
     "A": "1",
     "B": "2",
+    "AGENT": "claude",
 }
 """What a person types where a message says a word in capitals."""
 

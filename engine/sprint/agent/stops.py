@@ -134,7 +134,8 @@ def still(plan: Plan) -> str:
 
 def leads_on(leaf: Node) -> str:
     """Return what leads on from a leaf that failed or is blocked."""
-    return f"`sprintlog phase retry {leaf.address}` or `phase skip {leaf.address}`"
+    again = f"`sprintlog phase retry {leaf.address}`"
+    return f"{again} or `sprintlog phase skip {leaf.address}`"
 
 
 def is_stuck(leaf: Node | None) -> bool:
@@ -165,7 +166,9 @@ def _hint(status: str, leaf: Node | None, gate: Node | None) -> str:
     if gate is not None:
         hint = f"{hint}, and `sprintlog gate run`"
         if gate is leaf and is_stuck(leaf):
-            hint += f" or, to have its work done again, `phase retry {leaf.address}`"
+            hint += (
+                f" or, to have its work done again, `sprintlog phase retry {leaf.address}`"
+            )
         return hint
     if leaf is not None and is_stuck(leaf):
         return f"{hint}, and {leads_on(leaf)}"

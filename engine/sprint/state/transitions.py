@@ -62,8 +62,8 @@ def check_exists(sprint: Sprint) -> None:
     if not sprint.exists:
         raise NotFoundError(
             f"there is no sprint {sprint.id}",
-            hint="`sprintlog compile`, `sprint create ID --plan FILE` or "
-            "`import progress FILE` makes one",
+            hint="`sprintlog compile`, `sprintlog sprint create ID --plan FILE` or "
+            "`sprintlog import progress FILE` makes one",
             sprint=sprint.id,
         )
 
