@@ -62,8 +62,7 @@ def approve_request(sprint: Sprint, command: ApproveRequest, at: str) -> list[Ev
         return []
     if command.workflow is not None and command.nodes is None:
         raise RefusedError(
-            "workflow: only `queue approve` on the command line reads one; "
-            "give a prompt",
+            "workflow: only `queue approve` on the command line reads one; give a prompt",
             field="workflow",
         )
     given = {"prompt": prompt, "model": command.model}
