@@ -16,6 +16,11 @@ def main() -> None:
         from .wrapping.start import main as wrap
 
         wrap(sys.argv[2:])
+    if sys.argv[1:2] == ["hook"]:
+        # An agent waits for it: it goes without click and what knows of sprints.
+        from .hooking.start import main as hook
+
+        hook(sys.argv[2:])
     # Modules and states are used to the end; searching them took a tenth of the time.
     gc.set_threshold(COLLECT_EVERY)
     from .libraries import import_libraries

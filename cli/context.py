@@ -19,6 +19,7 @@ from sprintlog.projections.workspace import Workspace
 from . import settings, typed
 from .named_sprint import telling
 from .output import hint, note, on_terminal, progress, visible, warn
+from .settings.person import safe_list
 from .typed import READING, RECORDING
 
 if TYPE_CHECKING:
@@ -36,23 +37,8 @@ def here() -> Path:
 
 
 def log_place() -> tuple[Path, str | None]:
-    """Return where the log is looked for: from which folder, and in which if it is named.
-
-    SPRINTLOG_DIR names it, else the work tree's file.
-    """
-    if named := os.environ.get("SPRINTLOG_DIR"):
-        return here(), named
-    start, told = here(), settings.setting("log.folder")
-    found = settings.settings_file()
-    if told is None or found is None:
-        return start, None
-    return found.folder, str(found.folder / os.path.expanduser(told))
-
-
-def safe_list() -> Path:
-    """Return the person's own list of folders whose logs are used, whoever owns them."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return Path(home) / "sprintlog" / "safe"
+    """Return where the log is looked for, and in which folder if it is named."""
+    return settings.log_place(here())
 
 
 def environment() -> dict[str, str]:

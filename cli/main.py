@@ -17,7 +17,7 @@ FOLDERS = {
     "begin": ("init", "demo", "import", "compile", "sprint", "goal"),
     "work": (
         *("next", "run", "status", "phase", "step", "gate", "queue", "hook-task"),
-        *("note", "append", "wrap"),
+        *("note", "append", "wrap", "hook"),
     ),
     "iterations": ("iteration", "best", "decide", "alerts", "report", "rules"),
     "journal": ("entry", "learning", "pattern", "prepare", "recover", "journal"),

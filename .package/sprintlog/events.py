@@ -39,6 +39,17 @@ from .engine.log.event import (
     Event as Event,
     Kind as Kind,
 )
+from .engine.sessions.events import (
+    ContextCompacted as ContextCompacted,
+    PromptGiven as PromptGiven,
+    SessionEnded as SessionEnded,
+    SessionStarted as SessionStarted,
+    SubagentEnded as SubagentEnded,
+    SubagentStarted as SubagentStarted,
+    ToolCalled as ToolCalled,
+    TouchedFile as TouchedFile,
+    TurnEnded as TurnEnded,
+)
 from .engine.sprint.events.gates import (
     GateBlocked as GateBlocked,
     GateChecked as GateChecked,

@@ -14,8 +14,9 @@ from sprintlog.projections.views.log import LogPlace, Offer
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..context import environment, here, log_place, safe_list, with_json
+from ..context import environment, here, log_place, with_json
 from ..output import print_json, print_text
+from ..settings.person import safe_list
 from .around import look
 from .offers import WANTED, offers
 

@@ -31,6 +31,7 @@ TOPICS = {
         "how the work is recorded",
         {
             "wrap": "Run a command as ever, and record it as an iteration.",
+            "hook": "Record what an agent's hook was handed.",
             "run": "Drive a sprint with an agent's command.",
             "next": "Say what is to be done now.",
             "status": "Show how far a sprint is.",

@@ -5,10 +5,9 @@ file's before the default. What is imported here is imported by every command.
 """
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 if TYPE_CHECKING:
     from .file import SettingsFile
@@ -24,7 +23,9 @@ def settings_file() -> "SettingsFile | None":
 
     Raise `InvalidInputError` naming the line where something in it has no meaning.
     """
-    context = click.get_current_context(silent=True)
+    # A hook comes here without click, and asks once.
+    click = sys.modules.get("click")
+    context = click.get_current_context(silent=True) if click else None
     kept = {} if context is None else context.meta
     if _FOUND not in kept:
         try:
@@ -52,6 +53,19 @@ def off_by() -> str | None:
         return None if named == "0" else f"{OFF}={named[:20]}"
     found = settings_file()
     return f"`off` in {found.path}" if found and found.value("record.off") else None
+
+
+def log_place(start: Path) -> tuple[Path, str | None]:
+    """Return where the log is looked for: from which folder, and in which if it is named.
+
+    SPRINTLOG_DIR names it, else the work tree's file.
+    """
+    if named := os.environ.get("SPRINTLOG_DIR"):
+        return start, named
+    told, found = setting("log.folder"), settings_file()
+    if told is None or found is None:
+        return start, None
+    return found.folder, str(found.folder / os.path.expanduser(told))
 
 
 def _read(start: str) -> "SettingsFile | None":

@@ -12,14 +12,10 @@ from sprintlog.engine.adapters.git.repositories import common_directory, linked_
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.log.stores.descriptors import read_whole
 
+from .person import home
+
 _LIST_BYTES_MAX = 1 << 20
 EVERYWHERE = "*"
-
-
-def home() -> Path:
-    """Return the folder of what the person says to sprintlog, outside of every tree."""
-    above = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return Path(above) / "sprintlog"
 
 
 def tree_of(folder: Path) -> str:

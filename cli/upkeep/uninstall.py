@@ -27,6 +27,7 @@ from ..agents.place import around_here
 from ..context import find_log, here, with_json
 from ..output import note, on_terminal, print_json, print_text
 from ..settings import trust
+from ..settings.person import home
 
 MARK = b"_SPRINTLOG_COMPLETE"
 """Stands in every completion script of ours, whoever put it in its place."""
@@ -62,7 +63,7 @@ def _completion() -> Iterator[Installed]:
 def _trust() -> Iterator[Installed]:
     folder = here()
     if trust.trusted_for(folder):
-        said = f"what is trusted of {folder} in {trust.home() / 'trusted'}"
+        said = f"what is trusted of {folder} in {home() / 'trusted'}"
         yield Installed(said, lambda: trust.forget(folder))
 
 

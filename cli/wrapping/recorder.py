@@ -24,8 +24,9 @@ from sprintlog.engine.sprint.iterations.wrapped import EndWrapped
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.projections.workspace import Decide, Workspace, wall_clock
 
-from ..context import environment, here, log_place, open_workspace, safe_list
+from ..context import environment, here, log_place, open_workspace
 from ..settings import off_by
+from ..settings.person import safe_list
 from .frames import (
     ENDED,
     FRAME,

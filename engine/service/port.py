@@ -10,6 +10,7 @@ from ..log.port import Expected, Log
 from ..sprint.events import EditObserved
 from ..sprint.state.sprint import Sprint
 from .place.location import Location
+from .sessions.places import Spooled
 from .state_files import StateFiles
 from .streams.catalogue import State
 from .streams.repository import Repository
@@ -83,6 +84,7 @@ class Service(Protocol):
     behind: set[str]
     journal_place: str | None
     state_files: StateFiles
+    spooled: Spooled
 
     @property
     def journals(self) -> "Repository[Journal]":

@@ -31,6 +31,7 @@ from .place import location as locations
 from .place.location import Location
 from .place.trust import check_trusted
 from .port import Decide, DecideOnJournal, Envelope, Handled, Outcome, Skippable
+from .sessions.places import Spooled
 from .state_files import Refreshed, StateFiles
 from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
 from .streams.repository import Repository
@@ -72,6 +73,7 @@ class ServiceWorkspace:
         self.log = log
         self.clock = clock
         self.repository = Repository(log, SPRINTS, log.checkpoints)
+        self.spooled = Spooled(log, location)
         self.behind: set[str] = set()
         """The streams with events of ours that their state files do not say yet."""
 

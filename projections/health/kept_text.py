@@ -7,6 +7,8 @@ an export, files brought back into another folder) is theirs; the log does not k
 
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.service.place.location import DATABASE
+from sprintlog.engine.service.sessions.beats import MARK
+from sprintlog.engine.service.sessions.places import FOLDER as SPOOL
 from sprintlog.engine.service.work_tree.restore import KEPT
 from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 
@@ -43,6 +45,7 @@ KEPT_TEXT: tuple[KeptText, ...] = (
     Files(
         "lines not understood", (f"{not_understood.FOLDER}/*",), lock=not_understood.LOCK
     ),
+    Files("events that wait", (f"{SPOOL}/*",), lock=not_understood.LOCK),
     Files("blocks of large files", (f"{BLOCKS}/*",), why=Why.NO_TEXT),
     Files("lost events", (LOST,), Why.NOT_ALONE),
     Snapshots(
@@ -68,7 +71,7 @@ KEPT_TEXT: tuple[KeptText, ...] = (
         (
             *(FILES_LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
             not_understood.LOCK,
-            *("run-*.lock", ".gitignore", "..gitignore.*"),
+            *(MARK, "run-*.lock", ".gitignore", "..gitignore.*"),
         ),
         why=Why.NO_TEXT,
     ),

@@ -18,6 +18,7 @@ from sprintlog.cli.main import cli
 from sprintlog.cli.typed import READING, RECORDING, TypedOption, sort_options
 from sprintlog.engine.iterations import events as iterations
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.sessions.events import SESSION_EVENTS, TouchedFile
 from sprintlog.engine.sprint import events
 from sprintlog.engine.sprint.events import (
     queue,
@@ -81,6 +82,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "position": events.InjectionPosition,
     "usage": iterations.Usage,
     "git-state": events.GitState,
+    "touched-file": TouchedFile,
     "injection": queue.RequestInjection,
     "request-origin": queue.RequestOrigin,
     "file-left": snapshots.FileLeft,
@@ -252,7 +254,7 @@ def events_page() -> str:
     """Return the page of every event: tag, kind, fields."""
     fields = _field_docs()
     parts = [EVENTS_HEAD]
-    for event in (*events.EVENTS, *journal.EVENTS):
+    for event in (*events.EVENTS, *journal.EVENTS, *SESSION_EVENTS):
         limit = event.payload_bytes_max // MIB
         parts.append(f"## `{event.type}`\n\n{_said(event)}")
         parts.append(
@@ -311,6 +313,7 @@ def _typed(annotation: str) -> str:
         "float": "number",
         "tuple[Source, ...]": "list of [source](#source)",
         "tuple[str, ...]": "list of texts",
+        "tuple[TouchedFile, ...]": "list of [touched-file](#touched-file)",
         "tuple[FileLeft, ...]": "list of [file-left](#file-left)",
         "tuple[KeptCopy, ...]": "list of [kept-copy](#kept-copy)",
         "tuple[tuple[str, ...], ...]": "list of lists of texts",
@@ -323,7 +326,12 @@ def _typed(annotation: str) -> str:
 def _field_docs() -> dict[str, dict[str, tuple[str, str]]]:
     """Return type and docstring of every field as the modules of the events have them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    structs = (*events.EVENTS, *journal.EVENTS, *STRUCTS.values())
+    structs = (
+        *events.EVENTS,
+        *journal.EVENTS,
+        *SESSION_EVENTS,
+        *STRUCTS.values(),
+    )
     homes = {kind.__module__ for struct in structs for kind in struct.__mro__[:-2]}
     modules = [sys.modules[name] for name in homes if name.startswith("sprintlog.")]
     for node in [n for m in modules for n in ast.parse(inspect.getsource(m)).body]:

@@ -11,6 +11,7 @@ from sprintlog.engine.commands import OF_THE_JOURNAL
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind
+from sprintlog.engine.sessions.events import SESSION_EVENTS
 from sprintlog.engine.sprint.commands import TOPICS as OF_SPRINTS
 from sprintlog.engine.sprint.events import EVENTS
 
@@ -62,7 +63,7 @@ def commands_module() -> str:
 
 
 def _events() -> list[type[msgspec.Struct]]:
-    return with_parts([*EVENTS, *JOURNAL_EVENTS])
+    return with_parts([*EVENTS, *JOURNAL_EVENTS, *SESSION_EVENTS])
 
 
 def _imports(named: Iterable[type]) -> Iterator[str]:

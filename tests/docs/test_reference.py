@@ -11,6 +11,7 @@ from sprintlog.engine import errors
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.chain import HEADER_FIELDS
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.sessions.events import SESSION_EVENTS
 from sprintlog.engine.sprint.agent.actions import ACTIONS, Action
 from sprintlog.engine.sprint.events import EVENTS
 from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING
@@ -48,7 +49,8 @@ def test_every_command_is_described() -> None:
 def test_every_event_is_described() -> None:
     """Every event has its heading in `events.md`."""
     headings = re.findall(r"^## `(.+)`$", page("events.md"), re.MULTILINE)
-    assert headings == [*(event.type for event in (*EVENTS, *JOURNAL_EVENTS)), *STRUCTS]
+    every = (*EVENTS, *JOURNAL_EVENTS, *SESSION_EVENTS)
+    assert headings == [*(event.type for event in every), *STRUCTS]
 
 
 def test_every_exit_code_is_described() -> None:

@@ -6,6 +6,7 @@ from msgspec.structs import asdict
 
 from ...iterations.events import Usage
 from ...sprint.agent.answers import Answer
+from .figures import together
 from .items import (
     AgentEnded,
     Called,
@@ -18,7 +19,6 @@ from .items import (
     Session,
     Used,
 )
-from .values import together
 
 TEXT_CHARS_MAX = 4 * 1024 * 1024
 """Of longer words the end is kept."""

@@ -6,12 +6,11 @@ A transcript on disk has the same messages under other names, and no result.
 """
 
 from ...iterations.events import Usage
-from ...sprint.state.tree import Data
+from .figures import together
 from .items import (
     AgentEnded,
     Called,
     FigureSpan,
-    FileChanged,
     Item,
     Items,
     Prompted,
@@ -20,8 +19,12 @@ from .items import (
     Session,
     Used,
 )
-from .tools import command_of, exit_code_in, kind_of, line_count, lines_of_diff
-from .values import amount, count, mapping, objects, text, texts, together
+from .tools import (
+    changed_by_patch,
+    command_of,
+    exit_code_in,
+)
+from .values import Data, amount, count, mapping, objects, text, texts
 
 _RESULT_KEYS = {
     "duration_ms",
@@ -158,7 +161,7 @@ def _user(message: Data) -> Items:
             code = exit_code_in(output) if failed else None
             items.append(Returned(key, not failed, code, at=at))
             result = message.get("toolUseResult", message.get("tool_use_result"))
-            items += _changed(key, mapping(result))
+            items += changed_by_patch(key, mapping(result))
     return tuple(items)
 
 
@@ -166,18 +169,6 @@ def _words(content: object) -> list[str]:
     if isinstance(content, str):
         return [text(content)]
     return [text(block.get("text")) for block in objects(content)]
-
-
-def _changed(key: str | None, result: Data) -> list[Item]:
-    path = text(result.get("filePath"))
-    if not path or not isinstance(result.get("structuredPatch"), list):
-        return []
-    patch = objects(result.get("structuredPatch"))
-    kind = kind_of(result.get("type")) or "changed"
-    added, removed = lines_of_diff(x for hunk in patch for x in texts(hunk.get("lines")))
-    if not patch and kind == "created":
-        added = line_count(text(result.get("content")))
-    return [FileChanged(key, path, kind, added, removed)]
 
 
 def _model(name: str, about: object) -> str | None:

@@ -1,7 +1,7 @@
 """Codex: `codex exec --json` prints a line for each event of the thread."""
 
 from ...iterations.events import Usage
-from ...sprint.state.tree import Data
+from .figures import less
 from .items import (
     AgentEnded,
     Called,
@@ -16,7 +16,7 @@ from .items import (
     Used,
 )
 from .tools import command_of, kind_of
-from .values import count, less, mapping, objects, text, texts
+from .values import Data, count, mapping, objects, text, texts
 
 _FAMILIES = ("item.", "thread.", "turn.")
 _NO_TOOLS = {"agent_message", "error", "reasoning", "todo_list"}

@@ -3,7 +3,6 @@
 import re
 
 from ...iterations.events import Usage
-from ...sprint.state.tree import Data
 from .codex import usage_of
 from .items import (
     AgentEnded,
@@ -19,7 +18,7 @@ from .items import (
     Used,
 )
 from .tools import changed_by_diff, command_of, exit_code_in, kind_of, line_count
-from .values import count, mapping, objects, parse, text
+from .values import Data, count, mapping, objects, parse, text
 
 _LINES = {
     "compacted",

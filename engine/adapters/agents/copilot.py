@@ -5,7 +5,7 @@ are in what it keeps on disk, `events.jsonl`, which has the same events and no r
 """
 
 from ...iterations.events import Usage
-from ...sprint.state.tree import Data
+from .figures import less, together
 from .items import (
     AgentEnded,
     Called,
@@ -20,7 +20,7 @@ from .items import (
     Used,
 )
 from .tools import command_of, kind_of, lines_of_diff
-from .values import count, less, mapping, objects, text, together
+from .values import Data, count, mapping, objects, text
 
 
 def read(message: Data) -> Items | None:

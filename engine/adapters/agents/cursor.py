@@ -3,10 +3,9 @@
 By its documentation; no output of the program itself was looked at.
 """
 
-from ...sprint.state.tree import Data
 from .items import Called, FileChanged, Item, Items, Returned
 from .tools import command_of, path_of
-from .values import count, mapping, text
+from .values import Data, count, mapping, text
 
 _EDITS = {"delete", "edit", "write"}
 

@@ -1,7 +1,7 @@
 """Gemini CLI: one object with `--output-format json`, or with `stream-json` many lines."""
 
 from ...iterations.events import Usage
-from ...sprint.state.tree import Data
+from .figures import added, less, together
 from .items import (
     AgentEnded,
     Called,
@@ -14,7 +14,7 @@ from .items import (
     Used,
 )
 from .tools import command_of, exit_code_in
-from .values import added, count, less, mapping, objects, text, together
+from .values import Data, count, mapping, objects, text
 
 
 def read(message: Data) -> Items | None:

@@ -4,7 +4,7 @@ A message is written again under the same id when it grows: the last one counts.
 """
 
 from ...iterations.events import Usage
-from ...sprint.state.tree import Data
+from .figures import added, less
 from .items import (
     AgentEnded,
     Called,
@@ -18,7 +18,7 @@ from .items import (
     Used,
 )
 from .tools import changed_by_diff, command_of, exit_code_in
-from .values import added, count, less, mapping, objects, text
+from .values import Data, count, mapping, objects, text
 
 
 def read(message: Data) -> Items | None:

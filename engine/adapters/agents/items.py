@@ -1,10 +1,13 @@
 """What an agent's output says, whoever the agent is."""
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...iterations.events import Usage
+if TYPE_CHECKING:
+    # What hooks say needs no figures, and their process waits for no module.
+    from ...iterations.events import Usage
 
 
 class FigureSpan(IntEnum):
@@ -84,7 +87,7 @@ class FileChanged(msgspec.Struct, frozen=True):
 class Used(msgspec.Struct, frozen=True):
     """What something cost, as far as the agent says."""
 
-    usage: Usage
+    usage: "Usage"
     span: FigureSpan
     key: str | None = None
     """Names what it is of: the same again is counted once. For a session its id."""

@@ -5,7 +5,7 @@ down gives `{"k": "event", "o": …}`.
 """
 
 from ...iterations.events import Usage
-from ...sprint.state.tree import Data
+from .figures import added
 from .items import (
     AgentEnded,
     Called,
@@ -19,7 +19,7 @@ from .items import (
     Used,
 )
 from .tools import command_of, path_of
-from .values import added, amount, count, mapping, text
+from .values import Data, amount, count, mapping, text
 
 _GOES_ON = "tool-calls"
 """Why a step ends after which there is another one."""

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from ...sprint.state.tree import Data
 from .items import FileChanged
-from .values import text
+from .values import Data, objects, text, texts
 
 _EXIT = re.compile(
     r"^(?:Error: )?Exit code:? (-?\d{1,9})\b"
@@ -62,6 +61,19 @@ def changed_by_diff(key: str | None, path: str, kind: str | None, diff: str) -> 
     """Return a change with the lines that a unified diff of it shows."""
     added, removed = lines_of_diff(diff.split("\n"))
     return FileChanged(key, path, kind, added, removed)
+
+
+def changed_by_patch(key: str | None, result: Data) -> list[FileChanged]:
+    """Return the change that Claude Code tells with its hunks, if it is one."""
+    path = text(result.get("filePath"))
+    if not path or not isinstance(result.get("structuredPatch"), list):
+        return []
+    patch = objects(result.get("structuredPatch"))
+    kind = kind_of(result.get("type")) or "changed"
+    added, removed = lines_of_diff(x for hunk in patch for x in texts(hunk.get("lines")))
+    if not patch and kind == "created":
+        added = line_count(text(result.get("content")))
+    return [FileChanged(key, path, kind, added, removed)]
 
 
 def lines_of_diff(lines: Iterable[str]) -> tuple[int, int]:

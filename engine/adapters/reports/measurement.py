@@ -12,7 +12,7 @@ import msgspec
 from ...errors import InvalidInputError, NotFoundError
 from ...iterations.events import Origin, Usage
 from ...masking import mask
-from ..agents.values import together
+from ..agents.figures import together
 from .formats import READERS, format_of
 from .report import COUNT_MAX, Coverage, Found, open_report
 

@@ -26,14 +26,15 @@ if TYPE_CHECKING:
     from ...journal.state.journal import Journal
 
 
-def _of_the_journal() -> tuple[type[Event], ...]:
+def _of_other_streams() -> tuple[type[Event], ...]:
     # Imported when one is met: what is recorded of a sprint does not wait for it.
     from ...journal.events import JOURNAL_EVENTS
+    from ...sessions.events import SESSION_EVENTS
 
-    return JOURNAL_EVENTS
+    return (*JOURNAL_EVENTS, *SESSION_EVENTS)
 
 
-CODEC = Codec(EVENTS, UPCASTS, more=_of_the_journal)
+CODEC = Codec(EVENTS, UPCASTS, more=_of_other_streams)
 
 _SPRINT = "sprint/"
 

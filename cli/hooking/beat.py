@@ -1,0 +1,40 @@
+"""A sprint's own sign of life, while an agent works on it."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.port import Wait
+from sprintlog.engine.sprint.phases.lifecycle import RecordHeartbeat
+from sprintlog.projections.workspace import Workspace
+
+from .. import settings
+from ..settings.person import safe_list
+
+WAIT = Wait(seconds=0.3)
+
+
+def beat(cause: RecordedEvent) -> None:
+    """Record a heartbeat of the sprint that is under way, caused by a session's event.
+
+    Where none is, or it cannot be told which, there is none to be recorded.
+    """
+    start, folder = settings.log_place(Path.cwd())
+    with (
+        suppress(SprintlogError),
+        Workspace.open(start, folder=folder, safe=safe_list(), wait=WAIT) as workspace,
+    ):
+        workspace.stands_in, workspace.environment = Path.cwd(), os.environ
+        workspace.tell = lambda problem: None
+        sprint_id = workspace.choose(os.environ.get("SPRINTLOG_SPRINT"))
+        workspace.handle(
+            RecordHeartbeat(),
+            sprint_id=sprint_id,
+            actor=cause.actor,
+            at=cause.at,
+            correlation_id=cause.correlation_id,
+            causation_id=cause.id,
+            observed=True,
+        )

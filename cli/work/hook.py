@@ -1,0 +1,27 @@
+"""`sprintlog hook`: what an agent's hook was handed, recorded; here its help alone."""
+
+import click
+
+from .. import typed
+
+
+@typed.command(
+    "hook",
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
+    epilog="Example: sprintlog hook claude < what-the-hook-was-handed.json",
+)
+@click.argument("agent", metavar="AGENT")
+@click.argument("more", metavar="[EVENT]", nargs=-1, type=click.UNPROCESSED)
+def command(agent: str, more: tuple[str, ...]) -> None:
+    """Record what an agent's hook was handed, as an event of the session.
+
+    AGENT is claude, codex, copilot, cursor, gemini or opencode. It reads JSON on
+    standard input, prints nothing, and always ends with 0, so that no agent waits or
+    stops for it. What the log cannot take now waits in files. Without a log nothing is
+    recorded. Of a tool call are kept: tool, outcome, exit code, duration, paths, lines,
+    digests and the beginning of a command; never what files hold.
+    """
+    # The process goes another way before it comes here, for the sake of time.
+    from ..hooking.start import main
+
+    main([agent, *more])

@@ -1,0 +1,31 @@
+"""Figures of several things together, as far as they are known."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ...iterations.events import Usage
+
+
+def less(whole: int | None, part: int | None) -> int | None:
+    """Return a count without a part of it; None where that makes no sense."""
+    if whole is None or part is None:
+        return whole
+    return whole - part if part <= whole else None
+
+
+def added(values: Iterable[int | None]) -> int | None:
+    """Return the sum of the counts that are known; None when none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def together(usages: Iterable[Usage]) -> Usage:
+    """Return what several things cost together, as far as they say."""
+    sums: dict[str, Any] = {}
+    for usage in usages:
+        for name, value in msgspec.structs.asdict(usage).items():
+            if value is not None:
+                sums[name] = sums.get(name, 0) + value
+    return Usage(**sums)

@@ -1,0 +1,141 @@
+"""What could not be recorded at once waits in files, one for each event, and is taken in.
+
+It is recorded under its key, so a file that two take in at once, or that is there still
+since one was killed in between, is one event.
+"""
+
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...adapters.folders import opened, opened_file
+from ...adapters.replace import replace_file
+from ...errors import BusyError, RefusedError, SprintlogError
+from ...log.port import EventStore
+from ..place.location import Location
+from .drafts import DRAFT_BYTES_MAX, DamagedDraftError, Draft, append, pack, unpack
+from .quarantine import keep_odd
+
+FILES_MAX = 10_000
+"""So many events wait at most; what comes then is lost."""
+_FILE = r"\d{20}-[0-9a-f]{1,16}\.json"
+
+
+def keep(places: list[Path], draft: Draft) -> bool:
+    """Let an event wait in the first folder that can be written; tell whether one could."""
+    content = pack(draft)
+    name = f"{time.time_ns():020d}-{os.urandom(8).hex()}.json"
+    for place in places:
+        try:
+            _make(place)
+            if len(os.listdir(place)) >= FILES_MAX:
+                return False
+            replace_file(place / name, content, mode=0o600)
+        except OSError:
+            continue
+        return True
+    return False
+
+
+def _make(folder: Path) -> None:
+    """Make a folder that is ours alone; raise `OSError` where it is another's."""
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+        folder.chmod(0o700)
+    except FileExistsError:
+        pass
+    _check_ours(folder)
+
+
+def _check_ours(folder: Path) -> None:
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+        raise NotADirectoryError(str(folder))
+
+
+def waiting(places: list[Path]) -> list[Path]:
+    """Return the files that wait, the oldest first."""
+    found: list[Path] = []
+    for place in places:
+        try:
+            _check_ours(place)
+            names = os.listdir(place)
+        except OSError:
+            continue
+        found += [place / name for name in names if re.fullmatch(_FILE, name)]
+    return sorted(found, key=lambda path: path.name)
+
+
+def take_in(
+    log: EventStore, location: Location, places: list[Path], *, seconds: float
+) -> int:
+    """Record what waits, for no longer than so many seconds; return how much was new.
+
+    What is no event of ours goes to what was not understood.
+    """
+    until, taken = time.monotonic() + seconds, 0
+    for path in waiting(places):
+        if time.monotonic() > until:
+            break
+        try:
+            draft = unpack(_content(path))
+            appended = append(log, draft)
+        except FileNotFoundError:
+            continue
+        except BusyError:
+            break
+        except (DamagedDraftError, RefusedError, OSError) as error:
+            if getattr(log, "readonly", False):
+                break
+            keep_odd(location.folder, "spool", str(error), _head(path))
+        except SprintlogError:
+            break
+        else:
+            taken += appended is not None and not appended.duplicate
+        _remove(path)
+    _tidy(places)
+    return taken
+
+
+def _content(path: Path) -> bytes:
+    with (
+        opened(path.parent) as folder,
+        opened_file(folder, path.name) as held,
+        open(held, "rb", closefd=False) as file,
+    ):
+        if not stat.S_ISREG(os.fstat(held).st_mode):
+            raise DamagedDraftError("it is no file")
+        content = file.read(DRAFT_BYTES_MAX + 1)
+    if len(content) > DRAFT_BYTES_MAX:
+        raise DamagedDraftError("it is longer than any of ours")
+    return content
+
+
+def _head(path: Path) -> bytes:
+    try:
+        return _content(path)
+    except (OSError, DamagedDraftError):
+        return b""
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError:
+        return
+
+
+def _tidy(places: list[Path]) -> None:
+    """Remove folders in which nothing waits, so that nobody looks into them."""
+    for place in _there(places):
+        try:
+            place.rmdir()
+        except OSError:
+            continue
+
+
+def _there(places: list[Path]) -> Iterator[Path]:
+    yield from (place for place in places if os.path.isdir(place))

@@ -1,0 +1,39 @@
+"""How sessions are called: streams, and keys by which the same is recorded once."""
+
+import re
+
+from .. import hashes
+
+AGENTS = ("claude", "codex", "copilot", "cursor", "gemini", "opencode")
+"""The agents whose hooks are understood."""
+_STREAM = "session/"
+_PLAIN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}"
+_OURS = rf"session/(?:{'|'.join(AGENTS)})-{_PLAIN}"
+KEY = r"session:[0-9a-f]{40}"
+"""The pattern of a session's keys."""
+
+
+def session_stream(agent: str, session: str) -> str:
+    """Return the name of a session's stream; an id of odd characters gives its digest."""
+    if re.fullmatch(_PLAIN, session) is None:
+        session = hashes.sha256(session.encode("utf-8", "replace")).hexdigest()[:32]
+    return f"{_STREAM}{agent}-{session}"
+
+
+def session_of(stream: str) -> str | None:
+    """Return the session whose stream this is, as `AGENT-ID`; None for another one."""
+    return stream.removeprefix(_STREAM) if stream.startswith(_STREAM) else None
+
+
+def is_session_stream(stream: str) -> bool:
+    """Tell whether a name is one that `session_stream` gives."""
+    return re.fullmatch(_OURS, stream) is not None
+
+
+def key_of(stream: str, tag: str, *parts: object) -> str:
+    """Return the idempotency key of an event, from whatever side it is heard of.
+
+    `parts` tell it from all others of its type in the session: the agent's id of a call.
+    """
+    said = "\0".join((stream, tag, *map(str, parts)))
+    return f"session:{hashes.sha256(said.encode('utf-8', 'replace')).hexdigest()[:40]}"
