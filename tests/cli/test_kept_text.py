@@ -41,7 +41,7 @@ print(json.dumps({"type": "result", "result": json.dumps({
 THEIRS = ("plan.yaml", "agent.py", "said", "made")
 BY_HAND = (
     *("lost.jsonl", "snapshots/kept/0123", "finished/auth.PROGRESS.yaml"),
-    "not-understood/prd.txt",
+    *("not-understood/prd.txt", "spool/0123"),
 )
 """What damage, a race and another sprint leave: files of these names."""
 
