@@ -168,8 +168,8 @@ def test_what_is_not_in_the_registry_is_noticed(
 
 def test_a_new_file_beside_the_log_must_belong_to_an_entry(workspace: Workspace) -> None:
     """A file in the log's folder that no entry knows is noticed, whatever it holds."""
-    put(workspace.location.folder / "spool/0001", b"nothing")
-    assert missed(workspace) == ["spool/0001 belongs to nothing"]
+    put(workspace.location.folder / "attic/0001", b"nothing")
+    assert missed(workspace) == ["attic/0001 belongs to nothing"]
     assert entry_of("edits/PROGRESS-0123.yaml") is not None
 
 
