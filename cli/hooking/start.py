@@ -25,14 +25,20 @@ def main(arguments: Sequence[str]) -> None:
         return
     gc.disable()
     try:
-        _hook(arguments[0])
-    except Exception as error:  # noqa: BLE001 (what fails here is nobody's affair)
+        hook(arguments[0])
+    finally:
+        os._exit(0)
+
+
+def hook(agent: str) -> None:
+    """Record what a hook was handed; whatever fails is nobody's affair."""
+    try:
+        _hook(agent)
+    except Exception as error:  # noqa: BLE001 (the agent is not to notice)
         if os.environ.get("SPRINTLOG_DEBUG"):
             with suppress(OSError):
                 sys.stderr.write(f"sprintlog hook: {type(error).__name__}: {error}\n")
                 sys.stderr.flush()
-    finally:
-        os._exit(0)
 
 
 def _hook(agent: str) -> None:

@@ -22,6 +22,6 @@ def command(agent: str, more: tuple[str, ...]) -> None:
     digests and the beginning of a command; never what files hold.
     """
     # The process goes another way before it comes here, for the sake of time.
-    from ..hooking.start import main
+    from ..hooking.start import hook
 
-    main([agent, *more])
+    hook(agent)

@@ -25,6 +25,7 @@ ALWAYS_NOW = {
     "sprintlog import log": "makes a log",
     "sprintlog run": "acts",
     "sprintlog wrap": "runs a command",
+    "sprintlog hook": "records what an agent did now",
     "sprintlog config": "says what is set now",
     "sprintlog uninstall": "removes what is there now",
     "sprintlog hooks install": "changes an agent's file",
