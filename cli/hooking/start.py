@@ -54,7 +54,7 @@ def _hook(agent: str) -> None:
     if settings.off_by() is not None:
         return
     place, folder = settings.log_place(start)
-    from sprintlog.engine.service.sessions.hook import take_hook
+    from sprintlog.engine.service.agent_sessions.hook import take_hook
 
     hooked = take_hook(
         agent,
@@ -66,7 +66,7 @@ def _hook(agent: str) -> None:
     )
     if hooked is None or hooked.event is None:
         return
-    from sprintlog.engine.service.sessions.beats import is_due
+    from sprintlog.engine.service.agent_sessions.beats import is_due
 
     if is_due(hooked.location.folder):
         # Once a minute: it takes longer than all the rest.

@@ -9,8 +9,8 @@ from ..log.event import Event
 from ..log.port import Expected, Log
 from ..sprint.events import EditObserved
 from ..sprint.state.sprint import Sprint
+from .agent_sessions.places import Spooled
 from .place.location import Location
-from .sessions.places import Spooled
 from .state_files import StateFiles
 from .streams.catalogue import State
 from .streams.repository import Repository

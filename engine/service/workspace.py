@@ -23,6 +23,7 @@ from ..sprint.state.sprint import Sprint
 from ..sprint.state.times import from_milliseconds
 from ..sprint.state.words import SPRINT_STATUSES
 from . import after_commit
+from .agent_sessions.places import Spooled
 from .completion import completed
 from .handle import handle
 from .holders import choose
@@ -31,7 +32,6 @@ from .place import location as locations
 from .place.location import Location
 from .place.trust import check_trusted
 from .port import Decide, DecideOnJournal, Envelope, Handled, Outcome, Skippable
-from .sessions.places import Spooled
 from .state_files import Refreshed, StateFiles
 from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
 from .streams.repository import Repository

@@ -6,9 +6,9 @@ an export, files brought back into another folder) is theirs; the log does not k
 """
 
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
+from sprintlog.engine.service.agent_sessions.beats import MARK
+from sprintlog.engine.service.agent_sessions.places import FOLDER as SPOOL
 from sprintlog.engine.service.place.location import DATABASE
-from sprintlog.engine.service.sessions.beats import MARK
-from sprintlog.engine.service.sessions.places import FOLDER as SPOOL
 from sprintlog.engine.service.work_tree.restore import KEPT
 from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 
