@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.log.stores import open_log
+from sprintlog.engine.service.agent_sessions import spool
 from sprintlog.engine.service.agent_sessions.drafts import DRAFT_BYTES_MAX
 from sprintlog.engine.service.agent_sessions.hook import take_hook
 from sprintlog.engine.service.agent_sessions.places import folders
 from sprintlog.engine.service.agent_sessions.quarantine import count_odd
 from sprintlog.engine.service.place.location import Location
-from sprintlog.engine.service.sessions import spool
 from sprintlog.projections.workspace import Workspace, wall_clock
 
 from .conftest import SPRINTLOG, Hook, after_tool, events_of
