@@ -8,6 +8,7 @@ import click
 
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.service.agent_sessions.known_sessions import choose_session
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
 from sprintlog.engine.service.wanted import EventFilter, range_of, select
@@ -22,6 +23,7 @@ from ..screen.pager import paged
 from ..screen.tables import FittedTable, Toned
 from ..screen.terminal import ATTENTION, BAD, QUIET, STDOUT, terminal
 from .said import what
+from .session_lines import Folded, folded
 
 EVENTS_A_STEP = 512
 PATTERN = {*"*?["}
@@ -78,6 +80,9 @@ def _known(
 @typed.option("--reverse", is_flag=True, help="The newest first.")
 @typed.option("--all", "whole", is_flag=True, help="Of the whole log, by position.")
 @typed.option("--journal", "of_journal", is_flag=True, help="Of the journal.")
+@typed.option(
+    "--session", metavar="ID", help="Of an agent's session; a beginning is enough."
+)
 @typed.option("-f", "--follow", "follows", is_flag=True, help="Wait for what comes, too.")
 @typed.option("--oneline", is_flag=True, help="Position, type and what it says.")
 @typed.option(
@@ -95,6 +100,7 @@ def command(
     reverse: bool,
     whole: bool,
     of_journal: bool,
+    session: str | None,
     follows: bool,
     oneline: bool,
     full: bool,
@@ -106,11 +112,12 @@ def command(
 
     An event must fit every filter that is given. By time it is in a range when it
     happened then. With --json one line each: the whole envelope and its data.
-    --follow goes on until Ctrl-C, or until nobody reads.
+    --follow goes on until Ctrl-C, or until nobody reads. With --all each session of an
+    agent is one line where nothing else came in between; --session or -v shows all of it.
     """
-    if of_journal and whole:
-        raise click.UsageError("give --journal or --all")
-    if reading.at is not None and (whole or until is not None):
+    if of_journal + whole + (session is not None) > 1:
+        raise click.UsageError("give one of --journal, --session and --all")
+    if reading.at is not None and (whole or session or until is not None):
         raise click.UsageError("--at goes with one sprint, and not with --until")
     if follows and (reverse or reading.at or until or iteration is not None):
         raise click.UsageError("--follow has no end: no --reverse, --until or --iteration")
@@ -118,7 +125,9 @@ def command(
         raise click.UsageError("--reverse goes with --limit, not with --last")
     with open_workspace() as workspace:
         stream = JOURNAL if of_journal else None
-        if not (of_journal or whole):
+        if session is not None:
+            stream = choose_session(workspace.log, session)
+        elif not (of_journal or whole):
             stream = sprint_stream(workspace.choose(reading.sprint_id))
         range_ = range_of(workspace, stream, since=since, until=until, iteration=iteration)
         if reading.at is not None:
@@ -129,7 +138,8 @@ def command(
             )
             range_ = range_._replace(last=min(range_.last or end, end))
         wanted = EventFilter(types, actors, phase, text, range_)
-        lines = _Lines(of_log=whole, oneline=oneline, full=full)
+        folds = whole and not (full or types or text)
+        lines = _Lines(of_log=whole, oneline=oneline, full=full, folds=folds)
         printing = print_events if reading.as_json else lines.print_events
         head = workspace.log.head().position
         found = _found(workspace, stream, wanted, last=last, reverse=reverse, until=head)
@@ -206,14 +216,14 @@ def print_events(events: Iterable[RecordedEvent]) -> None:
 class _Lines:
     """Events as lines of columns, which are never narrower than before."""
 
-    def __init__(self, *, of_log: bool, oneline: bool, full: bool) -> None:
+    def __init__(self, *, of_log: bool, oneline: bool, full: bool, folds: bool) -> None:
         shown = terminal()
         is_whole = full or shown.width is None
         if oneline or not is_whole:
             self._row = self._one_line if oneline else self._short
         else:
             self._row = self._whole
-        self._of_log, self._has_versions = of_log, full
+        self._of_log, self._has_versions, self._folds = of_log, full, folds
         numbers = {0, 1} if full and not oneline else {0}
         self._table = FittedTable(
             shown._replace(width=None) if full else shown,
@@ -223,12 +233,20 @@ class _Lines:
 
     def print_events(self, events: Iterable[RecordedEvent]) -> None:
         """Print events, many in one write."""
-        print_text(*self._table.lines(map(self._row, events)))
+        shown = folded(events) if self._folds else events
+        print_text(*self._table.lines(map(self._line, shown)))
 
     def print_rest(self) -> None:
         """Say how to see what was cut."""
         if self._table.is_cut:
             note("cut to fit: `sprintlog log -v` shows all, `sprintlog show event N` one")
+
+    def _line(self, event: "RecordedEvent | Folded") -> tuple[str, ...]:
+        if isinstance(event, RecordedEvent):
+            return self._row(event)
+        # The cells of its last event, but for what is of all of them.
+        cells = self._row(event.events[-1])
+        return event.position, *cells[1:-1], event.said
 
     def _whole(self, event: RecordedEvent) -> tuple[str, ...]:
         version = (f"v{event.version}",) if self._has_versions else ()

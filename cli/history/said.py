@@ -8,6 +8,7 @@ import msgspec
 
 from sprintlog.engine.iterations.events import Metrics, Usage
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.sessions.events import SessionEvent
 from sprintlog.engine.sprint.events import GateChecked
 from sprintlog.projections.views.events import described, event_of
 
@@ -47,6 +48,11 @@ def what(recorded: RecordedEvent) -> str:
     event = event_of(recorded)
     if event is None:
         return f"{recorded.type}{mark} (erased)"
+    if isinstance(event, SessionEvent):
+        # Imported here: most logs that are read are those of sprints.
+        from .session_lines import said
+
+        return f"{recorded.type}  {said(event)}".rstrip()
     kind = TO_SAY.get(recorded.type, recorded.type)
     head = described(recorded).replace(recorded.type, f"{kind}{mark}", 1)
     data = msgspec.structs.asdict(event)

@@ -125,3 +125,32 @@ def iteration(number: int, with_files: bool, reading: ReadOptions) -> None:
         rows = [[one.mode, str(one.bytes), one.path] for one in answer.listing or ()]
         print_text(*table(rows, right=frozenset({1})))
     print_text(*(f"left out  {one.path}: {one.reason}" for one in answer.left_out))
+
+
+@command.command(epilog="Examples: sprintlog show session\n\nsprintlog show session 1f3a")
+@click.argument("session", required=False)
+@with_json
+def session(session: str | None, as_json: bool) -> None:
+    """Print what an agent did in one of its sessions, or list the sessions.
+
+    SESSION is `AGENT-ID`, the agent's own id, or a beginning of either.
+    """
+    from sprintlog.engine.service.agent_sessions import known_sessions
+    from sprintlog.projections.views import sessions
+
+    from .session_lines import session_lines, session_row
+
+    with open_workspace() as workspace:
+        log = workspace.log
+        names = known_sessions.sessions(log) if session is None else {}
+        streams = [f"session/{name}" for name in names]
+        if session is not None:
+            streams = [known_sessions.choose_session(log, session)]
+        found = [sessions.session_answer(log, stream) for stream in streams]
+    if as_json:
+        print_json(found if session is None else found[0])
+    elif session is None:
+        found.sort(key=lambda one: one.last_at)
+        print_text(*(table([session_row(x) for x in found]) if found else ["no sessions"]))
+    else:
+        print_text(*session_lines(found[0]))

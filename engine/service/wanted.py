@@ -10,6 +10,7 @@ import msgspec
 from ..errors import InvalidInputError
 from ..log.envelope import RecordedEvent
 from ..log.port import Log
+from ..sessions.names import session_of
 from ..sprint.events import Injection
 from ..sprint.iterations.rollback import iteration_end
 from ..sprint.plan.injection import addresses
@@ -124,6 +125,8 @@ def _place(
                 hint="among all sprints give position:N or a time, or name a --sprint",
             )
         return point.number
+    if session_of(stream) is not None:
+        return _in_session(workspace, stream, point, is_first=is_first)
     sprint_id = sprint_of(stream)
     head = workspace.journal() if sprint_id is None else workspace.sprint(sprint_id)
     if not is_first:
@@ -134,6 +137,22 @@ def _place(
     if point.form == "position":
         return last_version(workspace.log, stream, position=point.number - 1) + 1
     return version_at(workspace.log, stream, head, point)
+
+
+def _in_session(
+    workspace: ServiceWorkspace, stream: str, point: Point, *, is_first: bool
+) -> int:
+    """Return the version of a session at a point; it has neither iterations nor a best."""
+    if point.form == "version":
+        return point.number
+    if point.form != "position":
+        raise InvalidInputError(
+            f"{point.form} is a point in a sprint, and in no session",
+            hint="in a session give position:N, version:N or a time",
+        )
+    if is_first:
+        return last_version(workspace.log, stream, position=point.number - 1) + 1
+    return last_version(workspace.log, stream, position=point.number)
 
 
 def select(

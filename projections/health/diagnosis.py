@@ -7,6 +7,7 @@ import msgspec
 
 from sprintlog.engine.errors import RESCUE
 from sprintlog.engine.log.stores.sqlite.journal_mode import WAL_BYTES_MAX, has_wal_reset_bug
+from sprintlog.engine.service.agent_sessions.spool import FILES_MAX as WAITING_MAX
 from sprintlog.engine.service.place.state_places import NAMES, PROGRESS
 
 from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Check, Findings
@@ -278,6 +279,34 @@ def _kept_edits(findings: Findings) -> Check:
     return Check("kept-edits", NOTE, f"{findings.edits} in {findings.folder}/edits", hint)
 
 
+def _sessions(findings: Findings) -> Check | None:
+    count, events, size = findings.sessions
+    if not count:
+        return None
+    found = f"sessions of agents: {count}, with {events} events in {in_units(size)}"
+    return Check("sessions", OK, found)
+
+
+def _spool(findings: Findings) -> Check | None:
+    if not findings.spooled:
+        return None
+    found = f"events of sessions that wait for the log: {findings.spooled}"
+    hint = "the next recording command takes them in, such as `sprintlog note checked`"
+    if findings.spooled < WAITING_MAX:
+        return Check("spool", NOTE, found, hint)
+    return Check("spool", WARNING, f"{found}; what comes now is lost", hint)
+
+
+def _odd_hooks(findings: Findings) -> Check | None:
+    if not findings.odd_hooks:
+        return None
+    found = f"inputs of hooks that nobody understood: {findings.odd_hooks}"
+    hint = (
+        f"they begin as `{findings.folder}/{NOT_UNDERSTOOD}/` has them; remove them there"
+    )
+    return Check("hooks", NOTE, found, hint)
+
+
 def _snapshots(findings: Findings) -> Check | None:
     if findings.snapshots is None:
         return None
@@ -334,6 +363,9 @@ RULES: tuple[Rule, ...] = (
     _kept_edits,
     _snapshots,
     _agents,
+    _sessions,
+    _spool,
+    _odd_hooks,
 )
 
 

@@ -35,10 +35,14 @@ from sprintlog.engine.log.stores.sqlite.salvage.private_copy import (
 )
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from sprintlog.engine.service.agent_sessions.places import folders
+from sprintlog.engine.service.agent_sessions.quarantine import count_odd
+from sprintlog.engine.service.agent_sessions.spool import waiting
 from sprintlog.engine.service.place.location import DATABASE, Location
 from sprintlog.engine.service.place.state_places import CHECKSUM_SUFFIX
 from sprintlog.engine.service.place.trust import owned_by_another
 from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
+from sprintlog.engine.sessions.names import session_of
 
 from ..state_files.files import EDITS
 from ..workspace import Workspace, wall_clock
@@ -63,6 +67,7 @@ class Inside(NamedTuple):
     unread: str | None = None
     litestream: tuple[str, ...] = ()
     agents: tuple[AgentLines, ...] = ()
+    sessions: tuple[int, int, int] = (0, 0, 0)
 
 
 def examine(location: Location) -> Findings:
@@ -118,6 +123,9 @@ def examine(location: Location) -> Findings:
         busy=busy,
         sizes=sizes(folder),
         agents=inside.agents,
+        sessions=inside.sessions,
+        spooled=len(waiting(folders(location, os.environ))),
+        odd_hooks=count_odd(folder),
         above_of_another=str(above) if (above := owned_by_another(folder.parent)) else None,
     )
 
@@ -150,7 +158,16 @@ def _read(location: Location, known: Head | None, found: Inside) -> Inside:
         holds_known = known is None or log.holds(known)
         # What cannot be read is told as damage already.
         agents = agent_lines(workspace) if report.is_sound else ()
-        return found._replace(report=report, holds_known=holds_known, agents=agents)
+        found = found._replace(report=report, holds_known=holds_known, agents=agents)
+        return found._replace(sessions=_sessions(log)) if report.is_sound else found
+
+
+def _sessions(log: SqliteLog) -> tuple[int, int, int]:
+    """Return how many sessions there are, with how many events of how many bytes."""
+    streams = {s: v for s, v in log.streams().items() if session_of(s) is not None}
+    payloads = (row[-1] for s in streams for page in log.scan(s) for row in page.rows)
+    size = sum(len(payload) for payload in payloads if payload)
+    return len(streams), sum(streams.values()), size
 
 
 def _damage(inside: Inside) -> list[str]:

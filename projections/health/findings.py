@@ -89,6 +89,12 @@ class Findings(NamedTuple):
     """Whether others recorded all the time, so that files and log may not match."""
     sizes: Mapping[str, int] = MappingProxyType({})
     """How many bytes everything in the folder takes, by what it is there for."""
+    sessions: tuple[int, int, int] = (0, 0, 0)
+    """How many sessions of agents there are, with how many events of how many bytes."""
+    spooled: int = 0
+    """How many events of sessions wait in files."""
+    odd_hooks: int = 0
+    """How many inputs of hooks nobody understood."""
     above_of_another: str | None = None
     """The folder in which the log's lies, where it belongs to another user."""
     agents: tuple[AgentLines, ...] = ()

@@ -20,6 +20,8 @@ _WORDS = {
     "damaged packs": "snapshots",
     "names of known files": "snapshots",
     "transcripts": "transcripts",
+    "events that wait": "events that wait",
+    "lines not understood": "lines not understood",
 }
 
 

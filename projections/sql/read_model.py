@@ -18,6 +18,7 @@ import msgspec
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
+from sprintlog.engine.sessions.names import session_of
 from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
 
 from ..runner import Mark, catch_up
@@ -30,7 +31,7 @@ from .sprint_rows import write_sprint
 NAME = "query.db"
 LOCK = "query.lock"
 EVENTS_A_STEP = 512
-FORMAT = (STATE_FORMAT + 3) % 2**31
+FORMAT = (STATE_FORMAT + 4) % 2**31
 """Raise the summand when what is in the tables is computed in another way."""
 
 Progress = Callable[[int], None]
@@ -170,6 +171,8 @@ class ReadModel:
             self._progress(page[-1].position)
         for name, version in sorted(taking.touched.items()):
             write_sprint(self._workspace, self._connection, name, version)
+        for stream, after in sorted(taking.sessions.items()):
+            _write_session(self._connection, stream, after)
 
     def keep(self, mark: Mark) -> None:
         """Commit what was taken in, with its mark."""
@@ -193,12 +196,22 @@ def _catch_up(
         raise
 
 
+def _write_session(connection: sqlite3.Connection, stream: str, after: int) -> None:
+    """Add what a session's events after a version say, and say anew what it comes to."""
+    named = {"stream": stream, "after": after}
+    connection.execute(inserting("v_tool_calls"), named)
+    connection.execute("DELETE FROM v_sessions WHERE session = substr(?, 9)", (stream,))
+    connection.execute(inserting("v_sessions"), named)
+
+
 class _Events:
     """New events on their way into their table."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched: dict[str, int] = {}
         """The sprints that have new events, with their last versions."""
+        self.sessions: dict[str, int] = {}
+        """The streams of sessions that have new events, with the versions before those."""
         self._connection = connection
         self._iterations: dict[str, int | None] = {}
 
@@ -213,6 +226,8 @@ class _Events:
         if sprint is not None:
             self.touched[sprint] = event.version
             iteration = self._iteration(event, sprint, data)
+        elif session_of(event.stream) is not None:
+            self.sessions.setdefault(event.stream, event.version - 1)
         phase = data.get("phase")
         return (
             event.position,

@@ -183,6 +183,65 @@ FROM v_events s JOIN v_events l ON l.stream = s.stream AND l.version = (
 )
 WHERE s.stream = :stream AND s.version > :after AND +s.type = 'iteration-started'""",
     ),
+    "v_tool_calls": Table(
+        "Every call of a tool that agents made.",
+        _columns(
+            ("session", "TEXT", "`AGENT-ID`"),
+            ("position", "INTEGER", "place in the log"),
+            ("version", "INTEGER", "place in the session's stream"),
+            ("at", "TEXT", "when it ended, ISO 8601 in UTC"),
+            ("correlation_id", "TEXT", "the work it belongs to"),
+            ("tool", "TEXT", "the agent's own name"),
+            ("call", "TEXT", "the agent's own id of it"),
+            ("ok", "INTEGER", "1 when it worked, 0 when it failed; null: not known"),
+            ("exit_code", "INTEGER", "how its command ended"),
+            ("duration_ms", "INTEGER", "how long it took"),
+            ("command", "TEXT", "the beginning of the command"),
+            ("path", "TEXT", "the first file it was about"),
+            ("files", "INTEGER", "how many files it was about"),
+            ("lines_added", "INTEGER", "how many lines came in"),
+            ("lines_removed", "INTEGER", "how many lines went out"),
+            ("subagent", "TEXT", "the subagent that called it"),
+        ),
+        "PRIMARY KEY (session, version)",
+        """SELECT substr(stream, 9), position, version, at, correlation_id,
+  json_extract(data, '$.tool'), json_extract(data, '$.call'), json_extract(data, '$.ok'),
+  json_extract(data, '$.exit_code'), json_extract(data, '$.duration_ms'),
+  json_extract(data, '$.command'), json_extract(data, '$.files[0].path'),
+  coalesce(json_array_length(data, '$.files'), 0),
+  (SELECT sum(json_extract(value, '$.added')) FROM json_each(data, '$.files')),
+  (SELECT sum(json_extract(value, '$.removed')) FROM json_each(data, '$.files')),
+  json_extract(data, '$.subagent')
+FROM v_events WHERE stream = :stream AND version > :after AND +type = 'tool-called'""",
+    ),
+    "v_sessions": Table(
+        "Every session of an agent.",
+        _columns(
+            ("session", "TEXT", "`AGENT-ID`"),
+            ("agent", "TEXT", "whose it is"),
+            ("version", "INTEGER", "its last version"),
+            ("started_at", "TEXT", "when its first event happened"),
+            ("last_at", "TEXT", "when its last event happened"),
+            ("ended", "INTEGER", "1 when nothing came after an end of it"),
+            ("tool_calls", "INTEGER", "how many tools were called"),
+            ("failed_calls", "INTEGER", "how many of the calls failed"),
+            ("prompts", "INTEGER", "how often it was told something"),
+            ("turns", "INTEGER", "how often it answered"),
+            ("subagents", "INTEGER", "how many subagents began"),
+            ("correlation_id", "TEXT", "the work that its last event belongs to"),
+        ),
+        "PRIMARY KEY (session)",
+        """SELECT substr(:stream, 9), substr(:stream, 9, instr(:stream, '-') - 9),
+  max(version), min(at), max(at),
+  (SELECT type FROM v_events WHERE stream = :stream ORDER BY version DESC LIMIT 1)
+    = 'session-ended',
+  sum(type = 'tool-called'),
+  sum(type = 'tool-called' AND json_extract(data, '$.ok') = 0),
+  sum(type = 'prompt-given'), sum(type = 'turn-ended'), sum(type = 'subagent-started'),
+  (SELECT correlation_id FROM v_events WHERE stream = :stream
+    ORDER BY version DESC LIMIT 1)
+FROM v_events WHERE stream = :stream""",
+    ),
 }
 """Everything that a question can be about, by name."""
 

@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
 from sprintlog.engine.service.loop.lock import holder_of
+from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import RESUME, STOP, WAIT, Action
 from sprintlog.engine.sprint.events import GateChecked, GateStarted
@@ -117,13 +118,13 @@ def status(
     """Return where a sprint stands, or stood; `action` is what is to be done next."""
     document = sprint.document
     pointed = sprint.plan.pointed()
-    now, moved = from_milliseconds(workspace.clock()), workspace.moved_back(sprint)
+    now = from_milliseconds(workspace.clock())
     holder = holder_of(workspace.location.folder, sprint.id) if at is None else None
     return Status(
         sprint=sprint.id,
         version=sprint.version,
         status=document.get("status"),
-        stale=at is None and is_stale(sprint, now=now, moved=moved),
+        stale=at is None and _is_stale(workspace, sprint, now=now),
         stopped=action if action.do in STOPPED else None,
         pointer=pointed.address if pointed else None,
         current=document.get("current"),
@@ -168,6 +169,19 @@ def _goal(sprint: Sprint) -> dict[str, Any]:
         "idle_threshold": idle_threshold(plan.document),
         "reflection": reflection_is_due(plan),
     }
+
+
+def _is_stale(workspace: ServiceWorkspace, sprint: Sprint, *, now: str) -> bool:
+    """Tell whether nobody works: neither is anything recorded of the sprint nor done."""
+    moved = workspace.moved_back(sprint)
+    if not is_stale(sprint, now=now, moved=moved):
+        return False
+    # Imported here: it matters only where a sprint seems to be silent.
+    from sprintlog.engine.service.agent_sessions.known_sessions import last_work
+
+    worked = last_work(workspace.log, sprint_stream(sprint.id))
+    latest = max(filter(None, (moved, worked)), default=None)
+    return is_stale(sprint, now=now, moved=latest)
 
 
 def _spent(sprint: Sprint) -> dict[str, float] | UnsetType:

@@ -5,10 +5,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from itertools import cycle
+from itertools import count, cycle
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from .logs import Bench, make_started
 from .measure import (
@@ -25,6 +25,16 @@ from .samples import PHASES, address, event_of_300_bytes
 IMPORTS = "import click, msgspec, sqlite3"
 LIGHT_IMPORTS = "import msgspec, sqlite3"
 HELP = ("phase", "start", "--help")
+TOLD = {
+    "session_id": "4b1d7e0c-90f2-4c1b-8a49-1f7d2f6f0a11",
+    "cwd": "/w/shop",
+    "hook_event_name": "PostToolUse",
+    "tool_name": "Bash",
+    "tool_input": {"command": "make test"},
+    "tool_response": {"stdout": "fine", "stderr": "", "interrupted": False},
+    "duration_ms": 812,
+}
+"""What a hook of an agent is handed."""
 LINES = 50
 COMMANDS = 3
 
@@ -78,6 +88,29 @@ def wrapped(bench: Bench) -> Figure:
         before=shell.wait,
     )
     shell.wait()
+    return duration(sides, f'python -c "{LIGHT_IMPORTS}"')
+
+
+def hook(bench: Bench) -> Figure:
+    """Measure what an agent waits for at each of its tool calls."""
+    folder = bench.new_folder("hook")
+    make_started(folder, PHASES)
+    shell = Shell(bench, folder)
+    given = folder / "given.json"
+    calls = count()
+
+    def call() -> None:
+        given.write_text(json.dumps({**TOLD, "tool_use_id": f"toolu_{next(calls)}"}))
+        with given.open("rb") as told:
+            shell.run(*command(), "hook", "claude", given=told)
+
+    call()
+    sides = side_by_side(
+        call,
+        lambda: shell.run(sys.executable, "-c", LIGHT_IMPORTS),
+        rounds=bench.sizes.processes,
+        by=PROCESSES,
+    )
     return duration(sides, f'python -c "{LIGHT_IMPORTS}"')
 
 
@@ -190,12 +223,13 @@ class Shell:
         """Run one command of ours."""
         self.run(*command(), *arguments)
 
-    def run(self, *words: str) -> None:
+    def run(self, *words: str, given: IO[bytes] | None = None) -> None:
         """Run one program to its end; it must succeed."""
         subprocess.run(
             words,
             cwd=self.folder,
             env=self.environment,
+            stdin=given,
             stdout=subprocess.DEVNULL,
             check=True,
         )

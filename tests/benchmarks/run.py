@@ -102,6 +102,7 @@ ROWS: dict[str, Row] = {
     "PROGRESS.yaml, one change, resident": Row(rows_files.one_change, Goal(20), CORE),
     "start of a process": Row(rows_process.start),
     "completion with values": Row(rows_process.completion, Goal(1.5, True)),
+    "a hook of an agent": Row(rows_process.hook, Goal(1.3, True)),
     "a wrapped command, until it prints": Row(rows_process.wrapped, Goal(1.3, True)),
     "action as a process, 100 phases": Row(rows_process.small, Goal(1.3, True), CORE),
     "action as a process, large": Row(rows_process.large, Goal(2, True), CORE),

@@ -42,7 +42,13 @@ QUESTIONS = (
         ("redo", "--yes"),
     ),
     *(("show", "best"), ("show", "event", "1"), ("show", "iteration", "1")),
-    *(("show", "journal"), ("show", "progress"), ("sprint", "list"), ("status",)),
+    *(
+        ("show", "journal"),
+        ("show", "progress"),
+        ("show", "session"),
+        ("sprint", "list"),
+        ("status",),
+    ),
     *(("verify",), ("note", "a remark")),
     *(
         ("hooks", "install", "claude"),

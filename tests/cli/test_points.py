@@ -37,6 +37,7 @@ ALWAYS_NOW = {
     "sprintlog import ralph-loop": "takes in what others wrote",
     "sprintlog import transcript": "takes in what others wrote",
     "sprintlog show event": "is asked by position",
+    "sprintlog show session": "says what an agent did until now",
     "sprintlog diff": "takes points itself",
     "sprintlog fork": "takes a point itself",
     "sprintlog query": "asks about the whole record, by position and version",

@@ -1,5 +1,6 @@
 """`sprintlog hook` as a process: it never disturbs the agent, whatever it is handed."""
 
+import json
 import os
 import subprocess
 import sys
@@ -139,3 +140,29 @@ def test_work_is_named_by_whoever_started_it(log: Path, hook: Hook) -> None:
     hook("claude", after_tool("one"), SPRINTLOG_CORRELATION="work-1")
     hook("claude", after_tool("two"), SPRINTLOG_CORRELATION="no\nname")
     assert [e.correlation_id for e in events_of(log)] == ["work-1", "session/claude-s-1"]
+
+
+@pytest.mark.parametrize(("session", "told"), [("s-1", (3, 20)), ("another", (None, None))])
+def test_a_plugin_loop_is_read_while_its_file_is_there(
+    log: Path, hook: Hook, folder: Path, session: str, told: tuple[int | None, int | None]
+) -> None:
+    """At the end of a turn the `ralph-loop` plugin's own count of its session is kept."""
+    (folder / ".claude").mkdir()
+    head = f"---\niteration: 3\nmax_iterations: 20\nsession_id: {session}\n---\n"
+    (folder / ".claude" / "ralph-loop.local.md").write_text(f"{head}iteration: 9\n")
+    hook("claude", after_tool(hook_event_name="Stop"))
+    (event,) = events_of(log)
+    said = json.loads(event.payload or b"")
+    assert (said.get("loop_iteration"), said.get("loop_max")) == told
+
+
+def test_a_link_in_the_place_of_the_plugins_file_is_not_followed(
+    log: Path, hook: Hook, folder: Path, tmp_path: Path
+) -> None:
+    """What lies outside of the tree is not read for it."""
+    (tmp_path / "secret.md").write_text("---\niteration: 3\n---\n")
+    (folder / ".claude").mkdir()
+    (folder / ".claude" / "ralph-loop.local.md").symlink_to(tmp_path / "secret.md")
+    hook("claude", after_tool(hook_event_name="Stop"))
+    (event,) = events_of(log)
+    assert "loop_iteration" not in json.loads(event.payload or b"")

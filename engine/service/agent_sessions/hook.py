@@ -5,6 +5,7 @@ one append, and imports nothing of sprints.
 """
 
 import os
+import stat
 import time
 from collections.abc import Mapping
 from os import urandom
@@ -14,24 +15,25 @@ import msgspec
 
 from ...adapters.agents.hook_calls import HookPlace
 from ...adapters.agents.hooks import HookHeard, OddHookError, hear_hook
+from ...adapters.folders import opened, opened_below, opened_file
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...log.append import instant
 from ...log.envelope import RecordedEvent
 from ...log.port import Wait
 from ...log.stores import open_log
+from ...sessions.events import TurnEnded
+from ...sessions.ralph_loop import BYTES_MAX, PLACE, PluginLoop, loop_in
 from ..place import location as locations
 from ..place.location import Location
 from ..place.trust import check_trusted
 from . import drafts, spool
-from .places import folders
+from .places import CORRELATION, folders
 from .quarantine import keep_odd
 
 WAIT = Wait(seconds=0.2)
 """How long a hook waits for others at each step: the agent waits for the hook."""
 TAKING_SECONDS = 0.3
 """How long it takes in what waits since earlier hooks."""
-CORRELATION = "SPRINTLOG_CORRELATION"
-"""Says to which work belongs what is recorded in a process and in its children."""
 
 
 class Hooked(msgspec.Struct, frozen=True):
@@ -68,9 +70,12 @@ def take_hook(
         return None
     if heard.event is None:
         return Hooked(location, heard, None)
+    event = heard.event
+    if isinstance(event, TurnEnded):
+        event = _with_loop(event, heard.stream, location.root)
     draft = drafts.draft_of(
         heard.stream,
-        heard.event,
+        event,
         key=heard.key,
         counts=heard.counts,
         at=now,
@@ -78,6 +83,26 @@ def take_hook(
     )
     places = folders(location, environment)
     return Hooked(location, heard, _record(location, draft, places))
+
+
+def _with_loop(event: TurnEnded, stream: str, root: Path) -> TurnEnded:
+    """Add which iteration a plugin's loop is in: its file goes when the loop ends."""
+    folder, name = PLACE
+    try:
+        with (
+            opened(root) as above,
+            opened_below(above, folder) as place,
+            opened_file(place, name) as held,
+        ):
+            is_plain = stat.S_ISREG(os.fstat(held).st_mode)
+            loop = loop_in(os.read(held, BYTES_MAX)) if is_plain else PluginLoop()
+    except OSError:
+        return event
+    if loop.session is not None and not stream.endswith(f"-{loop.session}"):
+        return event
+    return msgspec.structs.replace(
+        event, loop_iteration=loop.iteration, loop_max=loop.iterations_max
+    )
 
 
 def _record(

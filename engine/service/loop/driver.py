@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from os import urandom
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from ...sprint.agent.answers import Verdict, judge
 from ...sprint.events import AgentRan
 from ...sprint.phases import lifecycle
 from ...sprint.state.sprint import Sprint
+from ..agent_sessions.places import CORRELATION
 from ..port import Decide, Outcome
 from ..state_files import Refreshed
 from ..workspace import ServiceWorkspace
@@ -87,6 +89,8 @@ class Driver:
         """Held by every process that is started, so that none outlives its loop unseen."""
         self.tell = tell
         self._beaten = time.monotonic()
+        self.correlation = means.environment.get(CORRELATION) or urandom(16).hex()
+        """Names all that this run records, and what its agents do."""
 
     def sprint(self) -> Sprint:
         """Return the sprint as it is."""
@@ -99,6 +103,7 @@ class Driver:
             "SPRINT_ID": self.sprint_id,
             "SPRINTLOG_SPRINT": self.sprint_id,
             "SPRINTLOG_ACTOR": actor,
+            CORRELATION: self.correlation,
             # What is wrapped within is part of the iteration that is recorded here.
             "SPRINTLOG_WITHIN": "run",
         }
@@ -154,7 +159,11 @@ class Driver:
     def handle(self, decide: Decide) -> Outcome:
         """Let the sprint decide, and append that."""
         return self.workspace.handle_with(
-            self.sprint_id, decide, actor=self.means.actor, masks=self.means.masks
+            self.sprint_id,
+            decide,
+            actor=self.means.actor,
+            masks=self.means.masks,
+            correlation_id=self.correlation,
         )
 
     def refresh(self) -> Refreshed:

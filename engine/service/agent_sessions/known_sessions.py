@@ -1,0 +1,86 @@
+"""Sessions as they are in a log: which there are, and which one is meant."""
+
+from ...errors import NotFoundError, RefusedError
+from ...log.envelope import RecordedEvent
+from ...log.port import Log
+from ...sessions.events import SessionEvent
+from ...sessions.names import session_of, session_stream
+from ...sessions.summary import Summary
+from ...sprint.events import ActivitySeen
+from ..streams.catalogue import CODEC
+
+SHOWN_MAX = 5
+NEWEST = 128
+"""So many of the newest events tell whether somebody works."""
+
+
+def sessions(log: Log) -> dict[str, int]:
+    """Return the sessions of a log by name, `AGENT-ID`, with how many events they have."""
+    found = ((session_of(stream), version) for stream, version in log.streams().items())
+    return {name: version for name, version in found if name is not None}
+
+
+def choose_session(log: Log, named: str) -> str:
+    """Return the stream of the session that is meant: by its name, its id, or a beginning.
+
+    Raise `NotFoundError` where there is none, `RefusedError` where there are several.
+    """
+    known = sessions(log)
+    wanted = named.removeprefix("session/")
+    found = [name for name in known if wanted in (name, name.partition("-")[2])]
+    found = found or [
+        name
+        for name in known
+        if name.startswith(wanted) or name.partition("-")[2].startswith(wanted)
+    ]
+    if not found or not wanted:
+        raise NotFoundError(
+            f"there is no session {named[:80]}",
+            hint="`sprintlog show session` lists them",
+            session=named,
+        )
+    if len(found) > 1:
+        shown = ", ".join(found[:SHOWN_MAX])
+        raise RefusedError(
+            f"{named[:80]} may be one of {len(found)} sessions: {shown}",
+            hint="give more of its name",
+            session=named,
+        )
+    agent, _, id_ = found[0].partition("-")
+    return session_stream(agent, id_)
+
+
+def summary(log: Log, stream: str, *, until: int | None = None) -> Summary:
+    """Return what a session comes to, as it is or was at a version."""
+    found = Summary(files_changed=[])
+    for event in log.read_stream(stream, until=until):
+        found.take(event.at, event_of(event))
+    return found
+
+
+def event_of(recorded: RecordedEvent) -> SessionEvent | None:
+    """Return what a session's event says; None when it was erased."""
+    if recorded.payload is None:
+        return None
+    event = CODEC.decode(recorded)
+    return event if isinstance(event, SessionEvent) else None
+
+
+def last_work(log: Log, stream: str) -> str | None:
+    """Return when something happened last in the sessions that work on a sprint.
+
+    They are those of its last sign of life. Only the newest events are looked through.
+    """
+    own = [*log.read_stream(stream, after=max(log.version(stream) - NEWEST, 0))]
+    beats = [event for event in own if event.type == ActivitySeen.type]
+    if not beats:
+        return None
+    work = beats[-1].correlation_id
+    return max(
+        (
+            event.at
+            for event in log.read(after=max(log.head().position - NEWEST, 0))
+            if event.correlation_id == work and session_of(event.stream) is not None
+        ),
+        default=None,
+    )

@@ -1,0 +1,46 @@
+"""What agents did in their sessions."""
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.service.agent_sessions.known_sessions import summary
+from sprintlog.engine.sessions.names import session_of
+
+
+class SessionAnswer(Struct, frozen=True, kw_only=True):
+    """A session of an agent."""
+
+    session: str
+    """`AGENT-ID`."""
+    agent: str
+    started_at: str
+    last_at: str
+    ended_at: str | None
+    """Null while it goes on, or since nobody saw its end."""
+    reason: str | None
+    events: int
+    starts: int
+    prompts: int
+    turns: int
+    failed_turns: int
+    tool_calls: int
+    failed_calls: int
+    unknown_calls: int
+    """Calls of which nobody says how they ended."""
+    subagents: int
+    compactions: int
+    files_changed: list[str]
+    lines_added: int
+    lines_removed: int
+    model: str | None
+    version: str | None
+    """That of the agent's program."""
+    transcript: str | None
+
+
+def session_answer(log: Log, stream: str) -> SessionAnswer:
+    """Return what a session comes to."""
+    name = session_of(stream) or stream
+    found = asdict(summary(log, stream))
+    return SessionAnswer(session=name, agent=name.partition("-")[0], **found)
