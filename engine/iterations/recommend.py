@@ -9,7 +9,7 @@ from .classify import FORWARD, STALL_ALTERNATIVES, STALL_MESSAGE, STALLED
 from .deltas import improved
 from .evaluation import Judgement, Scored
 from .events import MeasurementFailed, RecommendationGiven, RulesSet
-from .exact import exact, shown
+from .exact import exact, short, shown
 from .loops import MESSAGE as LOOP_MESSAGE
 from .target import behind_best, is_setback, rollback_target
 
@@ -183,7 +183,10 @@ def _rollback(
     limit = exact(rules.thresholds.below_best)
     reasons = [Reason(alert.message, WEIGHTS[alert.severity]) for alert in judged.alerts]
     if behind > limit:
-        text = f"score is {shown(behind, 2)} below the best, more than {shown(limit, 2)}"
+        # What is only just too much is not to read like the limit itself.
+        places = 2 if shown(behind, 2) != shown(limit, 2) else 4
+        said_behind, said_limit = shown(behind, places), short(limit, places)
+        text = f"score is {said_behind} below the best, more than {said_limit}"
         reasons.append(Reason(text, LIKELY))
     serious = [a.type for a in judged.alerts if a.severity in (CRITICAL, HIGH)]
     said = serious[0].replace("_", " ").capitalize() if serious else "Quality below best"

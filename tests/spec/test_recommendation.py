@@ -95,6 +95,15 @@ def test_rolls_back_by_score(score: float, action: str) -> None:
         assert given.confidence == Fraction(1, 2)
 
 
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [(0.6999, "0.1001 below the best, more than 0.1"), (0.5, "0.30 below the best, more")],
+)
+def test_says_how_far_below_so_that_it_is_seen(score: float, said: str) -> None:
+    """Two numbers that are not the same do not read the same."""
+    assert any(said in reason.text for reason in advice(scored(0.8, score)).reasons)
+
+
 def test_goes_back_to_what_it_was_built_on_where_it_is_best_itself() -> None:
     """The best one with a CRITICAL alert does not go back to itself."""
     found = Measured(Metrics(10, 9, coverage_percentage=50.0))
