@@ -89,8 +89,8 @@ def create(
 ) -> None:
     """Take in a compiled plan in which nothing has happened yet, or begin with a goal.
 
-    The plan has the shape of PROGRESS.yaml; statuses, pointer and figures may be left
-    out. A goal needs no plan: its steps are found on the way.
+    The plan is a YAML file that you write: `sprintlog help plan` shows one. It may be a
+    PROGRESS.yaml, too. A goal needs no plan: its steps are found on the way.
     """
     check_sprint_id(new_id, field="ID")
     fields: dict[str, Any] = {}

@@ -71,7 +71,7 @@ TOPICS = {
         {
             "log": "List the events.",
             "show": "Print a state file or an event, as it is or was.",
-            "diff": "Show what is different between two points.",
+            "diff": "Show what is different in the plan at two points.",
             "blame": "Say who set a field, when and why.",
             "replay": "Play a sprint's history and show what each event changed.",
             "audit": "List the decisions: who, when, on what evidence.",

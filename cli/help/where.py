@@ -6,8 +6,12 @@ from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.gates.policy import gate_of
+from sprintlog.engine.sprint.state.given import mapping_of
+from sprintlog.engine.sprint.state.node import Node
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.engine.sprint.state.words import COMPLETED
+from sprintlog.engine.sprint.state.tree import gate_status
+from sprintlog.engine.sprint.state.words import COMPLETED, FAILED, PENDING, RETRYING
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, find_log, open_workspace
@@ -23,6 +27,7 @@ their state files from it. There is no log here yet. Three ways to begin:
                       sprintlog import progress PROGRESS.yaml
   start a plan        sprintlog init
                       sprintlog sprint create ID --plan FILE
+                      (`sprintlog help plan` shows a FILE)
 
 `sprintlog init` looks around and offers what fits. `sprintlog demo` shows it
 at work, `sprintlog help beginning` explains it, `sprintlog -h` lists the rest."""
@@ -31,6 +36,7 @@ SPRINTS_SHOWN_MAX = 4
 INDENT = " " * 8
 """What is too long for a line goes on below its text."""
 
+_FAILED_GATE = (RETRYING, FAILED)
 TYPED = {
     actions.START: "`sprintlog sprint start`",
     actions.WORK: "`sprintlog run -- AGENT`",
@@ -46,8 +52,8 @@ TYPED = {
 """What a person types next, by what is to be done."""
 
 OR_TYPED = {
-    actions.WORK: "`sprintlog phase start`",
-    actions.ITERATE: "`sprintlog iteration start`",
+    actions.WORK: "by hand `sprintlog phase start`",
+    actions.ITERATE: "by hand `sprintlog iteration start`",
     actions.DONE: "`sprintlog sprint create ID --plan FILE`",
 }
 """What else can be typed: the same without an agent's command, or something new."""
@@ -81,7 +87,8 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
     if not sprints:
         yield "sprint  none yet"
         yield _next(
-            "`sprintlog sprint create ID --plan FILE`", "the same with `--goal TEXT`"
+            "`sprintlog sprint create ID --plan FILE` (`sprintlog help plan` shows one)",
+            "the same with `--goal TEXT`",
         )
         return
     named = environment().get("SPRINTLOG_SPRINT") or None
@@ -97,12 +104,26 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
     yield f"sprint  {sprint.id}, {_state(sprint)}"
     pointed = sprint.plan.pointed()
     if pointed is not None and sprint.plan.status != COMPLETED:
-        yield f"at      {pointed.address}"
+        yield f"at      {_at(pointed)}"
     if action.do == actions.ITERATE and not sprint.document.get("dynamic-steps"):
         # Nobody says which steps it has: it may be anybody's loop.
         yield _next("`sprintlog wrap -- COMMAND`", TYPED[action.do])
     else:
         yield from _after(action)
+
+
+def _at(leaf: Node) -> str:
+    """Return where the work is: begun or not, and how often its gate has failed."""
+    said = [leaf.address]
+    if leaf.status != PENDING:
+        said.append(leaf.status)
+    nodes = (leaf, *leaf.above())
+    gate = next((one for one in nodes if gate_status(one.data) in _FAILED_GATE), None)
+    if gate is not None:
+        tracking = mapping_of(gate.data, "gate-tracking")
+        attempt, most = tracking.get("attempts"), gate_of(gate).attempts_max
+        said.append(f"its gate failed (attempt {attempt} of at most {most})")
+    return ", ".join(said)
 
 
 def _state(sprint: Sprint) -> str:

@@ -41,7 +41,8 @@ def _advice(given: Recommendation, more: str) -> str:
     why = f": {given.reasons[0].text}" if given.reasons else ""
     if given.action == ROLLBACK and given.target is not None:
         typed = f"sprintlog rollback iter:{given.target}"
-        return f"roll back to iteration {given.target}{why}  (`{typed}`)"
+        both = f"`{typed}`; its files alone: `{typed} --files`"
+        return f"roll back to iteration {given.target}{why}  ({both})"
     said = {"stop": "stop", "escalate": "a person should look"}.get(given.action)
     return f"{said or given.action}{why}  (`{more}`)"
 

@@ -23,7 +23,7 @@ from sprintlog.engine.sprint.gates.gate import (
 from sprintlog.engine.sprint.gates.policy import GatePolicy, gate_of
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import gate_status
-from sprintlog.engine.sprint.state.words import BLOCKED, PASSED
+from sprintlog.engine.sprint.state.words import BLOCKED, IN_PROGRESS, PASSED
 from sprintlog.projections.views import work as views
 from sprintlog.projections.views.events import reference
 from sprintlog.projections.views.work import GateAnswer, GateStanding, gate_run
@@ -31,7 +31,7 @@ from sprintlog.projections.workspace import Outcome, Workspace
 
 from .. import typed
 from ..context import ReadOptions, environment, open_workspace, with_reading, with_recording
-from ..output import GATE_FAILED, print_error, print_json, print_text, table, warn
+from ..output import GATE_FAILED, note, print_error, print_json, print_text, table, warn
 from ..record import Options, answer_and_refresh, recording, refresh
 
 PHASE = typed.option(
@@ -250,17 +250,19 @@ def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
     if checked.left_behind:
         left = checked.left_behind
         warn(f"processes that the gate of {checked.phase} left running were ended: {left}")
+    node = outcome.sprint.plan.tree.find(checked.phase)
     if answer.status == PASSED:
         others = "".join(f", {x.type}" for x in answer.events[1:])
         print_text(
             f"{outcome.sprint.id}: the gate of {checked.phase} passed{others}"
             f"  [position {answer.position}, version {answer.version}]"
         )
+        if node is not None and node.status == IN_PROGRESS and not node.children:
+            note(f"its work is closed by `sprintlog phase complete {node.address}`")
         return
     how = f"exit code {checked.exit_code}"
     if checked.timed_out:
         how = "it ran into its time limit"
-    node = outcome.sprint.plan.tree.find(checked.phase)
     told = answer.repair_prompt or failure_text(
         gate_of(node) if node else GatePolicy(None, None),
         phase=checked.phase,
@@ -270,8 +272,9 @@ def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
         output=checked.output,
     )
     print_text(*told.split("\n"))
-    hint = "repair it and run it again; standard output is what the repair needs"
+    hint = "repair it, then `sprintlog gate run`; standard output is what the repair needs"
     if answer.status == BLOCKED:
         hint = "`sprintlog sprint resume --by NAME --why TEXT`, then run it again"
-    message = f"the gate of {checked.phase} failed: {how} ({attempt}, {answer.status})"
+    blocked = ", blocked" if answer.status == BLOCKED else ""
+    message = f"the gate of {checked.phase} failed: {how} ({attempt}{blocked})"
     print_error(SprintlogError(message, hint=hint), as_json=False)

@@ -19,6 +19,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, PASSED
+from sprintlog.projections.iterations.quality import iteration_of_files
 from sprintlog.projections.views import work as views
 from sprintlog.projections.workspace import Workspace
 
@@ -137,6 +138,8 @@ def _lines(
         lines.extend(_tree_lines(phase, pointed, "  "))
     lines.extend(goal_lines(sprint))
     lines.extend(quality)
+    if (number := iteration_of_files(sprint)) is not None:
+        lines.append(f"files: those of iteration {number}, until the next one")
     lines.extend(spent_lines(sprint))
     lines.extend(_lost_runs(sprint))
     for needed in views.needs(sprint):

@@ -6,6 +6,7 @@ from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.recommend import CONTINUE, ROLLBACK, Recommendation
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.measurement import unmeasured_iteration
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 
@@ -22,7 +23,9 @@ class IterationStanding(NamedTuple):
 def standing(judged: Judged) -> IterationStanding:
     """Return how good the iterations of a sprint are, and what waits for an answer."""
     last = None if judged.last is None else judged.one(judged.last)
-    return IterationStanding(judged.best(), last, _pending(judged, last))
+    given = pending_advice(judged)
+    is_more = given is not None and given.action != CONTINUE
+    return IterationStanding(judged.best(), last, given if is_more else None)
 
 
 def advice_in_force(judged: Judged) -> Recommendation | None:
@@ -31,14 +34,14 @@ def advice_in_force(judged: Judged) -> Recommendation | None:
     return judged.recommendation() if is_due else None
 
 
-def _pending(judged: Judged, last: Judgement | None) -> Recommendation | None:
+def pending_advice(judged: Judged) -> Recommendation | None:
+    """Return what to do now, as long as nobody did it and there is something to do."""
     if judged.sprint.plan.status == COMPLETED:
         return None
     given = advice_in_force(judged)
-    if given is None or given.action == CONTINUE:
-        return None
-    is_answered = given.action == ROLLBACK and _has_files_back(judged, last)
-    return None if is_answered else given
+    last = None if judged.last is None else judged.one(judged.last)
+    is_rollback = given is not None and given.action == ROLLBACK
+    return None if is_rollback and _has_files_back(judged, last) else given
 
 
 def _has_files_back(judged: Judged, last: Judgement | None) -> bool:
@@ -47,3 +50,14 @@ def _has_files_back(judged: Judged, last: Judgement | None) -> bool:
     knowledge = judged.sprint.knowledge
     later = [one.event for one in knowledge.restored if one.version > since]
     return bool(later) and not (later[-1].undoes or later[-1].rollback in knowledge.undid)
+
+
+def iteration_of_files(sprint: Sprint) -> int | None:
+    """Return the iteration whose files were brought back, all of them, since the last."""
+    knowledge = sprint.knowledge
+    since = knowledge.iterations[-1][1] if knowledge.iterations else 0
+    later = [one.event for one in knowledge.restored if one.version > since]
+    if not later or later[-1].undoes or later[-1].rollback in knowledge.undid:
+        return None
+    back = later[-1]
+    return None if back.paths or back.into else back.iteration

@@ -12,11 +12,10 @@ from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Failure, Judged
 from sprintlog.engine.sprint.state.sprint import Spent, Sprint
-from sprintlog.engine.sprint.state.words import COMPLETED
 
 from ..markdown import code, code_cell, table
 from .iteration_report import MISSING, NOT_COMPARED, said
-from .quality import advice_in_force
+from .quality import pending_advice
 from .sparkline import sparkline
 
 SUMMARY_ROWS_MAX = 100
@@ -91,7 +90,7 @@ def _quality(
         unknown = unknown_parts(best.score)
         score = said(best.score.value, 2) + (f"; {unknown}" if unknown else "")
         lines.append(f"- **Best**: iteration {best.number} ({score})")
-    given = None if judged.sprint.plan.status == COMPLETED else advice_in_force(judged)
+    given = pending_advice(judged)
     if given is not None:
         typed = ""
         if given.action == ROLLBACK and given.target is not None:
@@ -111,7 +110,7 @@ def _counts(
     if failures:
         counts.append(f"{len(failures)} not measured")
     if gone := len(judged.off_path()):
-        counts.append(f"{gone} left behind by a rollback")
+        counts.append(f"{gone} off the path")
     return f"{len(turns) + len(failures)}: {', '.join(counts)}"
 
 
@@ -121,7 +120,11 @@ def _rows(
     summaries, spent = judged.summaries(), judged.spent()
     # Where all lack the same it is said once, with the best one.
     is_same = len({one.score.share for one in found}) == 1
-    rows = {one.number: _row(one, summaries, is_same=is_same) for one in found}
+    off_path = judged.off_path()
+    rows = {
+        one.number: _row(one, summaries, is_same=is_same, is_off=one.number in off_path)
+        for one in found
+    }
     rows |= {number: _failed_row(one) for number, one in failures.items()}
     numbers = sorted(rows)[-SUMMARY_ROWS_MAX:]
     head: tuple[str, ...] = _HEAD
@@ -170,13 +173,15 @@ def _failed_row(failure: Failure) -> tuple[str, ...]:
     return (str(failure.event.number), "not measured", *("",) * (len(_HEAD) - 3), why)
 
 
-def _row(one: Judgement, summaries: dict[int, str], *, is_same: bool) -> tuple[str, ...]:
+def _row(
+    one: Judgement, summaries: dict[int, str], *, is_same: bool, is_off: bool
+) -> tuple[str, ...]:
     now = one.figures
     passed = MISSING if now.tests_passed is None else str(now.tests_passed)
     score = said(one.score.value, 2) if is_same else said_score(one.score)
     return (
         str(one.number),
-        one.classification or NOT_COMPARED,
+        (one.classification or NOT_COMPARED) + (", off the path" if is_off else ""),
         MISSING if one.score.value is None else score,
         MISSING if now.test_count is None else f"{passed}/{now.test_count}",
         MISSING if now.coverage is None else f"{shown(now.coverage, 1)}%",

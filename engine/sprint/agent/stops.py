@@ -30,6 +30,10 @@ GO_ON = "`sprintlog sprint resume`; `sprintlog run -- COMMAND` does that itself"
 """What leads on from a loop that was stopped from outside."""
 
 
+_LAST_WORDS_MAX = 200
+"""Of a gate's last line so many characters are said; `gate show` has all."""
+
+
 def stop_of(plan: Plan) -> Action:
     """Return why a sprint that is paused, blocked or waits for a person stands still."""
     status = plan.status
@@ -44,6 +48,8 @@ def stop_of(plan: Plan) -> Action:
         details = text_said(needed.get("details"))
     gate = blocked_gate(leaf) if leaf is not None and status == words.BLOCKED else None
     node = gate or leaf
+    if gate is not None:
+        details = _last_words(mapping_of(gate.data, "gate-tracking").get("last-output"))
     return Action(
         STOP,
         because=_BECAUSE.get(status, actions.PERSON),
@@ -157,6 +163,12 @@ def _error_at(leaf: Node) -> object:
     return f"phase {gate.address}: {error}" if text_said(error) else leaf.data.get("error")
 
 
+def _last_words(output: object) -> str | None:
+    """Return the last line of what a gate printed, as far as a person reads on."""
+    lines = (text_said(output) or "").strip().split("\n")
+    return lines[-1].strip()[:_LAST_WORDS_MAX] or None
+
+
 def _hint(status: str, leaf: Node | None, gate: Node | None) -> str:
     if status == words.PAUSED:
         return "`sprintlog sprint resume`"
@@ -166,9 +178,8 @@ def _hint(status: str, leaf: Node | None, gate: Node | None) -> str:
     if gate is not None:
         hint = f"{hint}, and `sprintlog gate run`"
         if gate is leaf and is_stuck(leaf):
-            hint += (
-                f" or, to have its work done again, `sprintlog phase retry {leaf.address}`"
-            )
+            hint += f"; or have {leaf.address} done again: "
+            hint += f"`sprintlog phase retry {leaf.address}`"
         return hint
     if leaf is not None and is_stuck(leaf):
         return f"{hint}, and {leads_on(leaf)}"
