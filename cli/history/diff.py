@@ -54,7 +54,7 @@ def command(
         raise click.UsageError("give one of --json-patch, --unified and --json")
     with open_workspace() as workspace:
         found = difference(workspace, old, new, sprint_id=sprint_id, file=file)
-        files = _files_of(workspace, sprint_id, old, new) if file == "progress" else ()
+        files = _files_of(workspace, sprint_id, old, new) if file == "progress" else None
     if json_patch:
         print_json(found.json_patch())
     elif unified:
@@ -67,26 +67,27 @@ def command(
         with paged():
             lines = [changed(change) for change in found.changes()]
             print_text(*lines or ["no difference"])
-        if files:
-            hint(f"of the work tree's files: `sprintlog iteration diff {' '.join(files)}`")
+        if files is not None:
+            first, second = files
+            hint(f"of the work tree's files: `sprintlog iteration diff {first} {second}`")
 
 
 def _files_of(
     workspace: Workspace, sprint_id: str | None, old: str, new: str | None
-) -> tuple[str, ...]:
+) -> tuple[str, str] | None:
     """Return two iterations whose files were kept, where the points mean such.
 
     Until now means the last one of them.
     """
     numbers = [re.fullmatch(r"iter:(\d{1,9})", point or "") for point in (old, new)]
     if numbers[0] is None or (new is not None and numbers[1] is None):
-        return ()
+        return None
     sprint = workspace.sprint(workspace.choose(sprint_id))
     first = int(numbers[0][1])
     kept = [one for one, _ in sprint.knowledge.iterations if has_snapshot(sprint, one)]
     second = int(numbers[1][1]) if numbers[1] else max(kept, default=first)
     if first == second or not {first, second} <= {*kept}:
-        return ()
+        return None
     return f"iter:{first}", f"iter:{second}"
 
 

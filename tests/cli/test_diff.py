@@ -149,5 +149,7 @@ def test_says_how_the_files_differ(folder: Path, done: Run) -> None:
         done("iteration", "end", "--snapshot")
     wanted = "`sprintlog iteration diff iter:1 iter:2`"
     assert wanted in done("diff", "iter:1", "iter:2").err
+    assert wanted in done("diff", "iter:1").err
+    assert "iteration diff" not in done("diff", "iter:2").err
     assert wanted not in done("diff", "iter:1", "version:5").err
     assert "a" in done("iteration", "diff", "iter:1", "iter:2").out

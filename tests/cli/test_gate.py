@@ -39,8 +39,7 @@ def test_fails_with_6(gated: Gated, run: Run) -> None:
         "\nIts script:\n\n    echo broken; exit 3\n\nWhat it printed:\n\n    broken\n"
     )
     assert result.err.startswith(
-        "error: the gate of build failed: exit code 3 "
-        "(attempt 1 of at most 4, retrying)\nhint: "
+        "error: the gate of build failed: exit code 3 (attempt 1 of at most 4)\nhint: "
     )
 
 
@@ -118,7 +117,7 @@ def test_has_a_time_limit(gated: Gated, run: Run, done: Run) -> None:
     gated("echo on; sleep 100")
     result = run("gate", "run", "--timeout", "0.2")
     assert result.code == 6
-    assert "it ran into its time limit (attempt 1 of at most 4, retrying)" in result.err
+    assert "it ran into its time limit (attempt 1 of at most 4)" in result.err
     assert "    on\n    [sprintlog: ended at its time limit of 0.2 s]" in result.out
     data = done("log", "--json").lines[-1]["data"]
     assert (data["timed_out"], data["exit_code"]) == (True, 143)
@@ -203,3 +202,23 @@ def test_tells_of_an_edit_found_before(gated: Gated, run: Run, folder: Path) -> 
     gated("true")
     (folder / "PROGRESS.yaml").write_text("mine: true\n")
     assert "was edited by somebody else" in run("gate", "run").err
+
+
+def test_alone_the_program_says_that_a_gate_failed(
+    gated: Gated, run: Run, done: Run
+) -> None:
+    """Who comes back sees where the work is, and how often its gate has failed."""
+    gated("exit 3", retries=3)
+    assert "at      build/one, completed\n" in done().out
+    assert run("gate", "run").code == 6
+    assert "its gate failed (attempt 1 of at most 4)" in done().out
+
+
+def test_a_stop_at_a_gate_ends_with_its_last_words(
+    gated: Gated, run: Run, done: Run
+) -> None:
+    """What the gate printed last is told with why the sprint is blocked."""
+    gated("echo first; echo only 17 tests; exit 3", retries=0)
+    assert run("gate", "run").code == 6
+    assert "details: only 17 tests\n" in done("status").out
+    assert done("next", "--json").json["details"] == "only 17 tests"

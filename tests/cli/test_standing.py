@@ -44,7 +44,8 @@ def test_what_got_worse_is_told_with_its_command(worse: Path, done: Run) -> None
     )
     assert alerts.endswith("(`sprintlog alerts`)")
     assert advice.startswith(ADVICE)
-    assert advice.endswith("(`sprintlog rollback iter:1`)")
+    typed = "`sprintlog rollback iter:1`"
+    assert f"({typed}; its files alone: {typed[:-1]} --files`)" in advice
     said = done("status", "--json").json["iterations"]
     assert (said["best"]["iteration"], said["last"]["iteration"]) == (1, 2)
     assert said["alerts"] == {"CRITICAL": 2}
@@ -103,3 +104,31 @@ def test_zero_of_zero_is_left_out(folder: Path, done: Run) -> None:
     out = done("status").out
     assert "0/0" not in out
     assert "iteration 1 of 100" in out
+
+
+def test_whose_files_are_there_is_told_until_the_next_iteration(
+    worse: Path, done: Run
+) -> None:
+    """After a rollback of files `status` names their iteration; an undo takes that back."""
+    line = "files: those of iteration 1, until the next one"
+    assert line not in done("status").out
+    done("rollback", "iter:1", "--files", "--yes")
+    assert line in done("status").out
+    done("undo", "--yes")
+    assert line not in done("status").out
+    done("rollback", "iter:1", "--files", "--yes")
+    done("iteration", "start")
+    assert line not in done("status").out
+
+
+def test_the_report_and_status_advise_the_same(worse: Path, done: Run) -> None:
+    """What was answered is no advice of the report any more."""
+    assert "recommend rollback" in done("report").out
+    done("rollback", "iter:1", "--files", "--yes")
+    assert "recommend rollback" not in done("report").out
+
+
+def test_a_row_off_the_path_says_so(worse: Path, done: Run) -> None:
+    """Which iteration a rollback of the plan left behind is seen in the report's table."""
+    done("rollback", "iter:1", "--plan", "--yes")
+    assert "| 2 | regression, off the path |" in done("report").out

@@ -108,7 +108,7 @@ def test_a_resume_says_what_else_is_needed(sprint: Path, done: Run) -> None:
     done("phase", "start")
     done("sprint", "needs-human", "--reason", "a key")
     resumed = done("sprint", "resume", "--by", "ana", "--why", "here")
-    assert "warning: it does not go on yet: a key" in resumed.err
+    assert "warning: it does not go on yet: phase setup: a key" in resumed.err
     assert "hint: `sprintlog phase retry setup`" in resumed.err
     done("phase", "retry")
     done("phase", "start")
