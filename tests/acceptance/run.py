@@ -36,6 +36,7 @@ from . import (
     wrapped,
 )
 from .criterion import Skip, Verdict
+from .live_agents import recording
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -76,6 +77,9 @@ CRITERIA: dict[str, Criterion] = {
     "agents' real output is understood": agents.understood,
     "iterations end with what agents printed": agents.heard,
     "1 GiB passes through wrap in constant memory": wrapped.constant_memory,
+    "live-agents: real programs are recorded as their server says": (
+        recording.as_the_server_says
+    ),
     "hostile gates get their verdict and leave nothing": gates.hostile,
     "a killed gate costs no retry": gates.killed,
     "a killed loop ends like one nobody disturbed": loops.killed,
@@ -97,6 +101,9 @@ def main() -> int:
     parser.add_argument(
         "--every", type=int, default=1, metavar="K", help="fail every K-th file operation"
     )
+    parser.add_argument(
+        "--agents", type=Path, help="a folder with agents' programs in node_modules/.bin"
+    )
     options = parser.parse_args()
     failed = 0
     for name, criterion in CRITERIA.items():
@@ -104,6 +111,8 @@ def main() -> int:
             continue
         if criterion is file_faults.every_operation:
             criterion = partial(criterion, every=max(1, options.every))
+        if criterion is recording.as_the_server_says and options.agents is not None:
+            criterion = partial(criterion, folder=options.agents.resolve())
         began = time.monotonic()
         try:
             verdict = criterion(options.data, options.seed)

@@ -1,0 +1,1 @@
+"""Real agents' programs under `sprintlog wrap`, against a scripted model server."""

@@ -1,0 +1,117 @@
+"""What the scripted model does: a play is a list of acts, one for each answer.
+
+An agent is told `play:NAME` in its prompt. The model then gives one act after the other,
+by how often it has answered since.
+"""
+
+import re
+from typing import NamedTuple
+
+FINAL = "All done. RALPH_COMPLETE"
+
+
+class Say(NamedTuple):
+    """Words, after which the turn is over."""
+
+    text: str
+
+
+class Run(NamedTuple):
+    """Run a command."""
+
+    command: str
+
+
+class Write(NamedTuple):
+    """Write a file."""
+
+    path: str
+    content: str
+
+
+class Edit(NamedTuple):
+    """Replace a text in a file."""
+
+    path: str
+    old: str
+    new: str
+
+
+class Delegate(NamedTuple):
+    """Have a subagent do it; what it is told names its play."""
+
+    prompt: str
+
+
+class Linger(NamedTuple):
+    """Say a word now and then, for so many seconds."""
+
+    seconds: float
+
+
+class Refuse(NamedTuple):
+    """Refuse with a status of HTTP: always, or so often and then go on."""
+
+    status: int
+    times: int | None = None
+    retry_after: int | None = None
+
+
+Act = Say | Run | Write | Edit | Delegate | Linger | Refuse
+
+PLAYS: dict[str, tuple[Act, ...]] = {
+    "good": (
+        Write("notes.txt", "one\ntwo\n"),
+        Run("cat notes.txt"),
+        Edit("notes.txt", "two", "three"),
+        Say(FINAL),
+    ),
+    "failing": (
+        Run("sh -c 'echo 1 failed; exit 3'"),
+        Run("false"),
+        Say("The tests fail."),
+    ),
+    "delegating": (
+        Delegate("Look into the folder. play:delegated"),
+        Say(FINAL),
+    ),
+    "delegated": (Run("ls"), Say("It is empty.")),
+    "slow": (Run("echo begun > begun.txt"), Linger(60), Say(FINAL)),
+    "limited": (Refuse(429, times=1, retry_after=1), Say(FINAL)),
+    "limited-always": (Refuse(429, retry_after=1),),
+    "overloaded": (Refuse(529, times=1), Say(FINAL)),
+    "overloaded-always": (Refuse(529),),
+    "refused": (Refuse(400),),
+}
+TITLE: Act = Say("A title")
+"""The answer to what an agent asks for itself: a title, a summary, a classification."""
+
+_NAMED = re.compile(r"\bplay:([a-z-]+)")
+
+
+def named_in(text: str) -> str | None:
+    """Return the last play that a text names."""
+    found = [name for name in _NAMED.findall(text) if name in PLAYS]
+    return found[-1] if found else None
+
+
+class Stage:
+    """Which act comes next; refusals that end are counted."""
+
+    def __init__(self) -> None:
+        self._refused: dict[tuple[str, str], int] = {}
+
+    def act(self, play: str, step: int, *, of: str) -> Act:
+        """Return the act for a play's answer number `step`, counted from 0.
+
+        `of` names who is refused: each agent and each conversation on its own.
+        """
+        acts = PLAYS[play]
+        if isinstance(acts[0], Refuse):
+            refuse, key = acts[0], (play, of)
+            count = self._refused.get(key, 0)
+            self._refused[key] = count + 1
+            if refuse.times is None or count < refuse.times:
+                return refuse
+            acts = acts[1:]
+        return acts[min(step, len(acts) - 1)]

@@ -1,0 +1,103 @@
+"""What `wrap` records of real agents is what the model server knows of them."""
+
+import signal
+from pathlib import Path
+
+from ..criterion import Skip, Verdict
+from .model_server import ModelServer
+from .plays import FINAL
+from .programs import Program, installed
+from .runs import Case, Ran, play
+from .tokens import ANSWER, Answered
+
+_CALLS = {"Delegate", "Edit", "Run", "Write"}
+_FAILS = {"limited-always", "refused"}
+_CATEGORY = {"limited-always": "rate-limit"}
+
+
+def as_the_server_says(data: Path, seed: int, *, folder: Path | None = None) -> Verdict:
+    """Record every program that is installed, however it ends."""
+    programs = installed(folder)
+    if not programs:
+        raise Skip("not installed: no agent's program is on the PATH or in --agents FOLDER")
+    problems: list[str] = []
+    count = 0
+    with ModelServer() as server:
+        for case in (one for program in programs for one in _cases(program)):
+            ran = play(case, server, folder)
+            problems += [f"{case}: {problem}" for problem in _problems(case, ran)]
+            count += 1
+    names = ", ".join(program.name for program in programs)
+    return Verdict(not problems, f"{count} runs of {names}", problems)
+
+
+def _cases(program: Program) -> list[Case]:
+    plays = ["good", "failing"]
+    if program.gives_up:
+        plays.append("limited-always")
+    if program.name in ("claude", "copilot", "opencode"):
+        plays.append("delegating")
+    forms = [*program.forms]
+    cases = [Case(program, form, play) for form in forms for play in plays]
+    ends = (signal.SIGKILL, signal.SIGTERM)
+    return [*cases, *(Case(program, form, "slow", by) for form in forms for by in ends)]
+
+
+def _problems(case: Case, ran: Ran) -> list[str]:
+    problems = [*ran.problems]
+
+    def compare(what: str, found: object, expected: object) -> None:
+        if found != expected:
+            problems.append(f"{what}: {found!r}, not {expected!r}")
+
+    recorded = ran.recorded
+    compare("exit code", recorded.get("exit_code"), ran.exit_code)
+    fails = case.play in _FAILS or case.by is not None
+    compare("status", recorded.get("status"), "failed" if fails else "completed")
+    compare("printed bytes", recorded.get("output_bytes"), len(ran.stdout.encode()))
+    if case.play == "good":
+        said = ran.stdout.strip() if case.form == "text" else FINAL
+        compare("last words", ran.ended.get("summary", said), said)
+    if case.play in _CATEGORY and case.form != "text":
+        compare("category", recorded.get("error_kind"), _CATEGORY[case.play])
+    if "sprintlog:" in ran.stderr:
+        problems.append(f"a complaint: {ran.stderr.splitlines()[-1]}")
+    unknown = [answered.path for answered in ran.answered if answered.path]
+    compare("asked the server for more", unknown, [])
+    if case.form != "text" and case.by is None:
+        for what, (found, expected) in _figures(case, ran).items():
+            compare(what, found, expected)
+    return problems
+
+
+def _figures(case: Case, ran: Ran) -> dict[str, tuple[object, object]]:
+    """Return what is recorded and what is true, for each figure."""
+    program, recorded = case.program, ran.recorded
+    answered = [one for one in ran.answered if one.status == 200 and _is_told(one, case)]
+    usage = recorded.get("usage", {})
+    figures: dict[str, tuple[object, object]] = {}
+    if program.has_tokens and answered:
+        for name, each in (
+            ("input_tokens", ANSWER.anew),
+            ("output_tokens", ANSWER.out),
+            ("cache_read_tokens", ANSWER.cached),
+        ):
+            figures[name] = usage.get(name), each * len(answered)
+    if program.names_model and answered:
+        models = sorted({one.model for one in answered})
+        figures["models"] = recorded.get("models"), models
+    is_silent = (program.name, case.form) == ("claude", "json")
+    calls = sum(one.act in _CALLS for one in answered)
+    figures["tool calls"] = recorded.get("tool_calls"), None if is_silent else calls
+    figures["agent"] = recorded.get("agent"), program.name
+    sessions = recorded.get("sessions", [])
+    is_named = len(sessions) == 1 and f'"{sessions[0]}"' in ran.stdout
+    figures["one session, which it names"] = is_named, True
+    return figures
+
+
+def _is_told(answered: Answered, case: Case) -> bool:
+    """Tell whether a program's output speaks of an answer."""
+    if answered.play is None:
+        return False
+    return case.program.counts_subagents or answered.play != "delegated"

@@ -1,0 +1,57 @@
+"""What every answer of the scripted model costs, and a record of all that was answered."""
+
+import json
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Tokens(NamedTuple):
+    """Of one answer: read anew, read from the cache, written."""
+
+    anew: int = 120
+    cached: int = 1000
+    out: int = 40
+    thoughts: int = 10
+    """So many of those written, where a dialect counts them apart."""
+
+
+ANSWER = Tokens()
+
+
+class Answered(NamedTuple):
+    """One answer, as the server gave it."""
+
+    dialect: str
+    model: str
+    play: str | None
+    """None for what the agent asked for itself."""
+    step: int
+    act: str
+    status: int
+    is_whole: bool
+    """Whether all of it was sent before the agent went away."""
+    path: str = ""
+
+
+class Ledger:
+    """All answers, in their order; also as lines in a file that is named."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._answered: list[Answered] = []
+
+    def enter(self, answered: Answered) -> None:
+        """Write down an answer."""
+        with self._lock:
+            self._answered.append(answered)
+            if self._file is not None:
+                with self._file.open("a") as file:
+                    file.write(json.dumps(answered._asdict()) + "\n")
+
+    def taken(self) -> list[Answered]:
+        """Return what was answered since this was asked last."""
+        with self._lock:
+            answered, self._answered = self._answered, []
+        return answered
