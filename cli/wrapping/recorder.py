@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sprintlog.engine.adapters.agents.activity import Activity
-from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.agents.output import Hearing, with_errors
 from sprintlog.engine.adapters.git.state import RepositoryState, repository_state
 from sprintlog.engine.adapters.processes.output import Output
 from sprintlog.engine.command import Command
@@ -77,11 +77,12 @@ class Heard:
             except Exception as error:  # noqa: BLE001 (what follows is to be read all the same)
                 self.problem = error
 
-    def understood(self) -> tuple[Answer, Activity]:
+    def understood(self, exit_code: int | None) -> tuple[Answer, Activity]:
         """Return what was said and done; to be called once, at the end."""
         try:
             if self.problem is None:
-                return self._hearing.heard()
+                heard, errors = self._hearing.heard(), self.errors.text()
+                return with_errors(heard, errors, exit_code=exit_code)
         except Exception as error:  # noqa: BLE001 (a hostile output must not cost the rest)
             self.problem = error
         return Hearing().heard()
@@ -174,7 +175,7 @@ class _Recorded:
         self._settle(sprint_id)
         reading.join()
         code, took = self._heard.ended or (None, None)
-        answer, activity = self._heard.understood()
+        answer, activity = self._heard.understood(code)
         if (problem := self._heard.problem) is not None:
             self._tell(
                 f"its output was not understood: {type(problem).__name__}: {problem}"

@@ -10,6 +10,7 @@ import msgspec
 
 from .items import (
     Called,
+    Counted,
     FigureSpan,
     FileChanged,
     Item,
@@ -64,7 +65,7 @@ class Activity(msgspec.Struct, omit_defaults=True):
     unknown: int = 0
     """How many of the lines were not understood."""
     tells_calls: bool = False
-    """Whether it tells step by step what was done, so that no call is none."""
+    """Whether it tells what was called, so that no call is none."""
 
 
 class Watching:
@@ -74,6 +75,7 @@ class Watching:
         self._calls: dict[str, ToolCall] = {}
         self._tool_calls = 0
         self._commit: str | None = None
+        self._counted = 0
         self._prompts: dict[tuple[str, str | None], None] = {}
         self._tells_calls = False
         self._answers: set[str] = set()
@@ -100,6 +102,9 @@ class Watching:
                     self._prompts[item.text[:NAMES_MAX], item.at] = None
             case Called():
                 self._called(item)
+            case Counted():
+                self._counted += item.tool_calls
+                self._tells_calls = True
             case Returned():
                 self._returned(item)
             case FileChanged():
@@ -119,7 +124,7 @@ class Watching:
             commit=self._commit,
             prompts=len(self._prompts),
             model_calls=len(self._answers),
-            tool_calls=self._tool_calls,
+            tool_calls=self._tool_calls + self._counted,
             calls=[*self._calls.values()],
             lines=lines,
             unknown=unknown,

@@ -10,6 +10,7 @@ from .figures import together
 from .items import (
     AgentEnded,
     Called,
+    Counted,
     FigureSpan,
     FileChanged,
     Item,
@@ -20,6 +21,7 @@ from .items import (
     Used,
 )
 
+_NOTHING = Usage()
 TEXT_CHARS_MAX = 4 * 1024 * 1024
 """Of longer words the end is kept."""
 
@@ -49,7 +51,7 @@ class Gathering:
                 self._works, self._ended = True, None
             case Used():
                 self._count(item)
-            case Prompted() | Returned() | FileChanged():
+            case Prompted() | Returned() | FileChanged() | Counted():
                 return
             case AgentEnded():
                 self._ended = item
@@ -81,6 +83,8 @@ class Gathering:
 
     def _count(self, used: Used) -> None:
         key = used.key
+        if key is None and used.usage == _NOTHING:
+            return
         if key is None:
             is_total = used.span is FigureSpan.SESSION
             key = self._session if is_total else f"#{len(self._used)}"

@@ -5,6 +5,8 @@ each message on a line of its own. One run may have several results, each of one
 A transcript on disk has the same messages under other names, and no result.
 """
 
+import re
+
 from ...iterations.events import Usage
 from .figures import together
 from .items import (
@@ -38,6 +40,11 @@ _RESULT_KEYS = {
 }
 
 
+_REMARK = "[ede_diagnostic]"
+_CONTEXT = re.compile(r"\[[0-9]+[a-z]\]$")
+"""`[1m]` behind a model's name: so many tokens it may hold."""
+_NO_MODEL = "<synthetic>"
+"""Of messages that the program itself makes, such as those on errors."""
 _ENDS = {"end_turn", "stop_sequence"}
 """Why the model stops when it has nothing more to do."""
 
@@ -66,7 +73,7 @@ def _session(message: Data) -> Items:
     if message.get("subtype") != "init":
         return ()
     version = text(message.get("claude_code_version")) or None
-    model = text(message.get("model")) or None
+    model = _named(message.get("model"))
     return (Session(text(message.get("session_id")), version, model),)
 
 
@@ -75,7 +82,7 @@ def _result(message: Data) -> Items:
     error = None
     failed = message.get("is_error") is True or subtype.startswith("error")
     if failed:
-        error = text(final).strip() or "; ".join(texts(message.get("errors"))) or subtype
+        error = text(final).strip() or _reason(message) or subtype
     turn = Usage(
         turns=count(message.get("num_turns")), duration_ms=count(message.get("duration_ms"))
     )
@@ -95,7 +102,7 @@ def _result(message: Data) -> Items:
     return (
         *((Session(session),) if session else ()),
         *(
-            Used(Usage(), FigureSpan.CALL, model=_model(name, named[name]))
+            Used(Usage(), FigureSpan.CALL, model=_canonical(name, named[name]))
             for name in named
         ),
         Used(turn, FigureSpan.TURN, key, part),
@@ -104,13 +111,22 @@ def _result(message: Data) -> Items:
     )
 
 
+def _reason(message: Data) -> str:
+    """Return why a run failed that has no last words, without remarks for its makers."""
+    errors = [one for one in texts(message.get("errors")) if not one.startswith(_REMARK)]
+    if errors:
+        return "; ".join(errors)
+    ended = (text(message.get(name)) for name in ("subtype", "terminal_reason"))
+    return ": ".join(filter(None, ended))
+
+
 def _assistant(message: Data, *, is_kept: bool) -> Items:
     inner = mapping(message.get("message"))
     usage = mapping(inner.get("usage"))
     stopped = text(inner.get("stop_reason"))
     # Before the answer is complete the number of its tokens is a placeholder.
     used = _of_usage(usage if stopped else {**usage, "output_tokens": None})
-    model = text(inner.get("model")) or None
+    model = _named(inner.get("model"))
     key = text(inner.get("id")) or None
     items: list[Item] = [Used(used, FigureSpan.CALL, key, model=model)]
     by = _subagent(message)
@@ -171,8 +187,14 @@ def _words(content: object) -> list[str]:
     return [text(block.get("text")) for block in objects(content)]
 
 
-def _model(name: str, about: object) -> str | None:
-    return text(mapping(about).get("canonicalModel")) or text(name) or None
+def _canonical(name: str, about: object) -> str | None:
+    return _named(mapping(about).get("canonicalModel")) or _named(name)
+
+
+def _named(name: object) -> str | None:
+    """Return a model's name; the size of its context is no part of it."""
+    found = _CONTEXT.sub("", text(name))
+    return None if found == _NO_MODEL else found or None
 
 
 def _of_model(model: Data) -> Usage:

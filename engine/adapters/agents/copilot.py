@@ -68,6 +68,8 @@ def _message(data: Data, by: str | None, at: str | None) -> Items:
     for call in objects(data.get("toolRequests")):
         key, given = text(call.get("toolCallId")) or None, mapping(call.get("arguments"))
         items.append(Called(key, text(call.get("name")), command_of(given), by, at))
+    if model := text(data.get("model")):
+        items.append(Used(Usage(), FigureSpan.CALL, model=model))
     return tuple(items)
 
 

@@ -5,6 +5,7 @@ from .figures import added, less, together
 from .items import (
     AgentEnded,
     Called,
+    Counted,
     FigureSpan,
     Items,
     Prompted,
@@ -58,19 +59,22 @@ def _returned(message: Data) -> Items:
 def _whole(message: Data) -> Items | None:
     if not {"stats", "session_id"} & message.keys():
         return None
-    error = message.get("error")
+    error, session = message.get("error"), text(message.get("session_id"))
+    named = (Session(session),) if session else ()
     if isinstance(error, dict):
-        return (AgentEnded(failed=True, error=text(error.get("message")) or None),)
+        why = text(error.get("message")) or None
+        return (*named, AgentEnded(failed=True, error=why))
     if "response" not in message:
         return None
     by_model = mapping(mapping(message.get("stats")).get("models"))
-    models, named = objects(list(by_model.values())), [text(name) for name in by_model]
+    models, names = objects(list(by_model.values())), [text(name) for name in by_model]
     used = together(_of_model(mapping(model.get("tokens"))) for model in models)
-    session = text(message.get("session_id"))
+    calls = count(mapping(mapping(message.get("stats")).get("tools")).get("totalCalls"))
     return (
-        *((Session(session),) if session else ()),
+        *named,
         Used(used, FigureSpan.SESSION, session),
-        *(Used(Usage(), FigureSpan.CALL, model=name) for name in named),
+        *(Used(Usage(), FigureSpan.CALL, model=name) for name in names),
+        *((Counted(calls),) if calls is not None else ()),
         AgentEnded(text(message.get("response"))),
     )
 

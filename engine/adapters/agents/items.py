@@ -108,5 +108,21 @@ class AgentEnded(msgspec.Struct, frozen=True):
     """The status code of HTTP with which the model's server refused, where it says so."""
 
 
-Item = Session | Prompted | Said | Called | Returned | FileChanged | Used | AgentEnded
+class Counted(msgspec.Struct, frozen=True):
+    """The agent says how many tools it called, not which."""
+
+    tool_calls: int
+
+
+Item = (
+    Session
+    | Prompted
+    | Said
+    | Called
+    | Returned
+    | FileChanged
+    | Used
+    | Counted
+    | AgentEnded
+)
 Items = tuple[Item, ...]

@@ -9,6 +9,8 @@ understood are counted and passed over.
 import re
 from collections import Counter
 
+import msgspec
+
 from ...sprint.agent.answers import Answer, repeats
 from . import (
     claude,
@@ -188,6 +190,28 @@ class Hearing:
                 self._lines = count
                 return answer, self._activity(reading, answer.unknown)
         return None
+
+
+def with_errors(
+    heard: tuple[Answer, Activity], errors: str, *, exit_code: int | None
+) -> tuple[Answer, Activity]:
+    """Return what was heard, and of a run that failed why, where its errors say it.
+
+    Gemini CLI prints its object there when it fails, and nothing else.
+    """
+    answer, activity = heard
+    if exit_code == 0 or answer.error is not None or answer.usage is not None:
+        return heard
+    hearing = Hearing()
+    hearing.feed(errors.encode("utf-8", "replace"))
+    other, who = hearing.heard()
+    if other.error is None:
+        return heard
+    if activity.agent is None:
+        activity = msgspec.structs.replace(
+            who, lines=activity.lines, unknown=activity.unknown
+        )
+    return msgspec.structs.replace(answer, error=other.error), activity
 
 
 def hear(content: bytes, *, told: str = "") -> Answer:

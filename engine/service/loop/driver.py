@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from ...adapters.agents.activity import Activity
-from ...adapters.agents.output import Hearing, hear
+from ...adapters.agents.output import Hearing, with_errors
 from ...adapters.agents.ran import figures
 from ...adapters.processes.agent_command import AgentRun, run_agent
 from ...adapters.processes.signals import Signals
@@ -131,11 +131,10 @@ class Driver:
                 tick=self._beat,
             )
         errors = run.errors.text()
-        answer, activity = hearing.heard()
+        answer, activity = with_errors(hearing.heard(), errors, exit_code=run.exit_code)
         verdict = judge(
             answer,
-            # Some agents say there as an object why they failed.
-            errors=hear(errors.encode()).error or errors,
+            errors=errors,
             exit_code=run.exit_code,
             timed_out=run.timed_out,
             read=read,

@@ -39,7 +39,7 @@ DID = {
     "claude-2.1.197-stream.jsonl": Did(
         "claude",
         "2.1.197",
-        ["claude-opus-4-8[1m]", "claude-opus-4-8"],
+        ["claude-opus-4-8"],
         8,
         [*CLAUDE_CALLS, "Bash ok by", "Bash failed 1"],
         FILES,
@@ -100,7 +100,9 @@ DID = {
         ["write_file ok", "run_shell_command failed 3", "replace ok"],
         FILES,
     ),
-    "copilot-run.jsonl": Did("copilot", None, [], 0, ["create ok", "bash failed 3"], []),
+    "copilot-run.jsonl": Did(
+        "copilot", None, ["some-model"], 0, ["create ok", "bash failed 3"], []
+    ),
     "copilot-events.jsonl": Did(
         "copilot",
         "1.0.102",
@@ -264,6 +266,22 @@ def _cursor_call(subtype: str, call_id: str, call: object) -> dict[str, object]:
         "tool_call": call,
         "session_id": "s",
     }
+
+
+def test_calls_that_are_only_counted() -> None:
+    """Gemini's result says how many tools were called; Claude's does not say any."""
+    _, gemini = heard(content("gemini-result.json"))
+    counted = json.loads(content("gemini-result.json"))["stats"]["tools"]["totalCalls"]
+    assert (gemini.tool_calls, gemini.tells_calls) == (counted, True)
+    _, claude = heard(content("claude-2.1.330-result.json"))
+    assert not claude.tells_calls
+
+
+def test_a_model_has_one_name() -> None:
+    """The size of a context is no other model, and who words an error is none."""
+    for name in ("claude-2.1.197-stream.jsonl", "claude-refused-stream.jsonl"):
+        _, activity = heard(content(name))
+        assert activity.models == ["claude-opus-4-8"]
 
 
 def test_plain_words_did_nothing() -> None:

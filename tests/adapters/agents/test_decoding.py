@@ -10,6 +10,7 @@ from sprintlog.engine.adapters.agents.output import (
     LINE_BYTES_MAX,
     Hearing,
     hear,
+    with_errors,
 )
 from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.sprint.agent.answers import Answer
@@ -75,6 +76,9 @@ FINISHED = {
 }
 FAILED = {
     "claude-api-error.jsonl": "API Error: 529 overloaded",
+    "claude-refused-stream.jsonl": (
+        "API Error: Request rejected (429) \u00b7 Refused by the play (429)"
+    ),
     "codex-failed.jsonl": "the usage limit was reached",
     "copilot-failed.jsonl": "the quota is used up",
     "gemini-error.json": "no key was given",
@@ -88,6 +92,47 @@ STREAMS = [name for name in FINISHED if name.endswith(".jsonl")]
 def content(name: str) -> bytes:
     """Return what an agent printed."""
     return (FIXTURES / name).read_bytes()
+
+
+def test_an_interrupted_run() -> None:
+    """Ctrl-C is why it ended; what is said beside it is for the program's makers."""
+    answer = hear(content("claude-interrupted-stream.jsonl"))
+    assert answer.error == "error_during_execution: aborted_streaming"
+    assert answer.usage == Usage(
+        input_tokens=120,
+        output_tokens=40,
+        cache_read_tokens=1000,
+        cache_creation_tokens=0,
+        cost_usd=0.0021000000000000003,
+        turns=3,
+        duration_ms=3173,
+    )
+
+
+def test_errors_on_the_other_stream() -> None:
+    """An agent that fails without output says why among its errors, and who it is."""
+    errors = content("gemini-refused-errors.txt").decode()
+    hearing = Hearing()
+    answer, activity = with_errors(hearing.heard(), errors, exit_code=144)
+    assert "Refused by the play (400)" in (answer.error or "")
+    assert activity.agent == "gemini"
+    assert activity.sessions == ["11111111-0000-4000-8000-000000000001"]
+    assert (activity.lines, activity.unknown) == (0, 0)
+
+
+def test_errors_that_count_for_nothing() -> None:
+    """What went well stays so, and a reason on the output is the reason."""
+    errors = content("gemini-error.json").decode()
+    for name, exit_code in (("claude-2.1.330-result.json", 0), ("codex-failed.jsonl", 1)):
+        hearing = Hearing()
+        hearing.feed(content(name))
+        heard = hearing.heard()
+        assert with_errors(heard, errors, exit_code=exit_code) == heard
+    words = Hearing()
+    words.feed(b"It went well.\n")
+    heard = words.heard()
+    assert with_errors(heard, errors, exit_code=0) == heard
+    assert with_errors(heard, "no object\n", exit_code=1) == heard
 
 
 def turned(found: object) -> object:
