@@ -209,9 +209,9 @@ def baseline(
 @typed.option("--last", type=click.IntRange(1), metavar="N", help="Only the newest ones.")
 @with_reading
 def list_(last: int | None, reading: ReadOptions) -> None:
-    """List what was measured: class, score, tests, coverage, errors and alerts.
+    """List iterations: class, score, tests, coverage, errors, alerts, what they took.
 
-    An iteration whose measurement failed is listed with the reason.
+    One that was not measured is listed with how it ended.
     """
     from sprintlog.projections.views.iterations import judgements
 
@@ -221,13 +221,15 @@ def list_(last: int | None, reading: ReadOptions) -> None:
         judged = judged_at(workspace, reading)
         base, failures = judged.baseline(), judged.failures()
         known = {one.number: one for one in [*([base] if base else []), *judged.all()]}
-        numbers = sorted(known.keys() | failures.keys())[-(last or 0) :]
+        others = {one.number: one for one in judged.unmeasured()}
+        numbers = sorted(known.keys() | failures.keys() | others.keys())[-(last or 0) :]
         found = [known[number] for number in numbers if number in known]
         failed = [failures[number] for number in numbers if number in failures]
+        left = [others[number] for number in numbers if number in others]
         if reading.as_json:
-            print_json(judgements(judged, found, failed))
+            print_json(judgements(judged, found, failed, left))
             return
-        lines = list_lines(judged, found, failed)
+        lines = list_lines(judged, found, failed, left)
     if not numbers:
         print_text("no iteration was measured")
     else:

@@ -9,7 +9,7 @@ from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.streams.judged import Failure, Judged, evaluate
+from sprintlog.engine.service.streams.judged import Failure, Judged, Unmeasured, evaluate
 from sprintlog.engine.sprint.state.sprint import Spent
 from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.views.files import FileChange
@@ -47,7 +47,10 @@ def subject_line(judged: Judged, given: Recommendation) -> str:
 
 
 def list_lines(
-    judged: Judged, shown_ones: Iterable[Judgement], failures: Iterable[Failure] = ()
+    judged: Judged,
+    shown_ones: Iterable[Judgement],
+    failures: Iterable[Failure] = (),
+    others: Iterable[Unmeasured] = (),
 ) -> list[str]:
     """Return a table of iterations, one a line, those without a measurement among them."""
     off_path, found = judged.off_path(), list(shown_ones)
@@ -56,6 +59,9 @@ def list_lines(
     (below,) = unknown if len(unknown) == 1 else (None,)
     rows = [(one.number, _row(judged, one, off_path, is_told=bool(below))) for one in found]
     rows += [(one.event.number, _failed_row(one)) for one in failures]
+    if not rows:
+        return _lines_of_runs(judged, others)
+    rows += [(one.number, _unmeasured_row(one)) for one in others]
     lines = _table([(-1, HEAD), *sorted(rows)], judged.spent())
     return [*lines, *wrapped(f"of each score: {below}", indent="  ")] if below else lines
 
@@ -150,6 +156,23 @@ def _row(
 def _failed_row(failure: Failure) -> tuple[str, ...]:
     said = f"not measured: {failure.event.error}"
     return (str(failure.event.number), *("-",) * (len(HEAD) - 2), said[:ERROR_CHARS_MAX])
+
+
+def _unmeasured_row(one: Unmeasured) -> tuple[str, ...]:
+    return (str(one.number), *("-",) * (len(HEAD) - 2), f"not measured: {_how(one)}")
+
+
+def _how(one: Unmeasured) -> str:
+    """Return how an iteration ended, on one line."""
+    said = (one.error or one.summary or "").strip().partition("\n")[0]
+    return ": ".join(filter(None, (one.status, said)))[:ERROR_CHARS_MAX]
+
+
+def _lines_of_runs(judged: Judged, others: Iterable[Unmeasured]) -> list[str]:
+    """Return a table of what was run, where nothing was measured at all."""
+    spent = judged.spent()
+    rows = [(str(one.number), *_took(spent.get(one.number)), _how(one)) for one in others]
+    return table([("iteration", *TOOK, ""), *rows], right={0, 1, 2, 3, 4}, whole={0})
 
 
 def _cell(number: Number | None, places: int) -> str:

@@ -16,7 +16,7 @@ from sprintlog.engine.iterations.deltas import Deltas, deltas
 from sprintlog.engine.iterations.events import RecommendationGiven, RulesSet
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
-from sprintlog.engine.service.streams.judged import Failure, Judged
+from sprintlog.engine.service.streams.judged import Failure, Judged, Unmeasured
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.state.sprint import Spent
 
@@ -78,6 +78,10 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     alerts: tuple[Alert, ...] | UnsetType = UNSET
     failed: dict[str, Any] | UnsetType = UNSET
     """Why it could not be measured."""
+    status: str | UnsetType = UNSET
+    """How its last run ended, where nobody measured it."""
+    error: str | UnsetType | None = UNSET
+    """Why that run failed."""
     summary: str | UnsetType | None = UNSET
     """What was said at its end; in the summary of all iterations."""
     spent: Spending | UnsetType = UNSET
@@ -234,13 +238,30 @@ def failure(failed: Failure) -> JudgedIteration:
     )
 
 
+def unmeasured(one: Unmeasured) -> JudgedIteration:
+    """Return an iteration that nobody measured."""
+    return JudgedIteration(
+        iteration=one.number,
+        version=one.version,
+        classification=None,
+        score=None,
+        status=one.status,
+        error=one.error,
+        summary=one.summary,
+    )
+
+
 def judgements(
-    judged: Judged, found: Iterable[evaluation.Judgement], failures: Iterable[Failure]
+    judged: Judged,
+    found: Iterable[evaluation.Judgement],
+    failures: Iterable[Failure],
+    others: Iterable[Unmeasured] = (),
 ) -> list[JudgedIteration]:
     """Return iterations by their number, those without a measurement among them."""
     off_path = judged.off_path()
     answers = [judgement(judged, one, off_path) for one in found]
     answers += map(failure, failures)
+    answers += map(unmeasured, others)
     spent = {number: spending(took) for number, took in judged.spent().items()}
     told = [replace(x, spent=spent.get(x.iteration, UNSET)) for x in answers]
     return sorted(told, key=attrgetter("iteration"))

@@ -1,6 +1,7 @@
 """A wrapped command sees and does what it would without us; and it is recorded."""
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -97,6 +98,31 @@ def test_every_command_is_an_iteration(wrap: Wrap, events: Events) -> None:
     assert [e["data"]["number"] for e in events("iteration-ended")] == [1, 2, 3, 4, 5]
     assert len({e["stream"] for e in events()}) == 1
     assert events("reflection-started") == []
+
+
+def test_iterations_that_nobody_measured_are_listed(
+    wrap: Wrap, sprintlog: Callable[..., str]
+) -> None:
+    """The list says how each ended, and what it took, as far as that is known."""
+    said = FIXTURES / "claude-2.1.197-result.json"
+    wrap("--", "cat", str(said))
+    wrap("--", "sh", "-c", "echo too bad >&2; exit 3")
+    head, first, second = sprintlog("iteration", "list").splitlines()
+    assert head.split() == ["iteration", "turns", "tokens", "cost", "time"]
+    assert first.split()[:4] == ["1", "7", "1,440", "$0.02"]
+    assert first.endswith("  completed: All done. RALPH_COMPLETE")
+    assert second.split()[:4] == ["2", "-", "-", "-"]
+    assert "  failed: " in second
+    assert "too bad" in second
+    one, other = json.loads(sprintlog("iteration", "list", "--json"))
+    assert (one["iteration"], one["status"], one["class"]) == (1, "completed", None)
+    assert one["summary"] == "All done. RALPH_COMPLETE"
+    assert (other["status"], other["version"]) == ("failed", 6)
+    sprintlog("iteration", "measure", "--number", "2", "--metric", "test_count=1")
+    lines = sprintlog("iteration", "list").splitlines()
+    assert "not measured: completed: All done." in lines[1]
+    assert "not measured" not in lines[2]
+    assert len(json.loads(sprintlog("iteration", "list", "--last", "1", "--json"))) == 1
 
 
 @pytest.mark.parametrize("status", ["paused", "completed"])

@@ -10,7 +10,7 @@ import msgspec
 
 from .items import (
     Called,
-    Counted,
+    CallsCounted,
     FigureSpan,
     FileChanged,
     Item,
@@ -102,7 +102,7 @@ class Watching:
                     self._prompts[item.text[:NAMES_MAX], item.at] = None
             case Called():
                 self._called(item)
-            case Counted():
+            case CallsCounted():
                 self._counted += item.tool_calls
                 self._tells_calls = True
             case Returned():

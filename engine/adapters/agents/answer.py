@@ -10,7 +10,7 @@ from .figures import together
 from .items import (
     AgentEnded,
     Called,
-    Counted,
+    CallsCounted,
     FigureSpan,
     FileChanged,
     Item,
@@ -51,7 +51,7 @@ class Gathering:
                 self._works, self._ended = True, None
             case Used():
                 self._count(item)
-            case Prompted() | Returned() | FileChanged() | Counted():
+            case Prompted() | Returned() | FileChanged() | CallsCounted():
                 return
             case AgentEnded():
                 self._ended = item

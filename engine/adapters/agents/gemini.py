@@ -5,7 +5,7 @@ from .figures import added, less, together
 from .items import (
     AgentEnded,
     Called,
-    Counted,
+    CallsCounted,
     FigureSpan,
     Items,
     Prompted,
@@ -74,7 +74,7 @@ def _whole(message: Data) -> Items | None:
         *named,
         Used(used, FigureSpan.SESSION, session),
         *(Used(Usage(), FigureSpan.CALL, model=name) for name in names),
-        *((Counted(calls),) if calls is not None else ()),
+        *((CallsCounted(calls),) if calls is not None else ()),
         AgentEnded(text(message.get("response"))),
     )
 

@@ -108,7 +108,7 @@ class AgentEnded(msgspec.Struct, frozen=True):
     """The status code of HTTP with which the model's server refused, where it says so."""
 
 
-class Counted(msgspec.Struct, frozen=True):
+class CallsCounted(msgspec.Struct, frozen=True):
     """The agent says how many tools it called, not which."""
 
     tool_calls: int
@@ -122,7 +122,7 @@ Item = (
     | Returned
     | FileChanged
     | Used
-    | Counted
+    | CallsCounted
     | AgentEnded
 )
 Items = tuple[Item, ...]

@@ -9,6 +9,7 @@ from ...log.port import Log
 from ...sprint.iterations.judged import Failure as Failure
 from ...sprint.iterations.judged import Judged as Judged
 from ...sprint.iterations.judged import Kind
+from ...sprint.iterations.judged import Unmeasured as Unmeasured
 from ...sprint.state.sprint import Sprint
 from .catalogue import CODEC, sprint_stream
 

@@ -51,6 +51,17 @@ class Failure(NamedTuple):
     event: MeasurementFailed
 
 
+class Unmeasured(NamedTuple):
+    """An iteration of which nothing was measured, and how its last run ended."""
+
+    number: int
+    version: int
+    """That of the sprint when it began."""
+    status: str
+    error: str | None
+    summary: str | None
+
+
 class Judged:
     """The iterations of a sprint as they are judged at its version."""
 
@@ -245,6 +256,20 @@ class Judged:
             for version, at, event in self._events.all(MeasurementFailed)
             if event.number not in measured
         }
+
+    def unmeasured(self) -> list[Unmeasured]:
+        """Return the iterations with a run that nobody measured, in their order."""
+        seen = {entry.number for entry in self.tracker.measured} | self.failures().keys()
+        begun = [x for x in self.sprint.knowledge.iterations if x[0] not in seen]
+        if not begun:
+            return []
+        runs = {ran.iteration: ran for _, _, ran in self._events.all(AgentRan)}
+        said = self.summaries()
+        return [
+            Unmeasured(number, version, ran.status, ran.error, said.get(number))
+            for number, version in sorted(begun)
+            if (ran := runs.get(number)) is not None
+        ]
 
     def summaries(self) -> dict[int, str]:
         """Return what was said at the end of iterations, by their numbers."""

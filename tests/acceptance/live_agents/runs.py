@@ -14,7 +14,7 @@ from .model_server import ModelServer
 from .programs import Program, environment
 from .tokens import Answered
 
-_LINGERS_SECONDS = 60
+_LINGERS_SECONDS = 180
 _ENDS_SECONDS = 120
 
 
@@ -96,9 +96,10 @@ def _wrapped(
             if not server.lingers.wait(_LINGERS_SECONDS):
                 problems.append("it never came to the middle of its work")
             agents = _agents_below(process.pid)
-            # What starts an agent may hand a signal on, but not SIGKILL.
-            for agent in agents if by is signal.SIGKILL else agents[:1]:
-                os.kill(agent, by)
+            # What starts an agent does not always hand a signal on.
+            for agent in agents:
+                with suppress(ProcessLookupError):
+                    os.kill(agent, by)
         try:
             out, err = process.communicate(timeout=_ENDS_SECONDS)
         except subprocess.TimeoutExpired:
