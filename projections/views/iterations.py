@@ -18,12 +18,12 @@ from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.service.streams.judged import Failure, Judged, Unmeasured
 from sprintlog.engine.sprint.agent.actions import Action
-from sprintlog.engine.sprint.state.sprint import Spent
 
 from ..iterations.iteration_report import IterationReport
 from ..iterations.quality import advice_in_force
 from ..iterations.tracker import selection_data
 from .back import ChangedFiles
+from .costs import Spending, spending
 from .events import Answered, Recorded, Unchanged, filled
 from .files import FileChange
 
@@ -38,19 +38,6 @@ class ScorePart(Struct, frozen=True):
     points: float | None
     contribution: float | None
     components: dict[str, float | None]
-
-
-class Spending(Struct, frozen=True, omit_defaults=True):
-    """What agents took; what none of them said is left out."""
-
-    runs: int
-    duration_ms: int
-    turns: int | UnsetType = UNSET
-    input_tokens: int | UnsetType = UNSET
-    output_tokens: int | UnsetType = UNSET
-    cache_read_tokens: int | UnsetType = UNSET
-    cache_creation_tokens: int | UnsetType = UNSET
-    cost_usd: float | UnsetType = UNSET
 
 
 class JudgedIteration(Struct, frozen=True, kw_only=True):
@@ -265,15 +252,6 @@ def judgements(
     spent = {number: spending(took) for number, took in judged.spent().items()}
     told = [replace(x, spent=spent.get(x.iteration, UNSET)) for x in answers]
     return sorted(told, key=attrgetter("iteration"))
-
-
-def spending(took: Spent) -> Spending:
-    """Return what agents took."""
-    known = {name: x for name, x in asdict(took).items() if x is not None}
-    if took.cost_usd is not None:
-        # Sums of cents are no cents in binary.
-        known["cost_usd"] = round(took.cost_usd, 6)
-    return Spending(**known)
 
 
 def comparison(

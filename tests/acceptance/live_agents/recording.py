@@ -76,7 +76,8 @@ def _problems(case: Case, ran: Ran) -> list[str]:
 def _figures(case: Case, ran: Ran) -> dict[str, tuple[object, object]]:
     """Return what is recorded and what is true, for each figure."""
     program, recorded = case.program, ran.recorded
-    answered = [one for one in ran.answered if one.status == 200 and _is_told(one, case)]
+    # An agent that lost an answer asks for the same again, and counts one.
+    answered = {one for one in ran.answered if one.status == 200 and _is_told(one, case)}
     usage = recorded.get("usage", {})
     figures: dict[str, tuple[object, object]] = {}
     if program.has_tokens and answered:
