@@ -16,8 +16,28 @@ from ..output import print_bytes, print_json, print_text, table, wrapped
 from ..screen.pager import paged
 from ..screen.terminal import terminal
 
+NUMBER_CHARS_MAX = 20
+"""No position has more digits."""
 
-@typed.group("show")
+
+class _Shown(typed.TypedGroup):
+    """What can be shown; a number alone is perhaps that of an event."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first word names; of a number, say what is meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except typed.UnknownWordError as error:
+            word, _ = error.unknown
+            if word.isascii() and word.isdecimal():
+                meant = f"show event {word[:NUMBER_CHARS_MAX]}"
+                error.unknown = meant, (meant,)
+            raise
+
+
+@typed.group("show", cls=_Shown)
 def command() -> None:
     """Print a state file or an event, as it is or was."""
 
