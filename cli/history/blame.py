@@ -1,6 +1,7 @@
 """`sprintlog blame`: who set a field, when, and why."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import click
 
@@ -41,11 +42,11 @@ from ..screen.terminal import terminal
 def command(fields: tuple[str, ...], every: bool, file: str, reading: ReadOptions) -> None:
     """Say who set a field of a state file, when, why, and what caused it.
 
-    That is the last event after which the field is another than before. Where that is a
-    rollback, the event is named too that it brought back. FIELD is a path such as
-    phases[ID].status, phases[0].steps[1].prompt, stats.elapsed or
-    operator-queue[req-1].status, or a JSON Pointer. What holds . [ ] or quotes stands in
-    brackets and double quotes: phases["a.b"].status
+    That is the last event after which the field is another than before; what it was then
+    is told, too. Where that is a rollback, the event is named that it brought back.
+    FIELD is a path such as phases[ID].status, phases[0].steps[1].prompt, stats.elapsed
+    or operator-queue[req-1].status, or a JSON Pointer. What holds . [ ] or quotes stands
+    in brackets and double quotes: phases["a.b"].status
     """
     if every == bool(fields):
         raise click.UsageError("give FIELD, one or several, or --all")
@@ -77,11 +78,11 @@ def _print(found: Iterable[Blame], *, as_json: bool) -> None:
 
 
 def _lines(found: Blame) -> Iterator[str]:
-    is_there = found.value is not MISSING
-    yield fitting(f"{found.field}: {shown(found.value) if is_there else '(not there)'}")
+    yield fitting(f"{found.field}: {_value(found.value)}")
     yield f"  set by        {_said(found.event)}"
     if found.reason is not None:
         yield from _text("reason", found.reason)
+    yield fitting(f"  before        {_value(found.before)}")
     if (origin := found.brought_back) is not None:
         is_back = found.event.type == RolledBack.type
         yield f"  {'brought back' if is_back else 'now in force'}  {_said(origin)}"
@@ -95,6 +96,10 @@ def _lines(found: Blame) -> Iterator[str]:
         yield f"  caused by     {first}, which is not in this log"
     if found.event.correlation_id not in known:
         yield f"  part of       {found.event.correlation_id}"
+
+
+def _value(value: Any) -> str:
+    return "(not there)" if value is MISSING else shown(value)
 
 
 def _text(name: str, text: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 
 from .causes import causes_of, reason_of
-from .probe import Probe
+from .probe import Probe, told_by
 
 NAMED_MAX = 12
 """How many fields an error names that are there instead."""
@@ -38,6 +38,8 @@ class Blame(NamedTuple):
     """The field as it was asked for."""
     value: Any
     """What it holds; `MISSING` when it was taken away."""
+    before: Any
+    """What it held before the event; `MISSING` when it was not there."""
     event: RecordedEvent
     """The last event after which it was another than before."""
     reason: str | None
@@ -55,6 +57,8 @@ class Setting(NamedTuple):
     """The last one at which the value differs from the one before."""
     set: int
     """The last one in force at which it differs from that it came after."""
+    before: Any = MISSING
+    """The token of what it was before the version at which it changed."""
 
 
 def blame(
@@ -81,19 +85,24 @@ def blame(
         event = event_at(workspace, sprint_id, setting.changed)
         origin = setting.set if setting.set != setting.changed else 0
         back = event_at(workspace, sprint_id, origin) if origin else None
-        yield blamed(workspace, field, value, event, back)
+        before = told_by(setting.before)
+        yield blamed(workspace, field, (value, before), event, brought_back=back)
 
 
 def blamed(
     workspace: ServiceWorkspace,
     field: str,
-    value: Any,
+    values: tuple[Any, Any],
     event: RecordedEvent,
+    *,
     brought_back: RecordedEvent | None = None,
 ) -> Blame:
-    """Return what an event that set a field says of it, with what caused the event."""
+    """Return what an event that set a field says of it, with what caused the event.
+
+    `values` are what the field is since the event, and what it was before.
+    """
     causes = causes_of(workspace.log, event)
-    return Blame(field, value, event, reason_of(event), brought_back, causes)
+    return Blame(field, *values, event, reason_of(event), brought_back, causes)
 
 
 def search(
@@ -117,8 +126,14 @@ def search(
         repository.follow(watch, stretch)
         # What a later stretch has found stands; what it left open is looked for here.
         found = [
-            Setting(old.changed or changed, old.set or set_at)
-            for old, changed, set_at in zip(found, watch.changed, watch.set, strict=True)
+            Setting(
+                old.changed or changed,
+                old.set or set_at,
+                old.before if old.changed else before,
+            )
+            for old, changed, set_at, before in zip(
+                found, watch.changed, watch.set, watch.before, strict=True
+            )
         ]
         if all(setting.changed and setting.set for setting in found):
             break
@@ -141,6 +156,11 @@ class _Watch:
         """On the way that is in force."""
         self._probes = list(enumerate(probes))
         self._sprint = Sprint("")
+
+    @property
+    def before(self) -> list[Any]:
+        """Return the token of what each field was before it changed last."""
+        return [probe.before for _, probe in self._probes]
 
     def begin(self, sprint: Sprint) -> None:
         """Take the values before the first event."""

@@ -25,7 +25,7 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 from ..iterations.tracker import tracker_data
 from ..state_files import progress_json
 from .blame import Blame, blamed, event_at
-from .probe import token
+from .probe import token, told_by
 
 
 def _says_of_iterations(event: type[Event]) -> bool:
@@ -49,17 +49,20 @@ def blame_journal(
     until = workspace.document(at=at).version
     document = JournalDocument()
     probes = [_Probe(path) for path in paths]
-    changed: list[RecordedEvent | None] = [None] * len(probes)
+    changed: list[tuple[RecordedEvent, Any] | None] = [None] * len(probes)
     for event in workspace.log.read_stream(JOURNAL, until=until):
         fold_document(document, [(event.version, event.at, CODEC.decode(event))])
         for index, probe in enumerate(probes):
+            before = probe.last
             if probe.changes(document):
-                changed[index] = event
+                changed[index] = event, before
     whole = _plain(progress_json.as_data(document))
     for field, path, found in zip(fields, paths, changed, strict=True):
         if found is None:
             raise _never_there("progress.json", field)
-        yield blamed(workspace, field, find(whole, path), found)
+        event, before = found
+        values = find(whole, path), _value_of(before)
+        yield blamed(workspace, field, values, event)
 
 
 def blame_best(
@@ -80,17 +83,18 @@ def blame_best(
     versions = _telling(workspace, sprint_id, sprint.version)
     told = _Told(workspace, sprint_id)
     for field, path in zip(fields, paths, strict=True):
-        changed = _last_change(told, versions, path)
+        before, changed = _last_change(told, versions, path)
         if not changed:
             raise _never_there("the best iteration", field)
         recorded = event_at(workspace, sprint_id, changed)
         origin = None
         event = CODEC.decode(recorded)
         if isinstance(event, f.RolledBack) and told.same(path, event.to, changed):
-            before = [version for version in versions if version <= event.to]
-            if back := _last_change(told, before, path):
+            there = [version for version in versions if version <= event.to]
+            if back := _last_change(told, there, path)[1]:
                 origin = event_at(workspace, sprint_id, back)
-        yield blamed(workspace, field, told.value(path, changed), recorded, origin)
+        values = told.value(path, changed), told.value(path, before)
+        yield blamed(workspace, field, values, recorded, brought_back=origin)
 
 
 class _Told:
@@ -119,7 +123,8 @@ class _Probe:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._item: ClosedObject | None = None
-        self._last: Any = MISSING
+        self.last: Any = MISSING
+        """The token of the field, or the list that it is, when it was asked for last."""
         self._read: Callable[[JournalDocument], Any] = self._of_item
         if len(path) < 2 or path[0] not in ("entries", "learnings", "patterns"):
             self._read = (
@@ -131,15 +136,15 @@ class _Probe:
     def changes(self, document: JournalDocument) -> bool:
         """Tell whether the field is another than it was when this was asked last."""
         value = self._read(document)
-        if value == self._last:
+        if value == self.last:
             return False
-        self._last = value
+        self.last = value
         return True
 
     def _of_item(self, document: JournalDocument) -> Any:
         item = _item(document, *self._path[:2])
         if item is self._item and item is not None:
-            return self._last
+            return self.last
         self._item = item
         if item is None:
             return MISSING
@@ -155,6 +160,13 @@ class _Probe:
         data["created_at"] = document.created_at
         data["project_name"] = document.project_name or MISSING
         return token(find(data, self._path))
+
+
+def _value_of(kept: Any) -> Any:
+    """Return the value of a token, or a list as the file has it."""
+    if isinstance(kept, list):
+        return _plain([progress_json.written(item) for item in kept])
+    return told_by(kept)
 
 
 def _plain(data: Any) -> Any:
@@ -180,12 +192,15 @@ def _telling(workspace: ServiceWorkspace, sprint_id: str, until: int) -> list[in
     return [recorded.version for recorded in events if recorded.type in telling]
 
 
-def _last_change(told: _Told, versions: Sequence[int], path: Path) -> int:
-    """Return the last version at which a field differs from the one before, else 0."""
+def _last_change(told: _Told, versions: Sequence[int], path: Path) -> tuple[int, int]:
+    """Return the last version at which a field differs, and first the one before.
+
+    Both are 0 where there is none.
+    """
     for before, version in reversed(list(zip([0, *versions], versions, strict=False))):
         if not told.same(path, before, version):
-            return version
-    return 0
+            return before, version
+    return 0, 0
 
 
 def _never_there(file: str, field: str) -> NotFoundError:

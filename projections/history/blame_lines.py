@@ -55,7 +55,7 @@ def blame_lines(workspace: ServiceWorkspace, sprint: Sprint) -> Iterator[Line]:
     settings = search_all(repository, sprint.id, set(fields), until=last)
     events: dict[int, RecordedEvent] = {}
     for number, (text, field) in enumerate(zip(texts, fields, strict=False), start=1):
-        changed, set_at = settings[field]
+        changed, set_at, _ = settings[field]
         for version in (changed, set_at):
             if version and version not in events:
                 events[version] = event_at(workspace, sprint.id, version)

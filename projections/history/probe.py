@@ -25,6 +25,11 @@ def token(value: Any) -> Any:
     return _encode(value)
 
 
+def told_by(kept: Any) -> Any:
+    """Return the value that a token is of."""
+    return msgspec.msgpack.decode(kept) if type(kept) is bytes else kept
+
+
 def line_token(value: Any) -> Any:
     """Return the token of what the line of a value shows."""
     return type(value) if value and isinstance(value, dict | list) else token(value)
@@ -50,6 +55,12 @@ class Probe:
         self._node: Any = None
         self._rest: Path = ()
         self._value: Any = MISSING
+        self._before: Any = MISSING
+
+    @property
+    def before(self) -> Any:
+        """Return the token of what the field was before it changed last."""
+        return self._before
 
     def begin(self, sprint: Sprint) -> None:
         """Take the field's value in a sprint as that before the next event."""
@@ -75,7 +86,7 @@ class Probe:
             value = self._token(value)
         if value == self._value:
             return False
-        self._value = value
+        self._before, self._value = self._value, value
         return True
 
     @property

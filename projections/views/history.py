@@ -41,6 +41,10 @@ class BlameAnswer(Struct, frozen=True):
     brought_back: WholeEvent | None
     """The event in force that the value comes from, where that is another one."""
     causes: list[WholeEvent]
+    was_present: bool
+    """Whether the field was there before the event."""
+    before: Any
+    """What it was then."""
 
 
 class BlamedLine(Struct, frozen=True):
@@ -104,6 +108,7 @@ def difference(found: differences.Difference) -> DifferenceAnswer:
 def blamed(found: blame.Blame) -> BlameAnswer:
     """Return who set a field."""
     is_there, origin = found.value is not MISSING, found.brought_back
+    was_there = found.before is not MISSING
     return BlameAnswer(
         found.field,
         is_there,
@@ -112,6 +117,8 @@ def blamed(found: blame.Blame) -> BlameAnswer:
         envelope(found.event),
         None if origin is None else envelope(origin),
         [*map(envelope, found.causes)],
+        was_there,
+        found.before if was_there else None,
     )
 
 

@@ -40,6 +40,22 @@ def test_names_the_event_and_its_reason(history: Path, done: Run) -> None:
     assert lines[2] == "  reason        on a branch"
 
 
+def test_tells_what_it_was_before(history: Path, done: Run) -> None:
+    """The value that the event found is told; of a field that is new, that it is."""
+    found = blamed(done, "phases[setup].status", "--at", "version:7")
+    assert (found["was_present"], found["before"]) == (True, "in-progress")
+    found = blamed(done, "stats.completed-phases", "--at", "version:7")
+    assert (found["value"], found["before"]) == (1, 0)
+    found = blamed(done, "phases[setup].summary", "--at", "version:7")
+    assert (found["was_present"], found["before"]) == (False, None)
+    # A rollback found what it took back; its undo, what it had brought back.
+    assert blamed(done, "phases[setup].summary")["before"] == "on a branch"
+    done("undo")
+    lines = done("blame", "phases[setup].status", "phases[setup].summary").out
+    assert lines.count("\n  before        in-progress\n") == 1
+    assert lines.count("\n  before        (not there)\n") == 1
+
+
 def test_names_what_a_rollback_brought_back(history: Path, done: Run) -> None:
     """For a rollback also the event is named that the value comes from."""
     found = blamed(done, "phases[setup].status")

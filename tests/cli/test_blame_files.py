@@ -78,6 +78,9 @@ def check_against_every_version(
         value = find(documents[-1], path)
         assert (found.value is MISSING) == (value is MISSING)
         assert value is MISSING or found.value == value
+        before = find(documents[apart[-1] - 1], path)
+        # A list without items is as good as none.
+        assert (MISSING if before == [] else before) == found.before, path
     return len(every)
 
 
