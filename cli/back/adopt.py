@@ -1,6 +1,6 @@
 """`sprintlog adopt`: an edit that was observed becomes events."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,7 +20,7 @@ from .. import typed
 from ..context import with_recording
 from ..output import print_json, print_text, warn
 from ..record import Options, Recording, recording, refresh_stream, stream_of, summary
-from .agreement import Agreement, agree, asks, with_asking
+from .agreement import LEAVE, Agreement, agree, asks, with_asking
 
 if TYPE_CHECKING:
     from sprintlog.engine.journal.corrections import AdoptJournalEdit
@@ -135,13 +135,33 @@ def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreemen
         version = run.workspace.log.version(stream)
         print_json(views.would_adopt(stream, version, *_adopted(events)))
         return True
-    print_text(*map(said_of, events))
+    print_text(*_would_set(run, events, stream))
     _warn_of_left(_adopted(events)[1])
     if not events:
         print_text("nothing to do, it is so already")
-    if not wanted.is_dry and events:
+    elif wanted.is_dry:
+        print_text(f"would record {', '.join(map(said_of, events))}; {LEAVE}")
+    else:
         agree(is_asked=True)
     return wanted.is_dry
+
+
+def _would_set(run: Recording, events: Sequence[Event], stream: str) -> Iterator[str]:
+    """Yield what events would make of each field."""
+    from sprintlog.projections.history.preview import preview, preview_journal
+
+    from ..history.changes import changed
+
+    if not events:
+        return
+    workspace, at = run.workspace, run.options.at or run.workspace.now()
+    fields = (
+        preview_journal(workspace, events, at=at)
+        if stream == JOURNAL
+        else preview(workspace, run.sprint_id, events, at=at)
+    )
+    for change in fields:
+        yield changed(change, indent="would set ")
 
 
 def _tell(run: Recording, outcome: Handled[Any], *, undo: str | None) -> None:

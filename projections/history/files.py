@@ -4,7 +4,7 @@ A further file joins with one line in `STATE_FILES`.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -12,6 +12,9 @@ from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..state_files.yaml.writer import dump
+
+if TYPE_CHECKING:
+    from sprintlog.engine.journal.document import JournalDocument
 
 
 class Standing(NamedTuple):
@@ -59,12 +62,17 @@ def _best(workspace: ServiceWorkspace, sprint_id: str | None, at: str | None) ->
 def _journal(
     workspace: ServiceWorkspace, sprint_id: str | None, at: str | None
 ) -> Standing:
+    journal = workspace.document(at=at)
+    return Standing(journal.id, journal.version, journal_data(journal))
+
+
+def journal_data(journal: "JournalDocument") -> dict[str, Any]:
+    """Return what progress.json says, as plain data."""
     # Imported here: whoever compares sprints needs none of the journal.
     from ..state_files.progress_json import as_data
 
-    journal = workspace.document(at=at)
-    data = msgspec.json.decode(msgspec.json.encode(as_data(journal)))
-    return Standing(journal.id, journal.version, data)
+    data: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(as_data(journal)))
+    return data
 
 
 def _as_json(document: dict[str, Any]) -> str:

@@ -56,6 +56,38 @@ def test_takes_an_edit_that_still_stands_in_the_file(
     assert done("rebuild", "--check").code == 0
 
 
+def test_shows_what_it_would_set(edited: Path, done: Any, state: Any) -> None:
+    """A dry run names each field with both its values, and records nothing."""
+    before, version = state(), done("status", "--json").json["version"]
+    told = done("adopt", "--dry-run")
+    lines = told.out.splitlines()
+    assert "would set phases[setup].status: in-progress → completed" in lines
+    assert "would set phases[review].prompt: Read it all → Read it twice" in lines
+    assert "would set phases[review].owner: + ana" in lines
+    assert not any("last-activity" in line for line in lines)
+    assert lines[-1] == (
+        "would record sprint-imported, phase-completed setup, edit-adopted; "
+        "nothing was changed"
+    )
+    assert "not adopted: stats/completed-phases: is derived" in told.err
+    assert (state(), done("status", "--json").json["version"]) == (before, version)
+
+
+def test_shows_what_it_would_set_in_the_journal(journal: Path, done: Any) -> None:
+    """The journal's fields are named like those of a sprint."""
+    text = journal.read_text()
+    journal.write_text(text.replace('"summary": "stuck"', '"summary": "unstuck"'))
+    done("rebuild")
+    told = done("adopt", "--journal", "--dry-run").out
+    assert "].summary: stuck → unstuck\n" in told
+    assert told.startswith("would set entries[")
+    assert told.endswith(
+        "would record journal-corrected, edit-adopted; nothing was changed\n"
+    )
+    assert '"summary": "stuck"' in journal.read_text()
+    done("verify")
+
+
 def test_there_is_none(sprint: Path, run: Any) -> None:
     """Without an edit, or at a version that is none, it ends with 3."""
     assert run("adopt").code == 3
