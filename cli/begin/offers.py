@@ -143,7 +143,7 @@ def _tests(found: Surroundings) -> Iterator[Offer]:
         ("make test", makes is not None),
     ):
         if is_there:
-            said = "a loop can be compared with what it says now"
+            said = "for a loop: what it says now is where you begin"
             yield _offer("tests", command, said, BUILD.format(quote(command)))
 
 

@@ -11,7 +11,13 @@ from sprintlog.engine.sprint.state.given import mapping_of
 from sprintlog.engine.sprint.state.node import Node
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import gate_status
-from sprintlog.engine.sprint.state.words import COMPLETED, FAILED, PENDING, RETRYING
+from sprintlog.engine.sprint.state.words import (
+    COMPLETED,
+    FAILED,
+    PASSED,
+    PENDING,
+    RETRYING,
+)
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, find_log, open_workspace
@@ -119,6 +125,8 @@ def _at(leaf: Node) -> str:
         said.append(leaf.status)
     nodes = (leaf, *leaf.above())
     gate = next((one for one in nodes if gate_status(one.data) in _FAILED_GATE), None)
+    if any(gate_status(one.data) == PASSED for one in nodes) and leaf.status != COMPLETED:
+        said.append("its gate passed")
     if gate is not None:
         tracking = mapping_of(gate.data, "gate-tracking")
         attempt, most = tracking.get("attempts"), gate_of(gate).attempts_max

@@ -258,7 +258,7 @@ def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
             f"  [position {answer.position}, version {answer.version}]"
         )
         if node is not None and node.status == IN_PROGRESS and not node.children:
-            note(f"its work is closed by `sprintlog phase complete {node.address}`")
+            note(f"next: `sprintlog phase complete {node.address}`")
         return
     how = f"exit code {checked.exit_code}"
     if checked.timed_out:

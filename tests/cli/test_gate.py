@@ -212,6 +212,7 @@ def test_alone_the_program_says_that_a_gate_failed(
     assert "at      build/one, completed\n" in done().out
     assert run("gate", "run").code == 6
     assert "its gate failed (attempt 1 of at most 4)" in done().out
+    assert "its gate passed" not in done().out
 
 
 def test_a_stop_at_a_gate_ends_with_its_last_words(
