@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.iterations.events import Metrics, Usage
+from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sessions.events import SessionEvent
-from sprintlog.engine.sprint.events import GateChecked
+from sprintlog.engine.sprint.events import EditObserved, GateChecked
+from sprintlog.projections.history.edits import edited
 from sprintlog.projections.views.events import described, event_of
 
 from ..screen import phrases
@@ -56,6 +58,9 @@ def what(recorded: RecordedEvent) -> str:
     kind = TO_SAY.get(recorded.type, recorded.type)
     head = described(recorded).replace(recorded.type, f"{kind}{mark}", 1)
     data = msgspec.structs.asdict(event)
+    if isinstance(event, EditObserved):
+        by_hand = edited(data, of_journal=recorded.stream == JOURNAL)
+        return f"{head}  {by_hand}; kept {event.kept}"
     facts = ", ".join(_facts(event, data))
     text = next((str(data[name]) for name in TEXTS if data.get(name)), "")
     if isinstance(event, GateChecked) and not text:

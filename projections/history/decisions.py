@@ -13,6 +13,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import (
+    EditObserved,
     GateChecked,
     RestoreStarted,
     RolledBack,
@@ -26,6 +27,7 @@ from sprintlog.engine.sprint.iterations.stretches import (
     turns,
 )
 
+from .edits import edited
 from .evidence import Evidence, Past
 
 Data = dict[str, Any]
@@ -212,6 +214,9 @@ def _decision(
         kind = BREAKPOINT
     elif event.type == GateChecked.type:
         said = _verdict(data)
+    elif event.type == EditObserved.type and "path" in data:
+        said = edited(data)[:TEXT_CHARS_MAX]
+        evidence.append(f"the file of version {data['since']}" if data["since"] else "")
     elif event.type == SprintImported.type and data.get("lost"):
         kind, said = LOSS, f"{_lost(data['lost'])}; {said}"[:TEXT_CHARS_MAX]
     return Decision(

@@ -18,7 +18,7 @@ from .evidence import OpenTroubles, Past
 
 Rollbacks = Sequence[tuple[int, int]]
 
-_RULES = 2
+_RULES = 3
 """Raise it when decisions or their evidence are found in another way."""
 
 

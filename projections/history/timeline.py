@@ -8,13 +8,13 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.history import TurningPoints
 from sprintlog.engine.service.workspace import ServiceWorkspace
+from sprintlog.engine.sprint.document.field_changes import FieldChange, changes
 from sprintlog.engine.sprint.document.patch import Operation, diff
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .causes import reason_of
-from .differences import FieldChange, changes
 from .shared import ReachedNodes, SharedDocument, excerpt
 
 

@@ -15,6 +15,8 @@ from sprintlog.engine.sprint.events import EditObserved
 
 from .files import FilesService, Seen, naming
 
+FIELDS_NAMED_MAX, FIELD_CHARS_MAX = 10, 200
+"""So much of what an edit changed is named; its JSON Patch has all."""
 BEHIND = "cannot be brought up to date"
 UNKNOWN = (
     "is right and not known as ours: the next event would take it for an edit; "
@@ -195,16 +197,23 @@ class ProjectedFile(ABC, Generic[State]):
         newest = self.files.digests.newest(path, until=head, without=without)
         since = self.files.edited_version(path, seen.digest, newest=newest)
         changes, problem = None, None
+        fields: tuple[str, ...] = ()
         try:
-            changes = self._changes(name, since, seen.content or b"", path)
+            changes, fields = self._changes(name, since, seen.content or b"", path)
         except InvalidInputError as error:
             problem = str(error)
         event = EditObserved(
-            path, seen.digest.hex(), kept, since, mask_all(changes), mask_all(problem)
+            path,
+            seen.digest.hex(),
+            kept,
+            since,
+            mask_all(changes),
+            mask_all(problem),
+            tuple(mask_all([*fields])),
         )
         if len(encode(event)) > event.payload_bytes_max:
             problem = "the difference is too large to be recorded; the copy has it"
-            event = replace(event, changes=None, problem=problem)
+            event = replace(event, changes=None, problem=problem, fields=())
         # A crash before our file stands there must not record the same edit twice.
         key = f"edit/{seen.digest.hex()[:32]}/{since}/{name}"[:128]
         self.workspace.observe(self.repository.kind.stream(name), event, key=key)
@@ -212,8 +221,9 @@ class ProjectedFile(ABC, Generic[State]):
 
     def _changes(
         self, name: str, since: int, content: bytes, path: str
-    ) -> list[dict[str, object]]:
+    ) -> tuple[list[dict[str, object]], tuple[str, ...]]:
         # Imported here: only an edit by somebody else is compared.
+        from sprintlog.engine.sprint.document.field_changes import changes
         from sprintlog.engine.sprint.document.patch import diff
 
         theirs = self.load(content, file=path)
@@ -221,4 +231,6 @@ class ProjectedFile(ABC, Generic[State]):
             raise InvalidInputError("is not a mapping of fields", file=path)
         ours = self.repository.at_version(name, since) if since else None
         base = self.repository.current(name) if ours is None else ours
-        return diff(self.document(base), theirs)
+        document = self.document(base)
+        named = [change.field[:FIELD_CHARS_MAX] for change in changes(document, theirs)]
+        return diff(document, theirs), tuple(named[:FIELDS_NAMED_MAX])

@@ -4,10 +4,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from sprintlog.engine.sprint.document.field_changes import FieldChange
 from sprintlog.engine.sprint.state.given import MISSING
 
 from ..history import blame, blame_lines, decisions, differences, timeline
-from ..history.differences import FieldChange
 from ..history.files import Standing
 from ..sql import schema
 from .events import filled

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from sprintlog.engine.sprint.document.field_changes import FieldChange
 from sprintlog.engine.sprint.document.patch import apply
-from sprintlog.projections.history.differences import FieldChange, told
+from sprintlog.projections.history.differences import told
 from sprintlog.projections.state_files.yaml.reader import load
 
 from .conftest import PLAN, Run

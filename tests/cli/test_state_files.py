@@ -23,6 +23,34 @@ def edit(path: Path, old: str, new: str) -> bytes:
     return path.read_bytes()
 
 
+def test_an_edit_is_told_in_words(sprint: Path, done: Any) -> None:
+    """Log and audit name the first fields as `diff` does, and what takes them over."""
+    file = sprint / "PROGRESS.yaml"
+    text = file.read_text().replace("prompt: Read it all", "prompt: Read it twice")
+    file.write_text(text)
+    done("note", "one")
+    (event,) = done("log", "--type", "edit-observed", "--json").lines
+    assert event["data"]["fields"] == ["phases[review].prompt"]
+    said = "PROGRESS.yaml was edited by hand: phases[review].prompt (1 change), "
+    said += "not taken over until `sprintlog adopt` does it"
+    line = done("log", "--type", "edit-observed").out
+    assert f"edit-observed  {said}; kept PROGRESS-" in line
+    told = done("audit", "--kind", "edit").out
+    assert f"edit-observed: {said}\n" in told
+    assert f"on    the file of version {event['data']['since']}\n" in told
+    file.write_text(text.replace("status: pending", "status: skipped"))
+    done("note", "two")
+    (*_, event) = done("log", "--type", "edit-observed", "--json").lines
+    count = len(event["data"]["changes"])
+    line = done("log", "--type", "edit-observed", "--last", "1").out
+    assert f" and {count - 2} more ({count} changes), " in line
+    file.write_text("torn: [")
+    done("note", "three")
+    line = done("log", "--type", "edit-observed", "--last", "1").out
+    assert "PROGRESS.yaml was edited by hand: " in line
+    assert "adopt" not in line
+
+
 def test_comes_back_byte_for_byte(sprint: Path, done: Any) -> None:
     """A deleted state file comes back with the same bytes by `rebuild`."""
     done("phase", "start")

@@ -211,7 +211,7 @@ def test_knowledge_stays_in_force() -> None:
     edit = f.EditObserved("PROGRESS.yaml", "00", "kept", 1)
     found = told(f.SprintStarted(), edit, f.RolledBack(1))
     assert [d.in_force for d in found] == [True, True]
-    assert found[0].evidence == "since 1, digest 00"
+    assert found[0].evidence == "the file of version 1"
 
 
 def test_injections_name_what_came() -> None:

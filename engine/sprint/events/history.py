@@ -36,9 +36,7 @@ class EditObserved(Event, frozen=True):
     reach: ClassVar[Reach] = Reach.NOTHING
     is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "sprintlog records it when it finds a state file edited"
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "edit", ("path", "problem"), ("since", "digest")
-    )
+    as_decision: ClassVar[AsDecision | None] = AsDecision("edit", ("path", "problem"))
     path: str
     digest: str
     """sha256 of their bytes, in hexadecimal."""
@@ -49,6 +47,8 @@ class EditObserved(Event, frozen=True):
     changes: list[dict[str, Any]] | None = None
     """JSON Patch from our document to theirs; None when theirs cannot be read."""
     problem: str | None = None
+    fields: tuple[str, ...] = ()
+    """The first of the fields that they changed, as `diff` names them."""
 
 
 class ForkCreated(Event, frozen=True):
