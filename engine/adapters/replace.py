@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -47,6 +47,16 @@ class FilePlace(msgspec.Struct, frozen=True):
         return FilePlace(self.folder, name)
 
 
+class FileStatus(NamedTuple):
+    """What a file system says of a plain file without reading it."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+
 class NotPlainError(OSError):
     """Something that is no plain file has a file's name."""
 
@@ -64,13 +74,32 @@ def read_file(spot: FilePlace, *, at_most: int | None = None, like: bytes = b"")
             return file.read(at_most)
 
 
+def status_of(spot: FilePlace) -> FileStatus | None:
+    """Return the status of a plain file; None where there is none.
+
+    Whoever writes to it changes its status; not at once, though: not for a memory map, nor
+    twice within one tick of the system's clock.
+    """
+    status = _stat(spot)
+    if status is None:
+        return None
+    return FileStatus(
+        status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    )
+
+
 def mode_of(spot: FilePlace) -> int | None:
     """Return the mode of a plain file; None where there is none."""
+    status = _stat(spot)
+    return None if status is None else status.st_mode & 0o777
+
+
+def _stat(spot: FilePlace) -> os.stat_result | None:
     try:
         status = os.stat(spot.name, dir_fd=spot.folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
-    return status.st_mode & 0o777 if stat.S_ISREG(status.st_mode) else None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def replace_file(target: Path, content: bytes, *, mode: int) -> None:

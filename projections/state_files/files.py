@@ -18,12 +18,14 @@ from sprintlog.engine import hashes
 from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.adapters.replace import (
     FilePlace,
+    FileStatus,
     NotPlainError,
     forget_left_behind,
     left_behind,
     read_file,
     replace_file,
     replace_in,
+    status_of,
     swap_file,
 )
 from sprintlog.engine.errors import BusyError, RefusedError
@@ -77,6 +79,8 @@ class WrittenFiles:
         """Contents of each path and their digests, the newest last."""
         self._stood: dict[str, bytes] = {}
         """What stood at each path when it was looked at or written last."""
+        self._statuses: dict[str, FileStatus | None] = {}
+        """Those of the files that were written last, as they were then."""
         self._sums: dict[str, Sum] = {}
 
     @cached_property
@@ -131,6 +135,21 @@ class WrittenFiles:
                 return Seen(None, b"", None)
         self._stood[path] = content
         return self._seen(path, content)
+
+    def look_at_status(self, path: str) -> Seen | None:
+        """Return what this process wrote last if the file's status is still the same.
+
+        That is probably what stands. Whoever believes it must `write`, which compares all
+        bytes with it, or `look`.
+        """
+        known = self._statuses.get(path)
+        if known is None:
+            return None
+        gone = suppress(FileNotFoundError)
+        with naming(path, "cannot be read"), gone, self._spot(path) as spot:
+            if status_of(spot) == known:
+                return self._seen(path, self._stood[path])
+        return None
 
     def digest(self, path: str, content: bytes) -> bytes:
         """Return the sha256 of what stands, or is to stand, at a path.
@@ -197,6 +216,9 @@ class WrittenFiles:
             if seen is None or not seen.is_foreign:
                 seen = None
                 forget_left_behind(spot)
+            # Where files cannot be exchanged, no look may be saved.
+            is_exchanged = displaced is not None and seen is None
+            self._statuses[path] = status_of(spot) if is_exchanged else None
             _write_checksum(spot, digest)
         # What it was before is not looked at again.
         self._hashed[path], self._stood[path] = [(content, digest)], content

@@ -18,7 +18,8 @@ from .yaml.blocks import LAYOUT, Spans, Text
 
 BLOCKS = "blocks"
 """The folder in that of the log."""
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+# Emptied first, some file systems would begin to write it to the disk when it is closed.
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
 
 
 class _Kept(msgspec.Struct, array_like=True, frozen=True):
@@ -64,8 +65,10 @@ class KeptBlocks:
         # Whoever reads half of it, or finds it gone, makes the whole text anew.
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
+            content = sealed(msgspec.msgpack.encode(kept))
             with held_open(self._file(path), _WRITE) as descriptor:
-                write_whole(descriptor, sealed(msgspec.msgpack.encode(kept)))
+                write_whole(descriptor, content)
+                os.ftruncate(descriptor, len(content))
 
     def asked_since(self, path: str, tree: Tree) -> set[int] | None:
         """Return which phases may be others than in the text made last; None for any."""

@@ -237,7 +237,7 @@ def test_process_that_ends_keeps_no_packed_blocks(
     next_one = reopened(workspace)
     for phase in ("p1", "p2"):
         start(next_one, phase)
-    assert [bool(text.blocks) for text in texts] == [False, True]
+    assert [bool(text.lists) for text in texts] == [False, True]
 
 
 def test_an_edit_is_never_taken_over(

@@ -6,7 +6,9 @@ known by the digest of its items, packed, so its text is right wherever it stood
 
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from itertools import pairwise
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -35,13 +37,21 @@ class Block(NamedTuple):
     digest: bytes
 
 
+class ListBefore(NamedTuple):
+    """A list as it stands in a text: its blocks in order, and the places between them."""
+
+    blocks: Sequence[Block] = ()
+    edges: Sequence[int] = ()
+    """Where each block begins, and where the last one ends."""
+
+
 class Text(NamedTuple):
     """The text of a document, and what is to be known of it when the next one is made."""
 
     content: bytes
     spans: Spans
-    blocks: Mapping[str, Sequence[Block]] = {}
-    """Of each list in order; a process that makes many texts compares what it packs."""
+    lists: Mapping[str, ListBefore] = {}
+    """Of each key; a process that makes many texts compares what it packs with these."""
     made: int = 0
     """How many blocks were made anew."""
     hashed: int = 0
@@ -60,6 +70,8 @@ class Touched(NamedTuple):
 
 
 NOTHING = Text(b"", {})
+_NEW: Final = ListBefore()
+_digest_of = attrgetter("digest")
 
 
 def dump_after(
@@ -105,7 +117,7 @@ class _Page:
         self.parts: list[bytes | memoryview] = []
         self._before, self._content = before, memoryview(before.content)
         self._is_kept = is_kept
-        self._blocks: dict[str, list[Block]] = {}
+        self._lists: dict[str, ListBefore] = {}
         self._spans: Spans = {}
         self._buffer = bytearray(_BYTES_OF_BLOCK)
         self._size = self._same = self._made = self._hashed = self._packed = 0
@@ -113,7 +125,7 @@ class _Page:
     def text(self) -> Text:
         """Return what was put together."""
         counts = self._made, self._hashed, self._packed, self._same
-        return Text(b"".join(self.parts), self._spans, self._blocks, *counts)
+        return Text(b"".join(self.parts), self._spans, self._lists, *counts)
 
     def add(self, text: bytes) -> None:
         """Add a piece of the text."""
@@ -125,29 +137,57 @@ class _Page:
 
     def add_list(self, key: str, items: list[Any], touched: Collection[int] | None) -> None:
         """Add a list in blocks; no others than the touched items may have changed."""
-        stood = self._before.blocks.get(key, ())
-        known, content, spans = self._before.spans, self._content, self._spans
-        blocks: list[Block] = []
+        stood = self._before.lists.get(key, _NEW)
+        count = -(-len(items) // ITEMS_OF_BLOCK)
+        known = 0 if touched is None else min(count, len(stood.blocks))
         compared = {index // ITEMS_OF_BLOCK for index in touched or ()}
-        for number, first in enumerate(range(0, len(items), ITEMS_OF_BLOCK)):
-            block = stood[number] if number < len(stood) else None
-            if block is None or touched is None or number in compared:
-                block = self._packed_block(items[first : first + ITEMS_OF_BLOCK], block)
-            blocks.append(block)
-            span = known.get(block.digest)
-            if span is None:
-                text: bytes | memoryview = dump_items(items[first : first + ITEMS_OF_BLOCK])
-                self._made += 1
-            else:
-                text = content[span[0] : span[1]]
-                if span[0] == self._same == self._size:
-                    self._same = span[1]
-            # As `add` does: this is done for each block, whatever changed.
-            self.parts.append(text)
-            begin, self._size = self._size, self._size + len(text)
-            spans[block.digest] = begin, self._size
+        blocks: list[Block] = []
+        edges = [self._size]
+        for number in (
+            *sorted(one for one in compared if one < known),
+            *range(known, count),
+        ):
+            self._add_run(stood, blocks, edges, until=number)
+            first = number * ITEMS_OF_BLOCK
+            there = stood.blocks[number] if number < len(stood.blocks) else None
+            blocks.append(self._add_block(items[first : first + ITEMS_OF_BLOCK], there))
+            edges.append(self._size)
+        self._add_run(stood, blocks, edges, until=count)
+        self._spans.update(zip(map(_digest_of, blocks), pairwise(edges), strict=True))
         if self._is_kept:
-            self._blocks[key] = blocks
+            self._lists[key] = ListBefore(blocks, edges)
+
+    def _add_run(
+        self, stood: ListBefore, blocks: list[Block], edges: list[int], *, until: int
+    ) -> None:
+        """Add the blocks that stood next, up to one: most often nearly all, so at once."""
+        first = len(blocks)
+        if first == until:
+            return
+        blocks.extend(stood.blocks[first:until])
+        begin, end = stood.edges[first], stood.edges[until]
+        shift = self._size - begin
+        self._add_standing(begin, end)
+        edges.extend([edge + shift for edge in stood.edges[first + 1 : until + 1]])
+
+    def _add_block(self, items: list[Any], stood: Block | None) -> Block:
+        """Add one block: its text from before, or one made anew."""
+        block = self._packed_block(items, stood)
+        span = self._before.spans.get(block.digest)
+        if span is None:
+            self.parts.append(text := dump_items(items))
+            self._size += len(text)
+            self._made += 1
+        else:
+            self._add_standing(*span)
+        return block
+
+    def _add_standing(self, begin: int, end: int) -> None:
+        """Add a part of the text before."""
+        self.parts.append(self._content[begin:end])
+        if begin == self._same == self._size:
+            self._same = end
+        self._size += end - begin
 
     def _packed_block(self, items: list[Any], stood: Block | None) -> Block:
         packed = self._buffer
