@@ -79,8 +79,7 @@ def _problems(case: Case, ran: Ran) -> list[str]:
 def _figures(case: Case, ran: Ran) -> dict[str, tuple[object, object]]:
     """Return what is recorded and what is true, for each figure."""
     program, recorded = case.program, ran.recorded
-    # An agent that lost an answer asks for the same again, and counts one.
-    answered = {one for one in ran.answered if one.status == 200 and _is_told(one, case)}
+    answered = [one for one in ran.answered if one.status == 200 and _is_told(one, case)]
     usage = recorded.get("usage", {})
     figures: dict[str, tuple[object, object]] = {}
     if program.has_tokens and answered:
@@ -106,7 +105,12 @@ def _figures(case: Case, ran: Ran) -> dict[str, tuple[object, object]]:
 
 
 def _is_told(answered: Answered, case: Case) -> bool:
-    """Tell whether a program's output speaks of an answer."""
-    if answered.play is None:
+    """Tell whether a program's output speaks of an answer.
+
+    One for a program that was killed before is entered late, and is not of this run.
+    """
+    if answered.dialect != case.program.dialect:
         return False
-    return case.program.counts_subagents or answered.play != "delegated"
+    if answered.play == "delegated":
+        return case.program.counts_subagents
+    return answered.play == case.play
