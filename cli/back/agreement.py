@@ -45,8 +45,8 @@ def agree(*, is_asked: bool) -> None:
     """
     if not is_asked:
         raise RefusedError(
-            f"{LEAVE}: it was only shown",
-            hint="--yes does it; what stands there now is kept in a snapshot before",
+            f"{LEAVE}: nobody can be asked here",
+            hint="with --yes it is done; what is there now is kept in a snapshot before",
         )
     if not click.confirm("Do it?", err=True):
         raise RefusedError(LEAVE)

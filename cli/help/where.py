@@ -150,6 +150,8 @@ def _after(action: Action) -> Iterator[str]:
     """Yield what comes next, and why nothing does."""
     if action.why:
         yield f"why     {action.why}"
+    if action.details:
+        yield f"        {action.details}"
     if action.do == actions.WAIT:
         yield f"next    wait until {phrases.when(action.until)}"
     elif action.do == actions.STOP:

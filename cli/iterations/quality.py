@@ -19,7 +19,8 @@ def standing_lines(judged: Judged) -> list[str]:
         for name, one in (("best", found.best), ("last", found.last))
         if one is not None and one.score.value is not None
     ]
-    lines = [f"quality: {', '.join(known)}"] if known else []
+    said = f"quality: {', '.join(known)}  (`sprintlog report`)"
+    lines = wrapped(said, indent="  ") if known else []
     one = found.best or found.last
     if known and one is not None and (unknown := unknown_parts(one.score)):
         lines += wrapped(f"  of each score: {unknown}", indent="  ")

@@ -135,7 +135,9 @@ def test_a_dry_run_of_an_adoption(sprint: Path, done: Run, run: Run) -> None:
     log = done("log", "--json").out
     answer = done("adopt", "--dry-run", "--json").json
     assert (answer["done"], answer["adopted"]) == (False, ["review/prompt"])
-    assert done("adopt", "--dry-run").out.splitlines()[-1].startswith("edit-adopted")
+    *fields, last = done("adopt", "--dry-run").out.splitlines()
+    assert fields == ["would set phases[review].prompt: Read it all → Read it"]
+    assert last.endswith("edit-adopted; nothing was changed")
     assert done("log", "--json").out == log
 
 

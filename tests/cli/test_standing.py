@@ -38,7 +38,7 @@ def test_what_got_worse_is_told_with_its_command(worse: Path, done: Run) -> None
     """Best and last, the worst alert, and the advice: each with what to type."""
     quality, alerts, advice = told(done)
     assert quality.startswith("quality: best iteration 1 (1.00), last iteration 2 (0.")
-    assert quality.endswith(", regression)")
+    assert quality.endswith(", regression)  (`sprintlog report`)")
     assert alerts.startswith(
         "alerts: 2 alerts, CRITICAL: Test count decreased from 10 to 9"
     )
@@ -65,7 +65,7 @@ def test_what_was_answered_waits_no_more(worse: Path, done: Run, of: str | None)
 def test_the_past_has_its_own_advice(worse: Path, done: Run) -> None:
     """With --at it is what was known then: after the first iteration all was well."""
     assert told(done, "--at", "iter:1") == [
-        "quality: best iteration 1 (1.00), last iteration 1 (1.00)"
+        "quality: best iteration 1 (1.00), last iteration 1 (1.00)  (`sprintlog report`)"
     ]
 
 
