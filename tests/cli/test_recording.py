@@ -203,6 +203,7 @@ def test_a_plan_is_asked_for_slips(folder: Path, run: Any) -> None:
             "warning: plan.yaml: phases[0].brake is no field we know; did you mean break?",
             "warning: plan.yaml: phases[0].gate.max_retries is no field we know; "
             "did you mean max-retries?",
+            "hint: `sprintlog sprint start` begins it; its state file is PROGRESS.yaml",
         ],
     )
     assert "brake: true" in (folder / "PROGRESS.yaml").read_text()
