@@ -251,10 +251,10 @@ WAYS: dict[str, list[tuple[str, ...]]] = {
     "progress": [("import", "progress", "theirs.yaml")] * 2,
     "prd": [("import", "prd", "prd.json")] * 2,
     "orchestrator": [("import", "orchestrator", ".ralph")] * 2,
-    "transcript": [("import", "transcript", "session.jsonl")] * 2,
+    "transcript": [("iteration", "end"), *[("import", "transcript", "session.jsonl")] * 2],
     "journal": [("import", "journal", "theirs.json")] * 2,
     "text of a journal": [("journal", "migrate", "progress.txt")] * 2,
-    "recognised": [("import", "session.jsonl")],
+    "recognised": [("iteration", "end"), ("import", "session.jsonl")],
     "entry": [
         (*ENTRY, "--summary", SECRET, "--observation", json.dumps(OBSERVATION)),
         ("learning", "extract", "auth-1", "--add"),

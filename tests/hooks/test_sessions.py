@@ -120,7 +120,7 @@ def test_what_hooks_record_is_sound(folder: Path, log: Path, hook: Hook) -> None
             cwd=folder,
             env={**environ, **environment},
             check=True,
-            capture_output=True,
+            stdout=subprocess.PIPE,
         ).stdout
 
     ask("verify")
@@ -128,6 +128,7 @@ def test_what_hooks_record_is_sound(folder: Path, log: Path, hook: Hook) -> None
     lines = ask("export")
     (folder / "log.jsonl").write_bytes(lines)
     other = str(folder / "other")
+    ask("init", SPRINTLOG_DIR=other)
     ask("import", "log", "log.jsonl", SPRINTLOG_DIR=other)
     assert ask("export", SPRINTLOG_DIR=other) == lines
     assert b"tool-called" in lines
