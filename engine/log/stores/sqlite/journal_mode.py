@@ -116,8 +116,11 @@ class Growth:
         self._position = last
         self._own += own
         self._all += own + others * _APPEND_BYTES
-        has_turn = last // POSITIONS_PER_TURN > (first - 1) // POSITIONS_PER_TURN
-        return self._own >= WAL_BYTES_MAX or (has_turn and self._all >= _WAL_BYTES_LEAST)
+        # What all wrote includes our own, so for most appends the first question is enough.
+        return self._all >= _WAL_BYTES_LEAST and (
+            self._own >= WAL_BYTES_MAX
+            or last // POSITIONS_PER_TURN > (first - 1) // POSITIONS_PER_TURN
+        )
 
     def carried_over(self, *, is_all: bool) -> None:
         """Begin to count anew; when somebody was in the way, wait for the next turn."""
