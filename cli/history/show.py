@@ -16,25 +16,17 @@ from ..output import print_bytes, print_json, print_text, table, wrapped
 from ..screen.pager import paged
 from ..screen.terminal import terminal
 
-NUMBER_CHARS_MAX = 20
-"""No position has more digits."""
-
 
 class _Shown(typed.TypedGroup):
-    """What can be shown; a number alone is perhaps that of an event."""
+    """What can be shown; a number alone is that of an event, as `log` prints it."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first word names; of a number, say what is meant."""
-        try:
-            return super().resolve_command(ctx, args)
-        except typed.UnknownWordError as error:
-            word, _ = error.unknown
-            if word.isascii() and word.isdecimal():
-                meant = f"show event {word[:NUMBER_CHARS_MAX]}"
-                error.unknown = meant, (meant,)
-            raise
+        """Return the command that the first word names."""
+        if args and args[0].isascii() and args[0].isdecimal():
+            args = ["event", *args]
+        return super().resolve_command(ctx, args)
 
 
 @typed.group("show", cls=_Shown)

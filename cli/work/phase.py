@@ -126,5 +126,8 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
 @REASON
 @with_recording
 def reopen(phase: str, reason: str | None, **given: Any) -> None:
-    """Put what is completed or skipped back: a leaf, or all of a step or a phase."""
+    """Put what is completed or skipped back to pending: a leaf, a step or a phase.
+
+    The pointer goes back to it, where it comes before what is worked on now.
+    """
     record("phase reopen", given, leaves.ReopenPhase(phase, reason))

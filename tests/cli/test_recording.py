@@ -207,3 +207,8 @@ def test_a_plan_is_asked_for_slips(folder: Path, run: Any) -> None:
         ],
     )
     assert "brake: true" in (folder / "PROGRESS.yaml").read_text()
+
+
+def test_a_number_alone_shows_the_event_of_that_position(sprint: Path, done: Any) -> None:
+    """`log` prints numbers; `show` takes one as it stands there."""
+    assert done("show", "2", "--json").json == done("show", "event", "2", "--json").json

@@ -25,7 +25,6 @@ from tests.architecture.test_startup import modules_imported_by
         ("help going-bakc", "going-back", 2),
         ("help statsu", "status", 2),
         ("help phase strat", "start", 2),
-        ("show 13", "show event 13", 2),
         ("show evnt 13", "event", 2),
         ("append phase-complete", "phase-completed", 3),
         ("append entry-recrded --stream journal", "entry-recorded", 3),
