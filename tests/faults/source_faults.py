@@ -125,7 +125,7 @@ FAULTS = (
     ),
     Fault(
         "an event of a newer version is read as ours",
-        "if event is None or schema_version > event.schema_version:",
+        "if event is None or shape > event.schema_version:",
         "if event is None:",
         ("test_upcast.py", "test_events.py"),
     ),
