@@ -23,7 +23,8 @@ from sprintlog.projections.views.sessions import SessionAnswer
 from ..output import wrapped
 from ..screen import phrases, times
 
-ID_CHARS = 8
+ID_CHARS = 13
+"""Ids made of the time differ from here on only where they began within 1 ms."""
 FILES_SHOWN = 3
 FILES_LISTED = 20
 
@@ -82,7 +83,7 @@ def session_lines(found: SessionAnswer) -> Iterator[str]:
         "ended": f"{ended}{reason}",
         "model": found.model,
         "version": found.version,
-        "did": figures(found),
+        "did": figures(found, ends=False),
         "transcript": found.transcript,
     }
     width = max(map(len, rows))
@@ -95,8 +96,8 @@ def session_lines(found: SessionAnswer) -> Iterator[str]:
         yield f"{'changed'.ljust(width)}  and {more} more"
 
 
-def figures(found: "Summary | SessionAnswer") -> str:
-    """Return in words what a session did."""
+def figures(found: "Summary | SessionAnswer", *, ends: bool = True) -> str:
+    """Return in words what a session did, and whether it began and ended."""
     words = [phrases.counted(found.tool_calls, "tool call")] if found.tool_calls else []
     words += [f"{found.failed_calls} failed"] if found.failed_calls else []
     words += [phrases.counted(found.prompts, "prompt")] if found.prompts else []
@@ -105,8 +106,8 @@ def figures(found: "Summary | SessionAnswer") -> str:
         lines = f"+{found.lines_added} -{found.lines_removed}"
         words.append(f"{phrases.counted(len(found.files_changed), 'file')} {lines}")
     words += [f"{found.failed_turns} failed turns"] if found.failed_turns else []
-    words += ["started"] if found.starts else []
-    words += ["ended"] if found.ended_at else []
+    words += ["started"] if ends and found.starts else []
+    words += ["ended"] if ends and found.ended_at else []
     return ", ".join(words) or phrases.counted(found.events, "event")
 
 

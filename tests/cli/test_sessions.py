@@ -67,7 +67,7 @@ def test_a_log_shows_a_session_in_one_line(told: Path, done: Run) -> None:
     """Among all events a session is one line; its own events are asked for."""
     before = len(done("log", "--all").out.splitlines()) - 1
     line = done("log", "--all").out.splitlines()[-1]
-    assert "claude-a2b3ae1d  7 tool calls, 2 failed, 2 prompts, 1 subagent" in line
+    assert "claude-a2b3ae1d-1d30  7 tool calls, 2 failed, 2 prompts, 1 subagent" in line
     assert line.split()[0] == f"{before + 1}-{before + 15}"
     assert len(done("log", "--session", "a2b3").out.splitlines()) == 15
     assert len(done("log", "--all", "-v").out.splitlines()) == before + 15
@@ -97,11 +97,38 @@ def test_a_session_is_shown_and_listed(told: Path, done: Run, run: Run) -> None:
         SESSION,
         "claude-s-1",
     ]
-    assert "7 tool calls, 2 failed" in done("show", "session", "a2b3").out
+    shown = done("show", "session", "a2b3").out
+    assert (
+        "did         7 tool calls, 2 failed, 2 prompts, 1 subagent, 1 file +2 -1\n" in shown
+    )
     assert len(done("show", "session").out.splitlines()) == 2
     assert run("show", "session", "nothing").code == 3
     assert run("show", "session", "claude").code == 1
     assert run("log", "--session", "a2b3", "--since", "iter:1").code == 1
+
+
+@pytest.mark.parametrize(
+    ("agent", "ids"),
+    [
+        ("codex", ["01a20840-54b5-7163-a7b5-f7e4eb303075", "01a20840-d0b1-72d2-8294-a9"]),
+        ("opencode", ["ses_df7b99a6fffeaQavPg", "ses_df7b97e0affeKs7p1C"]),
+    ],
+)
+def test_sessions_of_the_same_minute_are_told_apart(
+    sprint: Path, done: Run, agent: str, ids: list[str]
+) -> None:
+    """Ids that begin with the time differ where they are shown cut."""
+    for id_ in ids:
+        call = after_tool("one", id_)
+        if agent == "opencode":
+            given = {"tool": "bash", "sessionID": id_, "callID": "one", "args": {}}
+            both = {"i": given, "o": {"output": "", "metadata": {}}}
+            call = json.dumps({"k": "after", "t": 1_795_434_966_330, "o": both}).encode()
+        tell(sprint, call, agent=agent)
+    names = [line.split()[0] for line in done("show", "session").out.splitlines()]
+    assert len(set(names)) == 2
+    for name in names:
+        assert len(done("log", "--session", name).out.splitlines()) == 1
 
 
 def test_a_log_without_sessions_says_so(sprint: Path, done: Run) -> None:
