@@ -23,7 +23,7 @@ FOLDERS = {
     "journal": ("entry", "learning", "pattern", "prepare", "recover", "journal"),
     "history": ("log", "show", "diff", "blame", "replay", "audit", "query"),
     "back": ("rollback", "undo", "redo", "extract", "fork", "adopt"),
-    "agents": ("hooks",),
+    "agents": ("hooks", "session"),
     "upkeep": (
         *("rebuild", "verify", "doctor", "backup", "export", "schema", "config", "prune"),
         *("completion", "uninstall"),

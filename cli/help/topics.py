@@ -93,6 +93,7 @@ TOPICS = {
         "what agents say by themselves",
         {
             "hooks": "Have an agent say what it does, or have it stop.",
+            "session": "Compare what hooks said with an agent's transcript.",
         },
     ),
     "upkeep": Topic(

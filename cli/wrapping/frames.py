@@ -12,6 +12,9 @@ WITHIN = "SPRINTLOG_WITHIN"
 
 That of `run`, or of another `wrap`, which is named by the key that it begins under.
 """
+CORRELATION = "SPRINTLOG_CORRELATION"
+"""Says to which work belongs what is recorded in a command and in its children."""
+_NAME_CHARS_MAX = 128
 FRAME = struct.Struct("!BI")
 """The kind of what comes, and its length."""
 ENDED, MISSED = 0, 3
@@ -31,6 +34,13 @@ class WrapRequest(NamedTuple):
     reports: tuple[str, ...] = ()
     state_files: bool = False
     no_mask: bool = False
+
+
+def work_of(environment: Mapping[str, str], key: str) -> str:
+    """Return the work that a wrapped command is part of: what is said, else its key."""
+    said = environment.get(CORRELATION, "")
+    is_name = said.isascii() and said.isprintable() and 0 < len(said) <= _NAME_CHARS_MAX
+    return said if is_name else key
 
 
 def printed(number: int, chunk: bytes) -> bytes:

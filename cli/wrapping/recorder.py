@@ -35,6 +35,7 @@ from .frames import (
     WrapRequest,
     read_missed,
     read_result,
+    work_of,
 )
 
 Tell = Callable[[str], None]
@@ -161,6 +162,7 @@ class _Recorded:
         self._tell = tell
         self._within = os.environ.get(WITHIN, "")
         self._key = key
+        self._work = work_of(os.environ, key)
         self._actor = "runtime"
 
     def record(
@@ -206,7 +208,12 @@ class _Recorded:
             self._workspace, named, place=place, actor=self._actor, at=at
         )
         number = wrap.begin(
-            self._workspace, sprint_id, at=at, actor=self._actor, key=self._key
+            self._workspace,
+            sprint_id,
+            at=at,
+            actor=self._actor,
+            key=self._key,
+            work=self._work,
         )
         return sprint_id, number
 
@@ -249,6 +256,7 @@ class _Recorded:
                 at=from_milliseconds(at),
                 actor=self._actor,
                 masks=not self._asked.no_mask,
+                work=self._work,
             )
 
     def _measure(self, sprint_id: str, number: int) -> None:

@@ -21,7 +21,7 @@ from sprintlog.engine.adapters.processes.keeper import become
 from sprintlog.engine.adapters.processes.transparent import end_as, start_transparently
 from sprintlog.engine.adapters.processes.waiting_signals import WaitingSignals
 
-from .frames import WITHIN, WrapRequest, missed, printed, result
+from .frames import CORRELATION, WITHIN, WrapRequest, missed, printed, result, work_of
 
 PATIENCE_SECONDS = 2.0
 """How long one that records may take nothing before the command goes on without it, and
@@ -95,7 +95,8 @@ def _environment(asked: WrapRequest, key: str) -> dict[str, str]:
     within = os.environ.get(WITHIN) or key
     named = {} if asked.sprint_id is None else {"SPRINTLOG_SPRINT": asked.sprint_id}
     actor = actor_of(asked.command)
-    return {**os.environ, **named, WITHIN: within, "SPRINTLOG_ACTOR": actor}
+    work = {CORRELATION: work_of(os.environ, key)}
+    return {**os.environ, **named, **work, WITHIN: within, "SPRINTLOG_ACTOR": actor}
 
 
 def actor_of(command: Sequence[str]) -> str:

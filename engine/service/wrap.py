@@ -77,11 +77,26 @@ def sprint_for(
 
 
 def begin(
-    workspace: ServiceWorkspace, sprint_id: str, *, at: str, actor: str, key: str
+    workspace: ServiceWorkspace,
+    sprint_id: str,
+    *,
+    at: str,
+    actor: str,
+    key: str,
+    work: str | None = None,
 ) -> int:
-    """Record that an iteration began, under a key; return its number."""
+    """Record that an iteration began, under a key, as part of some work.
+
+    Return its number.
+    """
     outcome = workspace.handle(
-        StartWrapped(), sprint_id=sprint_id, at=at, actor=actor, observed=True, key=key
+        StartWrapped(),
+        sprint_id=sprint_id,
+        at=at,
+        actor=actor,
+        observed=True,
+        key=key,
+        correlation_id=work,
     )
     return outcome.sprint.knowledge.iteration_max
 
@@ -103,10 +118,17 @@ def end(
     at: str,
     actor: str,
     masks: bool,
+    work: str | None = None,
 ) -> Outcome:
     """Record how it ended."""
     return workspace.handle_with(
-        sprint_id, decide, at=at, actor=actor, observed=True, masks=masks
+        sprint_id,
+        decide,
+        at=at,
+        actor=actor,
+        observed=True,
+        masks=masks,
+        correlation_id=work,
     )
 
 

@@ -68,6 +68,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "gate show": (work.GateStanding, list[work.GateStanding]),
     "hooks install": (hooks.HooksOfAgent,),
     "hooks status": (hooks.HooksStatus,),
+    "session reconcile": (sessions.Reconciled,),
     "hooks uninstall": (hooks.HooksOfAgent,),
     "import journal": (log.TakenIn,),
     "import log": (log.LogCopied,),

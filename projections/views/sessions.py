@@ -8,6 +8,32 @@ from sprintlog.engine.service.agent_sessions.known_sessions import summary
 from sprintlog.engine.sessions.names import session_of
 
 
+class Reconciled(Struct, frozen=True, kw_only=True):
+    """What came of comparing a session with its transcript."""
+
+    session: str
+    """`AGENT-ID`."""
+    transcript: str
+    calls: int
+    """How many calls the transcript has."""
+    seen: int
+    """Of how many of them hooks told."""
+    taken: int
+    """How many were taken from the transcript, now or before."""
+    unfinished: int
+    """How many of the transcript's calls have no end in it."""
+    left: int
+    """How many of those are not recorded, since they may go on."""
+    only_hooks: int
+    recorded: int
+    """How many events are new in the log."""
+    input_tokens: int | None = None
+    """What the session cost by its transcript, where nobody else says it."""
+    output_tokens: int | None = None
+    sprint: str | None = None
+    """The sprint that these tokens are recorded in; None where none knows the session."""
+
+
 class SessionAnswer(Struct, frozen=True, kw_only=True):
     """A session of an agent."""
 

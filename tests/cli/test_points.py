@@ -31,6 +31,7 @@ ALWAYS_NOW = {
     "sprintlog hooks install": "changes an agent's file",
     "sprintlog hooks uninstall": "changes an agent's file",
     "sprintlog hooks status": "looks at agents' files as they are",
+    "sprintlog session reconcile": "reads a transcript as it is",
     "sprintlog import prd": "takes in what others wrote",
     "sprintlog import orchestrator": "takes in what others wrote",
     "sprintlog import aiwg": "takes in what others wrote",

@@ -1,8 +1,10 @@
 """Wrapped commands and whatever else happens to a log meanwhile."""
 
+import json
 import os
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +25,24 @@ def test_within_run(events: Events, sprintlog: Callable[..., str]) -> None:
     assert [one["iteration"] for one in ran] == [1, 1]
     assert ran[0]["command"] == "echo inner"
     assert len(events("iteration-started")) == len(events("iteration-ended")) == 1
+
+
+@pytest.mark.parametrize("said", ["", "ticket-7", "x" * 200, "odd\n"])
+def test_a_session_within_is_linked_to_its_iteration(
+    wrap: Wrap, events: Events, sprintlog: Callable[..., str], said: str
+) -> None:
+    """Iteration and session have one correlation id: what is said, if it is a name."""
+    hooked = json.dumps({"session_id": "s", "hook_event_name": "SessionStart"})
+    script = f"printf '%s' '{hooked}' | {sys.executable} -m sprintlog.cli hook claude"
+    wrap("--", "true")
+    wrap("--", "sh", "-c", script, SPRINTLOG_CORRELATION=said)
+    events()
+    told = [json.loads(x) for x in sprintlog("log", "--all", "--json").splitlines()]
+    last = {event["type"]: event["correlation_id"] for event in told}
+    ids = {last[x] for x in ("iteration-started", "agent-ran", "session-started")}
+    assert len(ids) == 1
+    assert None not in ids
+    assert (ids == {said}) == (said == "ticket-7")
 
 
 def test_within_another_one_at_once(wrap: Wrap, events: Events, tmp_path: Path) -> None:

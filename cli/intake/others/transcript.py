@@ -59,7 +59,7 @@ def read_transcript(file: Path) -> TranscriptRead:
 
     Raise `InvalidInputError` where no line is one of an agent that is known.
     """
-    beside = _subagents(file)
+    beside = subagents_of(file)
     hearing, digest, moments = Hearing(), sha256(), list[str]()
     size = 0
     # The session's own words come last: they are its answer.
@@ -89,7 +89,8 @@ def session_file(file: Path) -> Path:
     return session if session.is_file() else file
 
 
-def _subagents(file: Path) -> list[Path]:
+def subagents_of(file: Path) -> list[Path]:
+    """Return the transcripts of a session's subagents, which are beside it."""
     found = sorted((file.parent / file.stem / SUBAGENTS).glob("agent-*.jsonl"))
     for one in found:
         check_no_link(one, below=file.parent)

@@ -155,9 +155,9 @@ def _content(content: object, *, by: str | None, at: str | None) -> list[Item]:
             if by is None:
                 items.append(Said(text(block.get("text"))))
         elif block.get("type") == "tool_use":
-            command = command_of(mapping(block.get("input")))
-            key = text(block.get("id")) or None
-            items.append(Called(key, text(block.get("name")), command, by, at))
+            given = mapping(block.get("input"))
+            key, tool = text(block.get("id")) or None, text(block.get("name"))
+            items.append(Called(key, tool, command_of(given), by, at, given))
     return items
 
 

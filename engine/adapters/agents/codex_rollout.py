@@ -61,7 +61,9 @@ def _response(payload: Data, at: str | None) -> Items:
     if kind in _CALLS:
         given = mapping(parse(text(payload.get("arguments")).encode()))
         given = given or mapping(payload.get("action"))
-        return (Called(key, text(payload.get("name")) or kind, command_of(given), at=at),)
+        tool, command = text(payload.get("name")) or kind, command_of(given)
+        given = given or {"patch": text(payload.get("input"))}
+        return (Called(key, tool, command, at=at, given=given),)
     if kind in _ANSWERS:
         output = text(payload.get("output"))
         code = exit_code_in(output)

@@ -67,7 +67,8 @@ def _message(data: Data, by: str | None, at: str | None) -> Items:
     items: list[Item] = [Said(said)] if said and by is None else []
     for call in objects(data.get("toolRequests")):
         key, given = text(call.get("toolCallId")) or None, mapping(call.get("arguments"))
-        items.append(Called(key, text(call.get("name")), command_of(given), by, at))
+        tool, command = text(call.get("name")), command_of(given)
+        items.append(Called(key, tool, command, by, at, given))
     if model := text(data.get("model")):
         items.append(Used(Usage(), FigureSpan.CALL, model=model))
     return tuple(items)
@@ -76,8 +77,9 @@ def _message(data: Data, by: str | None, at: str | None) -> Items:
 def _tool(data: Data, by: str | None, at: str | None, *, is_over: bool) -> Items:
     key = text(data.get("toolCallId")) or None
     if not is_over:
-        command = command_of(mapping(data.get("arguments")))
-        return (Called(key, text(data.get("toolName")), command, by, at),)
+        given = mapping(data.get("arguments"))
+        tool, command = text(data.get("toolName")), command_of(given)
+        return (Called(key, tool, command, by, at, given),)
     code = mapping(data.get("shellExecution")).get("exitCode")
     exit_code = code if type(code) is int else None
     # A command that fails is called a success.

@@ -69,7 +69,9 @@ def _call(call: Data) -> list[Item]:
     code = exit_code_in(output) if command_of(given) else None
     # A command that fails is called a success; its exit code stands in the words alone.
     ok = call.get("status") == "success" and code in (None, 0)
-    items: list[Item] = [Called(key, text(call.get("name")), command_of(given))]
+    items: list[Item] = [
+        Called(key, text(call.get("name")), command_of(given), given=given)
+    ]
     items.append(Returned(key, ok, code, at=at))
     shown = mapping(call.get("resultDisplay"))
     path = text(shown.get("filePath")) or text(shown.get("fileName"))

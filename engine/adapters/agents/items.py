@@ -1,7 +1,7 @@
 """What an agent's output says, whoever the agent is."""
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -59,6 +59,8 @@ class Called(msgspec.Struct, frozen=True):
     by: str | None = None
     """The subagent that called it; none for the agent itself."""
     at: str | None = None
+    given: dict[str, Any] | None = None
+    """What the tool was given, where a transcript says it; it is not kept."""
 
 
 class Returned(msgspec.Struct, frozen=True):

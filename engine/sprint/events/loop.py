@@ -112,3 +112,5 @@ class AgentRan(Event, frozen=True):
     """Where the repository stood when it began."""
     git_after: GitState | None = None
     """Where it stood when it had ended."""
+    found_in: str | None = None
+    """`transcript` where nobody saw its end, and its transcript says what it cost."""

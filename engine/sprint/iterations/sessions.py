@@ -62,6 +62,15 @@ def session_ended(
     return [further, IterationEnded(number, summary)]
 
 
+def recovered(session: AgentRan, *, before: Sequence[AgentRan]) -> list[Event]:
+    """Return what a session cost of which nobody said it; its iteration goes on or not."""
+    stated = [run for run in before if run.usage is not None]
+    if not stated:
+        return [session] if session.usage is not None else []
+    further = _further(session, stated)
+    return [further] if further is not None else []
+
+
 def _further(session: AgentRan, before: Sequence[AgentRan]) -> AgentRan | None:
     """Return what a session has more than runs that were recorded; None for nothing.
 

@@ -1,0 +1,130 @@
+"""Comparing a session with its transcript, and saying what came of it."""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sprintlog.engine.adapters.agents.hook_calls import HookPlace
+from sprintlog.engine.adapters.agents.transcript_calls import READERS, TranscriptCalls
+from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.service.agent_sessions import known_sessions, transcripts
+from sprintlog.engine.service.agent_sessions.reconcile import take_calls
+from sprintlog.engine.service.recover import recover
+from sprintlog.projections.views.sessions import Reconciled
+from sprintlog.projections.workspace import Workspace
+
+from ..intake.others.transcript import TranscriptRead, read_transcript, subagents_of
+from ..output import counted
+
+SILENT_SECONDS = 15 * 60
+"""A transcript that nobody wrote to for so long is one that nobody goes on with."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A transcript that was read."""
+
+    file: Path
+    calls: TranscriptCalls
+    whole: TranscriptRead
+    is_over: bool
+
+
+def reconcile_session(
+    workspace: Workspace,
+    session: str | None,
+    transcript: Path | None,
+    *,
+    is_over: bool,
+    actor: str,
+) -> Reconciled:
+    """Record what only a session's transcript has; the latest session where none is named."""
+    stream = _stream(workspace, session)
+    kept = _read(workspace, stream, transcript, ended=is_over)
+    return _reconcile(workspace, stream, kept, actor=actor)
+
+
+def _stream(workspace: Workspace, session: str | None) -> str:
+    log = workspace.log
+    if session is not None:
+        return known_sessions.choose_session(log, session)
+    names = known_sessions.sessions(log)
+    if not names:
+        raise NotFoundError("no hook told of a session", hint="`sprintlog hooks install`")
+    latest = {
+        event.position: f"session/{name}"
+        for name, version in names.items()
+        for event in log.read_stream(f"session/{name}", after=version - 1)
+    }
+    return latest[max(latest)]
+
+
+def _read(workspace: Workspace, stream: str, named: Path | None, *, ended: bool) -> _Kept:
+    """Read a session's transcript, with those of its subagents."""
+    agent = stream.partition("/")[2].partition("-")[0]
+    if agent not in READERS:
+        raise InvalidInputError(f"{agent} keeps no transcript that is understood")
+    told = known_sessions.summary(workspace.log, stream)
+    file = named or transcripts.own_transcript(agent, told.transcript, os.environ)
+    beside = subagents_of(file) if agent == "claude" else []
+    written = max(map(transcripts.check_readable, (*beside, file)))
+    place = HookPlace(str(workspace.location.root), os.environ.get("HOME", ""))
+    calls = TranscriptCalls(agent, stream, place)
+    for one in (file, *beside):
+        calls.take(transcripts.lines_of(one))
+    name = stream.partition("/")[2]
+    first = next(iter(calls.sessions), None)
+    if first is None:
+        raise InvalidInputError(f"is no transcript of {agent}", file=str(file))
+    if not calls.is_own:
+        raise InvalidInputError(f"is of session {first}, not of {name}", file=str(file))
+    is_silent = time.time() - written > SILENT_SECONDS
+    is_over = ended or told.ended_at is not None or is_silent
+    return _Kept(file, calls, read_transcript(file), is_over)
+
+
+def _reconcile(workspace: Workspace, stream: str, kept: _Kept, *, actor: str) -> Reconciled:
+    calls = [*kept.calls.calls.values()]
+    now = workspace.now()
+    taken = take_calls(workspace.log, stream, calls, is_over=kept.is_over, now=now)
+    ran = kept.whole.ran()[0]
+    found = None
+    if kept.is_over and ran.usage is not None:
+        found = recover(workspace, stream, ran, actor=actor, at=kept.whole.ended_at or now)
+        if found.sprint is not None and found.events:
+            workspace.refresh(found.sprint)
+    usage = ran.usage if found is not None and not found.is_known else None
+    return Reconciled(
+        session=stream.partition("/")[2],
+        transcript=str(kept.file),
+        calls=len(calls),
+        seen=taken.seen,
+        taken=taken.taken,
+        unfinished=sum(one.call.is_unfinished for one in calls),
+        left=taken.left,
+        only_hooks=taken.only_hooks,
+        recorded=taken.recorded + (found.events if found else 0),
+        input_tokens=usage.input_tokens if usage else None,
+        output_tokens=usage.output_tokens if usage else None,
+        sprint=found.sprint if found else None,
+    )
+
+
+def lines_of_answer(answer: Reconciled) -> Iterator[str]:
+    """Yield what is said to people."""
+    line = f"hooks saw {answer.seen} of {counted(answer.calls, 'tool call')}"
+    line += f"; {answer.taken} taken from the transcript"
+    if answer.left:
+        line += f"; {answer.left} may go on (--ended if not)"
+    if answer.only_hooks:
+        line += f"; {answer.only_hooks} not in the transcript"
+    yield line
+    if answer.input_tokens is None and answer.output_tokens is None:
+        return
+    tokens = f"tokens: {answer.input_tokens or 0} in, {answer.output_tokens or 0} out"
+    if answer.sprint is not None:
+        yield f"{tokens}, recorded in {answer.sprint} from the transcript"
+    else:
+        yield f"{tokens}, in no sprint: `sprintlog import transcript` records them"

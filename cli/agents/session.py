@@ -1,0 +1,49 @@
+"""`sprintlog session`: what an agent did, compared with what the agent kept of it."""
+
+from pathlib import Path
+
+import click
+
+from .. import typed
+from ..context import open_workspace, with_actor, with_json
+from ..output import print_answer
+
+
+@typed.group("session")
+def command() -> None:
+    """Compare what an agent's hooks said with the transcript that it keeps."""
+
+
+@command.command(
+    "reconcile",
+    epilog="Examples: sprintlog session reconcile\n\n"
+    "sprintlog session reconcile 4f21 --transcript ~/.claude/projects/-shop/4f21.jsonl",
+)
+@click.argument("session", required=False)
+@typed.option(
+    "--transcript",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The transcript. [what the hooks named, in the agent's own folder]",
+)
+@typed.option("--ended", is_flag=True, help="The agent is gone: what it began has no end.")
+@with_actor
+@with_json
+def reconcile(
+    session: str | None, transcript: Path | None, ended: bool, actor: str, as_json: bool
+) -> None:
+    """Record what only the transcript of a session has: tool calls, and its tokens.
+
+    SESSION is `AGENT-ID` or the beginning of it; without it the latest one is meant.
+    Tokens are recorded in the sprint that the session worked on, if nobody stated them.
+    A call without an end is recorded as unfinished once the session has ended, or once
+    its transcript was silent for 15 minutes. Twice is once.
+    """
+    # Imported here: it needs what reads transcripts.
+    from .reconciling import lines_of_answer, reconcile_session
+
+    with open_workspace() as workspace:
+        answer = reconcile_session(
+            workspace, session, transcript, is_over=ended, actor=actor
+        )
+    print_answer(answer, lines_of_answer(answer), as_json=as_json)
