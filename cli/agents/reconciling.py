@@ -40,7 +40,7 @@ def reconcile_session(
     is_over: bool,
     actor: str,
 ) -> Reconciled:
-    """Record what only a session's transcript has; the latest session where none is named."""
+    """Record what only the transcript of a session has; without a name, the latest."""
     stream = _stream(workspace, session)
     kept = _read(workspace, stream, transcript, ended=is_over)
     return _reconcile(workspace, stream, kept, actor=actor)

@@ -74,6 +74,7 @@ ELSEWHERE = {
         "journal migrate",
         "run",
         "schema",
+        "session reconcile",
     ),
 }
 """Commands whose answers need a workspace of their own: their own tests get them."""
