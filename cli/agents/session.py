@@ -40,7 +40,7 @@ def reconcile(
     its transcript was silent for 15 minutes. Twice is once.
     """
     # Imported here: it needs what reads transcripts.
-    from .reconciling import lines_of_answer, reconcile_session
+    from .reconciliation import lines_of_answer, reconcile_session
 
     with open_workspace() as workspace:
         answer = reconcile_session(
