@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ...adapters.agents.transcript_calls import KeptCall
+from ...adapters.transcripts.calls import KeptCall
 from ...errors import InvalidInputError
 from ...log.port import EventStore
 from ...sessions.compare import compare

@@ -6,10 +6,10 @@ import msgspec
 
 from ...sessions.events import FILES_MAX, ToolCalled, TouchedFile
 from ...sessions.names import session_stream
-from . import claude, codex_rollout, copilot, gemini_session
-from .hook_calls import HookPlace, call_in
-from .items import Called, FileChanged, Item, Returned, Session
-from .values import mapping, parse
+from ..agents import claude, codex_rollout, copilot, gemini_session
+from ..agents.hook_calls import HookPlace, call_in
+from ..agents.items import Called, FileChanged, Item, Returned, Session
+from ..agents.values import mapping, parse
 
 READERS = {
     "claude": claude.read,
