@@ -52,7 +52,9 @@ def _stream(workspace: Workspace, session: str | None) -> str:
         return known_sessions.choose_session(log, session)
     names = known_sessions.sessions(log)
     if not names:
-        raise NotFoundError("no hook told of a session", hint="`sprintlog hooks install`")
+        raise NotFoundError(
+            "no hook told of a session", hint="`sprintlog hooks install AGENT`"
+        )
     latest = {
         event.position: f"session/{name}"
         for name, version in names.items()
@@ -127,4 +129,4 @@ def lines_of_answer(answer: Reconciled) -> Iterator[str]:
     if answer.sprint is not None:
         yield f"{tokens}, recorded in {answer.sprint} from the transcript"
     else:
-        yield f"{tokens}, in no sprint: `sprintlog import transcript` records them"
+        yield f"{tokens}, in no sprint: `sprintlog import transcript FILE` records them"
