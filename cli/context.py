@@ -213,6 +213,14 @@ def with_reading(function: Function) -> Function:
     return with_point(with_sprint(with_json(cast(Function, packed))))
 
 
+UNTIL = typed.option(
+    "--until",
+    metavar="TIME",
+    help="A limit ends then (ISO 8601): wait for it, nothing failed. "
+    "Category rate-limit or network.",
+)
+
+
 def with_recording(function: Function) -> Function:
     """Add the options that every command recording on a sprint has."""
     return with_sprint(with_envelope(function))
@@ -319,7 +327,7 @@ _ENVELOPE = [
         "--correlation-id",
         metavar="ID",
         topic=RECORDING,
-        help="The work this belongs to.",
+        help="The work this belongs to. [SPRINTLOG_CORRELATION]",
     ),
     typed.option(
         "--causation-id",

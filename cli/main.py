@@ -19,7 +19,7 @@ FOLDERS = {
         *("next", "run", "status", "phase", "step", "gate", "queue", "hook-task"),
         *("note", "append", "wrap", "hook"),
     ),
-    "iterations": ("iteration", "best", "decide", "alerts", "report", "rules"),
+    "iterations": ("iteration", "best", "compare", "decide", "alerts", "report", "rules"),
     "journal": ("entry", "learning", "pattern", "prepare", "recover", "journal"),
     "history": ("log", "show", "diff", "blame", "replay", "audit", "query"),
     "back": ("rollback", "undo", "redo", "extract", "fork", "adopt"),

@@ -37,7 +37,11 @@ def with_it(hint: str | None) -> str | None:
     def say(found: re.Match[str]) -> str:
         command, group, verb = found.groups()
         takes = group in _TAKE_IT and (group, verb) not in _TAKE_NONE
-        return f"`{command}{named}`" if takes and "--sprint" not in command else found[0]
+        if not takes or "--sprint" in command:
+            return found[0]
+        # What stands behind `--` is another command's.
+        own, dashes, other = command.partition(" -- ")
+        return f"`{own}{named}{dashes}{other}`"
 
     return re.sub(_TYPED, say, hint)
 

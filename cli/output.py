@@ -139,11 +139,26 @@ def counting(what: str) -> Callable[[int], None]:
     """
 
     def tell(count: int) -> None:
-        if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-            _write(STDERR, f"{count:,} {what}".encode())
-            _counting.append(what)
+        if shows_counting():
+            counting_line(f"{count:,} {what}")
 
     return tell
+
+
+def shows_counting() -> bool:
+    """Tell whether stderr is a terminal on which a line can be taken away again."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def counting_line(text: str) -> None:
+    """Put a line on that terminal which whatever is written after it clears."""
+    # Imported here: hardly anything takes so long.
+    from .screen.terminal import width_of
+    from .screen.widths import cut
+
+    line = cut(visible(text), width_of(STDERR) - 1)
+    _write(STDERR, line.encode(errors="backslashreplace"))
+    _counting.append(line)
 
 
 _counting: list[str] = []

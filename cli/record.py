@@ -1,5 +1,6 @@
 """What all recording commands do: decide, append, answer, refresh the state file."""
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -50,7 +51,7 @@ class Options:
         self.at: str | None = given["at"]
         self.key: str | None = given["key"]
         self.expect: Expected | None = given["expect"]
-        self.correlation_id: str | None = given["correlation_id"]
+        self.correlation_id: str | None = given["correlation_id"] or _work()
         self.causation_id: str | None = given["causation_id"]
         self.as_json: bool = given["as_json"]
         self.masks: bool = not given["no_mask"]
@@ -76,6 +77,16 @@ class Options:
         changed = type(self).__new__(type(self))
         vars(changed).update(vars(self), **values)
         return changed
+
+
+def _work() -> str | None:
+    """Return the work that this process is part of; None where nobody says so."""
+    if "SPRINTLOG_CORRELATION" not in os.environ:
+        return None
+    # Imported here: within `run` and `wrap` alone it is said.
+    from sprintlog.engine.sessions.work import work_in
+
+    return work_in(os.environ)
 
 
 def check_actor(actor: str) -> str:

@@ -5,7 +5,7 @@ from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.projections.views.work import STOPPED
 
 from .output import REFUSED
-from .screen import phrases
+from .waits import waited_for
 
 EXIT_CODES = {
     actions.LIMIT: 20,
@@ -28,10 +28,11 @@ def run_ends_with(last: Action) -> int:
 
 def stopped_lines(action: Action) -> list[str]:
     """Return why a sprint does not go on, for people; nothing where it does."""
-    # What a leaf waits for stands beside it in the tree.
-    if action.do not in STOPPED or (action.do == actions.WAIT and action.phase):
+    # When a leaf that failed is tried again stands beside it in the tree.
+    is_retry = action.do == actions.WAIT and action.phase and not action.waits_for
+    if action.do not in STOPPED or is_retry:
         return []
-    until = f"waits until {phrases.when(action.until)}: " if action.until else ""
+    until = f"waits {waited_for(action)}: " if action.until else ""
     named = (("why", f"{until}{action.why}"), *_more(action))
     return [f"{name}: {text}" for name, text in named if text]
 

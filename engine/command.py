@@ -48,9 +48,14 @@ Events = dict[type[Event], Causes]
 
 
 def commands_in(names: dict[str, Any]) -> Commands:
-    """Return the commands that a module decides on: each function says on which."""
+    """Return the commands that a module decides on: each function says on which.
+
+    Private ones decide on a part of what another one does.
+    """
     found: Commands = {}
-    for rule in names.values():
+    for name, rule in names.items():
+        if name.startswith("_"):
+            continue
         if isinstance(rule, FunctionType) and rule.__module__ == names["__name__"]:
             struct = rule.__annotations__.get("command")
             if isinstance(struct, type) and issubclass(struct, Command):

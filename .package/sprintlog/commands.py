@@ -3,6 +3,9 @@
 from .engine.command import (
     Command as Command,
 )
+from .engine.iterations.loop_rules import (
+    LoopChange as LoopChange,
+)
 from .engine.journal.rules import (
     AddLearning as AddLearning,
     DiscoverPattern as DiscoverPattern,
@@ -22,7 +25,13 @@ from .engine.sprint.agent.runs import (
     EndRepair as EndRepair,
     EndRun as EndRun,
     RecordRun as RecordRun,
+    StartRepair as StartRepair,
     StartRun as StartRun,
+)
+from .engine.sprint.agent.said import (
+    SaidItems as SaidItems,
+    SaidLearning as SaidLearning,
+    SaidRequest as SaidRequest,
 )
 from .engine.sprint.document.adoption import (
     AdoptEdit as AdoptEdit,
@@ -31,6 +40,7 @@ from .engine.sprint.gates.checks import (
     CheckGate as CheckGate,
     InterruptGate as InterruptGate,
     RecordGate as RecordGate,
+    RepairGate as RepairGate,
     StartGate as StartGate,
 )
 from .engine.sprint.gates.gate import (
@@ -55,12 +65,20 @@ from .engine.sprint.goal.work import (
     EndTurn as EndTurn,
     StartTurn as StartTurn,
 )
+from .engine.sprint.iterations.corrections import (
+    ReplaceBaseline as ReplaceBaseline,
+    RetractMeasurement as RetractMeasurement,
+)
 from .engine.sprint.iterations.decisions import (
     ApplyArtifacts as ApplyArtifacts,
     ChangeRules as ChangeRules,
     GiveRecommendation as GiveRecommendation,
+    GoOn as GoOn,
     SelectBest as SelectBest,
     SetRules as SetRules,
+)
+from .engine.sprint.iterations.described import (
+    DescribeIteration as DescribeIteration,
 )
 from .engine.sprint.iterations.loop import (
     EndIteration as EndIteration,
@@ -113,6 +131,9 @@ from .engine.sprint.phases.lifecycle import (
 from .engine.sprint.phases.notes import (
     AddNote as AddNote,
 )
+from .engine.sprint.phases.waits import (
+    ScheduleRetry as ScheduleRetry,
+)
 from .engine.sprint.plan.create import (
     CreateSprint as CreateSprint,
     ImportDocument as ImportDocument,
@@ -135,4 +156,13 @@ from .engine.sprint.queue.requests import (
     QueueRequests as QueueRequests,
     SubmittedRequest as SubmittedRequest,
     TakeOverRequest as TakeOverRequest,
+)
+from .engine.sprint.runs.budgets import (
+    ChangeBudgets as ChangeBudgets,
+    WarnOfBudgets as WarnOfBudgets,
+)
+from .engine.sprint.runs.record import (
+    BeginRun as BeginRun,
+    FinishRun as FinishRun,
+    LoseRun as LoseRun,
 )

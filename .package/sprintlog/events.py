@@ -3,15 +3,26 @@
 from .engine.iterations.events import (
     ArtifactsApplied as ArtifactsApplied,
     BaselineCaptured as BaselineCaptured,
+    BaselineReplaced as BaselineReplaced,
+    BestAnew as BestAnew,
     BestSelected as BestSelected,
+    IterationDescribed as IterationDescribed,
     IterationMeasured as IterationMeasured,
+    KeptReport as KeptReport,
     MeasurementFailed as MeasurementFailed,
+    MeasurementRetracted as MeasurementRetracted,
+    MeasuringRun as MeasuringRun,
     Metrics as Metrics,
     Origin as Origin,
     RecommendationGiven as RecommendationGiven,
     RulesSet as RulesSet,
-    Thresholds as Thresholds,
     Usage as Usage,
+)
+from .engine.iterations.loop_rules import (
+    LoopRules as LoopRules,
+    MeasureRules as MeasureRules,
+    OwnMetric as OwnMetric,
+    Thresholds as Thresholds,
     Weights as Weights,
 )
 from .engine.journal.events import (
@@ -34,6 +45,10 @@ from .engine.journal.state.shapes import (
 )
 from .engine.log.envelope import (
     RecordedEvent as RecordedEvent,
+    Span as Span,
+)
+from .engine.log.erasures import (
+    PayloadErased as PayloadErased,
 )
 from .engine.log.event import (
     Event as Event,
@@ -54,6 +69,7 @@ from .engine.sprint.events.gates import (
     GateBlocked as GateBlocked,
     GateChecked as GateChecked,
     GateInterrupted as GateInterrupted,
+    GateRepaired as GateRepaired,
     GateStarted as GateStarted,
 )
 from .engine.sprint.events.goal import (
@@ -77,10 +93,18 @@ from .engine.sprint.events.history import (
 )
 from .engine.sprint.events.loop import (
     AgentRan as AgentRan,
+    BudgetWarned as BudgetWarned,
+    Budgets as Budgets,
+    BudgetsSet as BudgetsSet,
     GitState as GitState,
     IterationEnded as IterationEnded,
     IterationStarted as IterationStarted,
     IterationsLimited as IterationsLimited,
+    Limit as Limit,
+    Price as Price,
+    RunEnded as RunEnded,
+    RunStarted as RunStarted,
+    Took as Took,
 )
 from .engine.sprint.events.phases import (
     BreakpointReached as BreakpointReached,

@@ -1,5 +1,6 @@
 """Comparing a session with its transcript, and saying what came of it."""
 
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -10,8 +11,8 @@ from sprintlog.engine.adapters.agents.hook_calls import HookPlace
 from sprintlog.engine.adapters.transcripts.calls import READERS, TranscriptCalls
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.service.agent_sessions import known_sessions, transcripts
-from sprintlog.engine.service.agent_sessions.reconcile import take_calls
-from sprintlog.engine.service.recover import recover
+from sprintlog.engine.service.agent_sessions.reconcile import Taken, take_calls
+from sprintlog.engine.service.from_transcripts.tokens import recover
 from sprintlog.projections.views.sessions import Reconciled
 from sprintlog.projections.workspace import Workspace
 
@@ -39,11 +40,33 @@ def reconcile_session(
     *,
     is_over: bool,
     actor: str,
+    work: str = "",
+    bytes_max: int = transcripts.BYTES_MAX,
+    seconds: float = math.inf,
+    patience: float = 0.0,
 ) -> Reconciled:
-    """Record what only the transcript of a session has; without a name, the latest."""
+    """Record what only the transcript of a session has; without a name, the latest.
+
+    `work` is what is recorded belongs to, else to what the session does. No more than
+    `bytes_max` are read, and calls are recorded for no longer than `seconds`. Where a call
+    has no end, hooks that still run have so many seconds of `patience` to tell of it.
+    """
     stream = _stream(workspace, session)
-    kept = _read(workspace, stream, transcript, ended=is_over)
-    return _reconcile(workspace, stream, kept, actor=actor)
+    kept = _read(workspace, stream, transcript, ended=is_over, bytes_max=bytes_max)
+    calls = [*kept.calls.calls.values()]
+    if patience and kept.is_over and any(one.call.is_unfinished for one in calls):
+        time.sleep(patience)
+    now = workspace.now()
+    taken = take_calls(
+        workspace.log,
+        stream,
+        calls,
+        is_over=kept.is_over,
+        now=now,
+        work=work,
+        seconds=seconds,
+    )
+    return _reconciled(workspace, stream, kept, taken, now=now, actor=actor)
 
 
 def _stream(workspace: Workspace, session: str | None) -> str:
@@ -63,16 +86,25 @@ def _stream(workspace: Workspace, session: str | None) -> str:
     return latest[max(latest)]
 
 
-def _read(workspace: Workspace, stream: str, named: Path | None, *, ended: bool) -> _Kept:
+def _read(
+    workspace: Workspace, stream: str, named: Path | None, *, ended: bool, bytes_max: int
+) -> _Kept:
     """Read a session's transcript, with those of its subagents."""
     agent = stream.partition("/")[2].partition("-")[0]
     if agent not in READERS:
         raise InvalidInputError(f"{agent} keeps no transcript that is understood")
     told = known_sessions.summary(workspace.log, stream)
-    file = named or transcripts.own_transcript(agent, told.transcript, os.environ)
+    root = workspace.location.root
+    file = named or transcripts.own_transcript(
+        agent, told.transcript, os.environ, root=root
+    )
     beside = subagents_of(file) if agent == "claude" else []
-    written = max(map(transcripts.check_readable, (*beside, file)))
-    place = HookPlace(str(workspace.location.root), os.environ.get("HOME", ""))
+    found = [transcripts.check_readable(one) for one in (*beside, file)]
+    if sum(one.st_size for one in found) > bytes_max:
+        limit = f"is longer than {bytes_max // 2**20} MiB"
+        raise InvalidInputError(limit, file=str(file))
+    written = max(one.st_mtime for one in found)
+    place = HookPlace(str(root), os.environ.get("HOME", ""))
     calls = TranscriptCalls(agent, stream, place)
     for one in (file, *beside):
         calls.take(transcripts.lines_of(one))
@@ -87,10 +119,10 @@ def _read(workspace: Workspace, stream: str, named: Path | None, *, ended: bool)
     return _Kept(file, calls, read_transcript(file), is_over)
 
 
-def _reconcile(workspace: Workspace, stream: str, kept: _Kept, *, actor: str) -> Reconciled:
+def _reconciled(
+    workspace: Workspace, stream: str, kept: _Kept, taken: Taken, *, now: str, actor: str
+) -> Reconciled:
     calls = [*kept.calls.calls.values()]
-    now = workspace.now()
-    taken = take_calls(workspace.log, stream, calls, is_over=kept.is_over, now=now)
     ran = kept.whole.ran()[0]
     found = None
     if kept.is_over and ran.usage is not None:

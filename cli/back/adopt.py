@@ -150,7 +150,7 @@ def _would_set(run: Recording, events: Sequence[Event], stream: str) -> Iterator
     """Yield what events would make of each field."""
     from sprintlog.projections.history.preview import preview, preview_journal
 
-    from ..history.changes import changed
+    from .changes import changed
 
     if not events:
         return

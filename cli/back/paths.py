@@ -10,8 +10,8 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT
 from sprintlog.engine.service.work_tree.restore import KEPT
 from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
+from sprintlog.engine.service.work_tree.result import result_order
 from sprintlog.engine.service.work_tree.snapshot import shown
-from sprintlog.engine.sprint.iterations.snapshots import first_snapshot
 from sprintlog.projections.views.files import LeftPath
 from sprintlog.projections.workspace import Workspace
 
@@ -52,19 +52,9 @@ def folder_inside(workspace: Workspace, path: str) -> str:
 def into_output(
     workspace: Workspace, sprint_id: str, order: RestoreOrder, into: str | None = None
 ) -> RestoreOrder:
-    """Return an order for what the loop changed, or its paths, elsewhere.
-
-    That is seen from the snapshot that was taken before the first iteration; without it,
-    and for that snapshot itself, all files are the result.
-    """
+    """Return an order for what the loop changed, or its paths, elsewhere."""
     folder = folder_inside(workspace, into or str(workspace.location.root / OUTPUT))
-    first = first_snapshot(
-        workspace.sprint(sprint_id), worktree=workspace.location.worktree
-    )
-    is_seen = first is not None and first.iteration == 0 and not order.paths
-    since = first.snapshot if first is not None and is_seen else ""
-    since = "" if since == order.snapshot else since
-    return order._replace(into=folder, since=since)
+    return result_order(workspace, workspace.sprint(sprint_id), order, folder)
 
 
 def left_lines(left: Sequence[LeftPath]) -> list[str]:

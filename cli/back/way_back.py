@@ -69,6 +69,8 @@ def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
     answer, turn = planned(run, step)
     if wanted.is_dry:
         show(run, answer, turn)
+        if touches_files(answer) and not is_asked:
+            hint_at(run, "with `--yes` in place of `--dry-run` it is done")
         return answer
     if (is_asked and not is_nothing(answer)) or touches_files(answer):
         show(run, answer, turn)

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from sprintlog.engine.service.sessions import (
+from sprintlog.engine.service.from_transcripts.iterations import (
     SessionBegins,
     SessionEnds,
     known_as,

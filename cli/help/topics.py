@@ -47,8 +47,9 @@ TOPICS = {
     "judging": Topic(
         "which iteration is the best, and how it goes on",
         {
-            "iteration": "Record, measure and compare the iterations of the loop.",
+            "iteration": "Record, measure and list the iterations of the loop.",
             "best": "Show the best iteration so far.",
+            "compare": "Show iterations side by side.",
             "decide": "Say what comes next: continue, stop, roll back, ask.",
             "alerts": "Show what got worse.",
             "report": "Say what the sprint came to; report on one iteration.",

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
-from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.gates.policy import gate_of
 from sprintlog.engine.sprint.state.given import mapping_of
 from sprintlog.engine.sprint.state.node import Node
@@ -18,6 +17,7 @@ from sprintlog.engine.sprint.state.words import (
     PENDING,
     RETRYING,
 )
+from sprintlog.projections.views.runs import what_is_next
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, find_log, open_workspace
@@ -48,6 +48,9 @@ TYPED = {
     actions.WORK: "`sprintlog run -- AGENT`",
     actions.ITERATE: "`sprintlog run -- AGENT`",
     actions.HOOKS: "`sprintlog run -- AGENT`",
+    actions.MEASURE: "`sprintlog iteration measure --by-rules`",
+    actions.DECIDE: "`sprintlog decide`",
+    actions.RESTORE: "`sprintlog rollback best`",
     actions.GATE: "`sprintlog gate run`",
     actions.END: "`sprintlog phase complete`",
     actions.RETRY: "`sprintlog phase retry`",
@@ -106,7 +109,7 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
         yield from _several(workspace, sprints)
         return
     sprint = workspace.sprint(chosen)
-    action = next_action(sprint, now=workspace.moment(sprint, None))
+    action = what_is_next(workspace, sprint)
     yield f"sprint  {sprint.id}, {_state(sprint)}"
     pointed = sprint.plan.pointed()
     if pointed is not None and sprint.plan.status != COMPLETED:

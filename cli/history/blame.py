@@ -43,7 +43,8 @@ def command(fields: tuple[str, ...], every: bool, file: str, reading: ReadOption
     """Say who set a field of a state file, when, why, and what caused it.
 
     That is the last event after which the field is another than before; what it was then
-    is told, too. Where that is a rollback, the event is named that it brought back.
+    is told, too. Where that is a rollback, the event is named that it brought back; where
+    an agent worked, its session: `sprintlog log --session` says what it did.
     FIELD is a path such as phases[ID].status, phases[0].steps[1].prompt, stats.elapsed
     or operator-queue[req-1].status, or a JSON Pointer. What holds . [ ] or quotes stands
     in brackets and double quotes: phases["a.b"].status
@@ -96,6 +97,8 @@ def _lines(found: Blame) -> Iterator[str]:
         yield f"  caused by     {first}, which is not in this log"
     if found.event.correlation_id not in known:
         yield f"  part of       {found.event.correlation_id}"
+    if found.session is not None:
+        yield f"  in session    {found.session}"
 
 
 def _value(value: Any) -> str:

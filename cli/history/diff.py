@@ -11,11 +11,11 @@ from sprintlog.projections.views import history as views
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
+from ..back.changes import changed
 from ..context import SPRINT_POINT, open_workspace, with_json, with_sprint
 from ..output import coloured, hint, print_json, print_text, visible
 from ..screen.pager import paged
 from ..screen.terminal import BAD, GOOD, QUIET, Ready
-from .changes import changed
 
 
 @typed.command(

@@ -9,11 +9,11 @@ from sprintlog.projections.history.timeline import ReplayStep, replay
 from sprintlog.projections.views import history as views
 
 from .. import typed
+from ..back.changes import changed
 from ..context import AT_POINT, ReadOptions, open_workspace, with_reading
 from ..output import fitting, print_json, print_text, progress
 from ..screen import phrases
 from ..screen.pager import paged
-from .changes import changed
 
 CHANGES_MAX = 12
 DERIVED = ("last-activity", "stats.elapsed")

@@ -7,15 +7,26 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.iterations.events import Metrics, Usage
+from sprintlog.engine.iterations.loop_rules import LoopRules
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sessions.events import SessionEvent
-from sprintlog.engine.sprint.events import EditObserved, GateChecked
+from sprintlog.engine.sprint.events import (
+    BudgetWarned,
+    EditObserved,
+    GateChecked,
+    RunEnded,
+    RunStarted,
+    Took,
+)
+from sprintlog.engine.sprint.runs.budgets import options
 from sprintlog.projections.history.edits import edited
 from sprintlog.projections.views.events import described, event_of
 
 from ..screen import phrases
 
+ERASED = "[erased]"
+"""What stands for what an event said."""
 TEXTS = (
     *("text", "summary", "error", "reason", "reasoning", "why", "title", "goal", "prompt"),
     *("details", "problem"),
@@ -32,7 +43,9 @@ LEFT_OUT = {
     *("created_at", "learning_id", "because", "confidence", "metrics", "usage"),
     *("duration_ms", "exit_code", "timed_out", "discovered_in", "previous"),
     *("agent_version", "started", "error_kind", "lines", "unknown_lines"),
-    *("git_before", "git_after"),
+    *("git_before", "git_after", "since", "spent", "last_seen"),
+    *("cause", "alerts", "evidence", "runs", "reports"),
+    *("git", "best", "complete", "incomplete"),
 }
 """Fields that are told otherwise, or only by `show event`."""
 BARE = ("status", "priority", "request_type", "decision", "action", "place")
@@ -49,7 +62,7 @@ def what(recorded: RecordedEvent) -> str:
     mark = " (observed)" if recorded.observed else ""
     event = event_of(recorded)
     if event is None:
-        return f"{recorded.type}{mark} (erased)"
+        return f"{recorded.type}{mark} {ERASED}"
     if isinstance(event, SessionEvent):
         # Imported here: most logs that are read are those of sprints.
         from .session_lines import said
@@ -71,7 +84,10 @@ def what(recorded: RecordedEvent) -> str:
 
 def measured(metrics: Metrics) -> list[str]:
     """Return what was measured, in words; figures that are not known are left out."""
-    figures = msgspec.structs.asdict(metrics)
+    # Imported here: exact numbers would cost every answer of a session their import.
+    from sprintlog.engine.iterations.metrics import named
+
+    figures = named(metrics)
     known = {name: value for name, value in figures.items() if value is not None}
     said = []
     count, passed = known.pop("test_count", None), known.pop("tests_passed", None)
@@ -95,6 +111,17 @@ def _facts(event: Any, data: Mapping[str, Any]) -> Iterator[str]:
         and value not in (None, (), [], {}, "")
         and value != defaults[name]
     }
+    if isinstance(event, RunStarted):
+        yield f"process {event.pid}"
+        yield f"{_words('host')} {given.pop('host', '')}"
+        yield " ".join(given.pop("command", ()))
+    if isinstance(event, BudgetWarned):
+        yield f"{event.budget} {event.spent:g} of {event.limit:g} of the {event.of}"
+        given = {}
+    if (limits := given.pop("budgets", None)) is not None:
+        yield options(limits).replace("--budget-", "")
+    if isinstance(event, RunEnded):
+        yield event.because
     if "usage" in data:
         # What it came to, before how it was done: a line may be cut.
         yield from (_plain(given.pop(name)) for name in BARE if name in given)
@@ -119,9 +146,19 @@ def _figures(data: Mapping[str, Any]) -> Iterator[str]:
         yield "timed out"
     if isinstance(metrics := data.get("metrics"), Metrics):
         yield from measured(metrics)
+    if isinstance(took_all := data.get("spent"), Took):
+        yield from spent_words(took_all)
     used = data.get("usage")
     took = data.get("duration_ms")
     yield from phrases.usage(used if isinstance(used, Usage) else None, duration_ms=took)
+
+
+def spent_words(spent: Took) -> list[str]:
+    """Return what a run of the loop took, each with its unit."""
+    words = phrases.usage(spent, duration_ms=spent.duration_ms)
+    if spent.unknown:
+        words.append(f"the cost of {phrases.counted(spent.unknown, 'run')} is unknown")
+    return [phrases.counted(spent.iterations, "iteration"), *words]
 
 
 def _words(name: str) -> str:
@@ -135,6 +172,8 @@ def _plain(value: Any) -> str:
     for name in ("path", "id", "sprint"):
         if (found := getattr(value, name, None)) is not None:
             return str(found)
+    if isinstance(value, LoopRules):
+        return "; ".join(_of_loop(value)) or "nothing by itself"
     if isinstance(value, msgspec.Struct):
         said = msgspec.to_builtins(value)
         return ":".join(map(str, said.values())) if said else "as before"
@@ -143,3 +182,15 @@ def _plain(value: Any) -> str:
     if isinstance(value, str):
         return value[:ID_CHARS] if re.fullmatch("[0-9a-f]{40,}", value) else value
     return msgspec.json.encode(value).decode()
+
+
+def _of_loop(loop: LoopRules) -> Iterator[str]:
+    """Yield what a loop does by itself."""
+    if (measure := loop.measure) is not None:
+        named = (*measure.runs, *measure.builds, *measure.reports, *measure.sources)
+        yield f"measures {', '.join(named)}"
+        yield f"on regression {loop.on_regression}"
+    if loop.keeps_files:
+        yield "keeps files"
+    if loop.selects:
+        yield "selects"

@@ -100,6 +100,7 @@ def figures(found: "Summary | SessionAnswer", *, ends: bool = True) -> str:
     """Return in words what a session did, and whether it began and ended."""
     words = [phrases.counted(found.tool_calls, "tool call")] if found.tool_calls else []
     words += [f"{found.failed_calls} failed"] if found.failed_calls else []
+    words += [f"{found.erased} [erased]"] if found.erased else []
     words += [phrases.counted(found.prompts, "prompt")] if found.prompts else []
     words += [phrases.counted(found.subagents, "subagent")] if found.subagents else []
     if found.files_changed:
@@ -146,6 +147,7 @@ def _call(call: ToolCalled) -> str:
     if (more := len(call.files) - FILES_SHOWN) > 0:
         words.append(f"{more} more")
     words += ["by a subagent"] if call.subagent else []
+    words += [f"found in the {call.found_in}"] if call.found_in else []
     line = f"{call.tool}  {', '.join(filter(None, words))}".rstrip()
     return f"{line}: {' '.join(call.command.split())}" if call.command else line
 

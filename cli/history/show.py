@@ -12,20 +12,21 @@ from sprintlog.projections.views.whole_events import envelope
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_json, with_point, with_reading
-from ..output import print_bytes, print_json, print_text, table, wrapped
+from ..output import hint, print_bytes, print_json, print_text, table, wrapped
 from ..screen.pager import paged
 from ..screen.terminal import terminal
 
 
 class _Shown(typed.TypedGroup):
-    """What can be shown; a number alone is that of an event, as `log` prints it."""
+    """What can be shown: also a number alone, an event's, and a point `iter:N`."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first word names."""
-        if args and args[0].isascii() and args[0].isdecimal():
-            args = ["event", *args]
+        name, _, number = args[0].rpartition(":") if args else ("", "", "")
+        if name in ("", "iter") and number.isascii() and number.isdecimal():
+            args = ["iteration" if name else "event", number, *args[1:]]
         return super().resolve_command(ctx, args)
 
 
@@ -86,6 +87,8 @@ def best(reading: ReadOptions) -> None:
 @with_json
 def event(position: int, as_json: bool) -> None:
     """Print one event with everything the log keeps about it."""
+    from .said import ERASED
+
     with open_workspace() as workspace:
         found = next(workspace.log.read(after=position - 1, until=position), None)
     if found is None:
@@ -95,7 +98,7 @@ def event(position: int, as_json: bool) -> None:
         print_json(whole)
         return
     said = msgspec.structs.asdict(whole)
-    data = "(erased)" if whole.data is None else bytes(whole.data).decode()
+    data = ERASED if whole.data is None else bytes(whole.data).decode()
     if whole.stored is not msgspec.UNSET:
         said["stored"] = bytes(whole.stored).decode()
     width = max(map(len, said))
@@ -114,29 +117,41 @@ def _field(name: str, value: str) -> list[str]:
     return [f"{name}  {first}", *chain(*(wrapped(indent + line) for line in rest))]
 
 
-@command.command(epilog="Example: sprintlog show iteration 3 --files")
+@command.command(
+    epilog="Examples: sprintlog show iteration 3 --files\n\nsprintlog show iter:3"
+)
 @click.argument("number", type=click.IntRange(0))
 @typed.option("--files", "with_files", is_flag=True, help="List the files it left.")
 @with_reading
 def iteration(number: int, with_files: bool, reading: ReadOptions) -> None:
-    """Print what is known of an iteration's snapshot, and what files it holds."""
+    """Print how an iteration went, its snapshot, and what files that holds."""
+    from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
     from sprintlog.projections.views import files
+
+    from ..iterations.judgements import lines_of_one
 
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         held = find_snapshot(workspace, sprint, f"iter:{number}")
         snapshot = store_of(workspace).read(held.snapshot)
+        judged = None if reading.as_json else evaluate(workspace.log, sprint)
+        lines = [] if judged is None else lines_of_one(judged, number)
     answer = files.kept(held, number, snapshot, listed=with_files)
     if reading.as_json:
         print_json(answer)
         return
+    print_text(*lines)
     for name in ("iteration", "snapshot", "version", "files", "bytes"):
         print_text(f"{name.ljust(9)}  {getattr(answer, name)}")
     if with_files:
         rows = [[one.mode, str(one.bytes), one.path] for one in answer.listing or ()]
         print_text(*table(rows, right=frozenset({1})))
     print_text(*(f"left out  {one.path}: {one.reason}" for one in answer.left_out))
+    if lines:
+        own = f"sprintlog show iteration {number} --files"
+        more = "" if with_files else f"; its files: `{own}`"
+        hint(f"how it was judged: `sprintlog report {number}`{more}")
 
 
 @command.command(epilog="Examples: sprintlog show session\n\nsprintlog show session 1f3a")
@@ -161,8 +176,11 @@ def session(session: str | None, as_json: bool) -> None:
         found = [sessions.session_answer(log, stream) for stream in streams]
     if as_json:
         print_json(found if session is None else found[0])
+    elif not found:
+        print_text("no sessions")
+        hint("hooks record them: `sprintlog hooks install claude`")
     elif session is None:
         found.sort(key=lambda one: one.last_at)
-        print_text(*(table([session_row(x) for x in found]) if found else ["no sessions"]))
+        print_text(*table([session_row(x) for x in found]))
     else:
         print_text(*session_lines(found[0]))

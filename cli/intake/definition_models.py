@@ -70,6 +70,8 @@ class Retry(BaseModel):
     maxAttempts: Count | None = None  # noqa: N815
     backoffMs: list[Count] | None = None  # noqa: N815
     retryOn: list[Category] | None = None  # noqa: N815
+    limitWaitMs: list[Count] | None = None  # noqa: N815
+    maxLimitWaits: Count | None = None  # noqa: N815
 
 
 class RalphDefinition(Open):

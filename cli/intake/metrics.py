@@ -19,6 +19,9 @@ from .json_reader import load
 Count = Annotated[int, Field(strict=True, ge=0)] | None
 Percentage = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+Own = Annotated[int | float, Field(allow_inf_nan=False)]
+OWN = "own"
+"""The key, and the group of a document, that holds metrics of one's own."""
 DOCUMENT = "iteration_metrics"
 """The key that holds the document of an iteration."""
 BuildStatus = Annotated[str, OneOf(BUILD_STATUSES)] | None
@@ -45,6 +48,8 @@ class MetricsModel(BaseModel):
     file_count: Count = None
     loc_total: Count = None
     complexity_score: Amount = None
+    own: dict[str, Own] | None = None
+    """Metrics of one's own; which there are the rules in force say."""
 
 
 def read_metrics_file(path: Path) -> dict[str, Any]:
@@ -93,6 +98,8 @@ def document_metrics(given: object, *, file: str) -> dict[str, Any]:
                 field = f"{DOCUMENT}.{group}.{name}"
                 raise InvalidInputError("is there twice", file=file, field=field)
             metrics[name], groups[name] = value, f"{DOCUMENT}.{group}."
+    if given.get(OWN) is not None:
+        metrics[OWN], groups[OWN] = given[OWN], f"{DOCUMENT}."
     return _checked(metrics, groups, file=file)
 
 

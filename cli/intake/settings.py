@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.iterations.events import EDIT_POLICIES
+from sprintlog.engine.iterations.loop_rules import ON_REGRESSION
+from sprintlog.engine.sprint.agent.notices import NOTICES
 
 from .fields import Flag, OneOf
 
@@ -60,8 +62,21 @@ class AgentSettings(SettingsTable):
         default=None,
         description="What a shell runs for a hook without a command of its own.",
     )
+    prompt_file: Text | None = Field(
+        default=None,
+        description="What it is handed: a template, by its path from the file's folder.",
+    )
     snapshot: Flag | None = Field(
-        default=None, description="Towards a goal: keep the files at each iteration's end."
+        default=None, description="Keep the files at each iteration's end."
+    )
+    measure: Flag | None = Field(
+        default=None, description="Measure each iteration as `[measure]` says."
+    )
+    on_regression: Annotated[str, OneOf(ON_REGRESSION)] | None = Field(
+        default=None, description="What to do about a regression."
+    )
+    select: Flag | None = Field(
+        default=None, description="Put the best iteration's files in place at the end."
     )
 
 
@@ -108,11 +123,41 @@ class SnapshotSettings(SettingsTable):
     )
 
 
+class NotifySettings(SettingsTable):
+    """What `run` tells of itself."""
+
+    command: Text | None = Field(
+        default=None, description="What a shell runs for each notice, JSON on its input."
+    )
+    of: list[Annotated[str, OneOf(tuple(NOTICES))]] | None = Field(
+        default=None, description="What is told: some of the words of `run --notify-of`."
+    )
+    wait: Seconds | None = Field(
+        default=None, description="A wait of more seconds than this is told."
+    )
+
+
 class BudgetSettings(SettingsTable):
     """How far a loop may go."""
 
     iterations: Annotated[int, Field(strict=True, ge=1)] | None = Field(
         default=None, description="How many iterations a new sprint with a goal may take."
+    )
+    cost: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        default=None, description="What a run may cost, in US dollars."
+    )
+    tokens: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+        default=None, description="How many tokens a run may take, given and written."
+    )
+    time: Text | Annotated[int, Field(strict=True, ge=1)] | None = Field(
+        default=None, description="How long a run may take: `8h`, `90m`, or seconds."
+    )
+    failures: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+        default=None, description="After how many failures in a row a run stops."
+    )
+    price: Text | None = Field(
+        default=None,
+        description="Dollars for a million tokens that are given and written, like `3/15`.",
     )
 
 
@@ -143,6 +188,7 @@ class Settings(SettingsTable):
     measure: MeasureSettings = MeasureSettings()
     gate: GateSettings = GateSettings()
     snapshot: SnapshotSettings = SnapshotSettings()
+    notify: NotifySettings = NotifySettings()
     budget: BudgetSettings = BudgetSettings()
     rules: RulesSettings = RulesSettings()
 

@@ -34,11 +34,12 @@ def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
             found = judged.all()
         elif number is not None:
             found = [judged.one(number)]
+        has_more = not of_all and any(x.alerts for x in judged.all() if x not in found)
     told = [alert for one in found for alert in one.alerts]
     rows = [_row(alert) for alert in told]
     lines = table(rows, whole={0, 2}, spare=(1,), least=60)
     print_answer(told, lines or ["No alerts"], as_json=reading.as_json)
-    if not told and not of_all and not reading.as_json:
+    if not reading.as_json and (has_more or not (told or of_all)):
         hint("of other iterations: `sprintlog alerts --all`")
 
 

@@ -35,7 +35,8 @@ def command(explain: bool, reading: ReadOptions) -> None:
         if unknown := unknown_parts(one.score):
             print_text(f"of the score: {unknown}")
         if (target := judged.target()) not in (best.number, None):
-            print_text(f"a rollback to the best goes to iteration {target}")
+            why = ": as good, and later" if target and target > best.number else ""
+            print_text(f"a rollback to the best goes to iteration {target}{why}")
         if explain:
             print_text(*_explained(judged, one.score))
 

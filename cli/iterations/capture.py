@@ -1,27 +1,20 @@
 """What is measured by us: `--report`, `--source`, and `--run`, `--build` before them."""
 
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-import msgspec
 
-from sprintlog.engine.errors import InvalidInputError, SprintlogError
-from sprintlog.engine.masking import mask
-from sprintlog.engine.sprint.iterations.measurement import (
-    CaptureBaseline,
-    FailMeasurement,
-    Measuring,
-)
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
 from ..context import Function, environment, here
-from ..output import warn
+
+if TYPE_CHECKING:
+    from sprintlog.engine.service.work_tree.capturer import Capturer
 
 TIMEOUT_SECONDS = 600.0
-OUTPUT_CHARS_MAX = 4000
-"""How much of the end of an output is kept of a measurement that failed."""
 
 
 class Capturing(NamedTuple):
@@ -134,70 +127,28 @@ def _from_file(asked: Capturing) -> Capturing:
     return asked._replace(**not_typed)
 
 
-class Capturer:
-    """Captures what was asked for, and tells what became of it when that fails."""
+def capturer(
+    workspace: Workspace, asked: Capturing, *, sprint_id: str, masks: bool
+) -> "Capturer":
+    """Return what captures that; names of files belong to the folder one is in."""
+    # Imported here: no other recording command needs it.
+    from sprintlog.engine.adapters.reports.capture import MeasurementOrder
+    from sprintlog.engine.service.work_tree.capturer import Capturer
+    from sprintlog.engine.sprint.iterations.own_metrics import pointers
 
-    def __init__(self, workspace: Workspace, asked: Capturing, *, sprint_id: str) -> None:
-        # Imported here: no other recording command needs it.
-        from sprintlog.engine.adapters.processes.gate_script import environment_of
-        from sprintlog.engine.adapters.reports.capture import Capture, MeasurementOrder
-
-        extra = asked.pass_on
-        self._capture = Capture(
-            MeasurementOrder(
-                asked.reports,
-                asked.sources,
-                asked.runs,
-                asked.builds,
-                asked.timeout_seconds,
-            ),
-            folder=here(),
-            root=workspace.location.root,
-            environment=environment_of(environment(), extra=extra, SPRINT_ID=sprint_id),
-        )
-
-    def add_to(self, command: Measuring, *, masks: bool) -> Measuring:
-        """Return a command to measure with what was captured; say what is worth it.
-
-        A metric that is both given and found must be the same.
-        """
-        measured = self._capture.measure()
-        metrics = dict(measured.metrics)
-        for name, value in command.metrics.items():
-            if metrics.setdefault(name, value) != value:
-                source = next(one.name for one in measured.origins if name in one.metrics)
-                raise InvalidInputError(
-                    f"{value} is given, and {source} says {metrics[name]}",
-                    field=name,
-                    hint="leave one of them out",
-                )
-        for note in measured.notes:
-            warn(note)
-        origins = tuple(
-            msgspec.structs.replace(one, name=mask(one.name)) if masks else one
-            for one in measured.origins
-        )
-        found = msgspec.structs.replace(command, metrics=metrics, origins=origins)
-        # Nobody was at work before the first iteration.
-        if measured.usage is None or isinstance(found, CaptureBaseline):
-            return found
-        return msgspec.structs.replace(found, usage=measured.usage)
-
-    def failure(
-        self, error: SprintlogError, number: int | None, *, masks: bool
-    ) -> FailMeasurement:
-        """Return the command that says why nothing could be measured, and what was run."""
-        culprit = self._capture.culprit
-        said: dict[str, Any] = {"error": error.message, "number": number}
-        if culprit is not None:
-            result = culprit.result
-            said |= {
-                "command": culprit.command,
-                "exit_code": result.exit_code,
-                "timed_out": result.timed_out,
-                "output_sha256": result.output_sha256,
-            }
-            # What is cut out of it is masked whole before.
-            output = mask(result.output) if masks else result.output
-            said["output"] = output[-OUTPUT_CHARS_MAX:]
-        return FailMeasurement(**said)
+    return Capturer(
+        workspace,
+        MeasurementOrder(
+            asked.reports,
+            asked.sources,
+            asked.runs,
+            asked.builds,
+            asked.timeout_seconds,
+            pointers(workspace.sprint(sprint_id)),
+        ),
+        folder=here(),
+        environment=environment(),
+        pass_on=asked.pass_on,
+        sprint_id=sprint_id,
+        masks=masks,
+    )

@@ -3,8 +3,10 @@
 import sys
 from typing import Any
 
+import click
+
 from sprintlog.engine.iterations.events import RecommendationGiven
-from sprintlog.engine.sprint.iterations.decisions import GiveRecommendation
+from sprintlog.engine.sprint.iterations.decisions import GiveRecommendation, GoOn
 
 from .. import typed
 from ..context import with_recording
@@ -22,14 +24,23 @@ EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
     is_flag=True,
     help="End with 0 continue, 10 stop, 11 rollback, 12 escalate.",
 )
+@typed.option(
+    "--go-on", is_flag=True, help="Decide yourself: the loop goes on all the same."
+)
+@typed.option("--reason", metavar="TEXT", help="Why it goes on.")
 @typed.option("--explain", is_flag=True, help="Say every reason, and how sure it makes.")
 @with_recording
-def command(says_by_code: bool, explain: bool, **given: Any) -> None:
+def command(
+    says_by_code: bool, explain: bool, go_on: bool, reason: str | None, **given: Any
+) -> None:
     """Say what to do now: continue, stop, roll back or ask a person.
 
     It speaks of the latest iteration on the path; one that went without a measurement is
     for a person. What was answered is recorded; the same state asked again records
     nothing new.
+
+    Where a loop stopped by that, --go-on lets it go on: a person's word stands until
+    something new is measured.
     """
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.engine.service.streams.catalogue import CODEC
@@ -38,9 +49,12 @@ def command(says_by_code: bool, explain: bool, **given: Any) -> None:
 
     from .judgements import recommendation_lines, subject_line
 
+    if reason is not None and not go_on:
+        raise click.UsageError("--reason goes with --go-on")
     options = Options(given)
     with recording("decide", options) as run:
-        outcome = run.handle_with(GiveRecommendation())
+        asked = GoOn(options.masked({"reason": reason})["reason"])
+        outcome = run.handle_with(asked if go_on else GiveRecommendation())
         event = outcome.sprint.knowledge.tracker.recommended
         if outcome.duplicate:
             first = CODEC.decode(outcome.events[0])

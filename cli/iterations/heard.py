@@ -1,18 +1,20 @@
 """`iteration end --from`: what an agent printed, read from a file or standard input."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, BinaryIO, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.sprint.agent.said import SaidItems
 from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.state.words import AGENTS
 
 from .. import typed
-from ..context import Function
+from ..context import Function, open_workspace
 from ..output import counted, warn
+from ..record import Options
 
 STANDARD_INPUT = "-"
 PIECE_BYTES = 1024 * 1024
@@ -24,6 +26,8 @@ class PrintedRun(NamedTuple):
     ran: AgentRan
     summary: str | None
     problem: str | None
+    said: SaidItems | None
+    """What the agent said beside that."""
 
 
 def with_output(function: Function) -> Function:
@@ -58,7 +62,7 @@ def hear(source: str, agent: str | None) -> PrintedRun:
     from sprintlog.engine.adapters.agents.output import Hearing
     from sprintlog.engine.adapters.agents.ran import printed
     from sprintlog.engine.adapters.processes.output import Output
-    from sprintlog.engine.sprint.agent.answers import judge
+    from sprintlog.engine.sprint.agent.answers import judge, said_beside
 
     hearing, output = Hearing(agent=agent), Output()
     for piece in _pieces(source):
@@ -69,7 +73,25 @@ def hear(source: str, agent: str | None) -> PrintedRun:
     ran = printed(output, activity, verdict)
     is_agents = ran.agent is not None
     summary = verdict.summary or verdict.error if is_agents else None
-    return PrintedRun(ran, summary, _problem(_name(source), ran, is_cut=answer.is_cut))
+    problem = _problem(_name(source), ran, is_cut=answer.is_cut)
+    return PrintedRun(ran, summary, problem, said_beside(answer.text))
+
+
+def kept(heard: PrintedRun, given: Mapping[str, Any]) -> SaidItems | None:
+    """Return what else an agent said, once an open journal has its learnings."""
+    if heard.said is None or not heard.said.learnings:
+        return heard.said
+    from sprintlog.engine.service.learnings import keep_learnings
+
+    options = Options(given)
+    with open_workspace() as workspace:
+        return keep_learnings(
+            workspace,
+            workspace.choose(options.sprint_id),
+            heard.said,
+            actor=options.actor,
+            masks=options.masks,
+        )
 
 
 def tell(heard: PrintedRun) -> None:

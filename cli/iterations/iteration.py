@@ -1,4 +1,4 @@
-"""`sprintlog iteration …`: record, measure and compare the iterations of the loop."""
+"""`sprintlog iteration …`: record, measure and list the iterations of the loop."""
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -23,16 +23,25 @@ from sprintlog.projections.workspace import Decide
 
 from .. import typed
 from ..context import (
+    UNTIL,
     ReadOptions,
     doing_when_off,
     open_workspace,
     with_reading,
     with_recording,
 )
-from ..output import print_answer, print_json, print_styled, print_text, warn
+from ..output import print_json, print_styled, print_text, warn
 from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
-from .capture import Capturer, Capturing, with_capturing
-from .heard import hear, pass_over, tell, with_output
+from .by_rules import measure_due
+from .capture import Capturing, capturer, with_capturing
+from .corrections import (
+    describe,
+    read_params,
+    replace_baseline,
+    retract,
+    with_params,
+)
+from .heard import hear, kept, pass_over, tell, with_output
 from .metrics import read_metrics, with_metrics, with_score
 from .report_files import tell_written, with_writing, write_files
 from .select import select
@@ -44,28 +53,38 @@ Keeping = AbstractContextManager[Keep | None]
 
 @typed.group("iteration")
 def command() -> None:
-    """Record, measure and compare the iterations of the loop."""
+    """Record, measure and list the iterations of the loop."""
 
 
-for further in (snapshot, diff, select):
+for further in (snapshot, diff, select, describe, retract):
     command.add_command(further)
 
 
 @command.command(epilog="Example: sprintlog iteration start")
 @typed.option("--number", type=int, help="The iteration's number. [the next one]")
 @typed.option("--max-iterations", type=int, help="How many iterations the loop allows.")
+@typed.option("--phase", metavar="ADDRESS", help="The phase that it is begun for.")
 @typed.option("--beyond-limit", is_flag=True, help="Begin it although none is allowed.")
+@with_params
 @with_recording
 def start(
-    number: int | None, max_iterations: int | None, beyond_limit: bool, **given: Any
+    number: int | None,
+    max_iterations: int | None,
+    phase: str | None,
+    beyond_limit: bool,
+    params: tuple[str, ...],
+    **given: Any,
 ) -> None:
     """Begin a loop iteration; numbers are never given twice, rollbacks included.
 
     Refused when as many as the loop allows were begun, also where a rollback took some
     back.
     """
-    command = StartIteration(number, max_iterations, beyond_limit=beyond_limit)
-    typed = ("number", "max_iterations", "beyond_limit")
+    command = StartIteration(
+        number, max_iterations, phase, beyond_limit, read_params(params)
+    )
+    more = {"phase": phase, "params": params}
+    typed = ("number", "max_iterations", "beyond_limit", *(n for n in more if more[n]))
     record("iteration start", given, command, typed=typed)
 
 
@@ -81,6 +100,7 @@ def start(
 @with_metrics
 @with_capturing
 @with_score
+@with_params
 @with_writing
 @typed.option("--snapshot", "with_files", is_flag=True, help="Keep the files as they are.")
 @with_snapshot_options
@@ -94,6 +114,7 @@ def end(
     metrics_file: Path | None,
     capturing: Capturing,
     score: float | None,
+    params: tuple[str, ...],
     is_written: bool,
     with_files: bool,
     patterns: tuple[str, ...],
@@ -111,23 +132,27 @@ def end(
     """
     if agent and source is None:
         raise click.UsageError("--agent goes with --from")
-    ran = None
+    ran, beside = None, None
     if source is not None:
         heard = hear(source, agent)
         tell(heard)
         ran, summary = heard.ran, heard.summary if summary is None else summary
+        beside = kept(heard, given)
     # A key stands for what was typed, and for what was read.
-    said = ("summary",) if ran is None else ("summary", "ran")
+    said = ("summary", *(() if ran is None else ("ran",)), *(("params",) if params else ()))
+    made_with = read_params(params)
     keeping = keeping_files(given, patterns, file_max, wanted=with_files)
     if not (given_metrics or metrics_file or capturing or score is not None):
         if is_written:
             raise click.UsageError("--write goes with what was measured")
         with keeping as keep:
-            command = EndIteration(summary=summary, ran=ran)
+            command = EndIteration(None, summary, ran, beside, made_with)
             record("iteration end", given, command, typed=said, keep=keep)
         return
     metrics = read_metrics(given_metrics, metrics_file)
-    arguments = EndMeasuredIteration(metrics, summary, score, ran=ran)
+    arguments = EndMeasuredIteration(
+        metrics, summary, score, ran=ran, said=beside, params=made_with
+    )
     _record(
         *("iteration end", given, arguments, (*said, "metrics", "score"), capturing),
         is_written=is_written,
@@ -145,12 +170,20 @@ def end(
     default="logic",
     help="What kind of failure; the policy retries some. [logic]",
 )
+@UNTIL
 @with_recording
-def fail(error: str, category: str, **given: Any) -> None:
+def fail(error: str, category: str, until: str | None, **given: Any) -> None:
     """Say that the run for a goal failed in the iteration that is under way.
 
     The iteration goes on when the policy allows another attempt; else the sprint blocks.
+    With --until a limit keeps the agent from it: nothing failed, and it goes on then.
     """
+    if until is not None:
+        # Imported here: who records a failure seldom waits for a limit.
+        from ..waits import wait_until
+
+        record("iteration fail", given, wait_until(until, error, category))
+        return
     arguments = FailIteration(error, category)
     record("iteration fail", given, arguments, typed=("error", "category"))
 
@@ -159,6 +192,11 @@ def fail(error: str, category: str, **given: Any) -> None:
     epilog="Example: sprintlog iteration measure --number 3 --metrics metrics.json"
 )
 @typed.option("--number", type=int, help="Which iteration. [the latest one]")
+@typed.option(
+    "--by-rules",
+    is_flag=True,
+    help="Measure what `next` asks for, as the rules in force say.",
+)
 @with_metrics
 @with_capturing
 @with_score
@@ -166,6 +204,7 @@ def fail(error: str, category: str, **given: Any) -> None:
 @with_recording
 def measure(
     number: int | None,
+    by_rules: bool,
     given_metrics: tuple[str, ...],
     metrics_file: Path | None,
     capturing: Capturing,
@@ -173,7 +212,17 @@ def measure(
     is_written: bool,
     **given: Any,
 ) -> None:
-    """Say what an iteration led to, once, without ending it."""
+    """Say what an iteration led to, once, without ending it.
+
+    With --by-rules that is run and read which `rules set --measure` or `run --measure` put
+    in force, and nothing where nothing is due. What cannot be measured is recorded, too.
+    """
+    if by_rules:
+        typed = (number, *given_metrics, metrics_file, score, capturing or None)
+        if is_written or any(value is not None for value in typed):
+            raise click.UsageError("--by-rules goes alone: the rules say what is measured")
+        measure_due(Options(given))
+        return
     metrics = read_metrics(given_metrics, metrics_file)
     arguments = MeasureIteration(metrics, number, score)
     typed = ("number", "metrics", "score")
@@ -181,9 +230,18 @@ def measure(
 
 
 @command.command(
-    epilog="Example: sprintlog iteration baseline --metric test_count=8 "
-    "--metric tests_passed=5"
+    epilog="Examples: sprintlog iteration baseline --metric test_count=8 "
+    "--metric tests_passed=5\n\n"
+    "sprintlog iteration baseline --from 7 --reason 'new test machine'"
 )
+@typed.option(
+    "--from",
+    "number",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Measure nothing: what comes is compared with iteration N from now on.",
+)
+@typed.option("--reason", metavar="TEXT", help="Why another one.")
 @typed.option(
     "--loop-id", metavar="ID", help="Names the loop, like ralph-001. [the sprint's id]"
 )
@@ -192,6 +250,8 @@ def measure(
 @with_writing
 @with_recording
 def baseline(
+    number: int | None,
+    reason: str | None,
     loop_id: str | None,
     given_metrics: tuple[str, ...],
     metrics_file: Path | None,
@@ -199,7 +259,17 @@ def baseline(
     is_written: bool,
     **given: Any,
 ) -> None:
-    """Measure iteration 0, before any change: what all others are compared with."""
+    """Measure iteration 0, before any change: what all others are compared with.
+
+    With --from another iteration takes its place for what is measured from now on.
+    """
+    if number is not None:
+        if given_metrics or metrics_file or capturing or loop_id or is_written:
+            raise click.UsageError("--from goes with --reason, and measures nothing")
+        replace_baseline(number, reason, given)
+        return
+    if reason is not None:
+        raise click.UsageError("--reason goes with --from")
     metrics = read_metrics(given_metrics, metrics_file)
     arguments, typed = CaptureBaseline(metrics, loop_id), ("metrics", "loop_id")
     _record("iteration baseline", given, arguments, typed, capturing, is_written=is_written)
@@ -215,7 +285,7 @@ def list_(last: int | None, reading: ReadOptions) -> None:
     """
     from sprintlog.projections.views.iterations import judgements
 
-    from .judgements import judged_at, list_lines, trajectory_line
+    from .judgements import judged_at, list_lines, own_lines, trajectory_line
 
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)
@@ -230,34 +300,15 @@ def list_(last: int | None, reading: ReadOptions) -> None:
             print_json(judgements(judged, found, failed, left))
             return
         lines = list_lines(judged, found, failed, left)
+        plots = own_lines(judged, found)
     if not numbers:
         print_text("no iteration was measured")
     else:
         print_text(*lines)
         if (line := trajectory_line(found)) is not None:
             print_styled(f"\n{line}")
-
-
-@command.command(epilog="Example: sprintlog iteration compare 2 3")
-@click.argument("first", metavar="A", type=click.IntRange(0))
-@click.argument("second", metavar="B", type=click.IntRange(0))
-@with_reading
-def compare(first: int, second: int, reading: ReadOptions) -> None:
-    """Show what changed between two iterations; 0 is the baseline.
-
-    Where both have a snapshot the files that differ are listed too.
-    """
-    from sprintlog.projections.views.iterations import comparison
-
-    from .judgements import comparison_lines, files_lines, judged_at
-    from .snapshots import files_between
-
-    with open_workspace() as workspace:
-        judged = judged_at(workspace, reading)
-        one, other = judged.one(first), judged.one(second)
-        files = files_between(workspace, judged.sprint, first, second)
-    lines = [*comparison_lines(one, other), *files_lines(files)]
-    print_answer(comparison(one, other, files), lines, as_json=reading.as_json)
+        for line in plots:
+            print_styled(line)
 
 
 def _record_failure(run: Recording, command: FailMeasurement) -> None:
@@ -298,15 +349,18 @@ def _record(
             metrics = command.metrics or {"build_status": "success"}
             likely = replace(command, metrics=metrics)
             workspace.preview(likely, sprint_id=sprint_id, at=options.at)
-            capturer = Capturer(workspace, capturing, sprint_id=sprint_id)
+            captures = capturer(
+                workspace, capturing, sprint_id=sprint_id, masks=options.masks
+            )
             try:
-                command = capturer.add_to(command, masks=options.masks)
+                command = captures.add_to(command)
             except RefusedError as error:
                 if not isinstance(command, CaptureBaseline):
                     number = getattr(command, "number", None)
-                    failed = capturer.failure(error, number, masks=options.masks)
-                    _record_failure(run, failed)
+                    _record_failure(run, captures.failure(error, number))
                 raise
+            for said in captures.notes:
+                warn(said)
         with keeping or nullcontext() as keep:
             decide: Decide = command if keep is None else keep(command)
             outcome = run.handle_with(decide, typed)

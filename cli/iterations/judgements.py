@@ -1,15 +1,15 @@
 """How judged iterations are printed: lines for people, objects for scripts."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.exact import Number, short, shown
+from sprintlog.engine.iterations.exact import Number, plain, short, shown
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Failure, Judged, Unmeasured, evaluate
+from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.state.sprint import Spent
 from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.views.files import FileChange
@@ -28,6 +28,8 @@ FILES_MAX = 20
 HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", "")
 TOOK = ("turns", "tokens", "cost", "time")
 ALERTS = HEAD.index("alerts")
+OWN_MAX = 3
+"""More metrics of one's own than these have no column; the report has all."""
 
 
 def judged_at(workspace: Workspace, reading: ReadOptions) -> Judged:
@@ -57,28 +59,68 @@ def list_lines(
     # Where all scores lack the same it is said once, below them.
     unknown = {unknown_parts(one.score) for one in found}
     (below,) = unknown if len(unknown) == 1 else (None,)
-    rows = [(one.number, _row(judged, one, off_path, is_told=bool(below))) for one in found]
-    rows += [(one.event.number, _failed_row(one)) for one in failures]
+    said = judged.described()
+    rows = [
+        (one.number, _tagged(_row(judged, one, off_path, is_told=bool(below)), said))
+        for one in found
+    ]
+    rows += [(one.event.number, _tagged(_failed_row(one), said)) for one in failures]
     if not rows:
         return _lines_of_runs(judged, others)
-    rows += [(one.number, _unmeasured_row(one)) for one in others]
-    lines = _table([(-1, HEAD), *sorted(rows)], judged.spent())
+    rows += [(one.number, _tagged(_unmeasured_row(one), said)) for one in others]
+    names = own_in(judged, found)[:OWN_MAX]
+    own = {one.number: tuple(_own_cell(one, name) for name in names) for one in found}
+    own[-1] = tuple(names)
+    lines = _table([(-1, HEAD), *sorted(rows)], judged.spent(), own)
     return [*lines, *wrapped(f"of each score: {below}", indent="  ")] if below else lines
 
 
-def _table(rows: Sequence[tuple[int, Sequence[str]]], spent: dict[int, Spent]) -> list[str]:
-    if not any(number in spent for number, _ in rows):
-        return table([row for _, row in rows], right={0, 2, 3, 4, 5}, whole={1})
+def lines_of_one(judged: Judged, number: int) -> list[str]:
+    """Return how one iteration went, as the list of all has it; none where nobody knows."""
+    known = [one for one in (judged.baseline(), *judged.all()) if one is not None]
+    found = [one for one in known if one.number == number]
+    failed = [one for key, one in judged.failures().items() if key == number and not found]
+    left = [one for one in judged.unmeasured() if one.number == number]
+    return list_lines(judged, found, failed, left) if found or failed or left else []
+
+
+def own_in(judged: Judged, found: Iterable[Judgement]) -> list[str]:
+    """Return the names of metrics of one's own: those declared, then others measured."""
+    names = [one.name for one in judged.rules.metrics]
+    measured = (name for one in found for name in one.figures.own)
+    return list(dict.fromkeys((*names, *measured)))
+
+
+def _own_cell(one: Judgement, name: str) -> str:
+    value = one.figures.own.get(name)
+    return "-" if value is None else plain(value)
+
+
+def _table(
+    rows: Sequence[tuple[int, Sequence[str]]],
+    spent: dict[int, Spent],
+    own: dict[int, tuple[str, ...]],
+) -> list[str]:
+    count = len(own[-1])
+    end = ALERTS + count
     lines = [
-        (*row[:ALERTS], *(TOOK if number < 0 else _took(spent.get(number))), *row[ALERTS:])
+        (*row[:ALERTS], *own.get(number, ("-",) * count), *row[ALERTS:])
         for number, row in rows
     ]
+    if not any(number in spent for number, _ in rows):
+        return table(lines, right={0, *range(2, end)}, whole={1})
+    lines = [
+        (*line[:end], *(TOOK if number < 0 else took_cells(spent.get(number))), *line[end:])
+        for line, (number, _) in zip(lines, rows, strict=True)
+    ]
     # What an iteration was worth comes before what it cost, and that before its length.
-    spare = (9, 6, 7, 4)
-    return table(lines, right={0, *range(2, 10)}, whole={1}, spare=spare, least=16)
+    spare = (end + 3, end, end + 1, 4)
+    right = {0, *range(2, end + len(TOOK))}
+    return table(lines, right=right, whole={1}, spare=spare, least=16)
 
 
-def _took(spent: Spent | None) -> tuple[str, ...]:
+def took_cells(spent: Spent | None) -> tuple[str, ...]:
+    """Return what agents took, each in a cell of a table."""
     if spent is None:
         return ("-",) * len(TOOK)
     tokens = phrases.tokens_of(spent)
@@ -99,6 +141,24 @@ def trajectory_line(judged: Sequence[Judgement]) -> str | None:
     bars = sparkline(values, BARS if shows_bars() else PLAIN)
     low, high = shown(min(known), 2), shown(max(known), 2)
     return f"score  {coloured(bars, GOOD)}  {low} to {high}"
+
+
+def own_lines(judged: Judged, found: Sequence[Judgement]) -> list[str]:
+    """Return how each metric of one's own went, as bars; nothing before there are two."""
+    known = {one.name: one for one in judged.rules.metrics}
+    turns = [one for one in found if one.number != BASELINE_NUMBER]
+    lines = []
+    for name in own_in(judged, found):
+        values = [one.figures.own.get(name) for one in turns]
+        there = [value for value in values if value is not None]
+        if len(there) < 2:
+            continue
+        bars = sparkline(values, BARS if shows_bars() else PLAIN)
+        said = f"{plain(there[0])} to {plain(there[-1])}"
+        if (declared := known.get(name)) is not None and declared.better is not None:
+            said = f"{said}, {declared.better} is better"
+        lines.append(f"{name}  {coloured(bars, GOOD)}  {said}")
+    return lines
 
 
 def breakdown_lines(score: Score) -> list[str]:
@@ -135,6 +195,7 @@ def _row(
     marks = {
         "best": best is not None and best.number == one.number,
         "selected": selected is not None and selected.number == one.number,
+        "baseline": one.number == judged.tracker.baseline_number != BASELINE_NUMBER,
         "off the path": one.number in off_path,
         "incomplete": one.is_incomplete,
         "score given": one.score.is_given,
@@ -153,8 +214,15 @@ def _row(
     )
 
 
+def _tagged(row: tuple[str, ...], said: dict[int, Description]) -> tuple[str, ...]:
+    """Return a row whose last cell has the iteration's tags, too."""
+    one = said.get(int(row[0]))
+    tags = [f"#{tag}" for tag in one.tags] if one is not None else []
+    return (*row[:-1], ", ".join(filter(None, (row[-1], *tags))))
+
+
 def _failed_row(failure: Failure) -> tuple[str, ...]:
-    said = f"not measured: {failure.event.error}"
+    said = f"not measured: {failure.why}"
     return (str(failure.event.number), *("-",) * (len(HEAD) - 2), said[:ERROR_CHARS_MAX])
 
 
@@ -171,7 +239,9 @@ def _how(one: Unmeasured) -> str:
 def _lines_of_runs(judged: Judged, others: Iterable[Unmeasured]) -> list[str]:
     """Return a table of what was run, where nothing was measured at all."""
     spent = judged.spent()
-    rows = [(str(one.number), *_took(spent.get(one.number)), _how(one)) for one in others]
+    rows = [
+        (str(one.number), *took_cells(spent.get(one.number)), _how(one)) for one in others
+    ]
     return table([("iteration", *TOOK, ""), *rows], right={0, 1, 2, 3, 4}, whole={0})
 
 
@@ -187,38 +257,3 @@ def files_lines(files: list[FileChange] | None) -> list[str]:
     if (more := len(files) - FILES_MAX) > 0:
         lines.append(f"and {more} more: `sprintlog iteration diff A B` names all")
     return ["", *(lines or ["no file differs"])]
-
-
-def comparison_lines(one: Judgement, other: Judgement) -> list[str]:
-    """Return a table: what was measured and what it is worth, and the difference."""
-    rows = [("", str(one.number), str(other.number), "delta")]
-    rows.append(("class", one.classification or "-", other.classification or "-", ""))
-    pairs: list[tuple[str, Any, Any, int]] = [
-        ("score", one.score.value, other.score.value, 4),
-        ("  measured, %", 100 * one.score.share, 100 * other.score.share, 1),
-    ]
-    for mine, theirs in zip(one.score.dimensions, other.score.dimensions, strict=True):
-        pairs.append((f"  {mine.name}", mine.points, theirs.points, 2))
-    mine_figures, their_figures = one.figures._asdict(), other.figures._asdict()
-    for name, value in mine_figures.items():
-        if value is not None or their_figures[name] is not None:
-            pairs.append((name, value, their_figures[name], 1))
-    rows += [(name, *_cells(a, b, places)) for name, a, b, places in pairs]
-    return table(rows, right=frozenset({1, 2, 3}))
-
-
-def _cells(mine: Any, theirs: Any, places: int) -> tuple[str, str, str]:
-    if isinstance(mine, str) or isinstance(theirs, str):
-        return mine or "-", theirs or "-", ""
-    change = ""
-    if mine is not None and theirs is not None:
-        change = _signed(theirs - mine, places)
-    return _short_cell(mine, places), _short_cell(theirs, places), change
-
-
-def _short_cell(number: Number | None, places: int) -> str:
-    return "-" if number is None else short(number, places)
-
-
-def _signed(number: Number, places: int) -> str:
-    return f"+{short(number, places)}" if number > 0 else short(number, places)

@@ -53,6 +53,7 @@ def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:
         metrics = read_metrics_file(file)
         if not given:
             _check_together(metrics, file)
+        metrics |= metrics.pop("own", {})
     named: dict[str, Any] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
@@ -66,7 +67,8 @@ def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:
 def _check_together(metrics: dict[str, Any], file: Path) -> None:
     """Raise `InvalidInputError` naming the file whose metrics contradict each other."""
     try:
-        check_metrics(metrics)
+        # Which metrics of one's own there are the rules in force say, later.
+        check_metrics(metrics, [*metrics.get("own", ())])
     except RefusedError as error:
         raise InvalidInputError(error.message, file=str(file)) from error
 

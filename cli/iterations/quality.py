@@ -2,7 +2,8 @@
 
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import shown
-from sprintlog.engine.iterations.recommend import ROLLBACK, Recommendation
+from sprintlog.engine.iterations.loop_rules import ROLLBACK
+from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.iterations.quality import standing
@@ -26,7 +27,9 @@ def standing_lines(judged: Judged) -> list[str]:
         lines += wrapped(f"  of each score: {unknown}", indent="  ")
     if found.last is not None and (alerts := found.last.alerts):
         worst = alerts[0]
-        said = f"alerts: {counted(len(alerts), 'alert')}, {worst.severity}: {worst.message}"
+        many = counted(len(alerts), "alert")
+        said = f"alerts: {many} in iteration {found.last.number}, "
+        said += f"{worst.severity}: {worst.message}"
         lines += _toned(f"{said}  (`sprintlog alerts`)", BAD)
     if found.advice is not None:
         is_measured = judged.tracker.entry(found.advice.number) is not None
@@ -43,7 +46,10 @@ def _advice(given: Recommendation, more: str) -> str:
     if given.action == ROLLBACK and given.target is not None:
         typed = f"sprintlog rollback iter:{given.target}"
         both = f"`{typed}`; its files alone: `{typed} --files`"
-        return f"roll back to iteration {given.target}{why}  ({both})"
+        # The best is the first of those that are as good; the last has the most work in it.
+        is_later = given.best is not None and given.target > given.best
+        which = ", as good as the best and later" if is_later else ""
+        return f"roll back to iteration {given.target}{which}{why}  ({both})"
     said = {"stop": "stop", "escalate": "a person should look"}.get(given.action)
     return f"{said or given.action}{why}  (`{more}`)"
 

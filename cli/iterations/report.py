@@ -8,10 +8,10 @@ import click
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
-from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.projections.views import iterations as views
+from sprintlog.projections.views.runs import what_is_next
 from sprintlog.projections.views.work import STOPPED
 from sprintlog.projections.workspace import Workspace
 
@@ -84,6 +84,7 @@ def _print_iteration(
     from sprintlog.projections.iterations.iteration_report import (
         iteration_markdown,
         iteration_report,
+        made_with,
     )
     from sprintlog.projections.state_files.loop_files import then_of
 
@@ -93,7 +94,8 @@ def _print_iteration(
         print_json(views.report(then, report))
     else:
         with paged():
-            print_bytes(iteration_markdown(report, _took(then, number)).encode())
+            said = made_with(then.described().get(number))
+            print_bytes(iteration_markdown(report, _took(then, number), said).encode())
 
 
 def _took(judged: Judged, number: int) -> str:
@@ -130,7 +132,7 @@ def _print_summary(workspace: Workspace, judged: Judged, reading: ReadOptions) -
 
     sprint = judged.sprint
     check_exists(sprint)
-    action = told(next_action(sprint, now=workspace.moment(sprint, reading.at)))
+    action = told(what_is_next(workspace, sprint, at=reading.at))
     stopped = action if action.do in STOPPED else None
     if reading.as_json:
         print_json(views.summary(judged, stopped))

@@ -1,19 +1,26 @@
-"""`sprintlog rules …`: the weights, limits and policies in force."""
+"""`sprintlog rules …`: the weights, limits, policies and own metrics in force."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
-import msgspec
+from msgspec import structs
 
 from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.iterations.events import OwnMetric
+from sprintlog.engine.iterations.loop_rules import MeasureRules
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
+from ..loop.budget_options import taken_from, with_sprint_budgets
 from ..output import note, print_answer, table
 from ..record import record
 from .file_rules import differing, rules_of_file
+from .loop_rules import JudgingOptions, change_of, measure_rules, with_judging
 from .metrics import number_or_word
+
+DIRECTIONS = ("higher", "lower")
 
 
 @typed.group("rules")
@@ -24,14 +31,16 @@ def command() -> None:
 @command.command(
     "set",
     epilog="Examples: sprintlog rules set --threshold target=0.9\n\n"
-    "sprintlog rules set --weight validation=0.4 --weight efficiency=0",
+    "sprintlog rules set --weight validation=0.4 --weight efficiency=0\n\n"
+    "sprintlog rules set --metric p95_ms --better lower --weight 0.2 --target 150",
 )
 @typed.option(
     "--weight",
     "weights",
     multiple=True,
-    metavar="NAME=NUMBER",
-    help="What a dimension counts; together they are 1.",
+    metavar="[NAME=]NUMBER",
+    help="What a dimension counts; together they are 1. Without NAME: what the --metric "
+    "counts of the whole score, 0 for not at all.",
 )
 @typed.option(
     "--threshold",
@@ -53,60 +62,173 @@ def command() -> None:
     "as it can be, or nothing is recorded until it is gone.",
 )
 @typed.option(
+    "--metric",
+    metavar="NAME",
+    help="Declare a metric of your own, or change it: it is shown, and with a weight it is "
+    "part of the score.",
+)
+@typed.option(
+    "--better",
+    type=typed.Choice(DIRECTIONS),
+    help="Which values of the --metric are better.",
+)
+@typed.option(
+    "--target",
+    metavar="NUMBER",
+    help="What the --metric is compared with in place of the baseline's value; `none` "
+    "takes it away.",
+)
+@typed.option(
+    "--pointer",
+    metavar="POINTER",
+    help="Where a JSON report has the --metric, like /latency/p95; `none` takes it away.",
+)
+@typed.option(
+    "--no-metric",
+    "dropped",
+    multiple=True,
+    metavar="NAME",
+    help="Declare a metric of your own no more.",
+)
+@typed.option(
     "--from-config",
     is_flag=True,
     help="Record what [rules] in sprintlog.toml says; what is typed comes first.",
 )
+@with_judging(by_file=False)
+@with_sprint_budgets
 @with_recording
 def set_(
     weights: tuple[str, ...],
     thresholds: tuple[str, ...],
     verification: bool | None,
     progress_edits: str | None,
+    metric: str | None,
+    better: str | None,
+    target: str | None,
+    pointer: str | None,
+    dropped: tuple[str, ...],
     from_config: bool,
+    judged: JudgingOptions,
     **given: Any,
 ) -> None:
     """Put other values in force, for what is measured from here on.
 
-    What is not named stays. A rollback does not take them back.
+    What is not named stays. A rollback does not take them back. A metric of your own gives
+    100 points where it is as good as the target or the baseline, else the part of it.
+    Budgets are for all runs of the sprint together; to raise one costs nothing.
     """
+    budgets = taken_from(given)
     told = rules_of_file() if from_config else ChangeRules()
     if told is None:
         raise NotFoundError(
             f"--from-config: {settings.NAME} has no [rules]",
             hint="`sprintlog config` shows what it says",
         )
-    typed = {n: x for n, x in _numbers("weight", weights).items() if x is not None}
+    named = tuple(pair for pair in weights if "=" in pair)
+    weight = tuple(pair for pair in weights if "=" not in pair)
+    metrics = _metric(metric, better, weight, target, pointer)
+    loop = _loop_change(judged)
+    typed = {n: x for n, x in _numbers("weight", named).items() if x is not None}
     command = ChangeRules(
         {**told.weights, **typed},
-        {**told.thresholds, **_numbers("threshold", thresholds)},
+        {
+            **told.thresholds,
+            **(loop.thresholds if loop else {}),
+            **_numbers("threshold", thresholds),
+        },
         told.verification_required if verification is None else verification,
         progress_edits or told.progress_edits,
+        {**metrics, **dict.fromkeys(dropped)},
+        loop.loop if loop else None,
+        budgets=budgets,
     )
-    record("rules set", given, command)
+    # What a key stood for before a loop and metrics had rules it stands for still.
+    said = ("weights", "thresholds", "verification_required", "progress_edits")
+    given_ = (("loop", loop), ("budgets", budgets), ("metrics", command.metrics))
+    more = [name for name, one in given_ if one]
+    record("rules set", given, command, typed=(*said, *more))
 
 
 @command.command(epilog="Example: sprintlog rules show --json")
 @with_reading
 def show(reading: ReadOptions) -> None:
-    """Show the weights, limits and policies in force."""
+    """Show the weights, limits, policies, budgets and metrics of your own in force."""
     # Imported here: exact numbers would cost every recording command their import.
-    from sprintlog.projections.views import iterations as views
+    from sprintlog.projections.views import rules as views
 
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         rules = sprint.knowledge.tracker.rules_at(sprint.version)
-    answer = views.rules(rules)
-    parts = msgspec.to_builtins(answer).values()
-    words = zip(("weight", "threshold", "policy"), parts, strict=True)
+        budgets = sprint.knowledge.loops.budgets
+    answer = views.rules(rules, budgets)
+    parts: list[dict[str, Any]] = [
+        answer.weights,
+        answer.thresholds,
+        structs.asdict(answer.policies),
+        {n: x for n, x in structs.asdict(answer.loop).items() if n != "measure" or not x},
+        {n: x for n, x in structs.asdict(budgets).items() if x is not None},
+    ]
+    words = zip(("weight", "threshold", "policy", "loop", "budget"), parts, strict=True)
     rows = [
         (f"{word} {name}", _shown(value))
         for word, values in words
         for name, value in values.items()
     ]
+    rows += [(f"metric {one.name}", _declared(one)) for one in answer.metrics]
+    measure = rules.loop.measure
+    rows += [] if measure is None else list(_measured_rows(measure))
     print_answer(answer, table(rows), as_json=reading.as_json)
     if line := differing(rules):
         note(line)
+
+
+def _metric(
+    name: str | None,
+    better: str | None,
+    weights: tuple[str, ...],
+    target: str | None,
+    pointer: str | None,
+) -> dict[str, dict[str, Any] | None]:
+    """Return what was typed of a metric of one's own; what was not is not there."""
+    said: dict[str, Any] = {} if better is None else {"better": better}
+    for option, given in (("weight", weights), ("target", (target,) if target else ())):
+        if len(given) > 1:
+            raise click.UsageError(f"--{option}: give one number")
+        for text in given:
+            is_none = text == "none" and option == "target"
+            number = None if is_none else number_or_word(text)
+            if isinstance(number, str):
+                raise click.UsageError(f"--{option} {text[:60]!r}: give a number")
+            said[option] = number
+    if pointer is not None:
+        said["pointer"] = None if pointer == "none" else pointer
+    if name is None:
+        if said:
+            raise click.UsageError(f"--{next(iter(said))}: give --metric NAME with it")
+        return {}
+    return {name: said}
+
+
+def _declared(one: OwnMetric) -> str:
+    """Return what is known of a metric of one's own."""
+    weight = f"weight {one.weight:g}" if one.weight else "not part of the score"
+    known = [
+        one.better and f"{one.better} is better",
+        weight,
+        None if one.target is None else f"target {one.target:g}",
+        one.pointer and f"at {one.pointer}",
+    ]
+    return ", ".join(filter(None, known))
+
+
+def _loop_change(judged: JudgingOptions) -> ChangeRules | None:
+    """Return what was typed of what a loop does by itself."""
+    if not any((judged.reports, judged.sources)):
+        return change_of(judged, measure_rules(judged, root=None))
+    with open_workspace() as workspace:
+        measure = measure_rules(judged, root=workspace.location.root)
+    return change_of(judged, measure)
 
 
 def _numbers(option: str, given: tuple[str, ...]) -> dict[str, float | None]:
@@ -118,6 +240,15 @@ def _numbers(option: str, given: tuple[str, ...]) -> dict[str, float | None]:
             raise click.UsageError(f"--{option} {pair[:60]!r}: give NAME=NUMBER, once")
         found[name.replace("-", "_")] = value
     return found
+
+
+def _measured_rows(measure: MeasureRules) -> Iterator[tuple[str, str]]:
+    """Yield what is measured after each iteration."""
+    named = ("runs", "builds", "reports", "sources")
+    for name in named:
+        for value in getattr(measure, name):
+            yield f"loop measure {name.removesuffix('s')}", value
+    yield "loop time limit", _shown(measure.timeout_seconds)
 
 
 def _shown(value: object) -> str:

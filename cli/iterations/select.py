@@ -2,13 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from sprintlog.engine.sprint.iterations.decisions import SelectBest
 
 from .. import typed
 from ..back.agreement import Agreement, asks, with_asking
 from ..context import with_recording
 from ..output import print_json, print_text, progress
-from ..record import Options, Recording, answer_of, recording
+from ..record import Options, Recording, answer_of, arguments_of, recording
 from .report_files import tell_written, with_writing, write_files
 
 if TYPE_CHECKING:
@@ -17,7 +19,12 @@ if TYPE_CHECKING:
     from ..back.way_back import Step
 
 
-@typed.command(epilog="Example: sprintlog iteration select --apply --write")
+@typed.command(
+    epilog="Examples: sprintlog iteration select --apply --write\n\n"
+    "sprintlog iteration select 4 --reason 'reads better'"
+)
+@click.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
+@typed.option("--reason", metavar="TEXT", help="Why you choose that one.")
 @typed.option(
     "--apply",
     "is_applied",
@@ -28,24 +35,34 @@ if TYPE_CHECKING:
 @with_asking
 @with_recording
 def select(
-    is_applied: bool, is_written: bool, dry_run: bool, yes: bool, **given: Any
+    number: int | None,
+    reason: str | None,
+    is_applied: bool,
+    is_written: bool,
+    dry_run: bool,
+    yes: bool,
+    **given: Any,
 ) -> None:
     """Select the loop's result: the best iteration, not simply the last one.
 
     The highest score of at least 0.70 whose tests pass, the latest of equals; the baseline
-    where all of these are regressions against it. Applied are the files that changed since
-    the snapshot from before the first iteration, in .aiwg/output/; all of them without one.
+    where all of these are regressions against it. With N the iteration that you say,
+    whatever its score. Applied are the files that changed since the snapshot from before
+    the first iteration, in .aiwg/output/; all of them without one.
     `sprintlog undo` takes those away again.
     """
     from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.projections.views.iterations import selected
 
-    options = Options(given)
+    if reason is not None and number is None:
+        raise click.UsageError("--reason goes with N, the iteration that you choose")
+    options, command = Options(given), SelectBest(number, reason)
     with recording("iteration select", options) as run:
         if dry_run:
-            _show(run, is_applied=is_applied)
+            _show(run, command, is_applied=is_applied)
             return
-        outcome = run.handle_with(SelectBest())
+        said = () if number is None else ("number", "reason")
+        outcome = run.handle_with(command, arguments_of(command, said))
         judged = evaluate(run.workspace.log, outcome.sprint)
         selection = judged.selected()
         applied = None
@@ -67,7 +84,7 @@ def select(
                 tell_written(written)
 
 
-def _show(run: Recording, *, is_applied: bool) -> None:
+def _show(run: Recording, command: SelectBest, *, is_applied: bool) -> None:
     """Show what would be selected, and what of its files would be put where."""
     from sprintlog.engine.service.streams.catalogue import sprint_stream
     from sprintlog.engine.service.streams.judged import evaluate
@@ -77,8 +94,11 @@ def _show(run: Recording, *, is_applied: bool) -> None:
 
     workspace = run.workspace
     sprint = workspace.sprint(run.sprint_id)
-    workspace.preview(SelectBest(), sprint_id=run.sprint_id, at=run.options.at)
-    selection = evaluate(workspace.log, sprint).selection()
+    workspace.preview(command, sprint_id=run.sprint_id, at=run.options.at)
+    judged, number = evaluate(workspace.log, sprint), command.number
+    selection = (
+        judged.selection() if number is None else judged.chosen(number, command.reason)
+    )
     if not run.options.as_json:
         print_text(selection.message)
     answer = would_go_back("select", sprint, sprint_stream(run.sprint_id), None, None)

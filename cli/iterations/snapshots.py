@@ -15,7 +15,7 @@ from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
 from .. import typed
 from ..context import Function, ReadOptions, open_workspace, with_reading, with_recording
-from ..output import counted, print_json, print_text, progress
+from ..output import counted, hint, print_json, print_text, progress
 from ..record import Keep, Options, answer, recording
 
 if TYPE_CHECKING:
@@ -182,6 +182,8 @@ def diff(
     print_text(*(f"{how.ljust(7)}  {shown(path)}" for path, how in found))
     if not found:
         print_text("no file differs")
+    else:
+        hint("the lines that differ: the same with `--patch`")
 
 
 def files_between(

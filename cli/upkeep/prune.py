@@ -2,18 +2,21 @@
 
 import re
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sprintlog.engine.sprint.events import SnapshotsPruned
-from sprintlog.engine.sprint.iterations.snapshots import KEEP_DEFAULT
+from sprintlog.engine.sprint.iterations.snapshots import KEEP_DEFAULT, PruneSnapshots
 from sprintlog.engine.sprint.state.times import parse
 
 from .. import typed
 from ..context import with_recording
 from ..output import counted, print_answer
-from ..record import Options, recording
+from ..record import Options, Recording, recording
+
+if TYPE_CHECKING:
+    from sprintlog.engine.service.work_tree.kept_reports import OldReports
 
 _AGE = re.compile(r"(\d{1,5})([mhdw])", re.ASCII)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -32,7 +35,7 @@ def _age(
 @typed.command(
     "prune",
     epilog="Examples: sprintlog prune --older-than 30d --dry-run\n\n"
-    "sprintlog prune --keep 20",
+    "sprintlog prune --keep 20\n\nsprintlog prune --sessions --older-than 30d",
 )
 @typed.option(
     "--keep",
@@ -49,14 +52,35 @@ def _age(
     callback=_age,
     help="Only what is older: 30d, 12h, 90m, 4w; then the copies for queries, too.",
 )
+@typed.option(
+    "--sessions",
+    is_flag=True,
+    help="Erase what tool calls of agents' sessions said, no snapshots; with --older-than.",
+)
 @typed.option("--dry-run", is_flag=True, help="Show what would be removed; change nothing.")
 @with_recording
-def command(keep: int, age: timedelta | None, dry_run: bool, **given: Any) -> None:
-    """Remove old snapshots, to free their space; events are never removed.
+def command(
+    keep: int, age: timedelta | None, sessions: bool, dry_run: bool, **given: Any
+) -> None:
+    """Remove old snapshots and copies of reports; events are never removed.
 
     The newest stay, the first, the best, the selected one, and all that a rollback or its
-    undo goes back to. `doctor` says what takes space.
+    undo goes back to. `doctor` says what takes space. With --sessions the calls of old
+    sessions stay as events, without what they said: that is gone for good.
     """
+    if sessions and age is None:
+        raise click.UsageError("--sessions goes with --older-than, such as 30d")
+    if sessions and age is not None:
+        from .prune_sessions import prune_sessions
+
+        options = Options(given)
+        with recording("prune", options) as run:
+            prune_sessions(run.workspace, options, age=age, dry_run=dry_run)
+        return
+    from sprintlog.engine.service.work_tree.kept_reports import (
+        old_reports,
+        remove_reports,
+    )
     from sprintlog.engine.service.work_tree.snapshot import (
         prune,
         pruned,
@@ -65,7 +89,7 @@ def command(keep: int, age: timedelta | None, dry_run: bool, **given: Any) -> No
     )
     from sprintlog.projections.health.room import in_units, old_copies, remove_copies
     from sprintlog.projections.views.events import reference
-    from sprintlog.projections.views.files import Pruned, Pruning
+    from sprintlog.projections.views.files import Pruned
 
     options = Options(given)
     with recording("prune", options) as run:
@@ -75,17 +99,9 @@ def command(keep: int, age: timedelta | None, dry_run: bool, **given: Any) -> No
         moment = None if since is None else since.isoformat()
         copies = old_copies(folder, before_seconds=before)
         asked = pruning(workspace, run.sprint_id, keep=keep, before=moment)
+        old = old_reports(workspace, run.sprint_id, keep=keep, until=asked.until)
         if dry_run:
-            decided = workspace.preview(asked, sprint_id=run.sprint_id, at=options.at)
-            gone = [
-                x for e in decided if isinstance(e, SnapshotsPruned) for x in e.snapshots
-            ]
-            lines = [f"would remove snapshot {name[:12]}" for name in gone]
-            lines += [f"would remove {n}, {in_units(size)}" for n, size in copies.items()]
-            lines.append(
-                f"would remove {counted(len(gone), 'snapshot')}; nothing is changed"
-            )
-            print_answer(Pruning(gone, [*copies]), lines, as_json=options.as_json)
+            _show(run, asked, copies, old)
             return
         arguments = {"keep": keep, "older_than": None if age is None else str(age)}
         outcome, freed = prune(
@@ -96,9 +112,34 @@ def command(keep: int, age: timedelta | None, dry_run: bool, **given: Any) -> No
             envelope=run.envelope(arguments),
         )
         remove_copies(workspace, copies)
-        freed += sum(copies.values())
+        remove_reports(workspace, old)
+        freed += sum(copies.values()) + old.bytes
         removed = pruned(outcome)
-        answer = Pruned(removed, freed, [*map(reference, outcome.events)])
-        said = f"{counted(len(removed), 'snapshot')} removed, {in_units(freed)} freed"
-        print_answer(answer, [said], as_json=options.as_json)
+        events = [*map(reference, outcome.events)]
+        answered = Pruned(removed, freed, events, len(old.names))
+        both = _both(len(removed), len(old.names))
+        said = f"{both} removed, {in_units(freed)} freed"
+        print_answer(answered, [said], as_json=options.as_json)
         run.refresh()
+
+
+def _both(snapshots: int, reports: int) -> str:
+    """Return how many snapshots, and how many kept reports where there are any."""
+    said = counted(snapshots, "snapshot")
+    return f"{said} and {counted(reports, 'report')}" if reports else said
+
+
+def _show(
+    run: Recording, asked: PruneSnapshots, copies: dict[str, int], old: "OldReports"
+) -> None:
+    """Show what would be removed."""
+    from sprintlog.projections.health.room import in_units
+    from sprintlog.projections.views.files import Pruning
+
+    decided = run.workspace.preview(asked, sprint_id=run.sprint_id, at=run.options.at)
+    gone = [x for e in decided if isinstance(e, SnapshotsPruned) for x in e.snapshots]
+    lines = [f"would remove snapshot {name[:12]}" for name in gone]
+    lines += [f"would remove {n}, {in_units(size)}" for n, size in copies.items()]
+    lines.append(f"would remove {_both(len(gone), len(old.names))}; nothing is changed")
+    answer = Pruning(gone, [*copies], old.names)
+    print_answer(answer, lines, as_json=run.options.as_json)

@@ -1,7 +1,8 @@
 """`sprintlog next`: what is to be done now, for loops in any language."""
 
-from sprintlog.engine.sprint.agent.actions import ACTIONS, STOP, WORK, Action
-from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.service.prompts import with_prompt
+from sprintlog.engine.sprint.agent.actions import ACTIONS, GATE, STOP, WORK, Action
+from sprintlog.projections.views.runs import what_is_next
 from sprintlog.projections.views.work import next_answer
 
 from .. import typed
@@ -10,33 +11,45 @@ from ..named_sprint import told
 from ..output import print_json, print_text, wrapped
 from ..screen import phrases
 from ..stops import reason_lines
+from .prompt_option import prompt_file_in, with_prompt_file
 
 BEGUN = "it was started: hand the prompt to an agent, record how it ended"
 """What is to be done where the phase is under way already."""
 
 
 @typed.command(epilog="Example: sprintlog next --json | jq -r .do")
-@typed.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt alone.")
+@typed.option(
+    "--prompt", "only_prompt", is_flag=True, help="Print alone all that an agent is told."
+)
+@with_prompt_file
 @with_reading
-def command(only_prompt: bool, reading: ReadOptions) -> None:
+def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) -> None:
     """Say what is to be done now, or what was to be done then.
 
     The first word is one of start, work, iterate, hooks, gate, end, retry, wait, resume,
     complete, stop and done; docs/reference/next.md says what a loop does with each.
-    Nothing is recorded.
+    The prompt is the one that `run` hands over. Nothing is recorded.
     """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
-        action = told(next_action(sprint, now=workspace.moment(sprint, reading.at)))
+        action = told(what_is_next(workspace, sprint, at=reading.at))
+        file, is_now = prompt_file_in(workspace, prompt_file), reading.at is None
+        action = with_prompt(workspace, sprint, action, file=file, now=is_now)
     if reading.as_json:
         print_json(next_answer(sprint.id, action))
     elif only_prompt:
         print_text(*(action.prompt or "").split("\n"))
     else:
-        print_text(*_lines(action))
+        print_text(*_lines(action, _shown(action, prompt_file)))
 
 
-def _lines(action: Action) -> list[str]:
+def _shown(action: Action, prompt_file: str | None) -> str | None:
+    """Return what a person wants to see of a prompt: of a phase what the plan says."""
+    is_plain = action.do in (WORK, GATE) and prompt_file is None
+    return action.task if is_plain else action.prompt
+
+
+def _lines(action: Action, prompt: str | None) -> list[str]:
     iteration = f"iteration {action.iteration}" if action.iteration else None
     until = phrases.when(action.until) if action.until else None
     first = " ".join(filter(None, (action.do, action.phase, iteration, until)))
@@ -48,6 +61,6 @@ def _lines(action: Action) -> list[str]:
     for line in reason_lines(action):
         lines += wrapped(f"  {line}", indent="  ")
     lines += [f"  {hook.id} → {hook.transcript}" for hook in action.hooks]
-    if action.prompt:
-        lines += ["", *action.prompt.split("\n")]
+    if prompt:
+        lines += ["", *prompt.split("\n")]
     return lines

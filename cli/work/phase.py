@@ -9,7 +9,7 @@ from sprintlog.engine.sprint.phases.done_work import waits_to_go_on
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES, MODELS
 
 from .. import typed
-from ..context import Function, with_recording
+from ..context import UNTIL, Function, with_recording
 from ..output import warn
 from ..record import record
 
@@ -86,12 +86,22 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     default="logic",
     help="Decides whether it is tried again. [logic]",
 )
-def fail(phase: str | None, error: str, category: str, **given: Any) -> None:
+@UNTIL
+def fail(
+    phase: str | None, error: str, category: str, until: str | None, **given: Any
+) -> None:
     """Say that a leaf's execution failed.
 
-    By policy another attempt is scheduled (next-retry-at), or the sprint blocks.
+    By policy another attempt is scheduled (next-retry-at), or the sprint blocks. With
+    --until a limit keeps the agent from it: nothing failed, and the leaf goes on then.
     """
-    record("phase fail", given, leaves.FailPhase(error, category, phase))
+    if until is None:
+        record("phase fail", given, leaves.FailPhase(error, category, phase))
+        return
+    # Imported here: who records a failure seldom waits for a limit.
+    from ..waits import wait_until
+
+    record("phase fail", given, wait_until(until, error, category, phase))
 
 
 @command.command(epilog="Example: sprintlog phase block deploy --reason 'no access'")

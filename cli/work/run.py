@@ -2,26 +2,46 @@
 
 import shutil
 import sys
+from functools import partial
+from typing import Any
 
 import click
 
+from sprintlog.engine.adapters.processes.loop_lock import hold
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
-from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
+from sprintlog.engine.service.agent_sessions.run_ended import AgentRunEnded
+from sprintlog.engine.service.loop.budget_watch import check_cost_is_known
 from sprintlog.engine.service.loop.driver import Driver, Means
-from sprintlog.engine.service.loop.lock import hold
 from sprintlog.engine.service.loop.runner import Runner
-from sprintlog.engine.service.work_tree.snapshot import store_of
+from sprintlog.engine.service.loop.runs import recorded
+from sprintlog.engine.service.lost_runs import host
 from sprintlog.engine.sprint.agent.actions import DONE, Action
 from sprintlog.engine.sprint.state.words import PRIORITIES
 from sprintlog.projections.views.work import next_answer
+from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
 from ..context import environment, open_workspace, with_json, with_sprint
+from ..iterations.loop_rules import JudgingOptions, with_judging
+from ..loop.budget_options import budgets_and_price, with_run_budgets
+from ..loop.dry_run import print_dry_run
 from ..named_sprint import told
-from ..output import print_json, print_text, progress
+from ..output import (
+    REFUSED,
+    exit_code,
+    print_json,
+    print_text,
+    progress,
+    shows_counting,
+)
 from ..record import check_actor
 from ..screen import phrases
 from ..stops import run_ends_with
+from ..waits import show_waiting
+from .loop_rules import with_rules
+from .notify import Notifying, with_notify
+from .prompt_option import prompt_file_in, with_prompt_file
 
 TIMEOUT_SECONDS = 60 * 60
 REST_SECONDS = 1
@@ -46,13 +66,7 @@ REST_SECONDS = 1
     metavar="COMMAND",
     help="What a shell runs for a per-iteration hook without `command`.",
 )
-@typed.option(
-    "--snapshot",
-    "keeps_files",
-    is_flag=True,
-    setting="agent.snapshot",
-    help="Towards a goal: keep the work tree's files at the end of each iteration.",
-)
+@with_judging(by_file=True)
 @typed.option(
     "--stop-on-request",
     "stops_on_request",
@@ -69,7 +83,15 @@ REST_SECONDS = 1
     help="How long to rest after an iteration towards a goal that changed nothing. "
     f"[{REST_SECONDS}]",
 )
+@with_prompt_file
+@with_notify
 @typed.option("--no-wait", is_flag=True, help="End where a retry would be waited for.")
+@with_run_budgets
+@typed.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show what would be done next, and under which budgets; change nothing.",
+)
 @typed.option(
     "--actor",
     envvar="SPRINTLOG_ACTOR",
@@ -84,30 +106,41 @@ def command(
     agent: tuple[str, ...],
     timeout: float,
     hook_command: str | None,
-    keeps_files: bool,
+    judged: JudgingOptions,
     stops_on_request: str | None,
     rest_seconds: float,
+    prompt_file: str | None,
+    notifying: Notifying,
     no_wait: bool,
     actor: str,
     no_mask: bool,
     sprint_id: str | None,
     as_json: bool,
+    dry_run: bool,
+    **spending: Any,
 ) -> None:
     """Drive a sprint: do what `next` answers until it is done or a person is needed.
 
-    COMMAND is given each prompt on its standard input, in the work tree. Exit code 0 and
-    words are a success; so is a result of an agent's command line, as JSON or as a stream.
-    Its output, tokens and cost are recorded. Killed and started again, it goes on where it
-    was.
+    COMMAND is given each prompt on its standard input, in the work tree: position, task,
+    how the attempt before failed, what was learned, how to answer; with --prompt-file that
+    file alone. Exit code 0 and words are a success; so is a result of an agent's command
+    line, as JSON or as a stream. Its output, tokens and cost are recorded. Killed and
+    started again, it goes on where it was.
 
     It ends with 0 when the sprint is done, else with what made it stop: 20 the limit of
-    iterations, 21 a breakpoint, 22 a pause, 23 blocked, 24 a person is needed. Over
-    critical and high requests that nobody has decided it finishes no sprint.
+    iterations, 21 a breakpoint, 22 a pause, 23 blocked, 24 a person is needed, 25 a budget.
+    Over critical and high requests that nobody has decided it finishes no sprint. What is
+    under way may pass a budget; `rules set` has those of all runs together.
+
+    With --measure each run of COMMAND is an iteration that is measured and judged; what
+    was typed of that is recorded as rules, and holds until other rules are set. 26 is a
+    stop by what was measured.
 
     Without COMMAND it works with `agent.command` of sprintlog.toml, once that is trusted.
     """
     check_actor(actor)
     agent = _agent_meant(agent)
+    budgets, price = budgets_and_price(spending)
     means = Means(
         agent,
         environment(),
@@ -117,38 +150,84 @@ def command(
         masks=not no_mask,
         gate_variables=tuple(settings.setting("gate.environment") or ()),
         hook_command=hook_command,
-        keeps_files=keeps_files,
+        measure_variables=tuple(settings.setting("measure.environment") or ()),
         stops_on_request=stops_on_request,
         rest_seconds=rest_seconds,
+        show=show_waiting if shows_counting() else None,
+        budgets=budgets,
+        price=price,
     )
+    if dry_run:
+        with open_workspace() as workspace:
+            print_dry_run(workspace, workspace.choose(sprint_id), means, as_json=as_json)
+        return
+    chosen, last = _drive(means, judged, sprint_id, prompt_file, notifying)
+    _answer(chosen, told(last), as_json=as_json)
+    sys.exit(_ends_with(last))
+
+
+def _drive(
+    means: Means,
+    judged: JudgingOptions,
+    sprint_id: str | None,
+    prompt_file: str | None,
+    notifying: Notifying,
+) -> tuple[str, Action]:
+    """Run the sprint that is meant; return which it is, and the answer that ended it."""
     with open_workspace() as workspace, Signals() as signals:
         chosen = workspace.choose(sprint_id)
-        if keeps_files:
-            # Without git it ends here and not in the night.
-            _ = store_of(workspace).git.program
+        means = means._replace(
+            prompt_file=prompt_file_in(workspace, prompt_file),
+            notices=notifying.notices(workspace, progress),
+            told_wait_seconds=notifying.wait_seconds,
+        )
         folder = workspace.location.folder
         with hold(folder, chosen, now=workspace.now()) as (lock, before):
-            if before is not None:
-                progress(
-                    f"process {before.process.pid}, which ran it before, is gone: going on"
-                )
-            runner = Runner(
-                Driver(
-                    workspace,
-                    chosen,
-                    means=means,
-                    signals=signals,
-                    lock=lock,
-                    tell=progress,
-                )
-            )
+            check_cost_is_known(workspace.sprint(chosen), means)
+            means = with_rules(workspace, chosen, judged, means)
+            lost = workspace.sprint(chosen).knowledge.loops.open
+            if before is not None or (lost is not None and lost.host == host()):
+                pid = before.process.pid if before is not None else lost and lost.pid
+                progress(f"process {pid}, which ran it before, is gone: going on")
+                _after_lost(workspace, chosen, means.actor)
+            after = partial(_after_run, workspace, means.actor)
+            driver = Driver(workspace, chosen, means, signals, lock, progress, after)
             try:
-                last = runner.run()
+                return chosen, recorded(driver, Runner(driver).run, _ends_with)
             except InterruptedBySignal as signal:
                 progress(f"ended by {signal}; the same command goes on from here")
-                sys.exit(128 + signal.number)
-    _answer(chosen, told(last), as_json=as_json)
-    sys.exit(run_ends_with(last))
+                sys.exit(_ends_with(signal))
+
+
+def _ends_with(last: Action | BaseException) -> int:
+    """Return the exit code by the answer or the error that ended the run."""
+    match last:
+        case Action():
+            return run_ends_with(last)
+        case InterruptedBySignal():
+            return 128 + last.number
+        case SprintlogError():
+            return exit_code(last)
+        case _:
+            return REFUSED
+
+
+def _after_run(workspace: Workspace, actor: str, ended: AgentRunEnded) -> None:
+    # Imported here: it needs what reads transcripts.
+    from ..agents.after_run import compare_sessions
+
+    compare_sessions(workspace, ended, _found, actor=actor)
+
+
+def _after_lost(workspace: Workspace, sprint_id: str, actor: str) -> None:
+    # Imported here: runs are seldom killed.
+    from ..agents.after_run import compare_lost
+
+    compare_lost(workspace, sprint_id, _found, actor=actor)
+
+
+def _found(line: str) -> None:
+    progress(f"       {line}")
 
 
 def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from sprintlog.engine.service.gate_runs import is_alive
 from sprintlog.engine.sprint.agent.actions import COMPLETE, Action
-from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.gates.checks import run_of
 from sprintlog.engine.sprint.gates.gate import attempts_of
 from sprintlog.engine.sprint.gates.policy import gate_of
@@ -21,10 +20,12 @@ from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, PASSED
 from sprintlog.projections.iterations.quality import iteration_of_files
 from sprintlog.projections.views import work as views
+from sprintlog.projections.views.runs import all_standings, what_is_next
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading
+from ..loop.budget_lines import budget_lines
 from ..named_sprint import told
 from ..output import (
     coloured,
@@ -38,7 +39,7 @@ from ..output import (
 )
 from ..screen import phrases
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
-from ..stops import stopped_lines
+from .status_head import standing_lines
 
 if TYPE_CHECKING:
     from sprintlog.engine.service.streams.judged import Judged
@@ -60,24 +61,23 @@ TONES = {"completed": GOOD, "failed": BAD, "blocked": BAD}
 def command(reading: ReadOptions) -> None:
     """Show how far a sprint is: status, pointer, figures, phases, goal and steps.
 
-    Of one that does not go on it says first why, and what can be done. Then how good the
-    best and the last iteration are, and which advice waits for an answer. With it who
-    runs it now, and what all agents took so far: runs, tokens, cost.
+    It says first what it is doing and since when; or why it stopped, since when, and what
+    leads on. Then how good the best and the last iteration are, and which advice waits
+    for an answer. With it what all agents took so far: runs, tokens, cost.
     """
     with open_workspace() as workspace:
         sprint, at = reading.sprint(workspace), reading.at
         check_exists(sprint)
-        action = told(next_action(sprint, now=workspace.moment(sprint, at)))
+        action = told(what_is_next(workspace, sprint, at=at))
+        budgets = all_standings(workspace, sprint, at=at)
         found = views.status(workspace, sprint, action, at=at)
         judged = _judged(workspace, sprint)
         if reading.as_json:
             print_json(found if judged is None else _with_iterations(found, judged))
             return
         quality = [] if judged is None else _quality_lines(judged)
-    lines = _lines(sprint, found.stale, action, quality)
-    if found.loop:
-        since = phrases.when(found.loop.since, is_relative=True)
-        lines.append(visible(f"run by process {found.loop.pid} since {since}"))
+    lines = _lines(sprint, found, action, quality)
+    lines.extend(budget_lines(budgets))
     print_styled("\n".join(lines))
     if settings.settings_file() is not None and (line := _differing(sprint)):
         note(line)
@@ -115,19 +115,23 @@ def _differing(sprint: Sprint) -> str | None:
 
 
 def _lines(
-    sprint: Sprint, stale: bool, action: Action, quality: Sequence[str]
+    sprint: Sprint,
+    found: views.Status,
+    action: Action,
+    quality: Sequence[str],
 ) -> list[str]:
     document, plan = sprint.document, sprint.plan
     stats = document.get("stats") or {}
     status = str(document.get("status"))
     lines = [f"{visible(sprint.id)}  {coloured(visible(status), TONES.get(status))}"]
+    stale = found.stale
     silent = "  stale: silent for more than 15 minutes" if stale else ""
     seen = document.get("last-activity")
     if seen and not terminal().has_utc:
         silent = f"  {phrases.when(seen, is_relative=True)}{', stale' if stale else ''}"
     lines[0] += coloured(visible(silent), ATTENTION if stale else None)
     lines[0] += f"  version {sprint.version}"
-    for line in stopped_lines(action):
+    for line in standing_lines(sprint, found, action):
         lines.extend(wrapped(line, indent="  "))
     pointed = plan.pointed()
     at = f"at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
@@ -149,8 +153,8 @@ def _lines(
         lines.extend(coloured(line, ATTENTION) for line in wrapped(said, indent="  "))
         if needed.details:
             lines.extend(wrapped(f"  {needed.details}"))
-    if found := counts(sprint.queue):
-        said = ", ".join(f"{number} {word}" for word, number in found.items())
+    if queued := counts(sprint.queue):
+        said = ", ".join(f"{number} {word}" for word, number in queued.items())
         lines.append(f"queue: {said}  (`sprintlog queue list`)")
     if action.do == COMPLETE:
         lines.append("everything is finished: `sprintlog sprint complete` closes it")
@@ -195,7 +199,8 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
     is_own = not any(child.status in stuck for child in node.children)
     if node.status in stuck and is_own and node.data.get("error"):
         text += f": {node.data['error']}"
-    if node.data.get("next-retry-at"):
+    # What work that goes on waits for is said above.
+    if node.status in stuck and node.data.get("next-retry-at"):
         text += f" (retry due {phrases.when(node.data['next-retry-at'])})"
     if gate_is_open(node.data) and node.status != "skipped":
         text += f" (gate {gate_status(node.data)}"
@@ -224,10 +229,11 @@ def goal_lines(sprint: Sprint) -> list[str]:
     goal = str(plan.document.get("goal")).strip().partition("\n")[0]
     done = [i for i, step in steps.items() if step.get("status") == COMPLETED]
     counts = f"steps {len(done)}/{len(steps)}" if steps else ""
-    if plan.turns.idle:
-        counts += f"  idle {plan.turns.idle} of {idle_threshold(plan.document)}"
-    if reflection_is_due(plan) and plan.status != COMPLETED:
-        counts += ": it reflects"
+    if idle := plan.turns.idle:
+        limit = idle_threshold(plan.document)
+        counts += f"  no step moved for {counted(idle, 'iteration')}"
+        is_due = reflection_is_due(plan) and plan.status != COMPLETED
+        counts += ": the next one reflects" if is_due else f" ({limit} are too many)"
     left = [(i, step) for i, step in steps.items() if step.get("status") != COMPLETED]
     lines = [fitting(f"goal: {goal}"), *([counts.strip()] if counts else [])]
     for identity, step in left[:OPEN_SHOWN_MAX]:

@@ -7,14 +7,13 @@ import struct
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from sprintlog.engine.sessions.work import work_in
+
 WITHIN = "SPRINTLOG_WITHIN"
 """Says to a command that it is part of an iteration that somebody records already.
 
 That of `run`, or of another `wrap`, which is named by the key that it begins under.
 """
-CORRELATION = "SPRINTLOG_CORRELATION"
-"""Says to which work belongs what is recorded in a command and in its children."""
-_NAME_CHARS_MAX = 128
 FRAME = struct.Struct("!BI")
 """The kind of what comes, and its length."""
 ENDED, MISSED = 0, 3
@@ -38,9 +37,7 @@ class WrapRequest(NamedTuple):
 
 def work_of(environment: Mapping[str, str], key: str) -> str:
     """Return the work that a wrapped command is part of: what is said, else its key."""
-    said = environment.get(CORRELATION, "")
-    is_name = said.isascii() and said.isprintable() and 0 < len(said) <= _NAME_CHARS_MAX
-    return said if is_name else key
+    return work_in(environment) or key
 
 
 def printed(number: int, chunk: bytes) -> bytes:

@@ -12,9 +12,11 @@ from sprintlog.engine.adapters.agents.activity import Activity
 from sprintlog.engine.adapters.agents.output import Hearing, with_errors
 from sprintlog.engine.adapters.git.state import RepositoryState, repository_state
 from sprintlog.engine.adapters.processes.output import Output
+from sprintlog.engine.adapters.transcripts.stream import StreamCalls
 from sprintlog.engine.command import Command
 from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
 from sprintlog.engine.service import wrap
+from sprintlog.engine.service.agent_sessions.run_ended import AgentRunEnded
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.agent.answers import Answer
 from sprintlog.engine.sprint.events import Place
@@ -39,6 +41,7 @@ from .frames import (
 )
 
 Tell = Callable[[str], None]
+BEFORE_MAX = 128
 OTHERS_SECONDS = 10.0
 """How long it may take until a log is made, or an iteration around this one recorded."""
 
@@ -48,7 +51,8 @@ class Heard:
 
     def __init__(self) -> None:
         self.output, self.errors = Output(), Output()
-        self._hearing = Hearing()
+        self.calls = StreamCalls()
+        self._hearing = Hearing(also=self.calls.take)
         self.problem: Exception | None = None
         """Why what it printed was not understood."""
         self.ended: tuple[int, int] | None = None
@@ -164,6 +168,7 @@ class _Recorded:
         self._key = key
         self._work = work_of(os.environ, key)
         self._actor = "runtime"
+        self._since = max(workspace.log.head().position - self._before_us(), 0)
 
     def record(
         self,
@@ -193,11 +198,29 @@ class _Recorded:
             wrap.git_state(before()),
             wrap.git_state(repository_state(here(), environment())),
         )
-        ended = wrap.ended(wrapped, number=number, ends=not self._within)
-        self._end(sprint_id, ended, began + took if took is not None else wall_clock())
+        end = began + took if took is not None else wall_clock()
+        now, ends = from_milliseconds(end), not self._within
+        ended = wrap.with_learnings_kept(
+            self._workspace,
+            sprint_id,
+            wrap.ended(wrapped, number=number, ends=ends, now=now),
+            actor=self._actor,
+            masks=not self._asked.no_mask,
+        )
+        self._end(sprint_id, ended, end)
+        # Imported here: the command runs already, and few have sessions.
+        from ..agents.after_run import compare_sessions
+
+        agent, is_only = activity.agent, self._work == self._key
+        run = AgentRunEnded(self._work, self._since, is_only, agent, self._heard.calls)
+        compare_sessions(self._workspace, run, self._tell, actor=self._actor)
         if self._asked.measure is not None and number is not None:
             self._measure(sprint_id, number)
         self._settle(sprint_id)
+
+    def _before_us(self) -> int:
+        """Return how many events hooks may have recorded before we opened the log."""
+        return BEFORE_MAX if self._work == self._key else 0
 
     def _begin(self, at: str) -> tuple[str, int]:
         """Begin an iteration; return its sprint and its number."""
@@ -261,18 +284,19 @@ class _Recorded:
 
     def _measure(self, sprint_id: str, number: int) -> None:
         """Measure what the iteration led to, and record it, or why that failed."""
-        from ..iterations.capture import TIMEOUT_SECONDS, Capturer, Capturing
+        from ..iterations.capture import TIMEOUT_SECONDS, Capturing, capturer
 
         asked, command = self._asked, str(self._asked.measure)
         runs, builds = ((command,), ()) if asked.reports else ((), (command,))
         capturing = Capturing(asked.reports, (), runs, builds, TIMEOUT_SECONDS, ())
-        capturer = Capturer(self._workspace, capturing, sprint_id=sprint_id)
-        masks = not asked.no_mask
+        captures = capturer(
+            self._workspace, capturing, sprint_id=sprint_id, masks=not asked.no_mask
+        )
         found: Command
         try:
-            found = capturer.add_to(MeasureIteration({}, number), masks=masks)
+            found = captures.add_to(MeasureIteration({}, number))
         except SprintlogError as error:
-            found = capturer.failure(error, number, masks=masks)
+            found = captures.failure(error, number)
             self._tell(f"iteration {number} could not be measured: {error.message}")
         self._workspace.handle_with(sprint_id, found, actor=self._actor, observed=True)
 

@@ -20,8 +20,9 @@ from sprintlog.engine.adapters.processes.descriptors import (
 from sprintlog.engine.adapters.processes.keeper import become
 from sprintlog.engine.adapters.processes.transparent import end_as, start_transparently
 from sprintlog.engine.adapters.processes.waiting_signals import WaitingSignals
+from sprintlog.engine.sessions.work import CORRELATION
 
-from .frames import CORRELATION, WITHIN, WrapRequest, missed, printed, result, work_of
+from .frames import WITHIN, WrapRequest, missed, printed, result, work_of
 
 PATIENCE_SECONDS = 2.0
 """How long one that records may take nothing before the command goes on without it, and

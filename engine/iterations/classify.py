@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from .alerts import CRITICAL, HIGH, Alert
 from .deltas import Deltas, improved
-from .events import Thresholds
-from .exact import exact, short, shown
+from .events import OwnMetric, Thresholds
+from .exact import exact, plain, short, shown
 
 BASELINE, FORWARD, PLATEAU = "baseline", "forward", "plateau"
 REGRESSION, STALLED = "regression", "stalled"
@@ -20,12 +20,14 @@ STALL_ALTERNATIVES = (
 )
 
 
-def classify(change: Deltas, found: Sequence[Alert]) -> tuple[str, tuple[str, ...]]:
+def classify(
+    change: Deltas, found: Sequence[Alert], own: Sequence[OwnMetric] = ()
+) -> tuple[str, tuple[str, ...]]:
     """Return the class that one iteration has by itself, and every reason for it."""
     serious = [alert for alert in found if alert.severity in (CRITICAL, HIGH)]
     if serious:
         return REGRESSION, tuple(alert.message for alert in serious)
-    if better := improved(change):
+    if better := improved(change, own):
         return FORWARD, tuple(_rise(name, change) for name in better)
     return PLATEAU, ("no test, pass or coverage gained, no error less",)
 
@@ -54,6 +56,6 @@ def stalled(
 
 
 def _rise(name: str, change: Deltas) -> str:
-    by = getattr(change, name)
-    word = "fell" if name == "error_count" else "rose"
-    return f"{name} {word} by {short(abs(by))}"
+    by = change.known()[name]
+    word = "fell" if by < 0 else "rose"
+    return f"{name} {word} by {plain(abs(by)) if name in change.own else short(abs(by))}"

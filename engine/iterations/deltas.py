@@ -1,10 +1,14 @@
 """What changed between two measurements, exactly; None where a side is missing."""
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
+from .events import OwnMetric
 from .exact import Number
 from .metrics import Figures
+from .own import HIGHER, weighed
 
 Amount = TypeVar("Amount", int, Fraction)
 
@@ -20,6 +24,14 @@ class Deltas(NamedTuple):
     file_count: int | None = None
     complexity: Fraction | None = None
     """The part by which it grew; not known where it was 0."""
+    own: Mapping[str, Fraction] = MappingProxyType({})
+    """Metrics of one's own that both have, by their names."""
+
+    def known(self) -> dict[str, Any]:
+        """Return all by their names, metrics of one's own last; None is not known."""
+        known = self._asdict()
+        own = known.pop("own")
+        return {**known, **own}
 
 
 def deltas(now: Figures, then: Figures) -> Deltas:
@@ -32,17 +44,24 @@ def deltas(now: Figures, then: Figures) -> Deltas:
         error_count=_less(now.error_count, then.error_count),
         file_count=_less(now.file_count, then.file_count),
         complexity=_growth(now.complexity, then.complexity),
+        own={n: x - then.own[n] for n, x in now.own.items() if n in then.own},
     )
 
 
-def improved(change: Deltas) -> list[str]:
-    """Return the metrics that say an iteration went forward."""
+def improved(change: Deltas, own: Sequence[OwnMetric] = ()) -> list[str]:
+    """Return the metrics that say an iteration went forward.
+
+    Of metrics of one's own those that weigh something do.
+    """
     better: dict[str, Number | None] = {
         "test_count": change.test_count,
         "tests_passed": change.tests_passed,
         "coverage": change.coverage,
         "error_count": None if change.error_count is None else -change.error_count,
     }
+    for one in weighed(own):
+        if (by := change.own.get(one.name)) is not None:
+            better[one.name] = by if one.better == HIGHER else -by
     return [name for name, by in better.items() if by is not None and by > 0]
 
 

@@ -98,6 +98,10 @@ class Judge:
             reasons=("before any change",),
         )
 
+    def score_of(self, entry: TrackedIteration) -> Score:
+        """Return the score of a measured iteration."""
+        return self._of_entry(entry).score
+
     def best(self) -> BestScored | None:
         """Return the best iteration's score, from its event alone; None without one."""
         best = self._tracker.best
@@ -112,7 +116,8 @@ class Judge:
             return found
         chain = self._chain(number)
         now = chain[0]
-        limits = self._tracker.rules_at(now.entry.version).thresholds
+        rules = self._tracker.rules_at(now.entry.version)
+        limits = rules.thresholds
         change, found_alerts, word, reasons = self._compare(chain, 0)
         why = stalled(
             [self._compare(chain, back)[2] for back in range(STALL_LENGTH)][::-1],
@@ -123,7 +128,9 @@ class Judge:
         turns = [one for one in chain if one.entry.number != BASELINE_NUMBER]
         loop = find_loop(
             number,
-            [signature(one.figures, one.tree) for one in turns[:WINDOW]][::-1],
+            [signature(one.figures, one.tree, rules.metrics) for one in turns[:WINDOW]][
+                ::-1
+            ],
             after=limits.loop_after,
         )
         base = self._tracker.baseline_at(now.entry.version)
@@ -137,9 +144,9 @@ class Judge:
             classification=STALLED if why else word,
             reasons=(*reasons, why) if why else reasons,
             alerts=found_alerts,
-            previous=now.entry.previous,
+            previous=self._tracker.built_on(now.entry.previous),
             from_previous=change,
-            from_baseline=deltas(now.figures, figures(base.metrics)) if base else None,
+            from_baseline=deltas(now.figures, figures(base)) if base else None,
             is_incomplete=now.entry.is_incomplete,
             loop=loop,
         )
@@ -151,16 +158,18 @@ class Judge:
         if back + 1 >= len(chain):
             return None, (), None, ("nothing before it was measured",)
         now, then = chain[back], chain[back + 1]
-        limits = self._tracker.rules_at(now.entry.version).thresholds
+        rules = self._tracker.rules_at(now.entry.version)
         change = deltas(now.figures, then.figures)
-        found = alerts(now.entry.number, now.figures, then.figures, change, limits)
-        return change, found, *classify(change, found)
+        found = alerts(
+            now.entry.number, now.figures, then.figures, change, rules.thresholds
+        )
+        return change, found, *classify(change, found, rules.metrics)
 
     def _chain(self, number: int) -> list[_Measured]:
         """Return an iteration and those it was built on, as far back as is looked at."""
         chain = [self._measured(number)]
         while len(chain) < max(WINDOW, STALL_LENGTH + 1):
-            previous = chain[-1].entry.previous
+            previous = self._tracker.built_on(chain[-1].entry.previous)
             if previous is None or self._entry(previous) is None:
                 break
             chain.append(self._measured(previous))
@@ -174,14 +183,13 @@ class Judge:
         return self._entries.get(number) or self._tracker.entry(number)
 
     def _measured(self, number: int) -> _Measured:
-        if number not in self._known:
-            entry = self._entry(number)
-            if entry is None:
-                raise NotFoundError(
-                    f"iteration {number} was not measured", iteration=number
-                )
-            self._known[number] = self._of_entry(entry)
-        return self._known[number]
+        entry = self._entry(number)
+        if entry is None:
+            raise NotFoundError(f"iteration {number} was not measured", iteration=number)
+        # What was measured anew stands at another version.
+        if entry.version not in self._known:
+            self._known[entry.version] = self._of_entry(entry)
+        return self._known[entry.version]
 
     def _of_entry(self, entry: TrackedIteration) -> _Measured:
         at, event = self._fetch(entry.version)
@@ -191,6 +199,7 @@ class Judge:
             given, tree = event.score, event.tree
         now = figures(event.metrics)
         base = self._tracker.baseline_at(entry.version)
-        weights = self._tracker.rules_at(entry.version).weights
-        scored = score(now, figures(base.metrics) if base else None, weights, given)
+        rules = self._tracker.rules_at(entry.version)
+        then = figures(base) if base else None
+        scored = score(now, then, rules.weights, given, rules.metrics)
         return _Measured(entry, at, event.metrics, now, scored, tree)

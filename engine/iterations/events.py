@@ -5,6 +5,10 @@ from typing import ClassVar
 import msgspec
 
 from ..log.event import AsDecision, Event, Kind, Reach, Subject, events_in
+from .loop_rules import LoopRules
+from .loop_rules import OwnMetric as OwnMetric
+from .loop_rules import Thresholds as Thresholds
+from .loop_rules import Weights as Weights
 
 OBSERVE, ADOPT, REFUSE = "observe", "adopt", "refuse"
 EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
@@ -46,6 +50,8 @@ class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many lines of code there are."""
     complexity_score: float | None = None
     """How complex the code is."""
+    own: dict[str, int | float] = {}
+    """Metrics of one's own by their names, as the rules in force declare them."""
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -81,42 +87,35 @@ class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many reports the pattern named."""
 
 
-class Weights(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How much each dimension counts in the quality score; together exactly 1."""
+class MeasuringRun(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A command that was run to measure."""
 
-    validation: float = 0.30
-    """Tests pass, the build succeeds, the linter is silent."""
-    completeness: float = 0.25
-    """Coverage, and tests against the baseline."""
-    correctness: float = 0.25
-    """Pass rate and errors."""
-    readability: float = 0.10
-    """Warnings and complexity."""
-    efficiency: float = 0.10
-    """Lines of code against the baseline."""
+    command: str
+    """As it was given to the shell."""
+    exit_code: int
+    """128 and the signal's number when a signal ended it."""
+    timed_out: bool = False
+    """Whether it was ended at its time limit."""
+    duration_ms: int | None = None
+    output: str = ""
+    """What it printed; of long output head and tail."""
+    output_bytes: int | None = None
+    """How long all of the output was."""
+    output_sha256: str | None = None
+    """sha256 of all that it printed, in hexadecimal."""
 
 
-class Thresholds(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The limits of the rules; a value at its limit raises nothing."""
+class KeptReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A report that a measurement stands on."""
 
-    acceptance: float = 0.70
-    """The score that an iteration needs to be selected."""
-    coverage_drop: float = 2.0
-    """A loss of more points of coverage is an alert."""
-    error_increase: int = 5
-    """A rise by more errors is an alert."""
-    complexity_growth: float = 0.5
-    """A growth of complexity by more than this part is an alert."""
-    below_best: float = 0.1
-    """A score lower than the best one by more than this advises a rollback."""
-    stall_variance: float = 0.02
-    """Three plateaus in a row with scores that vary less are a stall."""
-    loop_after: int = 10
-    """From the iteration after this one on a repeated signature stops the loop."""
-    measured_share: float = 0.5
-    """With less of the formula's weight measured a person is asked."""
-    target: float | None = None
-    """The score at which the loop may stop; without it none does."""
+    file: str
+    """Its name, as it was given."""
+    bytes: int
+    """How long it was."""
+    sha256: str
+    """sha256 of its bytes as they were read, in hexadecimal."""
+    kept: str | None = None
+    """Name of its masked copy in the log's `reports` folder; none where it was too long."""
 
 
 class BaselineCaptured(Event, frozen=True):
@@ -131,6 +130,10 @@ class BaselineCaptured(Event, frozen=True):
     """Names the loop; without it the sprint's id does."""
     origins: tuple[Origin, ...] = ()
     """What we read or ran ourselves; the other metrics were told."""
+    runs: tuple[MeasuringRun, ...] = ()
+    """What was run for it."""
+    reports: tuple[KeptReport, ...] = ()
+    """What was read for it."""
 
 
 class AboutIteration(Event, frozen=True):
@@ -158,6 +161,60 @@ class IterationMeasured(AboutIteration, frozen=True):
     """What the agent's work cost, as its reports say."""
     tree: str | None = None
     """The digest of the work tree then, where its files were kept in the same append."""
+    runs: tuple[MeasuringRun, ...] = ()
+    """What was run for it."""
+    reports: tuple[KeptReport, ...] = ()
+    """What was read for it."""
+
+
+class BestAnew(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The best iteration as it is judged anew, exactly."""
+
+    number: int
+    """The iteration's."""
+    version: int
+    """The version that measured it."""
+    score: str
+    """As a fraction."""
+    components: tuple[str, ...]
+    """What its score was made from."""
+    is_given: bool = False
+    """True for a judgement from elsewhere."""
+    parts: tuple[tuple[str, str, str, str], ...] = ()
+    """With metrics of one's own: dimension, weight, component and points of each."""
+
+
+class MeasurementRetracted(AboutIteration, frozen=True):
+    """A measurement was wrong: from here on nothing is judged by it."""
+
+    type: ClassVar[str] = "measurement-retracted"
+    is_structural: ClassVar[bool] = True
+    only_caused: ClassVar[str] = "`sprintlog iteration retract N --reason TEXT` records it"
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "measurement", ("number", "reason"), judges="number"
+    )
+    reason: str
+    """Why it was wrong."""
+    best: BestAnew | None = None
+    """The best of all others; None without one."""
+    complete: tuple[int, ...] = ()
+    """Iterations that lack nothing of the best before them any more."""
+    incomplete: tuple[int, ...] = ()
+    """Iterations that do now."""
+
+
+class BaselineReplaced(AboutIteration, frozen=True):
+    """What is measured from here on is compared with another iteration."""
+
+    type: ClassVar[str] = "baseline-replaced"
+    only_caused: ClassVar[str] = "`sprintlog iteration baseline --from N` records it"
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "measurement", ("number", "reason"), judges="number"
+    )
+    metrics: Metrics
+    """Those of the iteration."""
+    reason: str | None = None
+    """Why another one."""
 
 
 class MeasurementFailed(AboutIteration, frozen=True):
@@ -177,6 +234,24 @@ class MeasurementFailed(AboutIteration, frozen=True):
     """The end of what it printed."""
     output_sha256: str | None = None
     """sha256 of all that it printed, in hexadecimal."""
+    runs: tuple[MeasuringRun, ...] = ()
+    """What was run for it."""
+    reports: tuple[KeptReport, ...] = ()
+    """What was read for it."""
+
+
+class IterationDescribed(AboutIteration, frozen=True):
+    """Something was said of an iteration beside its measurement; what came last counts."""
+
+    type: ClassVar[str] = "iteration-described"
+    params: dict[str, str] = msgspec.field(default_factory=dict)
+    """What it was made with, by name: a model, a setting, a seed."""
+    note: str | None = None
+    """What was noticed about it."""
+    tags: tuple[str, ...] = ()
+    """Words to find it by, from here on."""
+    tags_removed: tuple[str, ...] = ()
+    """Words that no longer stand for it."""
 
 
 class RecommendationGiven(AboutIteration, frozen=True):
@@ -200,6 +275,14 @@ class RecommendationGiven(AboutIteration, frozen=True):
     """The iteration to go back to."""
     because: tuple[str, ...] = ()
     """Every reason of the action."""
+    cause: str = ""
+    """What kind of reason decided: regression, unmeasured, uncertain, cycling,
+    infinite-loop, stalled, target or maximum, person where a person did; empty without."""
+    alerts: tuple[str, ...] = ()
+    """The severity and type of each alert that it was decided on."""
+    evidence: tuple[int, ...] = ()
+    """The versions of the measurements that it was decided on: that of the iteration, of
+    what it was built on, of the best one."""
 
 
 class BestSelected(AboutIteration, frozen=True):
@@ -209,7 +292,7 @@ class BestSelected(AboutIteration, frozen=True):
     only_caused: ClassVar[str] = "`sprintlog iteration select` records what it selects"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "selection",
-        ("number", "final", "is_verified"),
+        ("number", "final", "is_verified", "is_chosen", "reason"),
         ("score", "final_score"),
         judges="number",
     )
@@ -221,6 +304,10 @@ class BestSelected(AboutIteration, frozen=True):
     """Its score."""
     final_score: float | None = None
     """The score of the last iteration."""
+    is_chosen: bool = False
+    """True when a person chose it, whatever its score."""
+    reason: str | None = None
+    """Why that person did."""
 
 
 class RulesSet(Event, frozen=True):
@@ -231,7 +318,8 @@ class RulesSet(Event, frozen=True):
     subject: ClassVar[Subject] = Subject("rules")
     reach: ClassVar[Reach] = Reach.NOTHING
     as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "rules", ("weights", "thresholds", "verification_required")
+        "rules",
+        ("weights", "thresholds", "verification_required", "metrics", "loop"),
     )
     weights: Weights = Weights()
     """What each dimension counts."""
@@ -241,6 +329,10 @@ class RulesSet(Event, frozen=True):
     """Whether only iterations whose tests pass may be selected."""
     progress_edits: str = OBSERVE
     """What becomes of an edit of PROGRESS.yaml: observe, adopt or refuse."""
+    metrics: tuple[OwnMetric, ...] = ()
+    """Metrics of one's own, beside those that every sprint has."""
+    loop: LoopRules = LoopRules()
+    """What a loop does by itself."""
 
 
 class ArtifactsApplied(Event, frozen=True):

@@ -30,3 +30,11 @@ def short(number: Number, places: int = 1) -> str:
     """Return a number without decimals that are zero: 75, not 75.0."""
     text = shown(number, places)
     return text.rstrip("0").rstrip(".") if places else text
+
+
+def plain(number: Number, *, signed: bool = False) -> str:
+    """Return a number of any size as it is read at once, with six digits that count."""
+    text = f"{float(number):.6g}"
+    if number.denominator == 1:
+        text = str(number.numerator)
+    return f"+{text}" if signed and number > 0 else text

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from .events import OwnMetric
 from .metrics import Figures
+from .own import weighed
 
 WINDOW = 5
 """How many iterations are looked at."""
@@ -26,6 +28,8 @@ class Signature(NamedTuple):
     """Tests, pass rate, coverage and errors, as far as they are known."""
     tree: str | None = None
     """The digest of the work tree that was measured, where it is known."""
+    own: tuple[tuple[str, Fraction | None], ...] = ()
+    """Metrics of one's own that weigh something."""
 
     def is_like(self, other: "Signature | None", *, surely: bool) -> bool:
         """Tell whether another iteration is like it, surely or as far as can be told.
@@ -33,7 +37,7 @@ class Signature(NamedTuple):
         Where a part is unknown the files must be the same, too; where they are not known
         it is not sure.
         """
-        if other is None or self.parts != other.parts:
+        if other is None or (self.parts, self.own) != (other.parts, other.own):
             return False
         if None not in self.parts:
             return True
@@ -42,11 +46,15 @@ class Signature(NamedTuple):
         return self.tree == other.tree
 
 
-def signature(now: Figures, tree: str | None = None) -> Signature | None:
+def signature(
+    now: Figures, tree: str | None = None, own: Sequence[OwnMetric] = ()
+) -> Signature | None:
     """Return what makes an iteration like others; None when nothing of it is known."""
     parts = (now.test_count, now.pass_rate, now.coverage, now.error_count)
-    is_known = any(part is not None for part in parts) or tree is not None
-    return Signature(parts, tree) if is_known else None
+    values = tuple((one.name, now.own.get(one.name)) for one in weighed(own))
+    found = (*parts, tree, *(value for _, value in values))
+    is_known = any(part is not None for part in found)
+    return Signature(parts, tree, values) if is_known else None
 
 
 def find_loop(

@@ -1,15 +1,17 @@
 """Metrics: which there are, what is refused, and what follows from them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from msgspec.structs import asdict
 
 from ..errors import RefusedError
 from .events import Metrics
 from .exact import exact
+from .own import NAME, check_value
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "testing": (
@@ -58,6 +60,14 @@ class Figures(NamedTuple):
     file_count: int | None = None
     loc_total: int | None = None
     complexity: Fraction | None = None
+    own: Mapping[str, Fraction] = MappingProxyType({})
+    """Metrics of one's own, by their names."""
+
+    def known(self) -> dict[str, Any]:
+        """Return all by their names, metrics of one's own last; None is not known."""
+        known = self._asdict()
+        own = known.pop("own")
+        return {**known, **own}
 
 
 def figures(metrics: Metrics) -> Figures:
@@ -82,25 +92,60 @@ def figures(metrics: Metrics) -> Figures:
         file_count=m.file_count,
         loc_total=m.loc_total,
         complexity=_exact(m.complexity_score),
+        own={name: exact(value) for name, value in m.own.items()},
     )
 
 
-def check_metrics(given: Mapping[str, object] | Metrics) -> Metrics:
-    """Return metrics by their names; raise `RefusedError` naming what cannot be."""
+def named(metrics: Metrics) -> dict[str, Any]:
+    """Return metrics by their names, those of one's own last; None is not known."""
+    known = asdict(metrics)
+    own = known.pop("own")
+    return {**known, **own}
+
+
+def check_metrics(
+    given: Mapping[str, object] | Metrics, own: Collection[str] = ()
+) -> Metrics:
+    """Return metrics by their names; raise `RefusedError` naming what cannot be.
+
+    `own` are the names of those that the rules in force declare.
+    """
     known: dict[str, object] = {}
-    named = asdict(given) if isinstance(given, Metrics) else given
-    for name, value in named.items():
-        if name not in NAMES:
+    found: dict[str, int | float] = {}
+    by_name = named(given) if isinstance(given, Metrics) else _flat(given)
+    for name, value in by_name.items():
+        if name not in NAMES and name not in own:
+            names = (*NAMES, *own)
             raise RefusedError(
-                f"there is no metric {str(name)[:40]!r}; known: {', '.join(NAMES)}",
+                f"there is no metric {str(name)[:40]!r}; known: {', '.join(names)}",
                 field=str(name)[:40],
-                allowed=list(NAMES),
+                allowed=list(names),
+                hint=_declaring(str(name)),
             )
-        if value is not None:
+        if value is not None and name in NAMES:
             known[name] = _checked(name, value)
-    metrics = Metrics(**known)  # type: ignore[arg-type]
+        elif value is not None:
+            found[name] = check_value(name, value)
+    metrics = Metrics(**known, own=found)  # type: ignore[arg-type]
     _check_together(metrics)
     return metrics
+
+
+def _flat(given: Mapping[str, object]) -> Mapping[str, object]:
+    """Return metrics by name where those of one's own stand below `own`."""
+    own = given.get("own")
+    if not isinstance(own, Mapping):
+        return given
+    rest = {name: value for name, value in given.items() if name != "own"}
+    if twice := sorted(rest.keys() & own.keys()):
+        raise RefusedError(f"{twice[0]} is there twice", field=str(twice[0]))
+    return {**rest, **own}
+
+
+def _declaring(name: str) -> str | None:
+    """Return what declares a metric of one's own, where it can have this name."""
+    is_name = NAME.fullmatch(name) is not None
+    return f"`sprintlog rules set --metric {name}` declares one" if is_name else None
 
 
 def _checked(name: str, value: object) -> object:

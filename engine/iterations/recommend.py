@@ -8,13 +8,27 @@ from .alerts import CRITICAL, HIGH, MEDIUM
 from .classify import FORWARD, STALL_ALTERNATIVES, STALL_MESSAGE, STALLED
 from .deltas import improved
 from .evaluation import Judgement, Scored
-from .events import MeasurementFailed, RecommendationGiven, RulesSet
+from .events import RecommendationGiven, RulesSet
 from .exact import exact, short, shown
+from .loop_rules import (
+    ADVICE,
+    CONTINUE,
+    CYCLING,
+    ESCALATE,
+    INFINITE_LOOP,
+    MAXIMUM,
+    REGRESSION,
+    ROLLBACK,
+    STALL,
+    STOP,
+    TARGET,
+    UNCERTAIN,
+    UNMEASURED,
+)
 from .loops import MESSAGE as LOOP_MESSAGE
 from .target import behind_best, is_setback, rollback_target
 
-CONTINUE, STOP, ROLLBACK, ESCALATE = "continue", "stop", "rollback", "escalate"
-ACTIONS = (CONTINUE, STOP, ROLLBACK, ESCALATE)
+ACTIONS = ADVICE
 
 WEIGHTS = {CRITICAL: Fraction(8, 10), HIGH: Fraction(5, 10), MEDIUM: Fraction(2, 10)}
 """How sure an alert makes its recommendation."""
@@ -41,6 +55,12 @@ class Recommendation(NamedTuple):
     best: int | None = None
     """The best iteration, where one should go back: its number may be another one."""
     alternatives: tuple[str, ...] = ()
+    cause: str = ""
+    """What kind of reason decided; empty to continue."""
+    alerts: tuple[str, ...] = ()
+    """Severity and type of each alert that it was decided on."""
+    evidence: tuple[int, ...] = ()
+    """The versions of the measurements that it was decided on."""
 
     @property
     def confidence(self) -> Fraction:
@@ -70,6 +90,9 @@ class Recommendation(NamedTuple):
             confidence=float(self.confidence),
             target=self.target,
             because=tuple(reason.text for reason in self.reasons),
+            cause=self.cause,
+            alerts=self.alerts,
+            evidence=self.evidence,
         )
 
 
@@ -92,36 +115,46 @@ def recommend(
     if judged.loop is not None and judged.loop.is_infinite:
         why = Reason(f"{LOOP_MESSAGE} ({judged.loop.why})", SURE)
         reasons = [why, *(reason for _, reason in stops)]
-        return _stop(judged.number, "infinite loop", LOOP_MESSAGE, reasons, others)
+        said = ("infinite loop", LOOP_MESSAGE)
+        return _stop(judged.number, INFINITE_LOOP, said, reasons, others)
     if judged.loop is not None:
         why = Reason(f"metrics cycling ({judged.loop.why})", SURE)
-        return _escalate(judged.number, "metric cycling", "Metric cycling", why)
+        said = ("metric cycling", "Metric cycling")
+        return _escalate(judged.number, CYCLING, said, why)
     limit = exact(rules.thresholds.measured_share)
     if judged.score.share < limit and not judged.score.is_given:
         share = shown(judged.score.share * 100, 0)
         why = Reason(f"only {share}% of the score's weight was measured", UNSURE)
-        return _escalate(judged.number, "high uncertainty", "Too little measured", why)
+        said = ("high uncertainty", "Too little measured")
+        return _escalate(judged.number, UNCERTAIN, said, why)
     if is_setback(judged, best, rules):
         ask = find_target or (lambda: rollback_target([judged], best, rules))
         return _rollback(judged, best, rules, ask())
     if stops:
-        reasons = [why for _, why in stops]
-        return _stop(judged.number, *_STOPS[stops[0][0]], reasons, others)
-    return _continue(judged)
+        reasons, cause = [why for _, why in stops], stops[0][0]
+        return _stop(judged.number, cause, _STOPS[cause], reasons, others)
+    return _continue(judged, rules)
 
 
-def recommend_asking(number: int, failed: MeasurementFailed | None) -> Recommendation:
-    """Return the advice to ask a person about an iteration that was not measured."""
+def recommend_asking(
+    number: int, error: str | None, *, target: int | None = None
+) -> Recommendation:
+    """Return the advice to ask a person about an iteration that was not measured.
+
+    `error` says why not; `target` is where a rollback goes, for whoever wants one.
+    """
     why = f"iteration {number} was not measured"
-    if failed is not None:
-        why = f"{why}: {failed.error}"
-    said = f"Iteration {number} was not measured"
-    return _escalate(number, "unmeasured iteration", said, Reason(why, UNSURE))
+    if error is not None:
+        why = f"{why}: {error}"
+    said = ("unmeasured iteration", f"Iteration {number} was not measured")
+    advice = _escalate(number, UNMEASURED, said, Reason(why, UNSURE))
+    return advice._replace(target=target)
 
 
 def recommend_end(begun: int, max_iterations: int) -> Recommendation:
     """Return the advice to stop a loop that used its iterations up and measured nothing."""
-    return _stop(begun, *_STOPS["maximum"], [_used_up(begun, max_iterations)], ())
+    why = _used_up(begun, max_iterations)
+    return _stop(begun, MAXIMUM, _STOPS[MAXIMUM], [why], ())
 
 
 def _used_up(begun: int, max_iterations: int) -> Reason:
@@ -129,9 +162,9 @@ def _used_up(begun: int, max_iterations: int) -> Reason:
 
 
 _STOPS = {
-    "stalled": (f"stall: {STALL_MESSAGE}", STALL_MESSAGE),
-    "target": ("target quality reached", "Target quality reached"),
-    "maximum": ("maximum iterations reached", "Maximum iterations reached"),
+    STALL: (f"stall: {STALL_MESSAGE}", STALL_MESSAGE),
+    TARGET: ("target quality reached", "Target quality reached"),
+    MAXIMUM: ("maximum iterations reached", "Maximum iterations reached"),
 }
 
 
@@ -141,20 +174,25 @@ def _stops(
     """Return what asks for an end although nothing got worse."""
     found = []
     if judged.classification == STALLED:
-        found.append(("stalled", Reason(STALL_MESSAGE, SURE)))
+        found.append((STALL, Reason(STALL_MESSAGE, SURE)))
     target, value = rules.thresholds.target, judged.score.value
     if target is not None and value is not None and value >= exact(target):
         text = f"score {shown(value, 2)} reached the target {shown(exact(target), 2)}"
-        found.append(("target", Reason(text, LIKELY)))
+        found.append((TARGET, Reason(text, LIKELY)))
     if max_iterations is not None and begun >= max_iterations:
-        found.append(("maximum", _used_up(begun, max_iterations)))
+        found.append((MAXIMUM, _used_up(begun, max_iterations)))
     return found
 
 
 def _stop(
-    number: int, why: str, said: str, reasons: Iterable[Reason], others: tuple[str, ...]
+    number: int,
+    cause: str,
+    words: tuple[str, str],
+    reasons: Iterable[Reason],
+    others: tuple[str, ...],
 ) -> Recommendation:
-    is_quiet = said in (_STOPS["target"][1], _STOPS["maximum"][1])
+    why, said = words
+    is_quiet = cause in (TARGET, MAXIMUM)
     return Recommendation(
         number=number,
         action=STOP,
@@ -162,16 +200,21 @@ def _stop(
         message=f"{said if is_quiet else f'ALERT: {said}'}, recommend stop",
         reasons=tuple(reasons),
         alternatives=others,
+        cause=cause,
     )
 
 
-def _escalate(number: int, issue: str, said: str, why: Reason) -> Recommendation:
+def _escalate(
+    number: int, cause: str, words: tuple[str, str], why: Reason
+) -> Recommendation:
+    issue, said = words
     return Recommendation(
         number=number,
         action=ESCALATE,
         reason=f"Escalate to human - {issue} detected",
         message=f"ALERT: {said}, recommend asking a person",
         reasons=(why,),
+        cause=cause,
     )
 
 
@@ -198,12 +241,13 @@ def _rollback(
         reasons=tuple(reasons),
         target=target,
         best=None if best is None else best.number,
+        cause=REGRESSION,
     )
 
 
-def _continue(judged: Judgement) -> Recommendation:
+def _continue(judged: Judgement, rules: RulesSet) -> Recommendation:
     change = judged.from_previous
-    better = improved(change) if change is not None else []
+    better = improved(change, rules.metrics) if change is not None else []
     if judged.classification == FORWARD:
         message = "Forward progress detected"
         reason = "Continue - forward progress detected"

@@ -1,15 +1,22 @@
-"""The rules in force: weights, limits and policies, and what they may be."""
+"""The rules in force: weights, limits, policies and metrics, and what they may be."""
 
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 from msgspec import structs
 
 from ..errors import RefusedError
 from .events import EDIT_POLICIES, RulesSet, Thresholds, Weights
 from .exact import exact
+from .loop_rules import ON_REGRESSION, ROLLBACK, LoopChange, LoopRules
+from .metrics import NAMES, Figures
+from .own import change_metrics, check_own_metrics
+from .score import NAMES_OF_PARTS
 
+TAKEN = NAMES_OF_PARTS | {*NAMES, *Figures._fields, "score", "class"}
+"""What no metric of one's own is called: it would be taken for something else."""
 COUNTS = ("error_increase", "loop_after")
 RANGES: dict[str, tuple[float, float]] = {
     "acceptance": (0, 1),
@@ -25,6 +32,10 @@ RANGES: dict[str, tuple[float, float]] = {
 """Between which numbers a limit lies."""
 
 
+ROLLBACKS_MOST = 1_000_000
+"""More nobody can mean."""
+
+
 def change_rules(
     rules: RulesSet,
     *,
@@ -32,6 +43,8 @@ def change_rules(
     thresholds: Mapping[str, float | None],
     verification_required: bool | None = None,
     progress_edits: str | None = None,
+    metrics: Mapping[str, Mapping[str, Any] | None] | None = None,
+    loop: LoopChange | None = None,
 ) -> RulesSet:
     """Return rules with some values replaced; raise `RefusedError` for senseless ones."""
     _check_names(weights, Weights, "weight")
@@ -45,10 +58,15 @@ def change_rules(
             rules.thresholds, **{name: _limit(name, x) for name, x in thresholds.items()}
         ),
     )
+    if metrics:
+        own = change_metrics(changed.metrics, metrics)
+        changed = structs.replace(changed, metrics=own)
     if verification_required is not None:
         changed = structs.replace(changed, verification_required=verification_required)
     if progress_edits is not None:
         changed = structs.replace(changed, progress_edits=progress_edits)
+    if loop is not None:
+        changed = structs.replace(changed, loop=loop.of(changed.loop))
     check_rules(changed)
     return changed
 
@@ -68,6 +86,7 @@ def check_rules(rules: RulesSet) -> None:
             field="progress_edits",
             allowed=list(EDIT_POLICIES),
         )
+    _check_loop(rules.loop)
     total = sum(map(exact, weights.values()), Fraction(0))
     if total != 1:
         said = ", ".join(f"{name} {weight}" for name, weight in weights.items())
@@ -83,6 +102,40 @@ def check_rules(rules: RulesSet) -> None:
                 f"threshold {name} {value} is out of range: {lowest} to {highest}",
                 field=name,
             )
+    check_own_metrics(rules.metrics, TAKEN)
+
+
+def _check_loop(loop: LoopRules) -> None:
+    if loop.on_regression not in ON_REGRESSION:
+        raise RefusedError(
+            f"policy on_regression {loop.on_regression[:40]!r} is none of "
+            f"{', '.join(ON_REGRESSION)}",
+            field="on_regression",
+            allowed=list(ON_REGRESSION),
+        )
+    if loop.on_regression == ROLLBACK and not loop.keeps_files:
+        raise RefusedError(
+            "to go back by itself a loop needs the files of its iterations",
+            hint="keep them with --snapshot, or choose another --on-regression",
+            field="on_regression",
+        )
+    if not 0 <= loop.rollbacks_max <= ROLLBACKS_MOST:
+        raise RefusedError(
+            f"rollbacks-max {loop.rollbacks_max} is not allowed: 0 to {ROLLBACKS_MOST}",
+            field="rollbacks_max",
+        )
+    measure = loop.measure
+    if measure is None:
+        return
+    if not (measure.builds or measure.reports or measure.sources):
+        raise RefusedError(
+            "nothing would be measured: give what the command writes with --report",
+            field="measure",
+        )
+    if not 0 < measure.timeout_seconds < math.inf:
+        raise RefusedError(
+            f"a time limit of {measure.timeout_seconds} s is none", field="timeout"
+        )
 
 
 def _limit(name: str, value: float | None) -> float | None:

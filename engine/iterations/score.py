@@ -1,16 +1,19 @@
 """The quality score: five dimensions, each the mean of its components, weighed.
 
 A component that cannot be measured is left out of its dimension's mean, a dimension
-without components leaves its weight out, and the rest is renormalised.
+without components leaves its weight out, and the rest is renormalised. A metric of one's
+own that weighs something is a dimension of its own; the five share what it leaves.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from .events import Weights
+from .events import OwnMetric, Weights
 from .exact import Number, exact
 from .metrics import SUCCESS, Figures
+from .own import points as own_points
+from .own import weighed
 
 Points = Number | None
 Measure = Callable[[Figures, Figures], Points]
@@ -59,15 +62,49 @@ class Score(NamedTuple):
             if component.points is not None
         )
 
+    @property
+    def wanted(self) -> frozenset[str]:
+        """Return the names of all components that the rules ask for."""
+        return frozenset(c.name for one in self.dimensions for c in one.components)
+
     def on(self, names: Collection[str]) -> Fraction | None:
         """Return the score that some of its components give; None where none counts."""
-        total = share = Fraction(0)
-        for dimension in self.dimensions:
-            mean = _mean(tuple(c for c in dimension.components if c.name in names))
-            if mean is not None:
-                total += mean * dimension.weight / 100
-                share += dimension.weight
-        return total / share if share else None
+        parts = ((one.weight, one.components) for one in self.dimensions)
+        return score_on(parts, names)
+
+    @property
+    def parts(self) -> tuple[tuple[str, str, str, str], ...]:
+        """Return dimension, weight, component and points of what was measured."""
+        return tuple(
+            (one.name, str(one.weight), component.name, str(component.points))
+            for one in self.dimensions
+            for component in one.components
+            if component.points is not None
+        )
+
+
+def score_on(
+    parts: Iterable[tuple[Fraction, Sequence[Component]]], names: Collection[str]
+) -> Fraction | None:
+    """Return the score that some components give, by weight; None where none counts."""
+    total = share = Fraction(0)
+    for weight, components in parts:
+        mean = _mean([c for c in components if c.name in names])
+        if mean is not None:
+            total += mean * weight / 100
+            share += weight
+    return total / share if share else None
+
+
+def score_parts(
+    kept: Iterable[tuple[str, str, str, str]],
+) -> list[tuple[Fraction, list[Component]]]:
+    """Return weights with components from what `Score.parts` said."""
+    found: dict[str, tuple[Fraction, list[Component]]] = {}
+    for dimension, weight, name, points in kept:
+        _, components = found.setdefault(dimension, (Fraction(weight), []))
+        components.append(Component(name, Fraction(points)))
+    return list(found.values())
 
 
 def compared(one: Score, other: Score) -> tuple[Fraction, Fraction] | None:
@@ -84,25 +121,46 @@ def compared(one: Score, other: Score) -> tuple[Fraction, Fraction] | None:
 
 
 def score(
-    now: Figures, baseline: Figures | None, weights: Weights, given: float | None = None
+    now: Figures,
+    baseline: Figures | None,
+    weights: Weights,
+    given: float | None = None,
+    own: Sequence[OwnMetric] = (),
 ) -> Score:
-    """Return the score of an iteration; `given` is a judgement from elsewhere."""
-    base = baseline or Figures()
-    measured = [(name, _measure(name, now, base)) for name in DIMENSIONS]
-    means = {name: _mean(components) for name, components in measured}
-    weight = {name: exact(getattr(weights, name)) for name in DIMENSIONS}
-    share = sum((weight[n] for n, mean in means.items() if mean is not None), Fraction(0))
+    """Return the score of an iteration; `given` is a judgement from elsewhere.
+
+    `own` are the metrics of one's own that the rules declare.
+    """
+    measured = _measured(now, baseline or Figures(), weights, weighed(own))
+    means = [_mean(components) for _, _, components in measured]
+    weighs = zip(measured, means, strict=True)
+    share = sum((weight for (_, weight, _), m in weighs if m is not None), Fraction(0))
     dimensions = []
     total = Fraction(0)
-    for name, components in measured:
-        mean = means[name]
-        part = None if mean is None or not share else mean * weight[name] / share / 100
+    for (name, weight, components), mean in zip(measured, means, strict=True):
+        part = None if mean is None or not share else mean * weight / share / 100
         total += part or 0
-        dimensions.append(Dimension(name, weight[name], components, mean, part))
+        dimensions.append(Dimension(name, weight, components, mean, part))
     value = total if share else None
     if given is not None:
         value = exact(given)
     return Score(value, share, tuple(dimensions), given is not None)
+
+
+def _measured(
+    now: Figures, base: Figures, weights: Weights, own: Sequence[OwnMetric]
+) -> list[tuple[str, Fraction, tuple[Component, ...]]]:
+    """Return name, weight and components of each dimension; the weights are 1 together."""
+    rest = max(1 - sum((exact(one.weight) for one in own), Fraction(0)), Fraction(0))
+    found = [
+        (name, rest * exact(getattr(weights, name)), _measure(name, now, base))
+        for name in DIMENSIONS
+    ]
+    for one in own:
+        value = now.own.get(one.name)
+        gives = None if value is None else own_points(one, value, base.own.get(one.name))
+        found.append((one.name, exact(one.weight), (Component(one.name, gives),)))
+    return found
 
 
 def _measure(name: str, now: Figures, base: Figures) -> tuple[Component, ...]:
@@ -116,7 +174,7 @@ def _clamped(points: Points) -> Fraction | None:
     return None if points is None else Fraction(min(max(points, 0), 100))
 
 
-def _mean(components: tuple[Component, ...]) -> Fraction | None:
+def _mean(components: Sequence[Component]) -> Fraction | None:
     known = [c.points for c in components if c.points is not None]
     return sum(known, Fraction(0)) / len(known) if known else None
 
@@ -185,3 +243,7 @@ DIMENSIONS: dict[str, dict[str, Measure]] = {
     },
 }
 """Every dimension with its components: what each of them gives, before it is limited."""
+
+
+NAMES_OF_PARTS = frozenset(DIMENSIONS) | {n for parts in DIMENSIONS.values() for n in parts}
+"""Every dimension and component: what a metric of one's own is not called."""

@@ -56,6 +56,10 @@ class Selection(NamedTuple):
     rationale: tuple[str, ...]
     comparison: Comparison | None
     degradation: Degradation | None
+    is_chosen: bool = False
+    """Whether a person chose it."""
+    reason: str | None = None
+    """Why that person did."""
 
     @property
     def is_verified(self) -> bool:
@@ -80,6 +84,8 @@ class Selection(NamedTuple):
             is_verified=self.is_verified,
             score=None if mine is None else float(mine),
             final_score=None if last is None else float(last),
+            is_chosen=self.is_chosen,
+            reason=self.reason,
         )
 
 
@@ -115,12 +121,14 @@ def select(
     baseline: Judgement | None,
     rules: RulesSet,
     off_path: Collection[int] = (),
+    has_floor: bool = True,
 ) -> Selection | None:
     """Return the best of all measured iterations; None when none can be told to be best.
 
     Among those that may be selected it is the one that nothing later takes the place of;
     the baseline where all of them are regressions against it. Where none may, it is the
-    tracker's best, or the baseline if that is not strictly beaten.
+    tracker's best, or the baseline if that is not strictly beaten. Iteration 0 counts only
+    where it is the floor.
     """
     by_number = {one.number: one for one in judged}
     fit = [one for one in judged if refusal(one, rules) is None]
@@ -132,7 +140,9 @@ def select(
         chosen = by_number[best.number]
     if baseline is not None and baseline.score.value is not None:
         by_number[BASELINE_NUMBER] = baseline
-        if fit:
+        if not has_floor:
+            is_floor = False
+        elif fit:
             is_floor = all(regression(one, baseline, rules) for one in fit)
         else:
             is_floor = chosen is None or _is_unbeaten(baseline, chosen)
@@ -165,7 +175,7 @@ def describe(
         rationale = _rationale(chosen, judged, why_not)
         if why_not is None:
             rationale[1:1] = _among_equals(chosen, fit, rules, off_path)
-        rationale += _lost(degradation)
+        rationale += lost(degradation)
     return Selection(
         selected=chosen,
         final=last,
@@ -229,10 +239,14 @@ def _order(one: Judgement, other: Judgement) -> int | None:
 
 
 def _lacks(one: Judgement, other: Judgement) -> list[str]:
-    """Return the components that only the other one has; no given score needs any."""
+    """Return the components that only the other one has; no given score needs any.
+
+    What the rules did not ask for when it was measured it does not lack.
+    """
     if one.score.is_given or other.score.is_given:
         return []
-    return sorted(other.score.components - one.score.components)
+    missing = other.score.components - one.score.components
+    return sorted(missing & one.score.wanted)
 
 
 def _is_unbeaten(baseline: Judgement, chosen: Judgement) -> bool:
@@ -370,7 +384,8 @@ def _counted(numbers: Sequence[str]) -> str:
     )
 
 
-def _lost(degradation: Degradation | None) -> list[str]:
+def lost(degradation: Degradation | None) -> list[str]:
+    """Return the sentences that say what was lost after the peak."""
     if degradation is None:
         return []
     first, last = degradation.started, degradation.ended

@@ -5,9 +5,10 @@ read from its event again. Events change it in the order of the stream, whatever
 rolled back since.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Set
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
@@ -15,9 +16,14 @@ from ..log.event import takers_in
 from .events import (
     ArtifactsApplied,
     BaselineCaptured,
+    BaselineReplaced,
+    BestAnew,
     BestSelected,
+    IterationDescribed,
     IterationMeasured,
     MeasurementFailed,
+    MeasurementRetracted,
+    Metrics,
     RecommendationGiven,
     RulesSet,
 )
@@ -27,6 +33,8 @@ if TYPE_CHECKING:
 
     from .score import Score
 
+Measured = TypeVar("Measured", BaselineCaptured, IterationMeasured, MeasurementFailed)
+
 BASELINE_NUMBER = 0
 NUMBER_MAX = 1_000_000_000
 """As high as iterations are counted; what another tool says beyond it is left out."""
@@ -34,6 +42,7 @@ NUMBER_MAX = 1_000_000_000
 _ENTRY = Struct("<IQIBh")
 """Number, version, one more than what it was built on, what is so of it, its score."""
 _NUMBER = Struct("<I")
+_FRACTION = re.compile(r"-?[0-9]{1,400}(?:/[1-9][0-9]{0,400})?", re.ASCII)
 _INCOMPLETE, _VERIFIED, _SCORED = 1, 2, 4
 UNKEPT = -(2**15)
 """Stands for a score that is too large to be kept; its event says it."""
@@ -65,6 +74,9 @@ class Best(msgspec.Struct, frozen=True, array_like=True):
     """True for a judgement from elsewhere, which is compared as it was given."""
     version: int = 0
     """The version that measured it."""
+    parts: tuple[tuple[str, str, str, str], ...] = ()
+    """Where it has metrics of one's own: dimension, weight, component and points of each
+    component, exactly. Rules may ask for some of them no more."""
 
     @property
     def value(self) -> "Fraction":
@@ -72,6 +84,15 @@ class Best(msgspec.Struct, frozen=True, array_like=True):
         from fractions import Fraction
 
         return Fraction(self.score)
+
+    def on(self, names: Set[str]) -> "Fraction | None":
+        """Return the score that some of its components give; None where none counts."""
+        from .score import score_on, score_parts
+
+        # Without metrics of one's own what is asked for stays the same.
+        if not self.parts or names >= {*self.components}:
+            return self.value
+        return score_on(score_parts(self.parts), names)
 
 
 class Tracker(msgspec.Struct, omit_defaults=True):
@@ -86,15 +107,27 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     """The newest measurement, to know the same command again."""
     failed: MeasurementFailed | None = None
     """The newest measurement that failed, without what was printed."""
+    failed_at: int = 0
+    """The version that said so."""
+    unmeasured: int = 0
+    """Of how many iterations in a row the measurement failed."""
     highest: int = 0
     """The highest number that was measured."""
     baseline: BaselineCaptured | None = None
     baseline_version: int = 0
     """The version that captured it."""
+    baselines: list[tuple[int, BaselineReplaced]] = []
+    """What was compared with since, each with the version that it is in force from."""
+    retracted: list[tuple[int, int | None]] = []
+    """Iterations whose measurement was wrong, and what each was built on."""
+    described: IterationDescribed | None = None
+    """What was said last of an iteration, to know the same command again."""
     rules: list[tuple[int, RulesSet]] = []
     """Each set of rules with the version that it is in force from."""
     recommended: RecommendationGiven | None = None
     """What was answered last."""
+    recommended_at: int = 0
+    """The version that answered it."""
     selected: BestSelected | None = None
     """What was selected last."""
     selected_at: int = 0
@@ -154,9 +187,41 @@ class Tracker(msgspec.Struct, omit_defaults=True):
             score if flags & _SCORED else None,
         )
 
-    def baseline_at(self, version: int) -> BaselineCaptured | None:
-        """Return the baseline that an event at this version is judged by."""
-        return self.baseline if self.baseline_version <= version else None
+    def baseline_at(self, version: int) -> Metrics | None:
+        """Return the metrics that an event at this version is compared with."""
+        replaced = (new.metrics for at, new in reversed(self.baselines) if at <= version)
+        if (metrics := next(replaced, None)) is not None:
+            return metrics
+        is_there = self.baseline is not None and self.baseline_version <= version
+        return self.baseline.metrics if self.baseline and is_there else None
+
+    @property
+    def baseline_number(self) -> int | None:
+        """Return the iteration that is compared with now; None without a baseline."""
+        if self.baselines:
+            return self.baselines[-1][1].number
+        return None if self.baseline is None else BASELINE_NUMBER
+
+    def built_on(self, number: int | None) -> int | None:
+        """Return an iteration, or what it was built on where it does not count any more."""
+        if not self.retracted:
+            return number
+        known = dict(self.retracted)
+        while number in known and self.entry(number) is None:
+            number = known[number]
+        return number
+
+    def drop(self, number: int, marked: Mapping[int, bool]) -> None:
+        """Take a measurement out, and mark others as incomplete or not."""
+        kept = [
+            one._replace(is_incomplete=marked.get(one.number, one.is_incomplete))
+            for one in self.measured
+            if one.number != number
+        ]
+        self.ledger = bytearray()
+        for one in kept:
+            self.keep(one)
+        self.highest = max((one.number for one in kept), default=0)
 
     def rules_at(self, version: int) -> RulesSet:
         """Return the rules in force at a version."""
@@ -166,7 +231,8 @@ class Tracker(msgspec.Struct, omit_defaults=True):
 def _take_baseline(tracker: Tracker, event: BaselineCaptured, version: int) -> None:
     # What was measured is never measured anew, whatever another tool says.
     if tracker.baseline is None:
-        tracker.baseline, tracker.baseline_version = event, version
+        tracker.baseline = without_evidence(event)
+        tracker.baseline_version = version
 
 
 def _take_rules(tracker: Tracker, event: RulesSet, version: int) -> None:
@@ -180,15 +246,15 @@ def _take_measured(tracker: Tracker, event: IterationMeasured, version: int) -> 
 
     if not 0 < event.number <= NUMBER_MAX or tracker.entry(event.number):
         return
-    tracker.last, tracker.highest = event, max(tracker.highest, event.number)
+    tracker.last = without_evidence(event)
+    tracker.highest = max(tracker.highest, event.number)
+    tracker.unmeasured = 0
     base = tracker.baseline_at(version)
-    base_figures = figures(base.metrics) if base else None
-    weights = tracker.rules_at(version).weights
+    base_figures = figures(base) if base else None
+    rules = tracker.rules_at(version)
     now = figures(event.metrics)
-    found = score(now, base_figures, weights, event.score)
-    best = tracker.best
-    lacks_some = best is not None and not found.components.issuperset(best.components)
-    is_incomplete = lacks_some and not found.is_given
+    found = score(now, base_figures, rules.weights, event.score, rules.metrics)
+    is_incomplete, tracker.best = after(tracker.best, event.number, found, version)
     built_on = event.previous
     if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
         built_on = None
@@ -198,11 +264,35 @@ def _take_measured(tracker: Tracker, event: IterationMeasured, version: int) -> 
             event.number, version, built_on, is_incomplete, is_verified, _hundredths(found)
         )
     )
+
+
+def after(
+    best: Best | None, number: int, found: "Score", version: int
+) -> tuple[bool, Best | None]:
+    """Return whether an iteration lacks some of the best one, and which is best then."""
+    # What the rules ask for no more nobody lacks.
+    asked = found.wanted.intersection(best.components) if best is not None else ()
+    lacks_some = not found.components.issuperset(asked)
+    is_incomplete = lacks_some and not found.is_given
     if found.value is not None and not is_incomplete and _replaces(found, best):
-        components = tuple(sorted(found.components))
-        tracker.best = Best(
-            event.number, str(found.value), components, found.is_given, version
-        )
+        best = best_of(number, found, version)
+    return is_incomplete, best
+
+
+def best_of(number: int, found: "Score", version: int) -> Best:
+    """Return an iteration as the best one, as it is kept."""
+    from .score import DIMENSIONS
+
+    components = tuple(sorted(found.components))
+    has_own = len(found.dimensions) > len(DIMENSIONS)
+    return Best(
+        number,
+        str(found.value),
+        components,
+        found.is_given,
+        version,
+        found.parts if has_own else (),
+    )
 
 
 def _hundredths(found: "Score") -> int | None:
@@ -223,23 +313,78 @@ def _replaces(found: "Score", best: Best | None) -> bool:
     """
     if best is None or best.is_given or found.is_given:
         return (found.value or 0) > (best.value if best else 0)
-    mine = found.on(best.components)
-    if mine is None or mine == best.value:
-        return len(found.components) > len(best.components)
-    return mine > best.value
+    mine, its = found.on(best.components), best.on(found.components)
+    if mine is None or its is None or mine == its:
+        return not found.components.issubset(best.components)
+    return mine > its
 
 
 def _take_failed(tracker: Tracker, event: MeasurementFailed, version: int) -> None:
-    tracker.failed = without_output(event)
+    before = tracker.failed
+    # The baseline is no iteration that anybody worked in.
+    if event.number != BASELINE_NUMBER and (
+        before is None or before.number != event.number or not tracker.unmeasured
+    ):
+        tracker.unmeasured += 1
+    tracker.failed, tracker.failed_at = without_output(event), version
 
 
 def without_output(event: MeasurementFailed) -> MeasurementFailed:
     """Return a failed measurement as the tracker keeps it: without what was printed."""
-    return msgspec.structs.replace(event, output="")
+    return msgspec.structs.replace(without_evidence(event), output="")
+
+
+def without_evidence(event: Measured) -> Measured:
+    """Return a measurement as the tracker keeps it: without what was run and read."""
+    return msgspec.structs.replace(event, runs=(), reports=())
+
+
+def _take_retracted(tracker: Tracker, event: MeasurementRetracted, version: int) -> None:
+    if event.number == BASELINE_NUMBER:
+        tracker.baseline, tracker.baseline_version = None, 0
+        return
+    entry = tracker.entry(event.number)
+    if entry is None:
+        return
+    marked = {
+        **dict.fromkeys(event.complete, False),
+        **dict.fromkeys(event.incomplete, True),
+    }
+    tracker.drop(event.number, marked)
+    tracker.retracted.append((event.number, entry.previous))
+    tracker.best = _kept(tracker, event.best)
+    if tracker.last is not None and tracker.last.number == event.number:
+        tracker.last = None
+
+
+def _kept(tracker: Tracker, best: BestAnew | None) -> Best | None:
+    """Return the best one as it was judged anew; None where that cannot be.
+
+    A log that was handed in may say anything.
+    """
+    entry = None if best is None else tracker.entry(best.number)
+    if best is None or entry is None or entry.version != best.version:
+        return None
+    said = (best.score, *(text for part in best.parts for text in (part[1], part[3])))
+    if not all(map(_FRACTION.fullmatch, said)):
+        return None
+    return Best(
+        best.number, best.score, best.components, best.is_given, best.version, best.parts
+    )
+
+
+def _take_baseline_replaced(
+    tracker: Tracker, event: BaselineReplaced, version: int
+) -> None:
+    tracker.baselines.append((version, event))
+
+
+def _take_described(tracker: Tracker, event: IterationDescribed, version: int) -> None:
+    tracker.described = event
 
 
 def _take_recommended(tracker: Tracker, event: RecommendationGiven, version: int) -> None:
-    tracker.recommended = event
+    tracker.recommended, tracker.recommended_at = event, version
 
 
 def _take_selected(tracker: Tracker, event: BestSelected, version: int) -> None:

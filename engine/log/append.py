@@ -23,6 +23,7 @@ DRAWN_BYTES = 64 * (UUID_BYTES + SALT_BYTES)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (its text is wanted without an offset)
 _AS_ZERO = str.maketrans("123456789", 9 * "0")
 _FRACTIONS = frozenset("0" * count for count in range(1, 10))
+_OPENS, _CLOSES = b"{}"
 _VARIANT: Final = dict(zip("0123456789abcdef", 4 * "89ab", strict=True))
 
 
@@ -115,7 +116,7 @@ def place(
     recorded_at, ids, salts = stamps.recorded_at, stamps.ids, stamps.salts
     first, remaining, at = ids[0], len(new_events), 0
     events: list[RecordedEvent] = []
-    sha256, encode = hashes.sha256, encode_header
+    sha256, encode, add = hashes.sha256, encode_header, events.append
     for new_event in new_events:
         id_ = ids[-remaining]
         position += 1
@@ -124,26 +125,26 @@ def place(
         salt = salts[at : at + SALT_BYTES]
         at += SALT_BYTES
         payload = new_event.payload
-        header = (
-            position,
-            stream,
-            version,
-            id_,
-            new_event.type,
-            new_event.schema_version,
-            new_event.at,
-            recorded_at,
-            new_event.actor,
-            new_event.correlation_id or first,
-            new_event.causation_id or first,
-            key,
-            key_digest,
-            remaining,
-            new_event.observed,
-        )
+        type_, shape, happened_at = new_event.type, new_event.schema_version, new_event.at
+        actor, observed = new_event.actor, new_event.observed
+        correlation = new_event.correlation_id or first
+        causation = new_event.causation_id or first
         digest = sha256(salt + payload).digest()
-        previous = sha256(previous + encode(header) + digest).digest()
-        events.append(RecordedEvent(*header, salt, payload, digest, previous))
+        # Said twice, since a call with a star takes a fifth longer.
+        header = encode(
+            (
+                position, stream, version, id_, type_, shape, happened_at, recorded_at,
+                actor, correlation, causation, key, key_digest, remaining, observed,
+            )
+        )  # fmt: skip
+        previous = sha256(previous + header + digest).digest()
+        add(
+            RecordedEvent(
+                position, stream, version, id_, type_, shape, happened_at, recorded_at,
+                actor, correlation, causation, key, key_digest, remaining, observed,
+                salt, payload, digest, previous,
+            )
+        )  # fmt: skip
         key = key_digest = None
     return events
 
@@ -210,8 +211,9 @@ def check_limits(
         # Whoever writes events encodes them; this only keeps out what no reader could
         # even take for JSON text.
         if not (
-            payload[:1] == b"{"
-            and payload[-1:] == b"}"
+            payload
+            and payload[0] == _OPENS
+            and payload[-1] == _CLOSES
             and 0 not in payload
             and (payload.isascii() or _is_utf8(payload))
         ):

@@ -70,6 +70,24 @@ class Head(msgspec.Struct, frozen=True):
     hash: bytes
 
 
+class Span(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Events of a stream, from one version to another."""
+
+    stream: str
+    """The stream that they are in."""
+    first: int
+    """Their first version."""
+    last: int
+    """Their last version; it is one of them."""
+    only: str | None = None
+    """The one type that is meant; None for all."""
+
+    def holds(self, stream: str, version: int, type_: str) -> bool:
+        """Tell whether an event is one of them."""
+        is_there = stream == self.stream and self.first <= version <= self.last
+        return is_there and self.only in (None, type_)
+
+
 class Appended(msgspec.Struct, frozen=True):
     """The answer to an append: its events, and whether they had been there before."""
 

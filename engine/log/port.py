@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from .chain import Row as StoredRow
-from .envelope import Appended, Head, NewEvent, RecordedEvent
+from .envelope import Appended, Head, NewEvent, RecordedEvent, Span
 
 STREAM_CHARS_MAX = 160
 
@@ -171,6 +171,23 @@ class EventStore(Protocol):
         """Return the hash of a stream's event; None where there is none."""
 
 
+class Erasing(Protocol):
+    """The one exception to what is never changed: payloads go, and an event says so."""
+
+    def erase(
+        self, spans: Sequence[Span], *, stream: str, said: NewEvent
+    ) -> Appended | None:
+        """Append an event, and erase payload and salt of those before: both or neither.
+
+        None where none of them has a payload any more; then nothing is recorded. What
+        was erased is in no file of the store when this returns; where somebody who reads
+        the log prevents that, it is once the log was opened again.
+        """
+
+    def give_back(self) -> None:
+        """Give space that nothing takes any more back to the disk."""
+
+
 class Acknowledged(Protocol):
     """The head once more, kept apart from the events: it tells of a lost end."""
 
@@ -279,7 +296,7 @@ class Locks(Protocol):
         """
 
 
-class Log(EventStore, Acknowledged, Maintenance, Protocol):
+class Log(EventStore, Erasing, Acknowledged, Maintenance, Protocol):
     """A whole store: one log with everything that is kept beside it."""
 
     @property

@@ -107,7 +107,26 @@ def _give_recommendation(service: Service, sprint: Sprint, command: Any) -> Any:
 def _select_best(service: Service, sprint: Sprint, command: Any) -> Any:
     from .streams.judged import evaluate
 
-    return replace(command, selected=evaluate(service.log, sprint).selection().event)
+    judged = evaluate(service.log, sprint)
+    if command.number is None:
+        return replace(command, selected=judged.selection().event)
+    return replace(command, selected=judged.chosen(command.number, command.reason).event)
+
+
+def _retract_measurement(service: Service, sprint: Sprint, command: Any) -> Any:
+    from ..sprint.iterations.corrections import check_retraction
+    from .streams.judged import evaluate
+
+    check_retraction(sprint, command.number, command.reason)
+    judged = evaluate(service.log, sprint)
+    return replace(command, retracted=judged.retraction(command.number, command.reason))
+
+
+def _replace_baseline(service: Service, sprint: Sprint, command: Any) -> Any:
+    from .streams.judged import evaluate
+
+    found = evaluate(service.log, sprint).one(command.number)
+    return replace(command, metrics=found.metrics)
 
 
 def _prune_snapshots(service: Service, sprint: Sprint, command: Any) -> Any:
@@ -142,6 +161,8 @@ _COMPLETE: dict[str, Callable[[Service, Any, Any], Any]] = {
     "undo": _undo,
     "give-recommendation": _give_recommendation,
     "select-best": _select_best,
+    "retract-measurement": _retract_measurement,
+    "replace-baseline": _replace_baseline,
     "prune-snapshots": _prune_snapshots,
     "start-gate": _of_gate,
     "record-gate": _of_gate,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ..errors import RefusedError
 from ..iterations.events import REFUSE
 from ..log.event import Event, Kind
-from ..sprint.events import GateStarted, SprintStarted
+from ..sprint.events import GateStarted, IterationEnded, SnapshotTaken, SprintStarted
 from ..sprint.queue.view import deferrals
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.words import COMPLETED
@@ -85,6 +85,17 @@ def refuse_edits(action: Handling[Sprint]) -> None:
         )
 
 
+def record_lost_run(action: Handling[Sprint]) -> None:
+    """Record that the run of the loop is gone of which no end is known."""
+    if action.state.knowledge.loops.open is None:
+        return
+    # Imported here: mostly no run is under way.
+    from .lost_runs import record_lost
+
+    if record_lost(action.service, action.state):
+        raise MovedOnError(1)
+
+
 def return_requests(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Add what the events bring back of the operator queue."""
     plan = action.state.plan
@@ -154,6 +165,20 @@ def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     return events
 
 
+def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
+    """Say of an iteration that ends, and of a snapshot, where the repository stands.
+
+    What happened at another time, or elsewhere, nobody can say that of.
+    """
+    is_now = action.envelope.get("at") is None and not action.envelope.get("observed")
+    if not is_now or not any(isinstance(x, IterationEnded | SnapshotTaken) for x in events):
+        return events
+    # Imported here: it starts processes, and only where an iteration ends.
+    from .work_tree.git_state import with_git
+
+    return with_git(action.service, events, at=action.at)
+
+
 def mask(action: Handling[State], events: list[Event]) -> list[Event]:
     """Mask secrets in every text."""
     if action.envelope.get("masks", True):
@@ -194,8 +219,16 @@ def refuse_strangers(action: "Handling[Journal]", events: list[Event]) -> list[E
 
 
 ON_SPRINTS: Middlewares[Sprint] = Middlewares(
-    before=(finish_restores, refuse_edits),
-    after=(check_worktree, return_requests, check_moment, take_over, give_place, mask),
+    before=(finish_restores, refuse_edits, record_lost_run),
+    after=(
+        check_worktree,
+        return_requests,
+        check_moment,
+        take_over,
+        give_place,
+        note_git,
+        mask,
+    ),
 )
 ON_THE_JOURNAL: "Middlewares[Journal]" = Middlewares(
     before=(), after=(open_journal, refuse_strangers, mask)

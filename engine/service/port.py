@@ -26,7 +26,9 @@ Decide = Command | Callable[[Sprint, str], list[Event]]
 DecideOnJournal = Command | Callable[["Journal", str], list[Event]]
 """The same for the journal."""
 
-Skippable = Literal["finish_restores", "refuse_edits", "refuse_strangers"]
+Skippable = Literal[
+    "finish_restores", "refuse_edits", "refuse_strangers", "record_lost_run"
+]
 """The middlewares that an action can do without: those that it is itself part of."""
 
 
@@ -85,6 +87,7 @@ class Service(Protocol):
     journal_place: str | None
     state_files: StateFiles
     spooled: Spooled
+    tell: Callable[[str], None]
 
     @property
     def journals(self) -> "Repository[Journal]":

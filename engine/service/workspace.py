@@ -267,7 +267,7 @@ class ServiceWorkspace:
             self.handle_on_journal(lambda journal, at: [event], **known)
             return
         # The lock of state files is held here, which who restores files takes last.
-        without: set[Skippable] = {"finish_restores", "refuse_edits"}
+        without: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
         self.handle_with(sprint_id, lambda sprint, at: [event], without=without, **known)
 
     def refresh(self, sprint_id: str) -> Refreshed:

@@ -4,22 +4,25 @@ Nothing here may stop the command: whoever calls it tells what went wrong, and g
 """
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
+
+from msgspec.structs import replace
 
 from ..adapters.agents.activity import Activity
 from ..adapters.agents.ran import figures, outcome
 from ..adapters.git.state import RepositoryState
 from ..adapters.processes.output import Output
+from ..adapters.zones import moment_at
 from ..errors import NotFoundError, RefusedError
 from ..masking import cut
-from ..sprint.agent.answers import Answer, Verdict, judge
+from ..sprint.agent.answers import Answer, Verdict, judge, said_beside
 from ..sprint.events import AgentRan, GitState, IterationStarted, Place
 from ..sprint.goal.settings import ralph_fields
 from ..sprint.iterations.wrapped import EndWrapped, StartWrapped
 from ..sprint.phases.lifecycle import StartSprint
 from ..sprint.plan.create import CreateSprint
 from ..sprint.state.words import COMPLETED, NOT_STARTED
-from .port import Decide, Outcome
+from .port import Decide, Envelope, Outcome
 from .streams.catalogue import CODEC, sprint_of
 from .workspace import ServiceWorkspace
 
@@ -110,6 +113,22 @@ def begun(workspace: ServiceWorkspace, key: str) -> tuple[str, int] | None:
     return None
 
 
+def with_learnings_kept(
+    workspace: ServiceWorkspace,
+    sprint_id: str,
+    ended: EndWrapped,
+    **envelope: Unpack[Envelope],
+) -> EndWrapped:
+    """Return the same once its learnings are in the journal, where one is open."""
+    if ended.said is None:
+        return ended
+    # Imported here: few agents say what they learned.
+    from .learnings import keep_learnings
+
+    said = keep_learnings(workspace, sprint_id, ended.said, **envelope)
+    return replace(ended, said=said)
+
+
 def end(
     workspace: ServiceWorkspace,
     sprint_id: str,
@@ -132,14 +151,18 @@ def end(
     )
 
 
-def ended(wrapped: Wrapped, *, number: int | None, ends: bool) -> EndWrapped:
+def ended(wrapped: Wrapped, *, number: int | None, ends: bool, now: str) -> EndWrapped:
     """Return the command that records what became of a wrapped command."""
     verdict = judge(
-        wrapped.answer, errors=wrapped.errors.text(), exit_code=wrapped.exit_code
+        wrapped.answer,
+        errors=wrapped.errors.text(),
+        exit_code=wrapped.exit_code,
+        moment=moment_at(now),
     )
     # All that plain words say stands in the output already.
     summary = verdict.summary if wrapped.activity.agent is not None else None
-    return EndWrapped(_ran(wrapped, verdict, number), ends, summary)
+    said = said_beside(wrapped.answer.text)
+    return EndWrapped(_ran(wrapped, verdict, number), ends, summary, said)
 
 
 def _ran(wrapped: Wrapped, verdict: Verdict, number: int | None) -> AgentRan:

@@ -37,3 +37,11 @@ def key_of(stream: str, tag: str, *parts: object) -> str:
     """
     said = "\0".join((stream, tag, *map(str, parts)))
     return f"session:{hashes.sha256(said.encode('utf-8', 'replace')).hexdigest()[:40]}"
+
+
+def taken_key(stream: str, likeness: str, number: int) -> str:
+    """Return the key of a call that was taken from elsewhere and that its id does not tell.
+
+    `number` counts the calls of that likeness that were taken in the session.
+    """
+    return key_of(stream, "taken-call", likeness, number)

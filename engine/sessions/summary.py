@@ -31,6 +31,8 @@ class Summary(msgspec.Struct):
     """Those of which nobody says how they ended."""
     turns: int = 0
     failed_turns: int = 0
+    erased: int = 0
+    """Events of which it was erased what they said."""
     subagents: int = 0
     compactions: int = 0
     files_changed: list[str] = []
@@ -45,11 +47,12 @@ class Summary(msgspec.Struct):
     transcript: str | None = None
 
     def take(self, at: str, event: SessionEvent | None) -> None:
-        """Take the next event; one whose payload was erased is counted alone."""
+        """Take the next event; of one that was erased it is only known that it was."""
         self.started_at = min(filter(None, (self.started_at, at)))
         self.last_at = max(self.last_at, at)
         self.events += 1
         if event is None:
+            self.erased += 1
             return
         # What comes after an end goes on with it.
         self.ended_at = self.reason = None

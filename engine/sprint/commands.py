@@ -9,16 +9,27 @@ from .document import adoption
 from .gates import checks
 from .goal import dynamic_steps, goal, hook_tasks
 from .goal import work as ralph_work
-from .iterations import decisions, loop, measurement, rollback, snapshots, wrapped
-from .phases import leaves, lifecycle, notes
+from .iterations import (
+    corrections,
+    decisions,
+    described,
+    loop,
+    measurement,
+    rollback,
+    snapshots,
+    wrapped,
+)
+from .phases import leaves, lifecycle, notes, waits
 from .plan import create, injection, recompile
 from .queue import decisions as queue_decisions
 from .queue import requests
+from .runs import budgets, record
 
 TOPICS: tuple[ModuleType, ...] = (
-    *(adoption, checks, create, decisions, dynamic_steps, goal, hook_tasks),
+    *(adoption, budgets, checks, create, decisions, dynamic_steps, goal, hook_tasks),
     *(injection, leaves, lifecycle, loop, measurement, notes, queue_decisions),
-    *(ralph_work, recompile, requests, rollback, runs, snapshots, wrapped),
+    *(ralph_work, record, recompile, requests, rollback, runs, snapshots, waits),
+    *(wrapped, corrections, described),
 )
 
 

@@ -12,14 +12,20 @@ from ..iterations import events as iterations
 from ..iterations.tracker import TAKE, Tracker
 from ..log.event import Event
 from . import events as f
-from .state.knowledge import record_spent
+from .state.knowledge import (
+    record_began,
+    record_budgets,
+    record_ended,
+    record_spent,
+    record_warned,
+)
 from .state.sprint import Change, Evolve, Learn, Learns
 
 TOPICS = {
-    f.sprint.__name__: ("phases.sprint_changes", "plan.create"),
+    f.sprint.__name__: ("phases.sprint_changes", "plan.document_changes"),
     f.phases.__name__: ("phases.leaf_changes", "phases.sprint_changes", "plan.injection"),
     f.gates.__name__: ("gates.checks",),
-    f.loop.__name__: ("iterations.loop",),
+    f.loop.__name__: ("iterations.loop_changes",),
     f.goal.__name__: (
         *("goal.goal", "goal.dynamic_steps", "goal.hook_tasks", "goal.reflection"),
     ),
@@ -42,6 +48,10 @@ def _tracked(take: Callable[[Tracker, Any, int], None]) -> Learn:
 
 _LEARN: Learns = {
     f.AgentRan: record_spent,
+    f.RunStarted: record_began,
+    f.RunEnded: record_ended,
+    f.BudgetsSet: record_budgets,
+    f.BudgetWarned: record_warned,
     **{event: _tracked(take) for event, take in TAKE.items()},
 }
 """What is kept of events of no topic."""

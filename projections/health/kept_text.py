@@ -9,6 +9,8 @@ from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.service.agent_sessions.beats import MARK
 from sprintlog.engine.service.agent_sessions.places import FOLDER as SPOOL
 from sprintlog.engine.service.place.location import DATABASE
+from sprintlog.engine.service.work_tree.kept_reports import FOLDER as REPORTS
+from sprintlog.engine.service.work_tree.kept_reports import LOCK as REPORTS_LOCK
 from sprintlog.engine.service.work_tree.restore import KEPT
 from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 
@@ -27,6 +29,7 @@ from .text_places import (
     Snapshots,
     Transcripts,
     TreeFiles,
+    WaitingEvents,
     Why,
     matches,
 )
@@ -45,7 +48,8 @@ KEPT_TEXT: tuple[KeptText, ...] = (
     Files(
         "lines not understood", (f"{not_understood.FOLDER}/*",), lock=not_understood.LOCK
     ),
-    Files("events that wait", (f"{SPOOL}/*",), lock=not_understood.LOCK),
+    WaitingEvents("events that wait", (f"{SPOOL}/*",), lock=not_understood.LOCK),
+    Files("kept reports", (f"{REPORTS}/*",), lock=REPORTS_LOCK),
     Files("blocks of large files", (f"{BLOCKS}/*",), why=Why.NO_TEXT),
     Files("lost events", (LOST,), Why.NOT_ALONE),
     Snapshots(
@@ -70,6 +74,7 @@ KEPT_TEXT: tuple[KeptText, ...] = (
         "locks",
         (
             *(FILES_LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
+            REPORTS_LOCK,
             not_understood.LOCK,
             *(MARK, "run-*.lock", ".gitignore", "..gitignore.*"),
         ),

@@ -19,6 +19,7 @@ _WORDS = {
     "displaced files": "snapshots",
     "damaged packs": "snapshots",
     "names of known files": "snapshots",
+    "kept reports": "kept reports",
     "transcripts": "transcripts",
     "events that wait": "events that wait",
     "lines not understood": "lines not understood",

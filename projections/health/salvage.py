@@ -21,7 +21,7 @@ from sprintlog.engine.log.stores.sqlite.salvage.rescue import salvage as salvage
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.place.location import DATABASE, Location
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.service.streams.soundness import fold_all
+from sprintlog.engine.service.streams.soundness import fold_all, is_folded
 
 from ..state_files.files import EDITS
 from ..state_files.journal_file import JournalFile
@@ -158,6 +158,8 @@ def _shown(payload: object) -> object:
 def _problem(event: RecordedEvent) -> str | None:
     """Return why an event cannot be read although its hash fits, if it cannot."""
     if event.payload is None:
+        if not is_folded(event.stream):
+            return None
         return "its payload is gone: no state follows from it"
     try:
         CODEC.decode(event)

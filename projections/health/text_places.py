@@ -14,6 +14,7 @@ from sprintlog.engine.adapters.snapshots.object_search import inflated, objects_
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
+from sprintlog.engine.service.agent_sessions.places import folders as waiting_places
 from sprintlog.engine.service.place.location import HIDDEN
 from sprintlog.engine.service.streams.readings import forget_readings
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT, kept_out, transcripts
@@ -28,7 +29,7 @@ _CHUNK = 1 << 20
 class Why(Enum):
     """Why text cannot be let go of where it stands."""
 
-    CHAINED = "events are never changed: the store cannot take the text out of one yet"
+    CHAINED = "events are not changed; `sprintlog prune --sessions` empties old calls alone"
     FOLLOWS = "it follows from the events, and is as they are"
     KNOWS_OURS = "by it our files are known from those that somebody edited"
     NAMED = "an event names the snapshot; `sprintlog prune` removes old ones"
@@ -120,6 +121,19 @@ class Files(KeptText, frozen=True):
                 for name in found:
                     (workspace.location.folder / name).unlink(missing_ok=True)
         return Erased(tuple(found))
+
+
+class WaitingEvents(Files, frozen=True):
+    """Events of sessions that wait for the log: beside it, or in the person's folder."""
+
+    def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
+        """Return the files that hold the text, those elsewhere by their whole paths."""
+        found = (path for path in self._elsewhere(workspace) if needle.is_in_file(path))
+        return [*Files.scan(self, workspace, needle), *map(str, found)]
+
+    def _elsewhere(self, workspace: Workspace) -> Iterator[Path]:
+        places = waiting_places(workspace.location, workspace.environment)[1:]
+        return (path for place in places if place.is_dir() for _, path in files_in(place))
 
 
 class Rows(KeptText, frozen=True):

@@ -12,6 +12,7 @@ from sprintlog.engine.journal.intake.foreign import remarks
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.chain import START, Row, check_rows
 from sprintlog.engine.log.envelope import Head, RecordedEvent
+from sprintlog.engine.log.erasures import Erasures
 from sprintlog.engine.service.streams.catalogue import CODEC, State, sprint_stream
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.document.contradictions import contradictions
@@ -26,6 +27,7 @@ from ..state_files.loop_place import loop_folder
 from ..state_files.refresh import ProjectedFile, Refreshed
 from ..state_files.sprint_file import SprintFile
 from ..workspace import Workspace
+from .erased import erasures_of, unsaid
 from .on_the_way import Followed, OnTheWay, page_of
 
 PROBLEMS_MAX = 100
@@ -79,7 +81,7 @@ def verify(
     after = _start(workspace, quick=quick)
     on_the_way = _on_the_way(workspace, quick=quick)
     pages = workspace.log.pages(after=after.position)
-    counted = _Counted(pages, findings, progress, on_the_way)
+    counted = _Counted(pages, findings, progress, on_the_way, erasures_of(workspace.log))
     for problem in check_rows(counted, after=after):
         findings.append(Finding("damage", f"position {problem.position}", problem.problem))
         if len(findings) >= PROBLEMS_MAX:
@@ -175,8 +177,10 @@ class _Counted:
         findings: list[Finding],
         progress: Callable[[int], None],
         on_the_way: OnTheWay,
+        erasures: Erasures,
     ) -> None:
         self.count = self.last = 0
+        self._erasures = erasures
         self._on_the_way = on_the_way
         self._pages = pages
         self._findings = findings
@@ -200,6 +204,11 @@ class _Counted:
         left = self._on_the_way.take(page)
         if rows := [row for row in left if row[_PAYLOAD] is not None]:
             self._read(rows)
+        if len(rows) < len(left) and len(self._findings) < PROBLEMS_MAX:
+            gone = (row for row in left if row[_PAYLOAD] is None)
+            self._findings += [
+                Finding("damage", *found) for found in unsaid(gone, self._erasures)
+            ]
 
     def _read(self, rows: list[Row]) -> None:
         """Decode a page; a second time one by one if something in it is damaged."""

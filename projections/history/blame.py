@@ -21,6 +21,7 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 
 from .causes import causes_of, reason_of
 from .probe import Probe, told_by
+from .worked_in import session_behind
 
 NAMED_MAX = 12
 """How many fields an error names that are there instead."""
@@ -48,6 +49,8 @@ class Blame(NamedTuple):
     """The event in force that the value comes from, where that is another one."""
     causes: list[RecordedEvent]
     """What caused the event, what caused that, and so on, nearest first."""
+    session: str | None = None
+    """The session of an agent in which it came about, `AGENT-ID`."""
 
 
 class Setting(NamedTuple):
@@ -102,7 +105,8 @@ def blamed(
     `values` are what the field is since the event, and what it was before.
     """
     causes = causes_of(workspace.log, event)
-    return Blame(field, *values, event, reason_of(event), brought_back, causes)
+    session = session_behind(workspace.log, event)
+    return Blame(field, *values, event, reason_of(event), brought_back, causes, session)
 
 
 def search(

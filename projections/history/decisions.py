@@ -53,6 +53,8 @@ KINDS = {
     "plan": "a plan or a document came in, or a fork began",
     LOSS: "what was done in one imported version was not done in the next",
     "rules": "the rules in force were set",
+    "run": "a run of the loop ended, and because of what",
+    "measurement": "a measurement was retracted, or the baseline replaced",
 }
 """The kinds of decisions, and what each of them means."""
 
@@ -143,7 +145,8 @@ class Deciding:
     def take(self, recorded: RecordedEvent) -> None:
         """Take the event that comes next."""
         event = CODEC.events.get(recorded.type, _Unknown)
-        data = {} if event.is_quiet else _data(recorded)
+        is_nothing = event.is_quiet and event.as_decision is None
+        data = {} if is_nothing else _data(recorded)
         about = str(data.get(event.subject.address) or "")
         if not event.is_quiet:
             self._follow(recorded, about)
@@ -267,7 +270,7 @@ def _fields(names: Sequence[str], data: Data) -> str:
     parts = []
     for name in names:
         value = data.get(name)
-        if value is None or value in ("", [], False):
+        if value is None or value in ("", [], {}, False):
             continue
         shown = _shown(value)
         parts.append(shown if name == "reason" else f"{name.replace('_', ' ')} {shown}")
@@ -283,9 +286,10 @@ def _shown(value: Any) -> str:
 
 
 def _shown_item(value: Any) -> str:
-    """Return an item by its name: nodes have an id, files a path."""
+    """Return an item by its name: nodes have an id, files a path, metrics a name."""
     if isinstance(value, dict):
-        return str(value.get("id") or value.get("path") or "?")
+        names = (value[key] for key in ("id", "path", "name") if value.get(key))
+        return str(next(names, "?"))
     return _shown(value)
 
 

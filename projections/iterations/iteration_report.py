@@ -4,19 +4,22 @@ Numbers are rounded here, halves away from zero (P17); what is missing is said t
 missing, never zero.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.exact import Number, shown
+from sprintlog.engine.iterations.exact import Number, plain, shown
+from sprintlog.engine.iterations.metrics import Figures
 from sprintlog.engine.iterations.recommend import Recommendation
-from sprintlog.engine.iterations.score import Score
+from sprintlog.engine.iterations.score import DIMENSIONS, Score
 from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.events import OF_ITERATION
+from sprintlog.engine.sprint.iterations.described import Description
 
-from ..markdown import bare, table
+from ..markdown import bare, code, table
 
 Data = dict[str, Any]
 MISSING = "missing"
@@ -48,12 +51,13 @@ def iteration_report(judged: Judged, number: int) -> IterationReport:
     one = judged.one(number)
     is_compared = one.previous is not None and one.from_previous is not None
     previous = judged.one(one.previous or BASELINE_NUMBER) if is_compared else None
-    base = judged.baseline() if one.from_baseline is not None else None
+    base = judged.base_figures(one.version) if one.from_baseline is not None else None
     best = judged.best()
     held = judged.sprint.knowledge.snapshots
+    rows = {**_ROWS, **{bare(name): name for name in one.figures.own}}
     return IterationReport(
         one,
-        tuple(_cells(name, field, one, previous, base) for name, field in _ROWS.items()),
+        tuple(_cells(name, field, one, previous, base) for name, field in rows.items()),
         best,
         best is not None
         and any(s.iteration == best.number and s.purpose == OF_ITERATION for s in held),
@@ -61,10 +65,30 @@ def iteration_report(judged: Judged, number: int) -> IterationReport:
     )
 
 
-def iteration_markdown(report: IterationReport, took: str = "") -> str:
+def made_with(said: Description | None) -> list[str]:
+    """Return what was said of an iteration beside its measurement, a line each."""
+    if said is None:
+        return []
+    params = (f"{bare(name)} {code(value)}" for name, value in said.params.items())
+    commit = ""
+    if said.git is not None and said.git.head:
+        commit = bare(said.git.head) + (", changed since" if said.git.is_dirty else "")
+    told = {
+        "Made with": ", ".join(params),
+        "Commit": commit,
+        "Tags": ", ".join(map(bare, said.tags)),
+        "Notes": "; ".join(map(code, said.notes)),
+    }
+    return [f"**{name}**: {text}" for name, text in told.items() if text]
+
+
+def iteration_markdown(
+    report: IterationReport, took: str = "", said: Sequence[str] = ()
+) -> str:
     """Return a report in the form that the tracker's document gives it.
 
-    `took` says what agents took; the files of a loop, which that form is for, have none.
+    `took` says what agents took, and `said` more lines about it; the files of a loop, which
+    that form is for, have none.
     """
     one = report.judgement
     lines = [
@@ -74,6 +98,7 @@ def iteration_markdown(report: IterationReport, took: str = "") -> str:
         f"**Classification**: {one.classification or NOT_COMPARED}",
         f"**Quality Score**: {_score(one.score)}",
         *([f"**Agents**: {took}"] if took else []),
+        *said,
         "",
         "### Metrics",
         "",
@@ -115,21 +140,27 @@ def _cells(
     field: str,
     one: Judgement,
     previous: Judgement | None,
-    base: Judgement | None,
+    base: Figures | None,
 ) -> tuple[str, ...]:
+    is_own = field in one.figures.own
     places, unit = (1, "%") if field in _RATES else (0, "")
-    values = (
-        getattr(one.figures, field),
-        previous and getattr(previous.figures, field),
-        one.from_previous and getattr(one.from_previous, field),
-        base and getattr(base.figures, field),
-        one.from_baseline and getattr(one.from_baseline, field),
+    sources = (
+        one.figures,
+        previous and previous.figures,
+        one.from_previous,
+        base,
+        one.from_baseline,
     )
+    values = [source and source.known().get(field) for source in sources]
     # The third and the last of them say what changed, and in which direction.
     return (
         name,
         *(
-            MISSING if value is None else shown(value, places, signed=at in (2, 4)) + unit
+            MISSING
+            if value is None
+            else plain(value, signed=at in (2, 4))
+            if is_own
+            else shown(value, places, signed=at in (2, 4)) + unit
             for at, value in enumerate(values)
         ),
     )
@@ -138,7 +169,7 @@ def _cells(
 def _breakdown(score: Score) -> list[str]:
     rows = [
         (
-            part.name.capitalize(),
+            part.name.capitalize() if part.name in DIMENSIONS else bare(part.name),
             # On the scale of the score; the points go to 100.
             said(None if part.points is None else part.points / 100, 2),
             shown(part.weight, 2),

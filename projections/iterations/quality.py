@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.recommend import CONTINUE, ROLLBACK, Recommendation
+from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK
+from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.measurement import unmeasured_iteration
 from sprintlog.engine.sprint.state.sprint import Sprint

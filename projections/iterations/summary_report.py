@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.iterations.alerts import SEVERITIES, Alert
 from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.exact import shown
-from sprintlog.engine.iterations.recommend import ROLLBACK
+from sprintlog.engine.iterations.exact import plain, shown
+from sprintlog.engine.iterations.loop_rules import ROLLBACK
 from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.streams.judged import Failure, Judged
+from sprintlog.engine.service.streams.judged import Failure, Judged, Unmeasured
 from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 
-from ..markdown import code, code_cell, table
+from ..markdown import bare, code, code_cell, table
 from .iteration_report import MISSING, NOT_COMPARED, said
 from .quality import pending_advice
 from .sparkline import sparkline
@@ -46,12 +46,16 @@ def summary_markdown(judged: Judged, told: SummaryTexts) -> str:
     lines = [f"## Sprint {code(judged.sprint.id)}", ""]
     lines += _state(judged.sprint, told)
     lines += _quality(judged, found, failures)
+    others = judged.unmeasured()
     if told.cost:
         lines.append(f"- **Agents**: {told.cost}")
+    elif found or failures or others:
+        lines.append("- **Agents**: what they took is not known, no run was recorded")
     if not found and not failures:
         lines.append("- No iteration was measured")
-        return "\n".join(lines) + "\n"
-    lines += ["", *_rows(judged, found, failures), *_alerts(judged)]
+        if not others:
+            return "\n".join(lines) + "\n"
+    lines += ["", *_rows(judged, found, failures, others), *_alerts(judged)]
     return "\n".join(lines) + "\n"
 
 
@@ -83,9 +87,14 @@ def _quality(
     lines = []
     if turns or failures:
         lines.append(f"- **Iterations**: {_counts(judged, turns, failures)}")
+    if judged.tracker.baselines:
+        event = judged.tracker.baselines[-1][1]
+        why = f": {code(event.reason)}" if event.reason else ""
+        lines.append(f"- **Baseline**: iteration {event.number}{why}")
     if values := [one.score.value for one in turns]:
         first, last = said(values[0], 2), said(values[-1], 2)
         lines.append(f"- **Quality**: {code(sparkline(values))} {first} → {last}")
+    lines += _own(judged, turns)
     if (best := judged.best()) is not None:
         unknown = unknown_parts(best.score)
         score = said(best.score.value, 2) + (f"; {unknown}" if unknown else "")
@@ -94,10 +103,27 @@ def _quality(
     if given is not None:
         typed = ""
         if given.action == ROLLBACK and given.target is not None:
-            typed = f": `sprintlog rollback iter:{given.target}`"
+            typed = f"`sprintlog rollback iter:{given.target}`"
+            typed = f": {typed}; with --files the files alone"
         lines.append(f"- **Now**: {given.message} ({given.reason}){typed}")
     if (selection := judged.selected()) is not None:
         lines.append(f"- **Result**: {selection.message}")
+    return lines
+
+
+def _own(judged: Judged, turns: Sequence[Judgement]) -> list[str]:
+    """Return how metrics of one's own went, a line each."""
+    lines = []
+    for one in judged.rules.metrics:
+        values = [turn.figures.own.get(one.name) for turn in turns]
+        known = [value for value in values if value is not None]
+        if not known:
+            continue
+        counts = [f"{one.better} is better"] if one.better else []
+        counts += [f"weight {one.weight:g}"] if one.weight else []
+        said = f" ({', '.join(counts)})" if counts else ""
+        went = f"{code(sparkline(values))} {plain(known[0])} → {plain(known[-1])}"
+        lines.append(f"- **{bare(one.name)}**: {went}{said}")
     return lines
 
 
@@ -115,7 +141,10 @@ def _counts(
 
 
 def _rows(
-    judged: Judged, found: Sequence[Judgement], failures: Mapping[int, Failure]
+    judged: Judged,
+    found: Sequence[Judgement],
+    failures: Mapping[int, Failure],
+    others: Sequence[Unmeasured],
 ) -> list[str]:
     summaries, spent = judged.summaries(), judged.spent()
     # Where all lack the same it is said once, with the best one.
@@ -126,6 +155,7 @@ def _rows(
         for one in found
     }
     rows |= {number: _failed_row(one) for number, one in failures.items()}
+    rows |= {one.number: _unmeasured_row(one) for one in others}
     numbers = sorted(rows)[-SUMMARY_ROWS_MAX:]
     head: tuple[str, ...] = _HEAD
     shown_rows = [rows[number] for number in numbers]
@@ -169,8 +199,13 @@ def _took(spent: Spent | None) -> tuple[str, ...]:
 
 
 def _failed_row(failure: Failure) -> tuple[str, ...]:
-    why = code_cell(failure.event.error)
+    why = code_cell(failure.why)
     return (str(failure.event.number), "not measured", *("",) * (len(_HEAD) - 3), why)
+
+
+def _unmeasured_row(one: Unmeasured) -> tuple[str, ...]:
+    said = ": ".join(filter(None, (one.status, one.error or one.summary)))
+    return (str(one.number), "not measured", *("",) * (len(_HEAD) - 3), code_cell(said))
 
 
 def _row(

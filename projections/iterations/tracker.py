@@ -13,7 +13,7 @@ from sprintlog.engine.iterations.deltas import Deltas
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import Number, exact, rounded, shown
 from sprintlog.engine.iterations.loops import MESSAGE as LOOP_MESSAGE
-from sprintlog.engine.iterations.metrics import GROUPS
+from sprintlog.engine.iterations.metrics import GROUPS, named
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import Selection
@@ -77,7 +77,7 @@ def metrics_data(one: Judgement) -> Data:
     """Return what was measured and what follows from it, by its groups."""
     now = one.figures
     known: Data = {
-        **asdict(one.metrics),
+        **named(one.metrics),
         "test_count": now.test_count,
         "tests_failed": now.tests_failed,
         "error_count": now.error_count,
@@ -88,6 +88,7 @@ def metrics_data(one: Judgement) -> Data:
         group: {name: known[name] for name in names if known[name] is not None}
         for group, names in GROUPS.items()
     }
+    groups["own"] = dict(one.metrics.own)
     return {group: values for group, values in groups.items() if values}
 
 
@@ -119,7 +120,7 @@ def selection_data(judged: Judged, selection: Selection) -> Data:
         "final_iteration": selection.final.number,
         "quality_trajectory": _trajectory(measured),
         "selection_criteria": {
-            "primary": "highest_quality_score",
+            "primary": "a_person" if selection.is_chosen else "highest_quality_score",
             "threshold": _number(exact(rules.thresholds.acceptance), SCORE_PLACES),
             "verification_required": rules.verification_required,
         },
@@ -208,6 +209,7 @@ def _deltas(change: Deltas) -> Data:
         "pass_rate_delta": _number(change.pass_rate, RATE_PLACES),
         "coverage_delta": _number(change.coverage, RATE_PLACES),
         "error_count_delta": change.error_count,
+        **{f"{name}_delta": float(by) for name, by in change.own.items()},
     }
     return {name: value for name, value in found.items() if value is not None}
 

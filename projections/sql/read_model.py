@@ -17,6 +17,7 @@ import msgspec
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.erasures import PayloadErased
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
 from sprintlog.engine.sessions.names import session_of
 from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
@@ -31,7 +32,7 @@ from .sprint_rows import write_sprint
 NAME = "query.db"
 LOCK = "query.lock"
 EVENTS_A_STEP = 512
-FORMAT = (STATE_FORMAT + 4) % 2**31
+FORMAT = (STATE_FORMAT + 5) % 2**31
 """Raise the summand when what is in the tables is computed in another way."""
 
 Progress = Callable[[int], None]
@@ -213,10 +214,18 @@ class _Events:
         self.sessions: dict[str, int] = {}
         """The streams of sessions that have new events, with the versions before those."""
         self._connection = connection
+        found = connection.execute("SELECT position FROM upto").fetchone()
+        self._is_new = not found[0]
         self._iterations: dict[str, int | None] = {}
 
     def take(self, events: list[RecordedEvent]) -> None:
-        """Insert events that come next."""
+        """Insert events that come next.
+
+        Raise `sqlite3.DatabaseError` where they say that some that are in the tables lost
+        what they said: the tables are made anew.
+        """
+        if not self._is_new and any(event.type == PayloadErased.type for event in events):
+            raise sqlite3.DatabaseError("events were erased since")
         self._connection.executemany(inserting("v_events"), map(self._row, events))
 
     def _row(self, event: RecordedEvent) -> Row:

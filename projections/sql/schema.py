@@ -172,12 +172,18 @@ FROM v_events WHERE stream = :stream AND version > :after AND +type = 'gate-chec
             ("input_tokens", "INTEGER", "tokens that the model was given and had not read"),
             ("output_tokens", "INTEGER", "tokens that the model wrote"),
             ("cost_usd", "REAL", "what that cost, in US dollars"),
+            ("params", "TEXT", "what it was made with: JSON; null where nobody said"),
+            ("tags", "TEXT", "a JSON list; null without any"),
+            ("notes", "TEXT", "a JSON list; null without any"),
+            ("git_head", "TEXT", "the commit at its end"),
+            ("git_dirty", "INTEGER", "1 when the work tree differed from it then"),
         ),
         "PRIMARY KEY (sprint, version)",
         """SELECT s.sprint, s.position, s.version, s.at, s.actor, s.iteration,
   json_extract(s.data, '$.max_iterations'), l.version, l.at,
   (SELECT count(*) FROM v_events WHERE sprint = :sprint AND iteration = s.iteration),
-  s.in_force, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  s.in_force, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+  NULL, NULL, NULL, NULL, NULL
 FROM v_events s JOIN v_events l ON l.stream = s.stream AND l.version = (
   SELECT max(version) FROM v_events WHERE sprint = :sprint AND iteration = s.iteration
 )
@@ -202,6 +208,8 @@ WHERE s.stream = :stream AND s.version > :after AND +s.type = 'iteration-started
             ("lines_added", "INTEGER", "how many lines came in"),
             ("lines_removed", "INTEGER", "how many lines went out"),
             ("subagent", "TEXT", "the subagent that called it"),
+            ("unfinished", "INTEGER", "1 when nobody says how it ended"),
+            ("found_in", "TEXT", "`transcript` or `stream` where no hook told of it"),
         ),
         "PRIMARY KEY (session, version)",
         """SELECT substr(stream, 9), position, version, at, correlation_id,
@@ -211,7 +219,8 @@ WHERE s.stream = :stream AND s.version > :after AND +s.type = 'iteration-started
   coalesce(json_array_length(data, '$.files'), 0),
   (SELECT sum(json_extract(value, '$.added')) FROM json_each(data, '$.files')),
   (SELECT sum(json_extract(value, '$.removed')) FROM json_each(data, '$.files')),
-  json_extract(data, '$.subagent')
+  json_extract(data, '$.subagent'), coalesce(json_extract(data, '$.is_unfinished'), 0),
+  json_extract(data, '$.found_in')
 FROM v_events WHERE stream = :stream AND version > :after AND +type = 'tool-called'""",
     ),
     "v_sessions": Table(

@@ -12,14 +12,25 @@ import msgspec
 
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.events import (
+    BaselineReplaced,
+    IterationDescribed,
     IterationMeasured,
     MeasurementFailed,
+    MeasurementRetracted,
     RulesSet,
 )
+from sprintlog.engine.iterations.metrics import named
 from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.judged import evaluate
-from sprintlog.engine.sprint.events import AgentRan, RolledBack
+from sprintlog.engine.sprint.events import (
+    AgentRan,
+    GitState,
+    IterationEnded,
+    RolledBack,
+    SnapshotTaken,
+)
+from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.iterations.stretches import (
     Interval,
     path,
@@ -43,14 +54,18 @@ _KNOWLEDGE = [
 ]
 _JUDGING = (
     *(IterationMeasured.type, MeasurementFailed.type, RulesSet.type),
-    *(AgentRan.type, RolledBack.type),
+    *(MeasurementRetracted.type, BaselineReplaced.type),
+    *(AgentRan.type, RolledBack.type, IterationDescribed.type),
+    *(IterationEnded.type, SnapshotTaken.type),
 )
-"""Events after which an iteration is judged anew, or has cost more."""
+"""Events after which an iteration is judged anew, has cost more, or is described."""
 _JUDGED = (
     *("class", "score", "metrics", "runs", "duration_ms", "turns"),
     *("input_tokens", "output_tokens", "cost_usd"),
 )
 """The columns of an iteration that follow from its judgement and from runs of agents."""
+_DESCRIBED = ("params", "tags", "notes", "git_head", "git_dirty")
+"""Those that follow from what was said of it."""
 _troubles = msgspec.json.Decoder(tuple[Trouble, ...])
 
 
@@ -162,13 +177,19 @@ class _Carrying:
             return
         judged = evaluate(self._workspace.log, sprint)
         known = {one.number: one for one in judged.all()}
-        spent = judged.spent()
-        columns = ", ".join(f"{name} = ?" for name in _JUDGED)
+        spent, said = judged.spent(), judged.described()
+        gone = {number for number, _ in judged.tracker.retracted}
+        columns = ", ".join(f"{name} = ?" for name in (*_JUDGED, *_DESCRIBED))
         self._insert(
             f"UPDATE v_iterations SET {columns} WHERE sprint = ? AND number = ?",
             [
-                (*_judged_row(known.get(n)), *_spent_row(spent.get(n)), self._name, n)
-                for n in known.keys() | spent.keys()
+                (
+                    *_judged_row(known.get(n)),
+                    *_spent_row(spent.get(n)),
+                    *_described_row(said.get(n)),
+                    *(self._name, n),
+                )
+                for n in known.keys() | spent.keys() | said.keys() | gone
             ],
         )
 
@@ -256,12 +277,23 @@ def _judged_row(one: Judgement | None) -> Row:
     if one is None:
         return None, None, None
     value = one.score.value
-    metrics = msgspec.json.encode(one.metrics).decode()
+    known = {name: value for name, value in named(one.metrics).items() if value is not None}
+    metrics = msgspec.json.encode(known).decode()
     return one.classification, None if value is None else float(value), metrics
 
 
 def _spent_row(spent: Spent | None) -> Row:
     return tuple(getattr(spent, name, None) for name in _JUDGED[3:])
+
+
+def _described_row(said: Description | None) -> Row:
+    if said is None:
+        return (None,) * len(_DESCRIBED)
+    texts = (said.params, said.tags, said.notes)
+    git = said.git or GitState()
+    dirty = None if git.is_dirty is None else int(git.is_dirty)
+    encoded = (msgspec.json.encode(x).decode() if x else None for x in texts)
+    return (*encoded, git.head, dirty)
 
 
 def _sprint_row(sprint: Sprint) -> Row:

@@ -4,21 +4,30 @@ They follow from the log. Where the loop was named, or has its folder, they are 
 like all others; else they are written when somebody asks for them.
 """
 
-from collections.abc import Callable, Iterable
-from functools import lru_cache
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.iterations.events import KeptReport
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.place.state_places import (
     BASELINE,
+    EVIDENCE,
     LOOPS,
     METRICS,
     REPORT,
     TRACKER,
 )
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.service.streams.judged import Judged, KnownTargets, evaluate
+from sprintlog.engine.service.streams.judged import (
+    Judged,
+    KnownTargets,
+    StreamEvents,
+    evaluate,
+)
+from sprintlog.engine.service.work_tree.kept_reports import content_of, is_kept
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -167,6 +176,8 @@ class LoopFile(ProjectedFile[Sprint]):
 
     def load(self, content: bytes, *, file: str) -> Any:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
+        if "/iterations/" in file and "/reports/" in file:
+            raise InvalidInputError("is a copy of a report", file=file)
         if file.endswith(".md"):
             raise InvalidInputError("is a text: the copy of it has what changed", file=file)
         if file.endswith(".json"):
@@ -185,7 +196,42 @@ def state_files_of(
     # One iteration has several files.
     then = lru_cache(maxsize=1)(then_of(workspace, judged))
     files = loop_files(judged, then, wanted)
+    folder = folder_of(judged.loop_id)
+    files |= reports_of(workspace, sprint, folder, set(wanted))
     return [LoopFile(workspace, path, make) for path, make in files.items()]
+
+
+def reports_of(
+    workspace: FilesService, sprint: Sprint, folder: str, numbers: set[int]
+) -> dict[str, Make]:
+    """Return the reports that iterations were measured by, as far as copies are there."""
+    tracker, files = sprint.knowledge.tracker, dict[str, Make]()
+    events = StreamEvents(workspace.log, sprint.id, sprint.version)
+    versions = {n: one.version for n in numbers if (one := tracker.entry(n)) is not None}
+    if tracker.baseline is not None:
+        versions[BASELINE_NUMBER] = tracker.baseline_version
+    if tracker.failed is not None:
+        versions.setdefault(tracker.failed.number, tracker.failed_at)
+    for number, version in versions.items():
+        _, event = events.one(version)
+        for report in getattr(event, "reports", ()):
+            if is_kept(workspace, report):
+                path = _path_of(f"{folder}/{EVIDENCE.format(number)}", report, files)
+                files[path] = partial(_copy, workspace, report)
+    return files
+
+
+def _path_of(folder: str, report: KeptReport, others: Mapping[str, object]) -> str:
+    """Return where the copy of a report goes, by a name that no other one has there."""
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", report.file.rpartition("/")[2])
+    path = f"{folder}{name[-100:].lstrip('.') or 'report'}"
+    return f"{folder}{report.sha256[:12]}-{name[-100:]}" if path in others else path
+
+
+def _copy(workspace: FilesService, report: KeptReport, judged: Judged) -> bytes:
+    # Read when it is written: there may be many.
+    content = content_of(workspace, report)
+    return b"the copy of this report is damaged\n" if content is None else content
 
 
 def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[Refreshed]:

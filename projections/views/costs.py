@@ -1,7 +1,6 @@
 """What agents took, as it is answered."""
 
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import asdict
 
 from sprintlog.engine.sprint.state.sprint import Spent
 
@@ -17,12 +16,20 @@ class Spending(Struct, frozen=True, omit_defaults=True):
     cache_read_tokens: int | UnsetType = UNSET
     cache_creation_tokens: int | UnsetType = UNSET
     cost_usd: float | UnsetType = UNSET
+    runs_without_cost: int = 0
+    """How many of the runs did not say what they cost; left out where all did."""
+    runs_without_tokens: int = 0
+    runs_cut_short: int = 0
+    """How many more were ended with their loop: what they took, nobody knows."""
 
 
 def spending(took: Spent) -> Spending:
     """Return what agents took."""
-    known = {name: x for name, x in asdict(took).items() if x is not None}
-    if took.cost_usd is not None:
-        # Sums of cents are no cents in binary.
-        known["cost_usd"] = round(took.cost_usd, 6)
-    return Spending(**known)
+    names = [name for name in Spending.__struct_fields__ if hasattr(took, name)]
+    known = {n: x for n in names if (x := getattr(took, n)) is not None}
+    return Spending(
+        **known,
+        runs_without_cost=took.without_cost,
+        runs_without_tokens=took.without_tokens,
+        runs_cut_short=took.cut_short,
+    )

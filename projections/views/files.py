@@ -75,6 +75,8 @@ class Pruned(Struct, frozen=True):
     pruned: Sequence[str]
     bytes_freed: int
     events: list[EventReference]
+    reports: int
+    """How many copies of reports were removed."""
 
 
 class Pruning(Struct, frozen=True):
@@ -82,6 +84,8 @@ class Pruning(Struct, frozen=True):
 
     snapshots: Sequence[str]
     copies: Sequence[str]
+    reports: Sequence[str]
+    """Copies of reports, by their digests."""
 
 
 def left_out(found: Iterable[entries.LeftOut]) -> list[LeftPath]:

@@ -45,6 +45,8 @@ class BlameAnswer(Struct, frozen=True):
     """Whether the field was there before the event."""
     before: Any
     """What it was then."""
+    session: str | None
+    """The session of an agent in which the event came about, `AGENT-ID`."""
 
 
 class BlamedLine(Struct, frozen=True):
@@ -119,6 +121,7 @@ def blamed(found: blame.Blame) -> BlameAnswer:
         [*map(envelope, found.causes)],
         was_there,
         found.before if was_there else None,
+        found.session,
     )
 
 

@@ -12,12 +12,15 @@ from msgspec.structs import asdict, replace
 
 from sprintlog.engine.iterations import evaluation
 from sprintlog.engine.iterations.alerts import Alert
-from sprintlog.engine.iterations.deltas import Deltas, deltas
-from sprintlog.engine.iterations.events import RecommendationGiven, RulesSet
+from sprintlog.engine.iterations.deltas import Deltas
+from sprintlog.engine.iterations.events import MeasurementRetracted, RecommendationGiven
+from sprintlog.engine.iterations.metrics import named
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.service.streams.judged import Failure, Judged, Unmeasured
 from sprintlog.engine.sprint.agent.actions import Action
+from sprintlog.engine.sprint.events import GitState
+from sprintlog.engine.sprint.iterations.described import Description
 
 from ..iterations.iteration_report import IterationReport
 from ..iterations.quality import advice_in_force
@@ -25,7 +28,6 @@ from ..iterations.tracker import selection_data
 from .back import ChangedFiles
 from .costs import Spending, spending
 from .events import Answered, Recorded, Unchanged, filled
-from .files import FileChange
 
 Figures = dict[str, float | str]
 """What was measured or follows from it, by name; what is missing is left out."""
@@ -41,8 +43,10 @@ class ScorePart(Struct, frozen=True):
 
 
 class JudgedIteration(Struct, frozen=True, kw_only=True):
-    """An iteration as it was judged; with `failed` one that was not measured."""
+    """An iteration as it was judged; with `failed`, `retracted` or `status` it was not."""
 
+    sprint: str | UnsetType = UNSET
+    """Which sprint it is of; in comparisons."""
     iteration: int
     at: str | UnsetType = UNSET
     version: int | UnsetType = UNSET
@@ -65,23 +69,22 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     alerts: tuple[Alert, ...] | UnsetType = UNSET
     failed: dict[str, Any] | UnsetType = UNSET
     """Why it could not be measured."""
+    retracted: str | UnsetType = UNSET
+    """Why its measurement was taken back."""
     status: str | UnsetType = UNSET
     """How its last run ended, where nobody measured it."""
     error: str | UnsetType | None = UNSET
     """Why that run failed."""
     summary: str | UnsetType | None = UNSET
     """What was said at its end; in the summary of all iterations."""
+    params: dict[str, str] | UnsetType = UNSET
+    """What it was made with; in lists of iterations, as far as it was said."""
+    notes: tuple[str, ...] | UnsetType = UNSET
+    tags: tuple[str, ...] | UnsetType = UNSET
+    git: GitState | UnsetType = UNSET
+    """Where the repository stood when it ended."""
     spent: Spending | UnsetType = UNSET
     """What agents took; in lists of iterations, as far as it is known."""
-
-
-class IterationComparison(Struct, frozen=True):
-    """Two iterations, and what changed from the first to the second."""
-
-    iterations: list[JudgedIteration]
-    deltas: Figures
-    files: list[FileChange] | UnsetType = UNSET
-    """Not there unless both have a snapshot."""
 
 
 class AdviceReason(Struct, frozen=True):
@@ -168,21 +171,6 @@ class SelectionInForce(Unchanged, frozen=True, kw_only=True):
     applied: ChangedFiles | UnsetType = UNSET
 
 
-class Policies(Struct, frozen=True):
-    """What is done by itself."""
-
-    verification_required: bool
-    progress_edits: str
-
-
-class RulesAnswer(Struct, frozen=True):
-    """The weights, limits and policies in force."""
-
-    weights: dict[str, float]
-    thresholds: dict[str, float | None]
-    policies: Policies
-
-
 class Written(Struct, frozen=True):
     """A file of a loop that was written."""
 
@@ -196,7 +184,7 @@ def judgement(
 ) -> JudgedIteration:
     """Return everything about one iteration."""
     best = judged.tracker.best
-    return _judgement(
+    return side(
         one,
         at=one.at,
         version=one.version,
@@ -205,7 +193,7 @@ def judgement(
         is_incomplete=one.is_incomplete,
         is_best=best is not None and best.number == one.number,
         is_on_path=one.number not in off_path,
-        metrics=_figures(asdict(one.metrics)),
+        metrics=known_figures(named(one.metrics)),
         from_previous=_changes(one.from_previous),
         from_baseline=_changes(one.from_baseline),
         alerts=one.alerts,
@@ -214,15 +202,18 @@ def judgement(
 
 def failure(failed: Failure) -> JudgedIteration:
     """Return an iteration whose measurement failed."""
-    said = asdict(failed.event)
-    return JudgedIteration(
-        iteration=said.pop("number"),
+    one = JudgedIteration(
+        iteration=failed.event.number,
         at=failed.at,
         version=failed.version,
         classification=None,
         score=None,
-        failed=said,
     )
+    if isinstance(failed.event, MeasurementRetracted):
+        return replace(one, retracted=failed.event.reason)
+    said = asdict(failed.event)
+    del said["number"]
+    return replace(one, failed=said)
 
 
 def unmeasured(one: Unmeasured) -> JudgedIteration:
@@ -251,18 +242,22 @@ def judgements(
     answers += map(unmeasured, others)
     spent = {number: spending(took) for number, took in judged.spent().items()}
     told = [replace(x, spent=spent.get(x.iteration, UNSET)) for x in answers]
+    known = judged.described()
+    told = [with_description(x, known.get(x.iteration)) for x in told]
     return sorted(told, key=attrgetter("iteration"))
 
 
-def comparison(
-    one: evaluation.Judgement,
-    other: evaluation.Judgement,
-    files: list[FileChange] | None,
-) -> IterationComparison:
-    """Return two iterations side by side."""
-    changed = _figures(deltas(other.figures, one.figures)._asdict())
-    sides = [_judgement(one), _judgement(other)]
-    return IterationComparison(sides, changed, UNSET if files is None else files)
+def with_description(one: JudgedIteration, said: Description | None) -> JudgedIteration:
+    """Return an iteration with what was said of it beside its measurement."""
+    if said is None:
+        return one
+    return replace(
+        one,
+        params=said.params or UNSET,
+        notes=said.notes or UNSET,
+        tags=said.tags or UNSET,
+        git=said.git or UNSET,
+    )
 
 
 def advice(given: Recommendation) -> Advice:
@@ -315,7 +310,10 @@ def report(judged: Judged, found: IterationReport) -> IterationAnswer:
     """Return what was known of an iteration; `judged` is as of when it was measured."""
     given = found.recommendation
     return IterationAnswer(
-        judgement(judged, found.judgement, judged.off_path()),
+        with_description(
+            judgement(judged, found.judgement, judged.off_path()),
+            judged.described().get(found.judgement.number),
+        ),
         best(judged).best,
         found.is_best_preserved,
         None if given is None else advice(given),
@@ -327,7 +325,7 @@ def summary(judged: Judged, stopped: Action | None = None) -> IterationsAnswer:
     base, failures, said = judged.baseline(), judged.failures(), judged.summaries()
     found = [*([base] if base else []), *judged.all()]
     given, selection = advice_in_force(judged), judged.selected()
-    rows = judgements(judged, found, failures.values())
+    rows = judgements(judged, found, failures.values(), judged.unmeasured())
     sprint, best = judged.sprint, judged.tracker.best
     return IterationsAnswer(
         sprint.id,
@@ -337,7 +335,7 @@ def summary(judged: Judged, stopped: Action | None = None) -> IterationsAnswer:
         spending(sprint.knowledge.spent) if sprint.knowledge.spent.runs else None,
         None if best is None else best.number,
         [
-            replace(x, summary=said.get(x.iteration)) if x.failed is UNSET else x
+            replace(x, summary=said.get(x.iteration)) if x.metrics is not UNSET else x
             for x in rows
         ],
         None if given is None else advice(given),
@@ -345,18 +343,13 @@ def summary(judged: Judged, stopped: Action | None = None) -> IterationsAnswer:
     )
 
 
-def rules(found: RulesSet) -> RulesAnswer:
-    """Return the rules in force."""
-    policies = Policies(found.verification_required, found.progress_edits)
-    return RulesAnswer(asdict(found.weights), asdict(found.thresholds), policies)
-
-
-def _judgement(one: evaluation.Judgement, **more: Any) -> JudgedIteration:
+def side(one: evaluation.Judgement, **more: Any) -> JudgedIteration:
+    """Return what an iteration is worth, and what was measured."""
     return JudgedIteration(
         iteration=one.number,
         classification=one.classification,
         **_score(one.score),
-        figures=_figures(one.figures._asdict()),
+        figures=known_figures(one.figures.known()),
         **more,
     )
 
@@ -379,10 +372,11 @@ def _score(score: Score) -> dict[str, Any]:
 
 
 def _changes(change: Deltas | None) -> Figures | None:
-    return None if change is None else _figures(change._asdict())
+    return None if change is None else known_figures(change.known())
 
 
-def _figures(values: Mapping[str, Any]) -> Figures:
+def known_figures(values: Mapping[str, Any]) -> Figures:
+    """Return those that are known, as numbers of JSON."""
     return {name: _plain(value) for name, value in values.items() if value is not None}
 
 

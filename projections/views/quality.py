@@ -1,13 +1,27 @@
-"""How good a sprint's iterations are, and what waits for an answer, as `status` has it."""
+"""How good iterations are: what waits for an answer, as `status` has it; side by side."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
+from sprintlog.engine.iterations.deltas import deltas
+from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.service.streams.judged import Judged
 
 from ..iterations.quality import standing
-from .iterations import Advice, advice
+from .costs import spending
+from .files import FileChange
+from .iterations import (
+    Advice,
+    Figures,
+    JudgedIteration,
+    advice,
+    known_figures,
+    side,
+    with_description,
+)
 
 
 class Quality(Struct, frozen=True):
@@ -51,3 +65,32 @@ def iterations_standing(judged: Judged) -> StandingAnswer:
         dict(Counter(alert.severity for alert in alerts)),
         UNSET if found.advice is None else advice(found.advice),
     )
+
+
+class IterationComparison(Struct, frozen=True):
+    """Iterations side by side, in the order in which they were named."""
+
+    iterations: list[JudgedIteration]
+    deltas: Figures | UnsetType = UNSET
+    """Of two: what changed from the first to the second."""
+    files: list[FileChange] | UnsetType = UNSET
+    """Of two of one sprint that both have a snapshot: the files that differ."""
+
+
+def comparison(
+    sides: Sequence[tuple[Judged, Judgement]], files: list[FileChange] | None
+) -> IterationComparison:
+    """Return iterations side by side, each with the sprint that it is of."""
+    changed: Figures | UnsetType = UNSET
+    if len(sides) == 2:
+        (_, one), (_, other) = sides
+        changed = known_figures(deltas(other.figures, one.figures).known())
+    rows = [_row(judged, one) for judged, one in sides]
+    return IterationComparison(rows, changed, UNSET if files is None else files)
+
+
+def _row(judged: Judged, one: Judgement) -> JudgedIteration:
+    spent = judged.spent().get(one.number)
+    found = with_description(side(one), judged.described().get(one.number))
+    took = UNSET if spent is None else spending(spent)
+    return replace(found, sprint=judged.sprint.id, spent=took)

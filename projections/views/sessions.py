@@ -7,6 +7,8 @@ from sprintlog.engine.log.port import Log
 from sprintlog.engine.service.agent_sessions.known_sessions import summary
 from sprintlog.engine.sessions.names import session_of
 
+from .events import EventReference
+
 
 class Reconciled(Struct, frozen=True, kw_only=True):
     """What came of comparing a session with its transcript."""
@@ -34,6 +36,27 @@ class Reconciled(Struct, frozen=True, kw_only=True):
     """The sprint that these tokens are recorded in; None where none knows the session."""
 
 
+class SessionsPruned(Struct, frozen=True):
+    """Sessions of which it was erased what their tool calls said."""
+
+    sessions: list[str]
+    """By name, `AGENT-ID`."""
+    tool_calls: int
+    """How many calls said something until now."""
+    bytes_erased: int
+    bytes_freed: int
+    """By how much the file of the log is shorter."""
+    events: list[EventReference]
+
+
+class SessionsPruning(Struct, frozen=True):
+    """Sessions of which it would be erased what their tool calls said."""
+
+    sessions: list[str]
+    tool_calls: int
+    bytes: int
+
+
 class SessionAnswer(Struct, frozen=True, kw_only=True):
     """A session of an agent."""
 
@@ -54,6 +77,8 @@ class SessionAnswer(Struct, frozen=True, kw_only=True):
     failed_calls: int
     unknown_calls: int
     """Calls of which nobody says how they ended."""
+    erased: int
+    """Events of which it was erased what they said: calls of an old session."""
     subagents: int
     compactions: int
     files_changed: list[str]

@@ -6,7 +6,6 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
-from sprintlog.engine.service.loop.lock import holder_of
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import RESUME, STOP, WAIT, Action
@@ -24,7 +23,10 @@ from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.engine.sprint.state.tree import Node, gate_status
 from sprintlog.engine.sprint.state.words import PASSED
 
+from . import runs
+from .costs import Spending, spending
 from .events import EventReference, Recorded, filled
+from .runs import BudgetStanding, LoopRun, last_run
 
 STOPPED = (STOP, WAIT, RESUME)
 """Where something other than work is next, and a person may wonder why."""
@@ -77,13 +79,6 @@ class StepStatus(Struct, frozen=True):
     status: Any
 
 
-class RunningLoop(Struct, frozen=True):
-    """Who runs the sprint now."""
-
-    pid: int
-    since: str
-
-
 class Status(Struct, frozen=True, kw_only=True):
     """Where a sprint stands; what belongs to a goal is there in Ralph mode alone."""
 
@@ -102,14 +97,17 @@ class Status(Struct, frozen=True, kw_only=True):
     idle: int | UnsetType = UNSET
     idle_threshold: int | UnsetType = UNSET
     reflection: bool | UnsetType = UNSET
-    spent: dict[str, float] | UnsetType = UNSET
+    spent: Spending | UnsetType = UNSET
     """What all runs of agents took; not there before the first."""
     iterations: Any = UNSET
     """How good they are and what waits for an answer; not there before a measurement."""
     human_needed: list[Need]
     queue: dict[str, int]
     phases: list[PhaseStatus]
-    loop: RunningLoop | UnsetType = UNSET
+    run: LoopRun | UnsetType = UNSET
+    """The last run of the loop; not there before the first."""
+    budgets: list[BudgetStanding] | UnsetType = UNSET
+    """Those of the last run and of the sprint; not there without any."""
 
 
 def status(
@@ -118,8 +116,7 @@ def status(
     """Return where a sprint stands, or stood; `action` is what is to be done next."""
     document = sprint.document
     pointed = sprint.plan.pointed()
-    now = from_milliseconds(workspace.clock())
-    holder = holder_of(workspace.location.folder, sprint.id) if at is None else None
+    now, moment = from_milliseconds(workspace.clock()), workspace.moment(sprint, at)
     return Status(
         sprint=sprint.id,
         version=sprint.version,
@@ -134,7 +131,8 @@ def status(
         human_needed=needs(sprint),
         queue=counts(sprint.queue),
         phases=[_phase(node) for node in sprint.plan.tree.root.walk()],
-        loop=RunningLoop(holder.process.pid, holder.since) if holder else UNSET,
+        run=last_run(workspace, sprint, now=moment, is_past=at is not None),
+        budgets=runs.told(runs.all_standings(workspace, sprint, at=at)) or UNSET,
         **_goal(sprint),
     )
 
@@ -184,15 +182,9 @@ def _is_stale(workspace: ServiceWorkspace, sprint: Sprint, *, now: str) -> bool:
     return is_stale(sprint, now=now, moved=latest)
 
 
-def _spent(sprint: Sprint) -> dict[str, float] | UnsetType:
+def _spent(sprint: Sprint) -> Spending | UnsetType:
     spent = sprint.knowledge.spent
-    if not spent.runs:
-        return UNSET
-    said = {name: value for name, value in asdict(spent).items() if value is not None}
-    if spent.cost_usd is not None:
-        # Sums of binary fractions end in noise that no agent reported.
-        said["cost_usd"] = round(spent.cost_usd, 6)
-    return said
+    return spending(spent) if spent.runs or spent.cut_short else UNSET
 
 
 def _phase(node: Node) -> PhaseStatus:

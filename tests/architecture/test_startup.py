@@ -142,7 +142,7 @@ TOPICS = {
 }
 """What of a sprint it has no use for, either, where a checkpoint is near."""
 
-OURS_MAX = 125
+OURS_MAX = 126
 """As many modules of ours does it import; each takes as long as reading 50 events."""
 
 RECORD = """
@@ -199,6 +199,32 @@ def test_recording_imports_no_more_of_ours_than_before(imported: set[str]) -> No
     """Whoever adds a module to what every recording command imports does so knowingly."""
     ours = {name for name in imported if name.partition(".")[0] == "sprintlog"}
     assert len(ours) <= OURS_MAX, sorted(ours)
+
+
+FOLD = """
+import sys
+from sprintlog.engine.sprint.events import IterationStarted, PhaseReopened, PhaseStarted
+from sprintlog.engine.sprint.events import SprintCompiled, SprintStarted
+from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+plan = {"sprint-id": "s", "phases": [{"id": "p", "status": "pending"}]}
+events = [SprintCompiled(plan), SprintStarted(), IterationStarted(1)]
+events += [PhaseStarted("p"), PhaseReopened("p", "again")]
+at = "2026-01-15T09:00:00Z"
+sprint = fold(Sprint("s"), [(n, at, event) for n, event in enumerate(events, start=1)])
+print(sprint.version, sprint.plan.iteration, *sys.modules)
+"""
+
+
+def test_a_fold_imports_no_rules() -> None:
+    """What only a decision needs takes no memory where a loop's events are folded."""
+    version, iteration, *modules = run_code(FOLD).split()
+    names = {name.removeprefix("sprintlog.engine.sprint.") for name in modules}
+    assert (version, iteration) == ("5", "1")
+    assert "phases.leaf_changes" in names
+    rules = {"plan.create", "iterations.loop", "gates.gate", "state.transitions"}
+    assert not names & {*rules, "document.patch", "copy", "weakref"}
 
 
 MUCH = """

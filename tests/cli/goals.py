@@ -2,9 +2,12 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from sprintlog.engine.adapters.processes.loop_lock import is_held
 
 AGENT = """\
 import json, os, sys
@@ -36,6 +39,12 @@ def start(command: list[str]) -> "subprocess.Popen[str]":
     line = [sys.executable, "-m", "sprintlog.cli", *command]
     pipe = subprocess.PIPE
     return subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True)
+
+
+def wait_for_nobody(folder: Path) -> None:
+    """Wait until nothing is left of a loop that was killed, nor of what it started."""
+    while any(is_held(path) for path in folder.glob(".sprintlog/run-*.lock")):
+        time.sleep(0.02)
 
 
 def said(folder: Path) -> list[str]:

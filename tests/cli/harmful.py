@@ -8,12 +8,14 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from sprintlog.engine.iterations import events as i
+from sprintlog.engine.iterations.loop_rules import LoopRules, MeasureRules
 from sprintlog.engine.journal.events import JOURNAL_EVENTS, JournalOpened
 from sprintlog.engine.journal.state import shapes
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import FileLeft, KeptCopy
 from sprintlog.engine.sprint.events import queue as q
+from sprintlog.engine.sprint.events.loop import Took
 from sprintlog.engine.sprint.state.tree import Tree
 from sprintlog.projections.state_files.yaml.reader import load
 
@@ -68,11 +70,13 @@ def event(kind: type[Event], **known: Any) -> Event:
         f.Place: f.Place(f"{EVIL.replace('/', '_')}/PROGRESS.yaml"),
         tuple[f.Source, ...]: (f.Source(EVIL, EVIL),),
         tuple[str, ...]: (EVIL,),
+        tuple[int, ...]: (1,),
         tuple[tuple[str, ...], ...]: ((EVIL, EVIL),),
         tuple[FileLeft, ...]: (FileLeft(EVIL, EVIL),),
         tuple[KeptCopy, ...]: (KeptCopy(EVIL, EVIL),),
         f.Usage: f.Usage(input_tokens=1),
         f.GitState: f.GitState(EVIL, is_dirty=True),
+        f.Limit: f.Limit(EVIL, AT, EVIL),
         f.InjectionPosition: f.InjectionPosition(EVIL, EVIL),
         shapes.Entry: part(shapes.Entry, timestamp=AT),
         shapes.Learning: part(shapes.Learning, created_at=AT, id="learning-0001"),
@@ -80,10 +84,21 @@ def event(kind: type[Event], **known: Any) -> Event:
         q.RequestInjection: q.RequestInjection(EVIL, EVIL, prompt=EVIL, model=EVIL),
         q.RequestOrigin: q.RequestOrigin(EVIL, EVIL),
         float: 0.5,
-        i.Metrics: i.Metrics(1, 1, build_status=EVIL),
+        i.Metrics: i.Metrics(1, 1, build_status=EVIL, own={EVIL: 1}),
+        tuple[i.OwnMetric, ...]: (i.OwnMetric(EVIL, EVIL, 0.2, 1.0, EVIL),),
+        i.BestAnew: i.BestAnew(1, 1, "1/2", (EVIL,), parts=((EVIL, "1", EVIL, "1"),)),
+        dict[str, str]: {EVIL: EVIL},
+        tuple[int, ...]: (1,),
         i.Weights: i.Weights(),
+        LoopRules: LoopRules(MeasureRules((EVIL,), (EVIL,), (EVIL,), (EVIL,))),
         tuple[i.Origin, ...]: (i.Origin(EVIL, EVIL, EVIL, (EVIL,)),),
         i.Thresholds: i.Thresholds(),
+        tuple[i.OwnMetric, ...]: (i.OwnMetric(EVIL, EVIL, pointer=EVIL),),
+        Took: Took(runs=1),
+        f.Budgets: f.Budgets(5, 0.5, 9, 9, 9),
+        f.Price: f.Price(1.0, 2.0),
+        tuple[i.MeasuringRun, ...]: (i.MeasuringRun(EVIL, 1, output=EVIL),),
+        tuple[i.KeptReport, ...]: (i.KeptReport(EVIL, 1, EVIL, EVIL),),
     }
     for one in (shapes.Entry, shapes.Learning, shapes.Pattern):
         said[tuple[one, ...]] = (said[one],)  # type: ignore[valid-type]

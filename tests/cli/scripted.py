@@ -2,7 +2,7 @@
 
 PLAN = """\
 max-iterations: 40
-retry: {maxAttempts: 2, backoffMs: [20]}
+retry: {maxAttempts: 2, backoffMs: [20], limitWaitMs: [20]}
 phases:
   - id: setup
     prompt: Make a branch
@@ -23,7 +23,7 @@ import os, sys
 prompt = sys.stdin.read()
 with open("said.txt", "a") as said:
     said.write(f"{os.environ['PHASE_ID']} {os.environ['ATTEMPT_NUMBER']} {prompt!r}\\n")
-if prompt.startswith("Mend it"):
+if "Mend it" in prompt:
     open("repaired", "w").close()
 %s
 print("did", os.environ["PHASE_ID"])

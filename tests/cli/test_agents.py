@@ -74,7 +74,7 @@ def test_a_failed_run_fails_a_phase(
 ) -> None:
     """Exit code 0 helps no agent that says that it failed, or that stopped half way."""
     (folder / "plan.yaml").write_text(
-        "retry: {maxAttempts: 0}\nphases: [{id: a, prompt: Do it}]"
+        "retry: {maxAttempts: 0, maxLimitWaits: 0}\nphases: [{id: a, prompt: Do it}]"
     )
     done("init")
     done("sprint", "create", "s", "--plan", "plan.yaml")
@@ -113,5 +113,7 @@ def test_what_nobody_said_is_not_shown_as_zero(folder: Path, done: Run) -> None:
     done("init")
     done("sprint", "create", "win", "--goal", "Do it all")
     done("run", "--", "cat", FIXTURES / "copilot-run.jsonl")
-    assert done("status", "--json").json["spent"].keys() == {"runs", "duration_ms"}
+    spent = done("status", "--json").json["spent"]
+    assert spent.pop("duration_ms") >= 0
+    assert spent == {"runs": 1, "runs_without_cost": 1, "runs_without_tokens": 1}
     assert "token" not in done("status").out

@@ -15,7 +15,7 @@ QUESTIONS = (
     *(("blame", "status"), ("blame", "--all"), ("config",), ("decide",), ("doctor",)),
     *(("entry", "list"), ("entry", "observations"), ("entry", "show", "login-1")),
     *(("export", "--out", "all.jsonl"), ("gate", "show"), ("iteration", "list")),
-    *(("iteration", "compare", "1", "2"), ("iteration", "diff", "iter:1", "iter:2")),
+    *(("compare", "1", "2"), ("iteration", "diff", "iter:1", "iter:2")),
     *(
         ("prune",),
         ("prune", "--dry-run"),

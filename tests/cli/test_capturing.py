@@ -35,7 +35,12 @@ def test_reports_are_recorded_with_where_they_came_from(loop: Path, run: Run) ->
     (loop / "agent.json").write_text('{"type":"result","num_turns":3}')
     done = run("iteration", "end", "--report", "junit.xml", "--report", "agent.json")
     assert done.code == 0, done.err
-    assert measured(run) == {
+    found = measured(run)
+    assert [report["file"] for report in found.pop("reports")] == [
+        "junit.xml",
+        "agent.json",
+    ]
+    assert found == {
         "number": 1,
         "metrics": COUNTS,
         "origins": [

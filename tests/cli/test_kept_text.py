@@ -11,6 +11,7 @@ import pytest
 import sprintlog
 from sprintlog.commands import AddNote
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.service.agent_sessions.places import folders
 from sprintlog.engine.service.streams.catalogue import EVERY
 from sprintlog.projections.health import kept_text
 from sprintlog.projections.health.kept_text import KEPT_TEXT, entry_of
@@ -41,7 +42,7 @@ print(json.dumps({"type": "result", "result": json.dumps({
 THEIRS = ("plan.yaml", "agent.py", "said", "made")
 BY_HAND = (
     *("lost.jsonl", "snapshots/kept/0123", "finished/auth.PROGRESS.yaml"),
-    *("not-understood/prd.txt", "spool/0123"),
+    *("not-understood/prd.txt", "spool/0123", "reports/0123"),
 )
 """What damage, a race and another sprint leave: files of these names."""
 
@@ -194,6 +195,21 @@ def test_what_is_erased_is_gone_and_what_is_left_says_why(workspace: Workspace) 
         *("events", "database pages", "lost events"),
         *("snapshots", "state files", "output"),
     }
+
+
+def test_what_waits_in_the_persons_folder_is_found(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    """Events that wait outside of the log's folder, since it was read-only, are known."""
+    workspace.environment = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    _, elsewhere = folders(workspace.location, workspace.environment)
+    put(elsewhere / "0123", SECRET.encode())
+    (entry,) = (entry for entry in KEPT_TEXT if entry.name == "events that wait")
+    needle = Needle(SECRET)
+    assert entry.scan(workspace, needle) == ["spool/0123", str(elsewhere / "0123")]
+    entry.erase(workspace, needle)
+    assert entry.scan(workspace, needle) == []
+    assert not (elsewhere / "0123").exists()
 
 
 def test_caches_come_back(workspace: Workspace, done: Run) -> None:

@@ -143,13 +143,13 @@ def test_says_when_nothing_was_measured(sprint: Path, done: Run, run: Run) -> No
 
 def test_compares_two_iterations(measured: Path, done: Run, run: Run) -> None:
     """Metrics and scores side by side, with signs; 0 is the baseline."""
-    lines = done("iteration", "compare", 2, 3).out.splitlines()
+    lines = done("compare", 2, 3).out.splitlines()
     assert ["tests_passed", "10", "8", "-2"] in [line.split() for line in lines]
     assert ["class", "forward", "regression"] in [line.split() for line in lines]
-    answer = done("iteration", "compare", 0, 2, "--json").json
+    answer = done("compare", 0, 2, "--json").json
     assert answer["deltas"]["tests_passed"] == 1
     assert [one["iteration"] for one in answer["iterations"]] == [0, 2]
-    assert run("iteration", "compare", 1, 9).code == 3
+    assert run("compare", 1, 9).code == 3
 
 
 def test_explains_the_best_one(measured: Path, done: Run) -> None:
@@ -279,7 +279,7 @@ def test_the_target_is_named_beside_the_best_one(sprint: Path, done: Run) -> Non
         done("iteration", "end", *options({**M, "tests_passed": passed}))
     lines = done("best").out.splitlines()
     assert lines[0].startswith("iteration 1 ")
-    assert lines[2:] == ["a rollback to the best goes to iteration 2"]
+    assert lines[2:] == ["a rollback to the best goes to iteration 2: as good, and later"]
     assert done("best", "--json").json["rollback_target"] == 2
     assert (
         "target: iteration 2 (the best one is iteration 1)"

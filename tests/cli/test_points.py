@@ -55,7 +55,7 @@ ALWAYS_NOW = {
 NEEDED = {
     "sprintlog blame": ("status",),
     "sprintlog queue show": ("req-1",),
-    "sprintlog iteration compare": ("1", "2"),
+    "sprintlog compare": ("1", "2"),
     "sprintlog iteration diff": ("iter:1", "iter:2"),
     "sprintlog show iteration": ("1",),
 }

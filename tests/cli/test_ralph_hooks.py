@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from .conftest import Run
-from .goals import HANGS_ONCE, HOOK, Make, said, start, tasks
+from .goals import HANGS_ONCE, HOOK, Make, said, start, tasks, wait_for_nobody
 from .test_run import wait_for
 
 
@@ -112,12 +112,14 @@ def test_a_loop_that_was_ended_goes_on_in_its_iteration(
     loop = start(goal_agent(HANGS_ONCE, hook))
     wait_for(folder / "hung")
     answered = done("status", "--json").json
-    assert answered["loop"]["pid"] == loop.pid
-    assert f"run by process {loop.pid}" in done("status").out
+    assert (answered["run"]["state"], answered["run"]["pid"]) == ("running", loop.pid)
+    assert f"by process {loop.pid} on" in done("status").out
     loop.send_signal(number)
     loop.communicate(timeout=60)
+    wait_for_nobody(folder)
     answered = done("status", "--json").json
-    assert "loop" not in answered
+    ends = "gone" if number == signal.SIGKILL else "ended"
+    assert answered["run"]["state"] == ends
     if number == signal.SIGTERM:
         assert done("next", "--json").json["do"] == "resume"
         done("sprint", "resume")

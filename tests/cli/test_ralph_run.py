@@ -52,7 +52,8 @@ def test_keeps_the_files_of_each_iteration(
 def test_an_iteration_is_one_append(run: Run, goal_agent: Make, done: Run) -> None:
     """All that came of an iteration has one time and one correlation."""
     assert run(*goal_agent()).code == 0
-    events = done("log", "--json").lines
+    *events, end = done("log", "--json").lines
+    assert end["type"] == "run-ended"
     last = [event for event in events if event["at"] == events[-1]["at"]]
     assert [event["type"] for event in last] == [
         "agent-ran",
@@ -132,15 +133,15 @@ def test_a_failure_stops(run: Run, goal_agent: Make, trait: str, why: str) -> No
 
 
 def test_a_rate_limit_is_waited_for(folder: Path, run: Run, goal_agent: Make) -> None:
-    """The same iteration is tried again after its wait, or left where that is asked."""
-    limited = "number == 1 and os.environ['ATTEMPT_NUMBER'] == '1'"
-    command = goal_agent(f"if {limited}: sys.exit('429')")
+    """The same iteration goes on after its wait, or is left where that is asked."""
+    limited = "len(open('said.txt').readlines()) == 1"
+    command = goal_agent(f"if {limited}: sys.exit('429, retry-after: 1')")
     result = run("run", "--no-wait", "--json", *command[1:])
     assert (result.code, result.json["do"], result.json["iteration"]) == (1, "wait", 1)
     result = run(*command)
     assert result.code == 0
     assert "wait   iteration 1 until" in result.err
-    assert said(folder) == ["1 1 None", "1 2 None", "2 1 None", "3 1 None"]
+    assert said(folder) == ["1 1 None", "1 1 None", "2 1 None", "3 1 None"]
 
 
 def test_rests_after_an_iteration_without_change(
@@ -179,7 +180,7 @@ def test_stops_at_the_last_iteration(run: Run, goal_agent: Make, done: Run) -> N
     result = run(*command)
     assert (result.code, "iteration 9 of at most 9 is over" in result.out) == (20, True)
     status = done("status")
-    assert "idle 9 of 3: it reflects" in status.out
+    assert "no step moved for 9 iterations: the next one reflects" in status.out
 
 
 def test_next_shows_an_iteration_and_hooks(goal_agent: Make, done: Run) -> None:

@@ -1,76 +1,30 @@
 """`session reconcile`: hooks and transcript of one session are each counted once."""
 
 import json
-import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from sprintlog.engine.service.agent_sessions.hook import take_hook
-
 from .conftest import Run
+from .reconciling import (
+    KILLED,
+    beat,
+    calls,
+    hooks_of,
+    ran_of,
+    reconciled,
+    session_in,
+    tell,
+    transcript_of,
+)
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 PAIRS = [
     ("claude", "claude-2.1.330", "claude-2.1.330-transcript", 6, 6),
     ("codex", "codex-0.169.0", "codex-rollout", 4, 2),
     ("copilot", "copilot-1.0.102", "copilot-events", 3, 3),
     ("gemini", "gemini-0.61.0", "gemini-session", 3, 3),
 ]
-KILLED = "claude-2.1.197-killed"
-
-
-def hooks_of(name: str, agent: str, *, session: str | None = None) -> list[bytes]:
-    """Return recorded hooks, of another session where that is wanted."""
-    found = []
-    for line in (FIXTURES / "hooks" / f"{name}.jsonl").read_bytes().splitlines():
-        said = json.loads(line)
-        field = "sessionId" if "sessionId" in said else "session_id"
-        found.append(json.dumps({**said, field: session or said[field]}).encode())
-    return found
-
-
-def tell(folder: Path, agent: str, hooks: list[bytes]) -> None:
-    """Record what hooks were handed."""
-    for content in hooks:
-        take_hook(
-            agent,
-            content,
-            start=folder,
-            folder=None,
-            safe=folder / "safe",
-            environment=os.environ,
-        )
-
-
-def transcript_of(folder: Path, name: str) -> Path:
-    """Return a transcript in a folder that is no agent's own."""
-    file = folder.parent / f"{name}.jsonl"
-    shutil.copy(FIXTURES / "agents" / file.name, file)
-    return file
-
-
-def session_in(file: Path) -> str:
-    """Return the session that a transcript names first."""
-    for line in file.read_bytes().splitlines():
-        said = json.loads(line)
-        of = {**said, **said.get("data", {}), **said.get("payload", {})}
-        if found := of.get("sessionId") or of.get("session_id") or of.get("id"):
-            return str(found)
-    raise AssertionError(file)
-
-
-def reconciled(done: Run, file: Path, *words: str) -> Any:
-    """Compare the latest session with a file."""
-    return done("session", "reconcile", "--transcript", file, "--json", *words).json
-
-
-def calls(done: Run) -> list[Any]:
-    """Return the calls in the log."""
-    found = done("log", "--all", "--type", "tool-called", "--json").lines
-    return [event["data"] for event in found]
 
 
 @pytest.mark.parametrize(("agent", "hooks", "transcript", "count", "heard"), PAIRS)
@@ -83,10 +37,7 @@ def test_what_hooks_missed_comes_from_the_transcript(
     count: int,
     heard: int,
 ) -> None:
-    """Calls that no hook told of are taken once, and marked; a late hook adds none.
-
-    That holds where the agent's id of the call is in both.
-    """
+    """Calls that no hook told of are taken once, and marked."""
     file = transcript_of(sprint, transcript)
     told = hooks_of(hooks, agent, session=session_in(file))
     tell(sprint, agent, told[:1])
@@ -96,9 +47,27 @@ def test_what_hooks_missed_comes_from_the_transcript(
     again = reconciled(done, file, "--ended")
     assert again == {**first, "recorded": 0}
     assert len(calls(done)) == count
-    if agent == "codex":
-        tell(sprint, agent, told)
-        assert len(calls(done)) == count
+
+
+@pytest.mark.parametrize(("agent", "hooks", "transcript", "count", "heard"), PAIRS)
+def test_what_was_erased_is_not_taken_again(
+    sprint: Path,
+    done: Run,
+    agent: str,
+    hooks: str,
+    transcript: str,
+    count: int,
+    heard: int,
+) -> None:
+    """A transcript brings back no call of a session that was erased."""
+    file = transcript_of(sprint, transcript)
+    tell(sprint, agent, hooks_of(hooks, agent, session=session_in(file)))
+    before = done("log", "--all", "--type", "tool-called", "--json").lines
+    done("prune", "--sessions", "--older-than", "0m")
+    assert reconciled(done, file, "--ended")["taken"] == 0
+    after = done("log", "--all", "--type", "tool-called", "--json").lines
+    assert [e["id"] for e in after] == [e["id"] for e in before]
+    assert all(e["data"] is None for e in after)
 
 
 @pytest.mark.parametrize(("agent", "hooks", "transcript", "count", "heard"), PAIRS)
@@ -144,18 +113,6 @@ def test_a_killed_session_has_its_unfinished_call_and_its_tokens(
     done("import", "transcript", file)
     (ran,) = ran_of(done)
     assert (ran["usage"]["input_tokens"], ran["usage"]["output_tokens"]) == (240, 80)
-
-
-def beat(done: Run) -> None:
-    """Record the sign of life that a hook's process gives once a minute."""
-    (first,) = done("log", "--session", "claude", "--json").lines[:1]
-    correlation = first["correlation_id"]
-    done("sprint", "heartbeat", "--sprint", "goal", "--correlation-id", correlation)
-
-
-def ran_of(done: Run) -> list[Any]:
-    """Return the runs of agents in the log."""
-    return [x["data"] for x in done("log", "--all", "--type", "agent-ran", "--json").lines]
 
 
 def test_what_was_imported_before_is_not_counted_again(sprint: Path, done: Run) -> None:

@@ -182,7 +182,8 @@ def test_what_a_sprint_came_to(loop: Loop, done: Run) -> None:
         "- **Quality**: `▁▆█▇▆` 0.65 → 0.81",
         "- **Best**: iteration 3 (0.88)",
         "- **Now**: ALERT: Working tests failing, recommend rollback "
-        "(Rollback to iteration 3 due to regression): `sprintlog rollback iter:3`",
+        "(Rollback to iteration 3 due to regression): `sprintlog rollback iter:3`; "
+        "with --files the files alone",
         "- **Result**: Selected iteration 3 (quality: 0.88 vs final 0.81)",
     ]
     assert "\n| 5 | regression | 0.81 | 9/10 | 80.0% | 19 | " in text
@@ -193,6 +194,28 @@ def test_what_a_sprint_came_to(loop: Loop, done: Run) -> None:
         *("in-progress", None),
         3,
     )
+
+
+def test_what_nobody_measured_is_in_the_table(folder: Path, loop: Loop, done: Run) -> None:
+    """An iteration that was not measured has a row with how it ended and what it took."""
+    loop(None, ())
+    said = {"type": "result", "is_error": False, "result": "half", "total_cost_usd": 0.5}
+    (folder / "said.json").write_text(json.dumps(said))
+    done("iteration", "start")
+    done("iteration", "end", "--from", "said.json", "--agent", "claude")
+    text = done("report").out
+    assert "- No iteration was measured" in text
+    assert "$0.50" in text.splitlines()[-1]
+    assert text.splitlines()[-1].startswith("| 1 | not measured | ")
+    assert text.splitlines()[-1].endswith(" `completed: half` |")
+    (one,) = done("report", "--json").json["iterations"]
+    assert (one["iteration"], one["score"], one["summary"]) == (1, None, "half")
+
+
+def test_unknown_costs_are_called_unknown(loop: Loop, done: Run) -> None:
+    """Where no run of an agent was recorded nobody can tell what it cost: that is said."""
+    loop(BASELINE_OF_PEAK, PEAK)
+    assert "- **Agents**: what they took is not known" in done("report").out
 
 
 def test_a_stopped_sprint_says_why(loop: Loop, run: Run, done: Run) -> None:

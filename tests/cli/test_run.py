@@ -128,8 +128,16 @@ def test_masks_what_the_agent_says(run: Run, agent: Any, done: Run) -> None:
 
 
 def test_a_rate_limit_is_waited_for(run: Run, agent: Any, done: Run) -> None:
-    """A failure that the policy retries is tried again after its wait."""
+    """What met a limit goes on after its wait, and nothing has failed."""
     trait = "if len(open('said.txt').readlines()) == 1: sys.exit('429 slow down')"
+    assert run(*agent(trait)).code == 0
+    assert types(done).count("retry-scheduled") == 1
+    assert "phase-failed" not in types(done)
+
+
+def test_a_failure_of_the_policy_is_retried(run: Run, agent: Any, done: Run) -> None:
+    """A failure that the policy retries is tried again after its wait."""
+    trait = "if len(open('said.txt').readlines()) == 1: sys.exit('the build timed out')"
     assert run(*agent(trait)).code == 0
     assert types(done).count("phase-retried") == 1
 
@@ -198,7 +206,7 @@ def test_work_that_ends_in_a_pause_counts(run: Run, agent: Any, done: Run) -> No
     """A sprint paused while its agent worked stops after it, and nothing is done twice."""
     line = "[sys.executable, '-m', 'sprintlog.cli', 'sprint', 'pause', '--json']"
     pause = f"import subprocess; subprocess.run({line}, stdout=2, check=True)"
-    command = agent(f"if prompt == 'Make a branch':\n    {pause}")
+    command = agent(f"if 'Make a branch' in prompt:\n    {pause}")
     result = run(*command)
     assert (result.code, "paused" in result.out) == (22, True)
     assert "work-done" in types(done)
@@ -306,7 +314,9 @@ def test_next_answers_for_any_loop(folder: Path, done: Run, agent: Any) -> None:
     assert done("next", "--json").json == {"sprint": "auth", "do": "start"}
     done("sprint", "start")
     assert done("next").out.splitlines()[0] == "work setup"
-    assert done("next", "--prompt").out == "Make a branch\n"
+    prompt = done("next", "--prompt").out
+    assert "\n\n# Task\n\nMake a branch\n\n" in prompt
+    assert done("next", "--json").json["prompt"] == prompt.removesuffix("\n")
     done("phase", "start")
     assert done("next", "--json").json["resumed"] is True
     assert load((folder / "PROGRESS.yaml").read_bytes())["status"] == "in-progress"

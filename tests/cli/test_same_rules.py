@@ -9,11 +9,11 @@ from typing import Protocol
 
 import pytest
 
+from sprintlog.engine.adapters.processes.loop_lock import hold
 from sprintlog.engine.adapters.processes.signals import Signals
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.loop.driver import Driver, Means
 from sprintlog.engine.service.loop.gate import run_gate
-from sprintlog.engine.service.loop.lock import hold
 from sprintlog.engine.service.loop.runner import Runner
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.phases.lifecycle import StartSprint

@@ -98,14 +98,14 @@ def test_difference_of_two_iterations(tree: Path, done: Run) -> None:
 
 
 def test_compared_iterations_tell_their_files(tree: Path, done: Run) -> None:
-    """`iteration compare` lists the files that differ, where both were kept."""
+    """`compare` lists the files that differ, where both were kept."""
     for number in (1, 2):
         done("iteration", "measure", "--number", number, "--metric", "test_count=1")
-    files = done("iteration", "compare", 1, 2, "--json").json["files"]
+    files = done("compare", 1, 2, "--json").json["files"]
     assert {"path": "src/a", "how": "changed"} in files
-    lines = done("iteration", "compare", 1, 2).out.splitlines()
+    lines = done("compare", 1, 2).out.splitlines()
     assert lines[-3:] == [f"{file['how'].ljust(7)}  {file['path']}" for file in files]
-    assert done("iteration", "compare", 1, 1).out.endswith("\nno file differs\n")
+    assert done("compare", 1, 1).out.endswith("\nno file differs\n")
 
 
 def test_unknown_point_is_told(tree: Path, run: Run) -> None:
@@ -127,6 +127,26 @@ def test_files_of_an_iteration_are_listed(tree: Path, done: Run) -> None:
     assert "100755" in text
     assert "src/a" in text
     assert "listing" not in done("show", "iteration", "1", "--json").json
+
+
+def test_an_iteration_is_shown_by_its_point(tree: Path, done: Run) -> None:
+    """`show iter:N` is `show iteration N`, with how it went where that is known."""
+    done("iteration", "measure", "--number", "2", "--metric", "tests_passed=3")
+    by_point = done("show", "iter:2")
+    assert by_point.out == done("show", "iteration", "2").out
+    assert by_point.out.startswith("iteration  class")
+    assert "`sprintlog report 2`" in by_point.err
+
+
+def test_a_dry_run_says_what_does_it(tree: Path, done: Run, run: Run) -> None:
+    """Where nobody can be asked a dry run over files names the option that agrees."""
+    (tree / "b").write_text("other")
+    shown = done("rollback", "iter:1", "--files", "--dry-run")
+    assert "`--yes`" in shown.err
+    assert run("rollback", "iter:1", "--files").code == 1
+    assert done("rollback", "iter:1", "--files", "--yes").out
+    again = done("rollback", "iter:1", "--files", "--dry-run")
+    assert "`--yes`" not in again.err
 
 
 def test_old_snapshots_are_let_go(tree: Path, done: Run, run: Run) -> None:

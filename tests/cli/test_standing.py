@@ -40,7 +40,7 @@ def test_what_got_worse_is_told_with_its_command(worse: Path, done: Run) -> None
     assert quality.startswith("quality: best iteration 1 (1.00), last iteration 2 (0.")
     assert quality.endswith(", regression)  (`sprintlog report`)")
     assert alerts.startswith(
-        "alerts: 2 alerts, CRITICAL: Test count decreased from 10 to 9"
+        "alerts: 2 alerts in iteration 2, CRITICAL: Test count decreased from 10 to 9"
     )
     assert alerts.endswith("(`sprintlog alerts`)")
     assert advice.startswith(ADVICE)

@@ -57,6 +57,7 @@ NEEDED = {
     "other": "snapshot:0000",
     "max_iterations": "9",
     "number": "1",
+    "others": "1",
     "request": EVIL,
     "reasoning": EVIL,
     "until": "next-sprint",

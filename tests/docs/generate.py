@@ -17,6 +17,9 @@ import msgspec
 from sprintlog.cli.main import cli
 from sprintlog.cli.typed import READING, RECORDING, TypedOption, sort_options
 from sprintlog.engine.iterations import events as iterations
+from sprintlog.engine.iterations import loop_rules
+from sprintlog.engine.log.envelope import Span
+from sprintlog.engine.log.erasures import ERASURE_EVENTS
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sessions.events import SESSION_EVENTS, TouchedFile
 from sprintlog.engine.sprint import events
@@ -82,7 +85,10 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "position": events.InjectionPosition,
     "usage": iterations.Usage,
     "git-state": events.GitState,
+    **{x.__name__.lower(): x for x in (events.Limit, events.Took, events.Budgets)},
+    "price": events.Price,
     "touched-file": TouchedFile,
+    "span": Span,
     "injection": queue.RequestInjection,
     "request-origin": queue.RequestOrigin,
     "file-left": snapshots.FileLeft,
@@ -91,6 +97,12 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "origin": iterations.Origin,
     "weights": iterations.Weights,
     "thresholds": iterations.Thresholds,
+    "own-metric": iterations.OwnMetric,
+    "measuring-run": iterations.MeasuringRun,
+    "kept-report": iterations.KeptReport,
+    "loop-rules": loop_rules.LoopRules,
+    "measure-rules": loop_rules.MeasureRules,
+    "best-anew": iterations.BestAnew,
     **journal.STRUCTS,
 }
 """What fields of events are made of, by the word that the pages have for it."""
@@ -254,7 +266,7 @@ def events_page() -> str:
     """Return the page of every event: tag, kind, fields."""
     fields = _field_docs()
     parts = [EVENTS_HEAD]
-    for event in (*events.EVENTS, *journal.EVENTS, *SESSION_EVENTS):
+    for event in (*events.EVENTS, *journal.EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS):
         limit = event.payload_bytes_max // MIB
         parts.append(f"## `{event.type}`\n\n{_said(event)}")
         parts.append(
@@ -302,8 +314,10 @@ def _json(value: object) -> str:
 
 
 def _typed(annotation: str) -> str:
+    named = {struct.__name__: f"[{word}](#{word})" for word, struct in STRUCTS.items()}
     words = {
-        **{struct.__name__: f"[{word}](#{word})" for word, struct in STRUCTS.items()},
+        **named,
+        **{f"tuple[{name}, ...]": f"list of {word}" for name, word in named.items()},
         "str": "text",
         "int": "integer",
         "bool": "boolean",
@@ -311,16 +325,16 @@ def _typed(annotation: str) -> str:
         "list[dict[str, Any]]": "list of objects",
         **journal.WORDS,
         "float": "number",
-        "tuple[Source, ...]": "list of [source](#source)",
         "tuple[str, ...]": "list of texts",
-        "tuple[TouchedFile, ...]": "list of [touched-file](#touched-file)",
-        "tuple[FileLeft, ...]": "list of [file-left](#file-left)",
-        "tuple[KeptCopy, ...]": "list of [kept-copy](#kept-copy)",
+        "tuple[int, ...]": "list of integers",
         "tuple[tuple[str, ...], ...]": "list of lists of texts",
-        "tuple[Origin, ...]": "list of [origin](#origin)",
+        "dict[str, int | float]": "object of numbers",
+        "dict[str, str]": "object of texts",
+        "tuple[tuple[str, str, str, str], ...]": "list of lists of four texts",
         "None": "null",
     }
-    return " or ".join(words[part] for part in annotation.split(" | "))
+    parts = [annotation] if annotation in words else annotation.split(" | ")
+    return " or ".join(words[part] for part in parts)
 
 
 def _field_docs() -> dict[str, dict[str, tuple[str, str]]]:
@@ -330,6 +344,7 @@ def _field_docs() -> dict[str, dict[str, tuple[str, str]]]:
         *events.EVENTS,
         *journal.EVENTS,
         *SESSION_EVENTS,
+        *ERASURE_EVENTS,
         *STRUCTS.values(),
     )
     homes = {kind.__module__ for struct in structs for kind in struct.__mro__[:-2]}

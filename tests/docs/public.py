@@ -10,6 +10,7 @@ from sprintlog.engine.command import Command
 from sprintlog.engine.commands import OF_THE_JOURNAL
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.erasures import ERASURE_EVENTS
 from sprintlog.engine.log.event import Event, Kind
 from sprintlog.engine.sessions.events import SESSION_EVENTS
 from sprintlog.engine.sprint.commands import TOPICS as OF_SPRINTS
@@ -63,7 +64,7 @@ def commands_module() -> str:
 
 
 def _events() -> list[type[msgspec.Struct]]:
-    return with_parts([*EVENTS, *JOURNAL_EVENTS, *SESSION_EVENTS])
+    return with_parts([*EVENTS, *JOURNAL_EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS])
 
 
 def _imports(named: Iterable[type]) -> Iterator[str]:

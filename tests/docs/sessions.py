@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 ANYTHING = "…"
-SECONDS_MAX = 60
+SECONDS_MAX = 300
+"""A session that takes longer hangs."""
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"(?:#|//) ([\w-]+\.\w+)\n")
@@ -82,7 +83,11 @@ def begin(
 
 def answers(playing: subprocess.Popen[str]) -> list[Answer]:
     """Return what each command of a session answered."""
-    printed, _ = playing.communicate(timeout=SECONDS_MAX)
+    try:
+        printed, _ = playing.communicate(timeout=SECONDS_MAX)
+    finally:
+        playing.kill()
+        playing.wait()
     found = []
     for piece in printed.split(_BEGIN)[1:]:
         output, _, code = piece.rpartition(_END)

@@ -17,7 +17,7 @@ from .sessions import ROOT
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 QUOTED = re.compile(r"`([^`\n]+)`")
-OTHERS = {"--prompt", "--stream", "--every", "--coverage", "--output"}
+OTHERS = {"--prompt", "--stream", "--every", "--coverage", "--output", "--output-format"}
 """Options of other programs that our pages name."""
 PAGES_OF_TODAY = sorted(
     [

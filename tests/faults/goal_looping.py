@@ -31,7 +31,7 @@ REFLECTIONS = [{"iteration": 7, "idle": 3}, {"iteration": 18, "idle": 3}]
 """They begin after three idle ones: 4 to 6, and 15 to 17."""
 CLAIMS = {4, 21}
 """Iterations that say too early that the goal is reached."""
-LIMITED = {10, 30}
+LIMITED, REFUSED = {10, 30}, {6, 22}
 """Iterations whose first attempt meets a rate limit."""
 
 SAYS: dict[int, dict[str, Any] | str] = {
@@ -86,11 +86,17 @@ def said(number: int) -> str:
 
 
 AGENT = f"""\
-import json, os, sys
+import json, os, subprocess, sys
 sys.stdin.read()
 number, attempt = int(os.environ["ITERATION_NUMBER"]), os.environ["ATTEMPT_NUMBER"]
 if number in {LIMITED!r} and attempt == "1":
-    sys.exit("429: slow down")
+    sys.exit("timed out: too slow")
+# Whoever is killed in the wait finds it in the log, and is not refused again.
+if number in {REFUSED!r}:
+    line = [*{looping.COMMAND!r}, "log", "--type", "retry-scheduled", "--json"]
+    waits = subprocess.run(line, stdout=subprocess.PIPE, check=True).stdout.splitlines()
+    if number not in [json.loads(wait)["data"]["iteration"] for wait in waits]:
+        sys.exit("429: try again in 1s")
 text = json.load(open("says.json"))[str(number)]
 usage = {{"input_tokens": number, "output_tokens": 2 * number}}
 print("{{}}")
@@ -104,7 +110,9 @@ def prepare(folder: Path) -> None:
     (folder / "agent.py").write_text(AGENT)
     says = {number: said(number) for number in range(1, ITERATIONS + 1)}
     (folder / "says.json").write_text(json.dumps(says))
-    (folder / "plan.yaml").write_text("retry: {maxAttempts: 2, backoffMs: [10]}\n")
+    (folder / "plan.yaml").write_text(
+        "retry: {maxAttempts: 2, backoffMs: [10], limitWaitMs: [10]}\n"
+    )
     run(folder, "init", "--here")
     words = ["sprint", "create", "long", "--goal", GOAL, "--plan", "plan.yaml"]
     words += ["--min-iterations", str(MINIMUM), "--max-iterations", str(ITERATIONS)]
@@ -117,10 +125,13 @@ def bring_to_end(folder: Path, rng: random.Random, *, kills: int) -> Goal:
     life = looping.bring_to_end(folder, rng, kills=kills, options=options)
     [status] = answers(folder, "status")
     status["spent"].pop("duration_ms")
+    # What an agent took that was killed with its loop, nobody knows.
+    status["spent"].pop("runs_cut_short", None)
     events = answers(folder, "log")
     types = Counter(event["type"] for event in events)
-    # A hook that was cut short is run again.
-    counts = {name: types[name] for name in types if not name.startswith("hook-task-")}
+    # A hook that was cut short is run again, and whoever was killed began anew.
+    again = ("hook-task-", "run-")
+    counts = {name: types[name] for name in types if not name.startswith(again)}
     keys = ("steps", "idle", "reflection", "spent")
     figures = {"counts": counts, **{key: status[key] for key in keys}}
     figures["reflections"] = [

@@ -19,7 +19,7 @@ from tests.acceptance.commands import clean_environment, run
 
 COMMAND = [sys.executable, "-m", "sprintlog.cli"]
 PHASES = 30
-LIMITED, BROKEN, GATED = "p3", "p20", ("p6", "p12", "p25")
+LIMITED, REFUSED, BROKEN, GATED = "p3", "p5", "p20", ("p6", "p12", "p25")
 INJECTING = {"p8": ["--position", "after:p15"], "p10": ["--position", "end-of-workflow"]}
 TIMES = {
     *("started-at", "completed-at", "elapsed", "last-activity", "injected-at"),
@@ -32,7 +32,13 @@ AGENT = f"""\
 import os, subprocess, sys
 prompt, phase = sys.stdin.read(), os.environ["PHASE_ID"]
 if phase == {LIMITED!r} and os.environ["ATTEMPT_NUMBER"] == "1":
-    sys.exit("429: slow down")
+    sys.exit("timed out: too slow")
+if phase == {REFUSED!r}:
+    line = [*{COMMAND!r}, "log", "--type", "retry-scheduled", "--json"]
+    waits = subprocess.run(line, stdout=subprocess.PIPE, check=True).stdout.decode()
+    # Whoever is killed in the wait finds it in the log, and is not refused again.
+    if f'"{{phase}}"' not in waits:
+        sys.exit("429: try again in 1s")
 position = {INJECTING!r}.get(phase)
 if position:
     line = [*{COMMAND!r}, "phase", "inject", "--id", "extra-" + phase, "--prompt", "More"]

@@ -5,6 +5,8 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sprintlog.engine.service.agent_sessions.hook import take_hook
+
 from .claims import acknowledged
 from .runner import Done, Runner
 
@@ -48,6 +50,10 @@ class Scene(NamedTuple):
     """Files deleted before the command."""
     edited: str = ""
     """What somebody puts at the end of the state file before the command."""
+    calls: tuple[str, ...] = ()
+    """The commands that an agent ran before, as its hooks tell."""
+    gone: str = ""
+    """What no file of the log holds afterwards."""
 
 
 _KEYED = ("--key", "again", "--at", AT)
@@ -62,6 +68,12 @@ SCENES = (
     Scene("rebuild", ("rebuild",), without=("PROGRESS.yaml",)),
     Scene("import progress", ("import", "progress", "theirs/PROGRESS.yaml", *_KEYED)),
     Scene("edit", ("note", "seen", *_KEYED), edited="edited: by hand\n"),
+    Scene(
+        "prune sessions",
+        ("prune", "--sessions", "--older-than", "0m", "--at", AT),
+        calls=tuple(f"echo opensesame {n} {'x' * 400}" for n in range(3)),
+        gone="opensesame",
+    ),
 )
 
 
@@ -101,6 +113,8 @@ def prepare(
     begin(runner, start, plants)
     for arguments in scene.before:
         runner.must(start, *arguments, plants=list(plants))
+    for number, command in enumerate(scene.calls):
+        _tell(start, number, command)
     for name in scene.without:
         (start / name).unlink()
     if scene.edited:
@@ -119,6 +133,20 @@ def prepare(
         events(seen["events"]),
         state_files(clean),
     )
+
+
+def _tell(folder: Path, number: int, command: str) -> None:
+    """Record what a hook of an agent tells after a command."""
+    given = {
+        "session_id": "s-1",
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+        "tool_use_id": f"call-{number}",
+    }
+    content = json.dumps(given).encode()
+    safe = folder / "none"
+    take_hook("claude", content, start=folder, folder=None, safe=safe, environment={})
 
 
 def play(

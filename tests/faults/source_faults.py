@@ -59,8 +59,8 @@ FAULTS = (
     ),
     Fault(
         "a run that went wrong counts as done",
-        "    if exit_code != 0:\n",
-        "    if exit_code is None:\n",
+        "    elif exit_code != 0:\n",
+        "    elif exit_code is None:\n",
         ("test_answers.py",),
     ),
     Fault(

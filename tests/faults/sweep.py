@@ -140,6 +140,8 @@ def _play(
     yield from _judge_log(template, first, again, runner.inspect(place, plants=modes))
     if state_files(place) != template.files:
         yield "the state files are not right after the next command"
+    if scene.gone and (left := _holding(place / ".sprintlog", scene.gone.encode())):
+        yield f"{scene.gone} is still in {left}"
     if again.seconds > seconds_next:
         once_more = runner.run(place, *scene.arguments, stdin=scene.stdin, plants=modes)
         if is_slow(again.seconds, limit=seconds_next, usual=once_more.seconds):
@@ -189,6 +191,11 @@ def _judge_log(template: Template, first: Done, again: Done, seen: Any) -> Itera
         yield f"{len(seen['events'])} events, expected {len(template.events)}: {more}"
     if not seen["sound"]:
         yield f"not sound: {seen['findings']}"
+
+
+def _holding(folder: Path, text: bytes) -> list[str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return [path.name for path in files if text in path.read_bytes()]
 
 
 def _torn(

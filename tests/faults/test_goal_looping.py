@@ -32,7 +32,9 @@ def test_every_number_is_right(calm: goals.Goal) -> None:
     assert calm.figures["reflections"] == goals.REFLECTIONS
     assert counts["goal-claimed"] == len(goals.CLAIMS)
     assert counts["iteration-failed"] == len(goals.LIMITED)
-    assert counts["agent-ran"] == goals.ITERATIONS + len(goals.LIMITED)
+    assert counts["retry-scheduled"] == len(goals.REFUSED)
+    met = len(goals.LIMITED) + len(goals.REFUSED)
+    assert counts["agent-ran"] == goals.ITERATIONS + met
     assert counts["note-added"] == 1
     assert calm.figures["idle"] == 1
     tokens = sum(range(1, goals.ITERATIONS + 1))

@@ -5,6 +5,7 @@ import os
 import sqlite3
 import stat
 import subprocess
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -14,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.log.stores import open_log
+from sprintlog.engine.log.stores.sqlite.errors import JITTER_SECONDS
 from sprintlog.engine.service.agent_sessions import spool
 from sprintlog.engine.service.agent_sessions.drafts import DRAFT_BYTES_MAX
-from sprintlog.engine.service.agent_sessions.hook import take_hook
+from sprintlog.engine.service.agent_sessions.hook import WAIT, take_hook
 from sprintlog.engine.service.agent_sessions.places import folders
 from sprintlog.engine.service.agent_sessions.quarantine import count_odd
 from sprintlog.engine.service.place.location import Location
@@ -56,6 +58,25 @@ def test_eight_hooks_end_while_the_log_is_locked(log: Path, hook: Hook) -> None:
     told = {json.loads(event.payload or b"")["call"] for event in events_of(log)}
     assert told == {"after", *(f"call-{n}" for n in range(8))}
     assert not (log / "spool").exists()
+
+
+def test_a_hook_waits_as_long_as_it_may_and_no_longer(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For a locked log a hook waits its own time once, and then lets the event wait."""
+    began = slept = time.monotonic()
+
+    def sleep(seconds: float) -> None:
+        nonlocal slept
+        slept += seconds
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(time, "monotonic", lambda: slept)
+    with locked(log):
+        take(log, after_tool())
+    waited = slept - began
+    assert WAIT.seconds <= waited < WAIT.seconds + JITTER_SECONDS
+    assert len(spooled(log)) == 1
 
 
 def test_what_waits_is_ours_alone_and_holds_no_contents(log: Path, hook: Hook) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from sprintlog.engine.command import Command
 from sprintlog.engine.sprint.goal import dynamic_steps, goal, hook_tasks
 from sprintlog.engine.sprint.iterations import loop
+from sprintlog.engine.sprint.phases import waits
 
 COMMANDS: list[tuple[Callable[..., Command], dict[str, Any]]] = [
     (loop.StartIteration, {}),
@@ -20,6 +21,7 @@ COMMANDS: list[tuple[Callable[..., Command], dict[str, Any]]] = [
     (goal.SetGoal, {"goal": "Win", "idle_threshold": 2, "min_iterations": 3}),
     (goal.FailIteration, {"error": "x", "category": "network"}),
     (goal.CompleteGoal, {"summary": "x"}),
+    (waits.ScheduleRetry, {"next_retry_at": "2099-01-01T05:00:00Z", "why": "x"}),
 ]
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.sprint.events import AgentRan, IterationEnded
-from sprintlog.engine.sprint.iterations.sessions import runs_of, session_ended
+from sprintlog.engine.sprint.iterations.session_runs import runs_of, session_ended
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .test_exchange_laws import laws

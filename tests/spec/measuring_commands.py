@@ -5,13 +5,17 @@ from typing import Any
 from sprintlog.engine.iterations import events as i
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events
-from sprintlog.engine.sprint.iterations import decisions, measurement
+from sprintlog.engine.sprint.iterations import decisions, described, measurement
+from sprintlog.engine.sprint.runs import budgets
 
 from .conftest import Data, Make
 
 _GO: list[Event] = [events.SprintStarted(), events.IterationStarted(1)]
 _M = {"test_count": 9, "tests_passed": 7, "coverage_percentage": 72.5}
 _LIMITS = i.Thresholds(target=0.9, error_increase=0)
+_NO_BUDGETS: dict[str, float | None] = {
+    **dict.fromkeys(("iterations", "cost_usd", "tokens", "seconds", "failures"))
+}
 _FILES: dict[str, Any] = {"source": "a/", "destination": "b/", "files_copied": ["x"]}
 
 MEASURING: list[tuple[list[Event], str, Data, Make, Data]] = [
@@ -45,10 +49,24 @@ MEASURING: list[tuple[list[Event], str, Data, Make, Data]] = [
     ),
     (
         _GO,
+        "iteration-described",
+        {"number": 1, "params": {"seed": "7"}, "note": "x", "tags": ["a", "b"]},
+        described.DescribeIteration,
+        {"number": 1, "params": {"seed": "7"}, "note": "x", "tags": ("a", "b")},
+    ),
+    (
+        _GO,
         "rules-set",
         {"thresholds": {"target": 0.9, "error_increase": 0}},
         decisions.SetRules,
         {"rules": i.RulesSet(thresholds=_LIMITS)},
+    ),
+    (
+        _GO,
+        "budgets-set",
+        {"budgets": {"cost_usd": 5.5, "seconds": 60}},
+        budgets.ChangeBudgets,
+        {"budgets": {**_NO_BUDGETS, "cost_usd": 5.5, "seconds": 60}},
     ),
     (
         [*_GO, i.BestSelected(1, 1, True)],

@@ -53,13 +53,13 @@ def test_success(output: str, summary: str | None) -> None:
     [
         ("", "validation", "without saying anything"),
         (" \n\t", "validation", "without saying anything"),
-        (answer(), "validation", "without saying anything"),
+        (answer(), "network", "without saying anything"),
         ('{"status": "done-ish"}', "validation", "'done-ish' is unknown"),
         ('{"status": null}', "validation", "'' is unknown"),
         ('{"status": "failed", "error": "no compiler"}', "logic", "no compiler"),
         ('{"status": "failed"}', "logic", "gave no reason"),
         (answer(is_error=True, result="429 too many"), "rate-limit", "429"),
-        (answer(subtype="error_max_turns"), "logic", "error_max_turns"),
+        (answer(subtype="error_max_turns"), "timeout", "error_max_turns"),
     ],
 )
 def test_exit_zero_is_not_enough(output: str, category: str, error: str) -> None:
@@ -161,7 +161,8 @@ def test_a_need_keeps_its_error_beside_the_reason(running: Any) -> None:
         ("API Error: overloaded_error", "rate-limit"),
         ("read ECONNRESET", "network"),
         ("502 Bad Gateway", "network"),
-        ("request timed out", "timeout"),
+        ("request timed out", "network"),
+        ("the tests timed out", "timeout"),
         ("assertion failed in network_test.py", "logic"),
         ("line 4290: no", "logic"),
     ],

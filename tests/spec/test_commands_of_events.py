@@ -11,11 +11,11 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.runs import RecordRun
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.from_events import command_for, command_of, to_event
-from sprintlog.engine.sprint.gates.checks import RecordGate
+from sprintlog.engine.sprint.gates.checks import RecordGate, RepairGate
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations import loop
 from sprintlog.engine.sprint.iterations.rollback import RollBack
-from sprintlog.engine.sprint.phases import leaves, lifecycle, notes
+from sprintlog.engine.sprint.phases import leaves, lifecycle, notes, waits
 from sprintlog.engine.sprint.plan import injection
 from sprintlog.engine.sprint.plan.create import (
     CreateSprint,
@@ -25,7 +25,7 @@ from sprintlog.engine.sprint.plan.create import (
 from .conftest import Data, Make, Scenario, simple
 from .measuring_commands import MEASURING
 
-AT = "2026-01-15T09:00:00Z"
+AT, LATER = "2026-01-15T09:00:00Z", "2026-01-15T12:00:00Z"
 GO, A = f.SprintStarted(), f.PhaseStarted("a")
 END = f.InjectionPosition("end-of-workflow")
 NEEDED = {"phase": "a", "reason": "x", "details": "y", "error": "z"}
@@ -68,6 +68,13 @@ CASES: list[tuple[list[Event], str, Data, Make, Data]] = [
     ),
     (
         [GO, A],
+        "retry-scheduled",
+        {"phase": "a", "next_retry_at": LATER, "waits_for": "network", "why": "x"},
+        waits.ScheduleRetry,
+        {"phase": "a", "next_retry_at": LATER, "waits_for": "network", "why": "x"},
+    ),
+    (
+        [GO, A],
         "phase-failed",
         {"phase": "a", "error": "x", "category": "network"},
         leaves.FailPhase,
@@ -101,6 +108,13 @@ CASES: list[tuple[list[Event], str, Data, Make, Data]] = [
         {"phase": "a", "exit_code": 3, "output": "x", "elsewhere": False},
         RecordGate,
         {"phase": "a", "result": GateResult(3, output="x")},
+    ),
+    (
+        [GO, A, f.GateChecked("a", 1, 1)],
+        "gate-repaired",
+        {"phase": "a"},
+        RepairGate,
+        {"phase": "a"},
     ),
     (
         [GO, A],
@@ -206,7 +220,7 @@ def test_decides_what_the_command_decides(
     arguments: Data,
 ) -> None:
     """An event asked for by its type gives the events of its command (section 8)."""
-    gate: Data = {"gate": {}} if tag == "gate-checked" else {}
+    gate: Data = {"gate": {}} if tag.startswith("gate-") else {}
     scenario: Scenario = given(simple("a", **{"break": True, **gate}), *history)
     expected = scenario.when(command(**arguments)).decided
     assert expected
@@ -245,7 +259,6 @@ def test_takes_in_no_patch_from_outside(data: Data) -> None:
     ("tag", "data"),
     [
         ("breakpoint-reached", {"phase": "a"}),
-        ("retry-scheduled", {"phase": "a", "next_retry_at": AT}),
         ("edit-observed", {"path": "p", "digest": "d", "kept": "k", "since": 0}),
         ("gate-interrupted", {"phase": "a"}),
         ("gate-blocked", {"phase": "a", "error": "x"}),

@@ -85,13 +85,13 @@ def test_fewer_parts_need_the_same_files(number: int, seen: str, found: str | No
 def test_a_signature_has_four_parts() -> None:
     """Tests, pass rate, coverage and errors, as far as they are known; none is none."""
     whole = {"test_count": 9, "tests_passed": 9, "coverage_percentage": 1, "error_count": 0}
-    assert signature(now(**whole)) == ((9, Fraction(100), Fraction(1), 0), None)
+    assert signature(now(**whole)) == ((9, Fraction(100), Fraction(1), 0), None, ())
     for name in whole:
         found = signature(now(**{n: v for n, v in whole.items() if n != name}))
         assert found is not None
         assert None in found.parts
     assert signature(now(lint_errors=None)) is None
-    assert signature(now(file_count=1), "t") == ((None,) * 4, "t")
+    assert signature(now(file_count=1), "t") == ((None,) * 4, "t", ())
 
 
 def test_files_are_those_that_were_measured() -> None:

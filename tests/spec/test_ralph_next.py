@@ -4,16 +4,17 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.answers import Verdict
+from sprintlog.engine.sprint.agent.how_to_answer import GOAL_ANSWER as ANSWER
+from sprintlog.engine.sprint.agent.wanted import WantedStep
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.goal.answers import Turn
 from sprintlog.engine.sprint.goal.dynamic_steps import (
     AddStep,
     UpdateStep,
-    WantedStep,
 )
 from sprintlog.engine.sprint.goal.goal import CompleteGoal
 from sprintlog.engine.sprint.goal.hook_tasks import SpawnHook
-from sprintlog.engine.sprint.goal.prompt import ANSWER, DONE_SHOWN_MAX, said_in
+from sprintlog.engine.sprint.goal.prompt import DONE_SHOWN_MAX, said_in
 from sprintlog.engine.sprint.goal.work import EndTurn, StartTurn
 from sprintlog.engine.sprint.iterations.loop import StartIteration
 from sprintlog.engine.sprint.phases.lifecycle import (
@@ -239,7 +240,7 @@ def test_is_told_goal_steps_and_how_to_answer() -> None:
         "third",
         "# A person has yet to decide about",
         "- A bug",
-        ANSWER,
+        *ANSWER.split("\n\n"),
     ]
 
 

@@ -68,7 +68,7 @@ def test_a_walk_keeps_little_in_memory(workspace: Workspace) -> None:
     before = ask("PRAGMA cache_size").fetchone()
     pages = workspace.log.scan(sprint_stream("s"))
     next(pages)
-    assert ask("PRAGMA cache_size").fetchone() == (-256,)
+    assert ask("PRAGMA cache_size").fetchone() == (-64,)
     assert list(pages)
     assert ask("PRAGMA cache_size").fetchone() == before
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import NamedTuple
 from sprintlog.engine.adapters.agents.activity import Activity
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.adapters.agents.ran import kept
-from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.adapters.pieces import pieces_of
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.agent.answers import Answer, judge
 from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.state.times import from_milliseconds, normalise
@@ -99,14 +99,7 @@ def subagents_of(file: Path) -> list[Path]:
 
 def _pieces(file: Path) -> Iterator[bytes]:
     """Yield a file in lines, long ones in pieces."""
-    try:
-        with file.open("rb") as opened:
-            yield from iter(partial(opened.readline, PIECE), b"")
-    except FileNotFoundError as error:
-        raise NotFoundError(f"{file}: there is no such file", file=str(file)) from error
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror}"
-        raise InvalidInputError(problem, file=str(file)) from error
+    yield from pieces_of(file, piece_max=PIECE)
 
 
 def _moments(piece: bytes) -> Iterator[str]:

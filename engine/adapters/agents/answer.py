@@ -5,7 +5,8 @@ from typing import Any
 from msgspec.structs import asdict
 
 from ...iterations.events import Usage
-from ...sprint.agent.answers import Answer
+from ...sprint.agent.answers import SILENT, Answer
+from ...sprint.agent.limits import NO_ANSWER, Refusal
 from .figures import together
 from .items import (
     AgentEnded,
@@ -15,6 +16,7 @@ from .items import (
     FileChanged,
     Item,
     Prompted,
+    Refused,
     Returned,
     Said,
     Session,
@@ -36,6 +38,8 @@ class Gathering:
         self._last: Item | None = None
         self._ended: AgentEnded | None = None
         self._error = ""
+        self._refused: Refused | None = None
+        """Unless it went on to work after that."""
         self._works = True
         """Whether it went on to work after its last words."""
         self._used: dict[tuple[FigureSpan, str, int | None], Usage] = {}
@@ -48,7 +52,10 @@ class Gathering:
             case Said():
                 self._hear(item)
             case Called():
-                self._works, self._ended = True, None
+                self._works, self._ended, self._refused = True, None, None
+            case Refused():
+                self._refused = item
+                return
             case Used():
                 self._count(item)
             case Prompted() | Returned() | FileChanged() | CallsCounted():
@@ -66,10 +73,27 @@ class Gathering:
         if ended is None:
             return Answer(said, usage=usage, is_cut=self._works, unknown=unknown)
         final = said if ended.text is None else ended.text
-        error = None
+        error = refusal = None
         if ended.failed:
             error = self._error or "the agent gave no reason"
-        return Answer(final, error=error, usage=usage, unknown=unknown)
+            refusal = self._refusal(ended)
+        elif not final.strip():
+            # An agent that ends well says something: its answer was lost on the way.
+            error, refusal = SILENT, Refusal(kind=NO_ANSWER)
+        return Answer(
+            final,
+            error=error,
+            usage=usage,
+            unknown=unknown,
+            refusal=refusal,
+        )
+
+    def _refusal(self, ended: AgentEnded) -> Refusal | None:
+        refused = self._refused or Refused()
+        status = ended.status if ended.status is not None else refused.status
+        if status is None and self._refused is None:
+            return None
+        return Refusal(status, refused.kind, refused.fields)
 
     def _hear(self, said: Said) -> None:
         self._works = False

@@ -16,6 +16,7 @@ from .items import (
     Item,
     Items,
     Prompted,
+    Refused,
     Returned,
     Said,
     Session,
@@ -60,10 +61,20 @@ def read(message: Data) -> Items | None:
         return (*session, *_assistant(message, is_kept=is_kept))
     if kind == "user" and isinstance(message.get("message"), dict):
         return (*session, *_user(message))
+    if kind == "rate_limit_event":
+        return (*session, *_limited(mapping(message.get("rate_limit_info"))))
     if text(kind) and (text(message.get("session_id")) or is_kept):
         # A remark of the program.
         return session
     return None
+
+
+def _limited(info: Data) -> Items:
+    """Return that a limit is reached; one that only comes near keeps nobody from work."""
+    if text(info.get("status")) != "rejected":
+        return ()
+    until = count(info.get("resetsAt"))
+    return (Refused("rate_limit", f"resetsAt: {until}" if until is not None else ""),)
 
 
 def _session(message: Data) -> Items:
@@ -133,6 +144,8 @@ def _assistant(message: Data, *, is_kept: bool) -> Items:
     items += _content(
         inner.get("content"), by=by, at=text(message.get("timestamp")) or None
     )
+    if by is None and (refused := text(message.get("error"))):
+        items.append(Refused(refused))
     # A transcript has no other word for its end; a stream's result comes after.
     if is_kept and by is None and stopped in _ENDS:
         items.append(AgentEnded())

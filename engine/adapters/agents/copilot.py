@@ -14,6 +14,7 @@ from .items import (
     Item,
     Items,
     Prompted,
+    Refused,
     Returned,
     Said,
     Session,
@@ -39,7 +40,10 @@ def read(message: Data) -> Items | None:
     if kind in ("tool.execution_start", "tool.execution_complete"):
         return _tool(data, by, at, is_over=kind == "tool.execution_complete")
     if kind == "session.error" and by is None:
-        return (AgentEnded(failed=True, error=text(data.get("message")) or None),)
+        return (
+            Refused(text(data.get("errorType")), status=count(data.get("statusCode"))),
+            AgentEnded(failed=True, error=text(data.get("message")) or None),
+        )
     if kind == "user.message" and by is None and text(data.get("content")):
         return (Prompted(text(data.get("content")), at),)
     return _session(kind, data, key=text(message.get("id")) or None)

@@ -32,12 +32,13 @@ def read(message: Data) -> Items | None:
             return (Prompted(said),) if said else ()
         return (Said(said, goes_on=message.get("delta") is True),)
     if kind == "tool_use" and "tool_id" in message:
-        command = command_of(mapping(message.get("parameters")))
+        given = mapping(message.get("parameters"))
         key, at = (
             text(message.get("tool_id")) or None,
             text(message.get("timestamp")) or None,
         )
-        return (Called(key, text(message.get("tool_name")), command, at=at),)
+        tool, command = text(message.get("tool_name")), command_of(given)
+        return (Called(key, tool, command, at=at, given=given),)
     if kind == "tool_result" and "tool_id" in message:
         return _returned(message)
     if kind == "error" and "severity" in message:
@@ -62,8 +63,8 @@ def _whole(message: Data) -> Items | None:
     error, session = message.get("error"), text(message.get("session_id"))
     named = (Session(session),) if session else ()
     if isinstance(error, dict):
-        why = text(error.get("message")) or None
-        return (*named, AgentEnded(failed=True, error=why))
+        why, status = text(error.get("message")) or None, count(error.get("code"))
+        return (*named, AgentEnded(failed=True, error=why, status=status))
     if "response" not in message:
         return None
     by_model = mapping(mapping(message.get("stats")).get("models"))
@@ -92,8 +93,10 @@ def _result(message: Data) -> Items:
     )
     if message.get("status") == "success":
         return (Used(used, FigureSpan.SESSION), AgentEnded())
-    error = text(mapping(message.get("error")).get("message"))
-    return (Used(used, FigureSpan.SESSION), AgentEnded(failed=True, error=error or None))
+    error = mapping(message.get("error"))
+    why, status = text(error.get("message")) or None, count(error.get("code"))
+    ended = AgentEnded(failed=True, error=why, status=status)
+    return (Used(used, FigureSpan.SESSION), ended)
 
 
 def _of_model(tokens: Data) -> Usage:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from ... import hashes
+from ...sessions.compare import likeness
 from ...sessions.events import (
     ContextCompacted,
     PromptGiven,
@@ -41,6 +42,11 @@ class HookHeard(msgspec.Struct, frozen=True):
     counts: str = ""
     """The type of events whose number belongs to the key, where nothing else tells it
     from the same before the session was resumed."""
+    likeness: str = ""
+    """What a call has in common with those that a transcript or stream told of, where no
+    id tells it."""
+    said_ms: int | None = None
+    """When that was by the agent's clock, in milliseconds since 1970."""
 
 
 def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
@@ -64,7 +70,10 @@ def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
         return HookHeard(stream, None)
     event = _event(moment, message, agent, place)
     parts, counts = _told_apart(event, message)
-    return HookHeard(stream, event, key_of(stream, event.type, *parts), counts)
+    like = likeness(agent, event) if isinstance(event, ToolCalled) else ""
+    said = _milliseconds(message.get("timestamp"))
+    said = said if said is not None and said < _NO_TIME_MS else None
+    return HookHeard(stream, event, key_of(stream, event.type, *parts), counts, like, said)
 
 
 def _event(moment: str, message: Data, agent: str, place: HookPlace) -> SessionEvent:
@@ -135,6 +144,8 @@ def _told_apart(event: SessionEvent, message: Data) -> tuple[tuple[object, ...],
     return (digest_of(message),), ""
 
 
+_NO_TIME_MS = 253_402_300_800_000
+"""The year 10000."""
 _TURNS = ("prompt_id", "turn_id", "generation_id")
 
 

@@ -60,7 +60,7 @@ class Called(msgspec.Struct, frozen=True):
     """The subagent that called it; none for the agent itself."""
     at: str | None = None
     given: dict[str, Any] | None = None
-    """What the tool was given, where a transcript says it; it is not kept."""
+    """What the tool was given, where that is said; it is not kept."""
 
 
 class Returned(msgspec.Struct, frozen=True):
@@ -110,6 +110,17 @@ class AgentEnded(msgspec.Struct, frozen=True):
     """The status code of HTTP with which the model's server refused, where it says so."""
 
 
+class Refused(msgspec.Struct, frozen=True):
+    """A model's server refused the agent, as it tells beside its words."""
+
+    kind: str = ""
+    """The agent's own word for why."""
+    fields: str = ""
+    """Fields and headers that say until when, as `name: value`."""
+    status: int | None = None
+    """Of HTTP."""
+
+
 class CallsCounted(msgspec.Struct, frozen=True):
     """The agent says how many tools it called, not which."""
 
@@ -125,6 +136,7 @@ Item = (
     | FileChanged
     | Used
     | CallsCounted
+    | Refused
     | AgentEnded
 )
 Items = tuple[Item, ...]

@@ -13,6 +13,7 @@ from .items import (
     FileChanged,
     Item,
     Items,
+    Refused,
     Returned,
     Said,
     Session,
@@ -38,7 +39,7 @@ def read(message: Data) -> Items | None:
         return None
     session = Session(text(message.get("sessionID")))
     if kind == "error":
-        return (session, _failed(mapping(message.get("error"))))
+        return (session, *_failed(mapping(message.get("error"))))
     return (session, *_part(mapping(message.get("part")), kind))
 
 
@@ -50,7 +51,7 @@ def _event(event: Data) -> Items:
         model = text(mapping(info.get("model")).get("id")) or None
         return (Session(text(info["id"]), text(info.get("version")) or None, model),)
     if kind == "session.error":
-        return (_failed(mapping(of.get("error"))),)
+        return _failed(mapping(of.get("error")))
     if kind == "message.updated" and info.get("role") == "assistant":
         model = text(info.get("modelID")) or None
         return (Used(Usage(), FigureSpan.TURN, text(info.get("id")) or None, model=model),)
@@ -77,7 +78,7 @@ def _part(part: Data, kind: str) -> Items:
 def _tool(part: Data) -> Items:
     state, key = mapping(part.get("state")), text(part.get("callID")) or None
     given, tool = mapping(state.get("input")), text(part.get("tool"))
-    items: list[Item] = [Called(key, tool, command_of(given))]
+    items: list[Item] = [Called(key, tool, command_of(given), given=given)]
     if state.get("status") not in ("completed", "error"):
         return tuple(items)
     about, time = mapping(state.get("metadata")), mapping(state.get("time"))
@@ -96,12 +97,22 @@ def _tool(part: Data) -> Items:
     return tuple(items)
 
 
-def _failed(error: Data) -> AgentEnded:
+_TELLS = ("retry-after", "reset")
+"""What is in the name of a header that says until when a limit holds."""
+
+
+def _failed(error: Data) -> Items:
     about = mapping(error.get("data"))
     said = text(about.get("message")) or text(error.get("name"))
-    return AgentEnded(
-        failed=True, error=said or None, status=count(about.get("statusCode"))
-    )
+    headers = mapping(about.get("responseHeaders"))
+    fields = [
+        f"{name}: {text(headers[name])}"
+        for name in headers
+        if any(word in name.lower() for word in _TELLS)
+    ]
+    refused = (Refused(fields="\n".join(fields)),) if fields else ()
+    status = count(about.get("statusCode"))
+    return (*refused, AgentEnded(failed=True, error=said or None, status=status))
 
 
 def _usage(part: Data) -> Usage:

@@ -8,6 +8,7 @@ understood are counted and passed over.
 
 import re
 from collections import Counter
+from collections.abc import Callable
 
 import msgspec
 
@@ -24,6 +25,7 @@ from . import (
 )
 from .activity import Activity, Watching
 from .answer import Gathering
+from .items import Item
 from .values import is_cut, mapping, parse
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
@@ -47,6 +49,8 @@ _OPENS = re.compile(rb"^[{\[][ \t\r]*$", re.MULTILINE)
 _CLOSES = re.compile(rb"^[}\]][ \t\r]*$", re.MULTILINE)
 
 
+Also = Callable[[str, Item], None]
+"""Takes what is said beside those that make the answer: of which agent, and the item."""
 _MIXED = {"cursor": ("claude",)}
 """Whose messages stand among an agent's own."""
 
@@ -54,8 +58,9 @@ _MIXED = {"cursor": ("claude",)}
 class _Reading:
     """What the messages come to that were understood; with an agent only its own are."""
 
-    def __init__(self, agent: str | None) -> None:
+    def __init__(self, agent: str | None, also: Also | None) -> None:
         self._agent = agent
+        self._also = also
         known = (agent, *_MIXED.get(agent, ())) if agent else ()
         self._readers = [one for one in _READERS if not known or one[0] in known]
         self.gathering = Gathering()
@@ -77,6 +82,8 @@ class _Reading:
                     for item in items:
                         self.gathering.take(item)
                         self.watching.take(item)
+                        if self._also is not None:
+                            self._also(agent, item)
                     break
         return len(listed), known
 
@@ -91,14 +98,17 @@ class _Reading:
 class Hearing:
     """Takes the output of one run as it comes; no more is held than may be needed."""
 
-    def __init__(self, *, told: str = "", agent: str | None = None) -> None:
+    def __init__(
+        self, *, told: str = "", agent: str | None = None, also: Also | None = None
+    ) -> None:
         self._told = told
         self._agent = agent
+        self._also = also
         self._told_lines = {
             line.strip().encode("utf-8", "replace") for line in told.split("\n")
         } - {b""}
         """A line that only repeats one of them is nobody's message."""
-        self._reading = _Reading(agent)
+        self._reading = _Reading(agent, also)
         self._end = bytearray()
         self._bytes = 0
         self._rest = bytearray()
@@ -183,7 +193,7 @@ class Hearing:
         for piece in pieces:
             if repeats(piece.decode("utf-8", "replace"), self._told):
                 continue
-            reading = _Reading(self._agent)
+            reading = _Reading(self._agent, self._also)
             count, known = reading.take(parse(piece) if piece[:1] in (b"{", b"[") else None)
             if known and 2 * known >= count:
                 answer = reading.gathering.answer(unknown=count - known)
@@ -211,7 +221,8 @@ def with_errors(
         activity = msgspec.structs.replace(
             who, lines=activity.lines, unknown=activity.unknown
         )
-    return msgspec.structs.replace(answer, error=other.error), activity
+    answer = msgspec.structs.replace(answer, error=other.error, refusal=other.refusal)
+    return answer, activity
 
 
 def hear(content: bytes, *, told: str = "") -> Answer:

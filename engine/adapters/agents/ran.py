@@ -59,4 +59,5 @@ def outcome(verdict: Verdict) -> dict[str, Any]:
         "usage": verdict.usage,
         "error": verdict.error,
         "error_kind": verdict.category if has_failed else None,
+        "limit": verdict.limit,
     }

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from ...errors import InvalidInputError
 from .forms import PLUGIN_MARK, HookForm, plugin
-from .json_text import Container, Span, container, parsed, put, root, taken_out
+from .json_text import Container, TextSpan, container, parsed, put, root, taken_out
 
 _NEW = "{}\n"
 _BLANK = "\ufeff \t\r\n"
@@ -14,7 +14,7 @@ class Edit(NamedTuple):
     """What becomes of a file's text."""
 
     text: str
-    spans: list[Span]
+    spans: list[TextSpan]
     """What was put in, by its place in the new text."""
 
 
@@ -49,11 +49,11 @@ def install(text: str | None, form: HookForm, *, file: str) -> Edit:
         if text is not None and not text.startswith(PLUGIN_MARK):
             raise InvalidInputError("is not ours, and stays as it is", file=file)
         made = plugin()
-        return Edit(made, [Span(0, len(made))])
+        return Edit(made, [TextSpan(0, len(made))])
     if text is None or not text.strip(_BLANK):
         begin = text or ""
         text = begin + _NEW
-        spans = [Span(len(begin), len(text))]
+        spans = [TextSpan(len(begin), len(text))]
         for key, value in form.begins.items():
             text, spans = _put(text, spans, root(text), value, key=key)
     else:
@@ -65,7 +65,7 @@ def install(text: str | None, form: HookForm, *, file: str) -> Edit:
     return Edit(text, spans)
 
 
-def cut(text: str, spans: list[Span]) -> str:
+def cut(text: str, spans: list[TextSpan]) -> str:
     """Return a text without what was put into it, as it was before, byte for byte."""
     for start, end in sorted(spans, reverse=True):
         text = text[:start] + text[end:]
@@ -124,8 +124,8 @@ def _refuse_twice(found: Container, where: str, *, file: str) -> None:
 
 
 def _install_one(
-    text: str, spans: list[Span], form: HookForm, event: str
-) -> tuple[str, list[Span]]:
+    text: str, spans: list[TextSpan], form: HookForm, event: str
+) -> tuple[str, list[TextSpan]]:
     hooks = root(text).named("hooks")
     assert hooks is not None
     events = container(text, hooks.value)
@@ -136,8 +136,8 @@ def _install_one(
 
 
 def _put(
-    text: str, spans: list[Span], into: Container, value: Any, *, key: str = ""
-) -> tuple[str, list[Span]]:
+    text: str, spans: list[TextSpan], into: Container, value: Any, *, key: str = ""
+) -> tuple[str, list[TextSpan]]:
     """Put a value in; what was put in before moves, or grows around it."""
     text, (at, end) = put(text, into, value, key=key)
     moved, is_inside = [], False
@@ -145,8 +145,8 @@ def _put(
         begin, stop = one
         is_inside = is_inside or begin < at < stop
         by = end - at
-        moved.append(Span(begin + by * (begin >= at), stop + by * (stop > at)))
-    return text, moved if is_inside else [*moved, Span(at, end)]
+        moved.append(TextSpan(begin + by * (begin >= at), stop + by * (stop > at)))
+    return text, moved if is_inside else [*moved, TextSpan(at, end)]
 
 
 def _ours_in(found: object, form: HookForm) -> list[str]:

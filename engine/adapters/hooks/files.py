@@ -24,7 +24,7 @@ from .edits import (
     without,
 )
 from .forms import FORMS, HookForm
-from .json_text import Span
+from .json_text import TextSpan
 
 FILE_BYTES_MAX = 4 * 1024 * 1024
 SCOPES = ("project", "user")
@@ -92,7 +92,7 @@ class HookFile(NamedTuple):
             return False
         known = self._remembered(before)
         if known is not None and self._is_as_left(before, known):
-            after = cut(before, [Span(*one) for one in known.spans])
+            after = cut(before, [TextSpan(*one) for one in known.spans])
         else:
             after = without(before, self.form, file=str(self.path))
         goes = is_bare(after, self.form, file=str(self.path))
@@ -114,7 +114,7 @@ class HookFile(NamedTuple):
         found = _read_memo(self._memo)
         return found if found is not None and text is not None else None
 
-    def _remember(self, text: str, spans: list[Span], *, existed: bool) -> None:
+    def _remember(self, text: str, spans: list[TextSpan], *, existed: bool) -> None:
         memo = Remembered(
             self.form.agent,
             self.scope,

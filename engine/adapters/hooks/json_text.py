@@ -18,7 +18,7 @@ NESTED_MAX = 200
 """Deeper texts are refused before Python's own limit is met."""
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A piece of a text: from its first character to behind its last."""
 
     start: int
@@ -90,7 +90,7 @@ def container(text: str, start: int) -> Container:
     return Container(start, place + 1, found)
 
 
-def put(text: str, into: Container, value: Any, *, key: str = "") -> tuple[str, Span]:
+def put(text: str, into: Container, value: Any, *, key: str = "") -> tuple[str, TextSpan]:
     """Return a text with one more member at a container's end, and where it was put."""
     style = _Style(text, into)
     said = style.written(value, key)
@@ -100,7 +100,7 @@ def put(text: str, into: Container, value: Any, *, key: str = "") -> tuple[str, 
     else:
         at = into.start + 1
         piece = style.before_member + said + style.before_end
-    return text[:at] + piece + text[at:], Span(at, at + len(piece))
+    return text[:at] + piece + text[at:], TextSpan(at, at + len(piece))
 
 
 def taken_out(text: str, of: Container, which: Member) -> str:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import NotFoundError, RefusedError, SprintlogError
-from ...iterations.events import Origin
+from ...iterations.events import MeasuringRun, Origin
 from ...sprint.gates.gate import GateResult
 from ..processes.gate_script import ScriptLostError, run_script
 from .complexity import measure_sources
+from .evidence import RUNS_MAX, SeenReport, SeenReports, run_as_kept
 from .measurement import Measured, Stamp, WantedReport, read_reports, stamps, wanted
 
 TIMEOUT_SECONDS = 600.0
@@ -28,6 +29,8 @@ class MeasurementOrder(NamedTuple):
     builds: Sequence[str] = ()
     """Commands that succeed when the work can be built."""
     timeout_seconds: float = TIMEOUT_SECONDS
+    pointers: Mapping[str, str] = {}
+    """Where in JSON reports metrics of one's own are, by their names."""
 
 
 class Ran(NamedTuple):
@@ -61,6 +64,17 @@ class Capture:
         self._root = root
         self._environment = environment
         self._ran: list[Ran] = []
+        self._seen = SeenReports()
+
+    @property
+    def seen(self) -> list[SeenReport]:
+        """Return the reports that were read so far."""
+        return self._seen.found
+
+    def runs(self, *, masks: bool) -> tuple[MeasuringRun, ...]:
+        """Return what is kept of the commands that were run so far."""
+        ran = self._ran[:RUNS_MAX]
+        return tuple(run_as_kept(*one, masks=masks) for one in ran)
 
     @property
     def culprit(self) -> Ran | None:
@@ -114,7 +128,14 @@ class Capture:
                 for text in self.asked.reports
                 for one in wanted(text, folder=self._folder)
             ]
-            return read_reports(reports, folder=self._root, before=before, failure=failure)
+            return read_reports(
+                reports,
+                folder=self._root,
+                before=before,
+                failure=failure,
+                pointers=self.asked.pointers,
+                see=self._seen.see,
+            )
         except NotFoundError as error:
             if failure is None:
                 raise

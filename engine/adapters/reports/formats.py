@@ -13,6 +13,7 @@ from . import (
     junit,
     lcov,
     mypy_lines,
+    pointed,
     ruff,
     sarif,
 )
@@ -33,7 +34,10 @@ READERS: Mapping[str, Callable[[Report], Found]] = {
     "mypy": mypy_lines.read,
     "agent": agent.read,
 }
-"""Each format by the name it has on the command line."""
+"""Each format that is known by its content, by the name it has on the command line."""
+
+FORMATS = (*READERS, pointed.FORMAT)
+"""The names of all formats."""
 
 _Keys = dict[str, msgspec.Raw]
 """The keys of an object; what they stand for is passed over."""
@@ -62,7 +66,7 @@ def format_of(report: Report) -> str:
     else:
         found = _of_text(report)
     if found is None:
-        hint = f"known are {', '.join(READERS)}; FORMAT=FILE says which one it is"
+        hint = f"known are {', '.join(FORMATS)}; FORMAT=FILE says which one it is"
         raise report.bad("its format is not known", hint=hint)
     return found
 

@@ -3,7 +3,7 @@
 import glob
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +13,9 @@ from ...errors import InvalidInputError, NotFoundError
 from ...iterations.events import Origin, Usage
 from ...masking import mask
 from ..agents.figures import together
-from .formats import READERS, format_of
-from .report import COUNT_MAX, Coverage, Found, open_report
+from . import pointed
+from .formats import FORMATS, READERS, format_of
+from .report import COUNT_MAX, Coverage, Found, Report, open_report
 
 FILES_MAX = 10_000
 """How many reports may be read at once."""
@@ -58,7 +59,7 @@ def wanted(text: str, *, folder: Path) -> list[WantedReport]:
     Raise `NotFoundError` when no file is like the pattern.
     """
     name, separator, rest = text.partition("=")
-    named = bool(separator) and name in READERS
+    named = bool(separator) and name in FORMATS
     format_, file = (name, rest) if named else (None, text)
     if os.path.lexists(folder / file) or not any(mark in file for mark in _PATTERN_MARKS):
         return [WantedReport(file, folder / file, format_)]
@@ -94,12 +95,15 @@ def read_reports(
     folder: Path,
     before: Mapping[Path, Stamp] | None = None,
     failure: str | None = None,
+    pointers: Mapping[str, str] | None = None,
+    see: Callable[[Report], None] | None = None,
 ) -> Measured:
     """Return what the reports say; raise `NotFoundError` or `InvalidInputError`.
 
     `folder` is where the tools ran. `before` has the stamps from before a run that should
     have written the reports: one that is still the same is refused, if it is not an
-    agent's. All of them are read, or none counts.
+    agent's. All of them are read, or none counts. `pointers` say where in JSON of any
+    shape metrics of one's own are, by their names. `see` is told of each that counts.
     """
     if len(reports) > FILES_MAX:
         raise InvalidInputError(f"{len(reports)} reports: at most {FILES_MAX} are read")
@@ -116,9 +120,14 @@ def read_reports(
                 "is as it was before the run: it says nothing of it",
                 hint="name what the run writes, or read the report without the run",
             )
-        found = READERS[name](report)
+        if see is not None:
+            see(report)
+        is_pointed = name == pointed.FORMAT
+        found = (
+            pointed.read(report, pointers or {}) if is_pointed else READERS[name](report)
+        )
         tool = None if found.tool is None else mask(found.tool)[:TOOL_CHARS_MAX]
-        names = (*found.counts, *_of_coverage(found.coverage))
+        names = (*found.counts, *_of_coverage(found.coverage), *found.own)
         origin = Origin(one.pattern or one.file, name, tool, names)
         read.append(_Read(one, origin, found))
     return _together(read)
@@ -144,11 +153,23 @@ def _together(read: Sequence[_Read]) -> Measured:
                     file=wanted_.file,
                     field=name,
                 )
-    metrics = {**counts, **_of_coverage(_coverage(read))}
+    metrics = {**counts, **_of_coverage(_coverage(read)), **_own(read)}
     notes = tuple(f"{one.wanted.file}: {note}" for one in read for note in one.found.notes)
     usages = [one.found.usage for one in read if one.found.usage is not None]
     usage = together(usages) if usages else None
     return Measured(metrics, _origins(read), usage, notes)
+
+
+def _own(read: Sequence[_Read]) -> dict[str, int | float]:
+    """Return metrics of one's own; nobody knows what two reports on one say together."""
+    owners: dict[str, str] = {}
+    for wanted_, _, found in read:
+        for name in found.own:
+            if (other := owners.setdefault(name, wanted_.file)) != wanted_.file:
+                raise InvalidInputError(
+                    f"has {name}, as {other} does", file=wanted_.file, field=name
+                )
+    return {name: value for one in read for name, value in one.found.own.items()}
 
 
 def _origins(read: Sequence[_Read]) -> list[Origin]:

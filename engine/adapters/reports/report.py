@@ -81,6 +81,8 @@ class Found(NamedTuple):
     tool: str | None = None
     """What the report itself says wrote it."""
     notes: tuple[str, ...] = ()
+    own: Mapping[str, int | float] = {}
+    """Metrics of one's own."""
 
 
 def open_report(path: Path, *, file: str, folder: Path) -> Report:

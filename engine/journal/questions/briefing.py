@@ -1,6 +1,6 @@
 """What an iteration should know before it begins (R233 to R238)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -14,6 +14,8 @@ from .queries import failure_patterns, last_entry, learnings_of_type, next_itera
 
 FRICTION = "tooling-friction"
 FRICTION_MAX = 3
+LINE_CHARS_MAX = 500
+"""Of a learning in a prompt so much is said."""
 CUT = "…"
 """Stands at the end of what was cut."""
 FRICTION_WARNING = "High tooling friction detected - consider fixing infrastructure first"
@@ -80,6 +82,37 @@ def prepare(
     return _filled(_shortened(bare, room), whole, room)
 
 
+def lines_within(learnings: Iterable[Learning], budget: int) -> list[str]:
+    """Return learnings that hold, a line each, in so many characters with their ends.
+
+    The most used are first taken, of equals the newest; they stand in their own order.
+    """
+    said = {
+        one.id: _line(one) for one in learnings if one.still_valid and one.content.strip()
+    }
+    left, handed = budget, set()
+    for one in _by_use(learnings):
+        cost = len(said.get(one.id, "")) + 1
+        if one.id in said and cost <= left:
+            left -= cost
+            handed.add(one.id)
+    return [line for identity, line in said.items() if identity in handed]
+
+
+def _line(learning: Learning) -> str:
+    """Return a learning as one line: what somebody wrote makes no heading of its own."""
+    content, where = (" ".join(t.split()) for t in (learning.content, learning.context))
+    if len(content) > LINE_CHARS_MAX:
+        content = f"{content[: LINE_CHARS_MAX - 1]}{CUT}"
+    return f"{content} ({where})" if where else content
+
+
+def _by_use(learnings: Iterable[Learning]) -> list[Learning]:
+    """Return the most used first, of equals that with the higher number."""
+    newest = sorted(learnings, key=lambda learning: learning.id, reverse=True)
+    return sorted(newest, key=lambda learning: -learning.times_referenced)
+
+
 def _retry_count(failed: Entry | None) -> int:
     if failed is None:
         return 0
@@ -127,8 +160,7 @@ def _filled(bare: Prepared, whole: Prepared, room: Room) -> Prepared:
     fit is passed over for what is shorter.
     """
     sure = {word: place for place, word in enumerate(words.CONFIDENCES)}
-    used = sorted(whole.learnings, key=lambda learning: learning.id, reverse=True)
-    used.sort(key=lambda learning: -learning.times_referenced)
+    used = _by_use(whole.learnings)
     known = sorted(whole.patterns, key=lambda pattern: pattern.id, reverse=True)
     known.sort(key=lambda pattern: sure.get(pattern.confidence, len(sure)))
     least = room.length(bare)

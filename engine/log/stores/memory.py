@@ -18,8 +18,8 @@ from ..append import (
 )
 from ..chain import START
 from ..chain import Row as StoredRow
-from ..envelope import Appended, Head, NewEvent, RecordedEvent
-from ..port import WAIT, Clock, Entropy, Expected, Page, Take, Wait, row_of
+from ..envelope import Appended, Head, NewEvent, RecordedEvent, Span
+from ..port import WAIT, Clock, Entropy, Expect, Expected, Page, Take, Wait, row_of
 
 ROWS_PER_PAGE = 512
 
@@ -114,6 +114,28 @@ class MemoryLog:
             self._streams.setdefault(event.stream, []).append(event)
             if event.key is not None:
                 self._keys[event.key] = event
+
+    def erase(
+        self, spans: Sequence[Span], *, stream: str, said: NewEvent
+    ) -> Appended | None:
+        """Append an event, and take payload and salt out of others."""
+        self._check_open()
+        found = [event for event in self._events if _is_among(event, spans)]
+        if not found:
+            return None
+        appended = self.append(stream, [said], expect=Expect.ANY)
+        for event in found:
+            self._replace(msgspec.structs.replace(event, salt=None, payload=None))
+        return appended
+
+    def _replace(self, event: RecordedEvent) -> None:
+        self._events[event.position - 1] = event
+        self._streams[event.stream][event.version - 1] = event
+        if event.key is not None:
+            self._keys[event.key] = event
+
+    def give_back(self) -> None:
+        """Give back nothing: memory goes as it came."""
 
     def find_key(self, key: str) -> list[RecordedEvent]:
         """Return the events appended under an idempotency key, or an empty list."""
@@ -343,6 +365,12 @@ def _paged(rows: Iterable[Paged]) -> Iterator[list[Paged]]:
     rows = iter(rows)
     while page := list(islice(rows, ROWS_PER_PAGE)):
         yield page
+
+
+def _is_among(event: RecordedEvent, spans: Sequence[Span]) -> bool:
+    """Tell whether an event is one of those, and has a payload still."""
+    place = event.stream, event.version, event.type
+    return event.payload is not None and any(span.holds(*place) for span in spans)
 
 
 def _end(until: int | None, length: int) -> int:

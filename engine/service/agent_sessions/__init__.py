@@ -1,1 +1,1 @@
-"""What agents' hooks tell: recorded at once, or kept until the log can take it."""
+"""Agents' sessions: what hooks tell of them, and what streams and transcripts do."""

@@ -1,19 +1,25 @@
 """An event of a session before it is in the log: made here, or read out of a file."""
 
+import math
 import re
+from datetime import datetime
 
 import msgspec
 
-from ...errors import SprintlogError
+from ...errors import ConflictError, SprintlogError
 from ...log.codec import encode
 from ...log.envelope import Appended, NewEvent
-from ...log.port import EventStore, Expect
+from ...log.port import EventStore, Expect, Expected
 from ...sessions.events import BY_TAG, SessionEvent
-from ...sessions.names import KEY, is_session_stream, key_of
+from ...sessions.names import KEY, is_session_stream, key_of, taken_key
 
 SESSION_EVENTS_MAX = 100_000
 """So many events has a session; what comes then is not recorded, but for its end."""
 DRAFT_BYTES_MAX = 256 * 1024
+TAKEN_MS = 2_000
+"""So far apart a hook and a transcript may say that a call ended."""
+_TRIES = 50
+_MOMENT_CHARS = 40
 _NAME = r"[ -~]{1,128}"
 
 
@@ -32,6 +38,10 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
     before a session was resumed."""
     correlation: str = ""
     """The work it belongs to; that of the session where nobody says."""
+    likeness: str = ""
+    """What a call has in common with those that were taken from elsewhere."""
+    said_at: str = ""
+    """When it ended by the agent's clock; empty where that is not said."""
 
 
 class DamagedDraftError(ValueError):
@@ -39,7 +49,15 @@ class DamagedDraftError(ValueError):
 
 
 def draft_of(
-    stream: str, event: SessionEvent, *, key: str, counts: str, at: str, correlation: str
+    stream: str,
+    event: SessionEvent,
+    *,
+    key: str,
+    counts: str,
+    at: str,
+    correlation: str,
+    likeness: str = "",
+    said_at: str = "",
 ) -> Draft:
     """Return an event that happened now."""
     agent = stream.partition("/")[2].partition("-")[0]
@@ -52,6 +70,8 @@ def draft_of(
         key,
         counts,
         correlation if re.fullmatch(_NAME, correlation) else "",
+        likeness,
+        said_at,
     )
 
 
@@ -77,16 +97,28 @@ def unpack(content: bytes) -> Draft:
         or re.fullmatch(KEY, draft.key) is None
         or (draft.counts and draft.counts not in BY_TAG)
         or not draft.actor.startswith("agent:")
+        or len(draft.said_at) > _MOMENT_CHARS
         or not all(re.fullmatch(_NAME, name) for name in named)
     ):
         raise DamagedDraftError("it is no event of a session")
     return msgspec.structs.replace(draft, data=msgspec.Raw(data))
 
 
-def append(log: EventStore, draft: Draft) -> Appended | None:
-    """Record an event of a session once, however often it is told; None past the limit."""
-    if log.version(draft.stream) >= SESSION_EVENTS_MAX and draft.type != _END:
+def append(
+    log: EventStore, draft: Draft, *, expect: Expected = Expect.ANY
+) -> Appended | None:
+    """Record an event of a session once, however often it is told.
+
+    Return None past the limit, and for a call that was taken from elsewhere before. Raise
+    `ConflictError` where another event came in between of which that may be said.
+    """
+    version = log.version(draft.stream)
+    if version >= SESSION_EVENTS_MAX and draft.type != _END:
         return None
+    if draft.likeness:
+        if _was_taken(log, draft):
+            return None
+        expect = version
     key = draft.key
     if draft.counts:
         before = sum(len(p.rows) for p in log.scan(draft.stream, only=draft.counts))
@@ -100,7 +132,39 @@ def append(log: EventStore, draft: Draft) -> Appended | None:
         correlation_id=draft.correlation or draft.stream[:128],
         observed=True,
     )
-    return log.append(draft.stream, [event], expect=Expect.ANY, key=key)
+    return log.append(draft.stream, [event], expect=expect, key=key)
+
+
+def append_at_last(log: EventStore, draft: Draft) -> Appended | None:
+    """Record an event of a session as `append` does, whoever records beside us."""
+    for _ in range(_TRIES - 1):
+        try:
+            return append(log, draft)
+        except ConflictError:
+            continue
+    return append(log, draft)
+
+
+def _was_taken(log: EventStore, draft: Draft) -> bool:
+    """Tell whether a transcript or a stream told of this call before its hook did.
+
+    The agent says by the same clock when it ended, here and there.
+    """
+    for number in range(SESSION_EVENTS_MAX):
+        found = log.find_key(taken_key(draft.stream, draft.likeness, number))
+        if not found:
+            return False
+        if _apart_ms(found[0].at, draft.said_at or draft.at) <= TAKEN_MS:
+            return True
+    return False
+
+
+def _apart_ms(one: str, other: str) -> float:
+    try:
+        apart = datetime.fromisoformat(one) - datetime.fromisoformat(other)
+    except (ValueError, TypeError):
+        return math.inf
+    return abs(apart.total_seconds()) * 1000
 
 
 _END = "session-ended"

@@ -23,11 +23,12 @@ from ...log.port import Wait
 from ...log.stores import open_log
 from ...sessions.events import TurnEnded
 from ...sessions.ralph_loop import BYTES_MAX, PLACE, PluginLoop, loop_in
+from ...sessions.work import work_in
 from ..place import location as locations
 from ..place.location import Location
 from ..place.trust import check_trusted
 from . import drafts, spool
-from .places import CORRELATION, folders
+from .places import folders
 from .quarantine import keep_odd
 
 WAIT = Wait(seconds=0.2)
@@ -79,7 +80,9 @@ def take_hook(
         key=heard.key,
         counts=heard.counts,
         at=now,
-        correlation=environment.get(CORRELATION, ""),
+        correlation=work_in(environment) or "",
+        likeness=heard.likeness,
+        said_at=instant(heard.said_ms) if heard.said_ms is not None else "",
     )
     places = folders(location, environment)
     return Hooked(location, heard, _record(location, draft, places))
@@ -117,7 +120,7 @@ def _record(
         spool.keep(places, draft)
         return None
     try:
-        appended = drafts.append(log, draft)
+        appended = drafts.append_at_last(log, draft)
         if any(map(os.path.isdir, places)):
             spool.take_in(log, location, places, seconds=TAKING_SECONDS)
     except SprintlogError:

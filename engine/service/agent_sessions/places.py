@@ -8,8 +8,6 @@ from ... import hashes
 from ...log.port import EventStore
 from ..place.location import Location
 
-CORRELATION = "SPRINTLOG_CORRELATION"
-"""Says to which work belongs what is recorded in a process and in its children."""
 SECONDS = 5.0
 """How long a command takes in what hooks could not record; the next one goes on."""
 FOLDER = "spool"

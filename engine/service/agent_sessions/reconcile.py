@@ -1,60 +1,145 @@
-"""A session's transcript against what its hooks said: what only it has is recorded."""
+"""What a transcript or stream tells and hooks did not is recorded under the same keys."""
 
+import itertools
+import math
+import time
+from collections import Counter
 from typing import NamedTuple
 
-from ...adapters.transcripts.calls import KeptCall
-from ...errors import InvalidInputError
-from ...log.port import EventStore
-from ...sessions.compare import compare
+from ...adapters.transcripts.told import KeptCall
+from ...errors import ConflictError, InvalidInputError
+from ...log.port import EventStore, Expect, Expected
+from ...sessions.compare import compare, is_named_by_likeness, likeness
 from ...sessions.events import ToolCalled
-from ...sessions.names import key_of
-from ...sprint.state.times import normalise
+from ...sessions.names import key_of, session_of, taken_key
+from ...sprint.state.times import normalise, parse
 from .drafts import append, draft_of
 from .known_sessions import event_of
 
+_TRIES = 50
+"""So often what is known is read anew, since hooks or others record beside us."""
+
+
+class OneRun(NamedTuple):
+    """One run of an agent's command: what others did is none of it."""
+
+    work: str
+    """Its correlation id."""
+    since: int
+    """The position of the log when it began."""
+
 
 class Taken(NamedTuple):
-    """What came of the calls of a transcript."""
+    """What came of the calls of a transcript or a stream."""
 
     seen: int
+    """Of how many of them hooks told."""
     taken: int
+    """How many were taken, now or before."""
     left: int
+    """How many are not recorded: they may go on, or the time was over."""
     only_hooks: int
     recorded: int
+    """How many are new in the log."""
 
 
 def take_calls(
-    log: EventStore, stream: str, kept: list[KeptCall], *, is_over: bool, now: str
+    log: EventStore,
+    stream: str,
+    kept: list[KeptCall],
+    *,
+    is_over: bool,
+    now: str,
+    run: OneRun | None = None,
+    work: str = "",
+    seconds: float = math.inf,
 ) -> Taken:
-    """Record the calls that only a transcript has, each once.
+    """Record the calls that only a transcript or a stream has, each once.
 
     What has no end is recorded only where the session `is_over`: its hook may be to come.
+    A stream tells of one `run`: only what is known of that is compared. `work` is what
+    the calls belong to, else to what the session does. None is recorded after so many
+    `seconds`. Of a session that was erased, only what came after that is compared.
     """
-    known, work = list[ToolCalled](), ""
-    for recorded in log.read_stream(stream):
-        work = work or recorded.correlation_id or ""
-        event = event_of(recorded)
-        if isinstance(event, ToolCalled):
-            known.append(event)
-    found = compare(known, [one.call for one in kept])
-    ends = {one.call.call: one.at for one in kept}
-    recorded_now = left = 0
-    for call in found.missing:
-        if call.is_unfinished and not is_over:
-            left += 1
-            continue
+    until = time.monotonic() + seconds
+    ends = {id(one.call): _moment(one.at, now) for one in kept}
+    recorded = 0
+    for tried in range(_TRIES):
+        known = _Known(log, stream, run, work)
+        compared = [one.call for one in kept if known.is_told(ends[id(one.call)])]
+        found = compare(known.calls, compared)
+        due = [call for call in found.missing if is_over or not call.is_unfinished]
+        begun = itertools.takewhile(lambda _: time.monotonic() <= until, due)
+        try:
+            for call in begun:
+                recorded += known.append(call, ends[id(call)])
+        except ConflictError:
+            # A hook came in between: it may be of one of these calls.
+            if tried == _TRIES - 1:
+                raise
+        else:
+            break
+    left = len(found.missing) - known.done
+    return Taken(found.seen, found.taken + known.done, left, found.only_hooks, recorded)
+
+
+class _Known:
+    """The calls of a session that are recorded, and the way to record another one."""
+
+    def __init__(self, log: EventStore, stream: str, run: OneRun | None, work: str) -> None:
+        self._log = log
+        self._stream = stream
+        self._agent = (session_of(stream) or "").partition("-")[0]
+        self._work = run.work if run else work
+        self._version = 0
+        self._likes = Counter[str]()
+        self._erased = ""
+        """When the last of the events was that were erased."""
+        self.calls: list[ToolCalled] = []
+        self.done = 0
+        """How many were appended, or had been in the meantime."""
+        for recorded in log.read_stream(stream):
+            self._version = recorded.version
+            self._work = self._work or recorded.correlation_id or ""
+            event = event_of(recorded)
+            if event is None:
+                self._erased = max(self._erased or recorded.at, recorded.at, key=parse)
+            if isinstance(event, ToolCalled):
+                if event.found_in is not None and self._has_no_id(event):
+                    self._likes[likeness(self._agent, event)] += 1
+                if run is None or (
+                    recorded.position > run.since and recorded.correlation_id == run.work
+                ):
+                    self.calls.append(event)
+
+    def is_told(self, at: str) -> bool:
+        """Tell whether it is known what was recorded of a call of then.
+
+        Nobody can tell any more which of a transcript's calls it is that was erased.
+        """
+        return not self._erased or parse(at) > parse(self._erased)
+
+    def append(self, call: ToolCalled, at: str) -> bool:
+        """Record a call; tell whether it is new. Raise `ConflictError` as a log does."""
+        like = likeness(self._agent, call)
+        expect: Expected = Expect.ANY
+        key = key_of(self._stream, ToolCalled.type, call.call)
+        if self._has_no_id(call):
+            key = taken_key(self._stream, like, self._likes[like])
+            expect = self._version
+            self._likes[like] += 1
         draft = draft_of(
-            stream,
-            call,
-            key=key_of(stream, ToolCalled.type, call.call),
-            counts="",
-            at=_moment(ends.get(call.call), now),
-            correlation=work,
+            self._stream, call, key=key, counts="", at=at, correlation=self._work
         )
-        appended = append(log, draft)
-        recorded_now += appended is not None and not appended.duplicate
-    taken = found.taken + len(found.missing) - left
-    return Taken(found.seen, taken, left, found.only_hooks, recorded_now)
+        appended = append(self._log, draft, expect=expect)
+        self.done += 1
+        is_new = appended is not None and not appended.duplicate
+        self._version += is_new
+        return is_new
+
+    def _has_no_id(self, call: ToolCalled) -> bool:
+        """Tell whether a hook would not name this call by the same id."""
+        return call.call is None or is_named_by_likeness(self._agent)
 
 
 def _moment(said: str | None, now: str) -> str:

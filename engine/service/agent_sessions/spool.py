@@ -16,7 +16,7 @@ from ...adapters.replace import replace_file
 from ...errors import BusyError, RefusedError, SprintlogError
 from ...log.port import EventStore
 from ..place.location import Location
-from .drafts import DRAFT_BYTES_MAX, DamagedDraftError, Draft, append, pack, unpack
+from .drafts import DRAFT_BYTES_MAX, DamagedDraftError, Draft, append_at_last, pack, unpack
 from .quarantine import keep_odd
 
 FILES_MAX = 10_000
@@ -82,7 +82,7 @@ def take_in(
             break
         try:
             draft = unpack(_content(path))
-            appended = append(log, draft)
+            appended = append_at_last(log, draft)
         except FileNotFoundError:
             continue
         except BusyError:

@@ -1,24 +1,37 @@
 """What both loops of `run` stand on: the agent is asked, what came of it is recorded."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from hashlib import sha256
 from os import urandom
 from pathlib import PurePath
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from ...adapters.agents.activity import Activity
 from ...adapters.agents.output import Hearing, with_errors
 from ...adapters.agents.ran import figures
 from ...adapters.processes.agent_command import AgentRun, run_agent
 from ...adapters.processes.signals import Signals
+from ...adapters.transcripts.stream import StreamCalls
+from ...adapters.zones import moment_at
+from ...iterations.loop_rules import MeasureRules
+from ...sessions.work import CORRELATION, work_in
+from ...sprint.agent.actions import Action
 from ...sprint.agent.answers import Verdict, judge
-from ...sprint.events import AgentRan
+from ...sprint.agent.notices import Notice
+from ...sprint.events import AgentRan, Budgets, Price
 from ...sprint.phases import lifecycle
+from ...sprint.runs.prices import priced
 from ...sprint.state.sprint import Sprint
-from ..agent_sessions.places import CORRELATION
-from ..port import Decide, Outcome
+from ..after_commit import catch_up
+from ..agent_sessions.run_ended import AgentRunEnded
+from ..port import Decide, Envelope, Outcome, Skippable
 from ..state_files import Refreshed
 from ..workspace import ServiceWorkspace
+from .notices import Notices
+from .said import items_in
 
 BEAT_SECONDS = 5 * 60
 """How often a heartbeat is recorded while an agent works."""
@@ -40,14 +53,28 @@ class Means(NamedTuple):
     """What more of the environment is passed on to a gate's script."""
     hook_command: str | None = None
     """What a shell runs for each hook that has no `command` of its own."""
-    keeps_files: bool = False
-    """Whether the work tree's files are kept at the end of each iteration."""
+    measure: MeasureRules | None = None
+    """What is run and read after each iteration, before what the rules say of it."""
+    measure_variables: Sequence[str] = ()
+    """What more of the environment is passed on to what is run for that."""
     rest_seconds: float = 1.0
     """How long it rests after an iteration towards a goal in which nothing changed."""
     sleep: Callable[[float], None] = time.sleep
     """What lets it wait."""
+    show: Callable[[Action | None, float], None] | None = None
+    """Shows what is waited for, and for how many seconds more; None takes it away."""
+    budgets: Budgets = Budgets()
+    """What this run may spend."""
+    price: Price | None = None
+    """What tokens cost where the agent does not say it."""
     stops_on_request: str | None = None
     """At an undecided request of this priority or a higher one it ends at once."""
+    prompt_file: str | None = None
+    """A template for the prompt, by its path from the work tree's root."""
+    notices: Notices | None = None
+    """What tells somebody what happens."""
+    told_wait_seconds: float = 600.0
+    """A wait that is longer is told."""
 
 
 def agent_of(means: Means) -> str:
@@ -63,9 +90,16 @@ class Reply(NamedTuple):
     run: AgentRun
     verdict: Verdict
     activity: Activity
+    prompt_sha256: str
+    """sha256 of the prompt, in hexadecimal."""
+    model: str | None = None
+    """The one that it was told to use."""
+    is_priced: bool = False
+    """Whether its cost is computed from its tokens."""
 
 
 Tell = Callable[[str], None]
+AfterRun = Callable[[AgentRunEnded], None]
 
 
 class Driver:
@@ -75,11 +109,11 @@ class Driver:
         self,
         workspace: ServiceWorkspace,
         sprint_id: str,
-        *,
         means: Means,
         signals: Signals,
         lock: int,
         tell: Tell,
+        after_run: AfterRun | None = None,
     ) -> None:
         self.workspace = workspace
         self.sprint_id = sprint_id
@@ -89,8 +123,18 @@ class Driver:
         """Held by every process that is started, so that none outlives its loop unseen."""
         self.tell = tell
         self._beaten = time.monotonic()
-        self.correlation = means.environment.get(CORRELATION) or urandom(16).hex()
+        self.correlation = work_in(means.environment) or urandom(16).hex()
         """Names all that this run records, and what its agents do."""
+        self._after_run = after_run
+        self._ended: AgentRunEnded | None = None
+        """The agent's last run, until its sessions were compared."""
+        self.is_asking = False
+        """Whether an agent is at work."""
+
+    def notify(self, notice: Notice) -> None:
+        """Tell somebody what happened, where anybody wants to hear."""
+        if self.means.notices is not None:
+            self.means.notices.send(notice)
 
     def sprint(self) -> Sprint:
         """Return the sprint as it is."""
@@ -118,7 +162,10 @@ class Driver:
     ) -> Reply:
         """Hand a prompt to the agent; return how that ended and what it means."""
         self._beaten = time.monotonic()
-        hearing = Hearing(told=told)
+        calls = StreamCalls()
+        since = self.workspace.log.head().position
+        hearing = Hearing(told=told, also=calls.take)
+        self.is_asking = True
         with self.signals.interruptible():
             run = run_agent(
                 self.means.command,
@@ -130,6 +177,7 @@ class Driver:
                 listen=hearing.feed,
                 tick=self._beat,
             )
+        self.is_asking = False
         errors = run.errors.text()
         answer, activity = with_errors(hearing.heard(), errors, exit_code=run.exit_code)
         verdict = judge(
@@ -138,9 +186,25 @@ class Driver:
             exit_code=run.exit_code,
             timed_out=run.timed_out,
             read=read,
+            moment=moment_at(self.workspace.now()),
         )
         self.tell(f"       {_said(run, verdict)}")
-        return Reply(run, verdict, activity)
+        is_only = work_in(self.means.environment) is None
+        self._ended = AgentRunEnded(self.correlation, since, is_only, activity.agent, calls)
+        if not answer.is_cut:
+            place = self.workspace, self.sprint_id, answer.text
+            verdict = replace(verdict, said=items_in(*place, told=told, **self._envelope()))
+        used = priced(verdict.usage, self.means.price)
+        is_priced = used != verdict.usage
+        verdict = replace(verdict, usage=used)
+        digest, model = sha256(prompt.encode()).hexdigest(), own.get("SPRINTLOG_MODEL")
+        return Reply(run, verdict, activity, digest, model, is_priced)
+
+    def compare_sessions(self) -> None:
+        """Let what the agent's hooks said be compared, once its run is recorded."""
+        ended, self._ended = self._ended, None
+        if ended is not None and self._after_run is not None:
+            self._after_run(ended)
 
     def _beat(self) -> None:
         """Record a heartbeat when none was for a while; called every minute."""
@@ -155,21 +219,30 @@ class Driver:
         with self.signals.interruptible():
             self.means.sleep(max(seconds, 0.0))
 
-    def handle(self, decide: Decide) -> Outcome:
+    def handle(self, decide: Decide, *, without: Collection[Skippable] = ()) -> Outcome:
         """Let the sprint decide, and append that."""
+        envelope = self._envelope()
         return self.workspace.handle_with(
-            self.sprint_id,
-            decide,
-            actor=self.means.actor,
-            masks=self.means.masks,
-            correlation_id=self.correlation,
+            self.sprint_id, decide, without=without, **envelope
         )
 
+    def _envelope(self) -> Envelope:
+        return {
+            "actor": self.means.actor,
+            "masks": self.means.masks,
+            "correlation_id": self.correlation,
+        }
+
     def refresh(self) -> Refreshed:
-        """Bring the state files up to date, and tell what is wrong with them."""
+        """Bring the state files up to date, and tell what is wrong with them.
+
+        The journal's is among them where an agent's learnings went into it.
+        """
         refreshed = self.workspace.refresh(self.sprint_id)
         if refreshed.problem:
             self.tell(f"warning: {refreshed.problem}")
+        for problem in catch_up(self.workspace, is_failing=True):
+            self.tell(f"warning: {problem}")
         return refreshed
 
 
@@ -195,6 +268,10 @@ def ran_as(
         errors=run.errors.text(),
         usage=verdict.usage,
         iteration=iteration,
+        model=reply.model,
+        prompt_sha256=reply.prompt_sha256,
+        limit=verdict.limit,
+        is_priced=reply.is_priced,
         **figures(reply.activity),
     )
 
@@ -205,4 +282,5 @@ def _said(run: AgentRun, verdict: Verdict) -> str:
         (verdict.reason or verdict.error or verdict.summary or "").strip().split("\n")[0]
     )
     took = f" in {run.duration_ms / 1000:.1f} s" if run.duration_ms is not None else ""
-    return f"{verdict.status}{took}" + (f": {words}" if words else "")
+    how = "kept from work" if verdict.limit else verdict.status
+    return f"{how}{took}" + (f": {words}" if words else "")

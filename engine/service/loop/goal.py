@@ -5,8 +5,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from ...adapters.snapshots.capture import Limits
-from ...errors import RefusedError, SprintlogError
+from ...errors import RefusedError
 from ...masking import mask
 from ...sprint.agent.actions import Action, HookRun
 from ...sprint.agent.answers import Verdict
@@ -16,20 +15,18 @@ from ...sprint.goal.next import run_of
 from ...sprint.goal.prompt import said_in
 from ...sprint.goal.settings import hooks_of
 from ...sprint.goal.work import EndTurn, StartTurn
-from ...sprint.iterations.loop import open_iteration
-from ...sprint.iterations.snapshots import has_snapshot
 from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, SPAWNED
-from ..port import Envelope
-from ..work_tree.snapshot import store_of, take_and_record
 from .driver import Driver, ran_as
+from .follow_up import FollowUp
 from .hooks import Hooks
 
 
 class GoalWork:
     """Performs what is next for a goal."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, follow_up: FollowUp) -> None:
         self._driver = driver
+        self._follow_up = follow_up
         self.hooks: Hooks | None = None
         """None until the first of them is begun."""
 
@@ -37,7 +34,7 @@ class GoalWork:
         """Hand the goal to the agent once more."""
         assert action.prompt is not None
         # What a loop that was killed did not come to; before the first the baseline.
-        self._keep_files()
+        self._follow_up.keep_files()
         self._driver.handle(StartTurn())
         self._driver.refresh()
         plan = self._driver.sprint().plan
@@ -55,7 +52,8 @@ class GoalWork:
         asked = self._driver.ask(action.prompt, own, read=read, told=told)
         ran = ran_as("", asked, iteration=number)
         self._driver.handle(EndTurn(ran, asked.verdict))
-        self._keep_files()
+        self._driver.compare_sessions()
+        self._follow_up.after_work()
         self._rest(number)
 
     def _rest(self, number: int) -> None:
@@ -65,35 +63,6 @@ class GoalWork:
         if ended and plan.turns.idle and plan.status == IN_PROGRESS:
             self._driver.refresh()
             self._driver.sleep(self._driver.means.rest_seconds)
-
-    def _keep_files(self) -> None:
-        """Keep the files as the last iteration left them, unless that was done.
-
-        A loop does not end because they cannot be kept.
-        """
-        sprint = self._driver.sprint()
-        if not self._driver.means.keeps_files or open_iteration(sprint.plan) is not None:
-            return
-        number = sprint.plan.iteration
-        if has_snapshot(sprint, number):
-            return
-        store = store_of(self._driver.workspace)
-        envelope: Envelope = {"actor": self._driver.means.actor}
-        try:
-            _, taken = take_and_record(
-                self._driver.workspace,
-                self._driver.sprint_id,
-                store,
-                limits=Limits(),
-                envelope=envelope,
-            )
-        except (SprintlogError, OSError) as error:
-            self._driver.tell(
-                f"warning: the files of iteration {number} are not kept: {error}"
-            )
-        else:
-            left = f", {len(taken.left_out)} left out" if taken.left_out else ""
-            self._driver.tell(f"files  {taken.files} kept, {taken.read} read{left}")
 
     def _read(self, text: str, *, told: str) -> Verdict:
         """Return the verdict on an answer, its prompts as they will be recorded.

@@ -57,6 +57,10 @@ class Hooks:
             error = self._run(iteration, hook, lambda pid: None)
         self._ended(iteration, hook, error)
 
+    def has_news(self) -> bool:
+        """Tell whether anything became of the hooks that run beside the loop."""
+        return not self._news.empty()
+
     def collect(self) -> None:
         """Record what became of the hooks that run beside the loop."""
         while not self._news.empty():

@@ -11,22 +11,30 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ...sprint.agent import actions
 from ...sprint.agent.answers import Verdict
+from ...sprint.agent.budget_stops import stop_by_budget
 from ...sprint.agent.next import next_action
-from ...sprint.agent.runs import EndRepair, EndRun, StartRun
+from ...sprint.agent.runs import EndRepair, EndRun, StartRepair, StartRun
 from ...sprint.agent.stops import on_request
-from ...sprint.events import AgentRan, GateChecked
+from ...sprint.events import AgentRan, GateChecked, RetryScheduled
 from ...sprint.gates.gate import verdict_of
 from ...sprint.phases import leaves, lifecycle
 from ...sprint.phases.done_work import done_work
 from ...sprint.phases.retry import policy_of
+from ...sprint.phases.waits import has_waited
+from ...sprint.runs.budgets import OF_RUN
 from ...sprint.state.sprint import Sprint
-from ...sprint.state.times import parse
-from ...sprint.state.words import FAILED, NEEDS_HUMAN, PASSED
+from ...sprint.state.words import FAILED, PASSED
+from ..learnings import journal_is_open
 from ..middlewares import Handling, refuse_edits
 from ..streams.catalogue import CODEC
+from ..workspace import JOURNAL
+from .budget_watch import warn_of_budgets
 from .driver import Driver, ran_as
+from .follow_up import FollowUp
 from .gate import run_gate
 from .goal import GoalWork
+from .prompts import Prompts
+from .waits import Waits
 
 
 class Runner:
@@ -34,7 +42,14 @@ class Runner:
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
-        self._goal = GoalWork(driver)
+        self._asked_at = 0
+        """The version of the sprint when it was asked last what is next."""
+        self._follow_up = FollowUp(driver)
+        self._goal = GoalWork(driver, self._follow_up)
+        self._prompts = Prompts(
+            driver.workspace, driver.means.prompt_file, sleep=driver.means.sleep
+        )
+        self._waits = Waits(driver)
 
     def run(self) -> actions.Action:
         """Perform what is next, again and again; return the answer that ended it.
@@ -47,11 +62,13 @@ class Runner:
         # What is refused is not written over either.
         sprint = self._driver.sprint()
         refuse_edits(Handling(workspace, sprint, workspace.now(), {}))
-        # Who was killed before may have left the state file behind the log.
+        # Who was killed before may have left the state files behind the log.
+        if journal_is_open(workspace):
+            workspace.behind.add(JOURNAL)
         self._driver.refresh()
         try:
             self._goal.take_up_hooks()
-            return self._go_on()
+            return self._follow_up.select(self._go_on())
         except InterruptedBySignal as signal:
             why = f"the loop was ended by {signal}"
             self._driver.handle(lambda sprint, at: _interrupted(sprint, why, at))
@@ -64,6 +81,7 @@ class Runner:
     def _go_on(self) -> actions.Action:
         performs = self._performs()
         while True:
+            warn_of_budgets(self._driver)
             with self._driver.signals.interruptible():
                 action = self._next()
             ends = action.do == actions.WAIT and not self._driver.means.waits
@@ -95,15 +113,19 @@ class Runner:
             actions.RETRY: self._retry,
             actions.WAIT: self._wait,
             actions.COMPLETE: self._complete,
+            **self._follow_up.performs(),
         }
 
     def _next(self) -> actions.Action:
         sprint = self._driver.sprint()
-        action = next_action(sprint, now=self._driver.workspace.now())
+        self._asked_at = sprint.version
+        now = self._driver.workspace.now()
+        action = next_action(sprint, now=now)
+        action = stop_by_budget(sprint, action, now, of=OF_RUN) or action
         priority = self._driver.means.stops_on_request
-        if priority is None or action.do in (actions.STOP, actions.DONE):
-            return action
-        return on_request(sprint, priority=priority) or action
+        if priority is not None and action.do not in (actions.STOP, actions.DONE):
+            action = on_request(sprint, priority=priority) or action
+        return self._prompts.told(sprint, action)
 
     def _start(self, action: actions.Action) -> None:
         self._driver.handle(lifecycle.StartSprint())
@@ -118,11 +140,11 @@ class Runner:
         self._driver.handle(leaves.RetryPhase(action.phase))
 
     def _wait(self, action: actions.Action) -> None:
-        assert action.until is not None
-        where = action.phase or f"iteration {action.iteration}"
-        self._driver.tell(f"wait   {where} until {action.until}: {action.why}")
-        left = parse(action.until) - parse(self._driver.workspace.now())
-        self._driver.sleep(left.total_seconds())
+        # What came after this was asked is a reason to ask again.
+        self._waits.wait(action, version=self._asked_at, has_news=self._has_news)
+
+    def _has_news(self) -> bool:
+        return self._goal.hooks is not None and self._goal.hooks.has_news()
 
     def _end(self, action: actions.Action) -> None:
         assert action.phase is not None
@@ -140,15 +162,20 @@ class Runner:
     def _work(self, action: actions.Action) -> None:
         assert action.phase is not None
         phase = action.phase
-        self._driver.handle(StartRun(phase))
+        self._follow_up.keep_files()
+        plan = self._driver.handle(StartRun(phase)).sprint.plan
         self._driver.refresh()
-        again = "again, it was cut short" if action.resumed else f"attempt {action.attempt}"
+        how = "again, it was cut short" if action.resumed else f"attempt {action.attempt}"
+        again = "again, after the wait" if has_waited(plan, phase=phase) else how
         self._driver.tell(f"work   {phase} ({again})")
         ran, verdict = self._agent(action, is_repair=False)
         self._driver.handle(EndRun(ran, verdict))
+        self._driver.compare_sessions()
+        self._follow_up.after_work()
 
     def _gate(self, action: actions.Action) -> None:
-        if action.prompt is not None and not self._repair(action):
+        if action.prompt is not None:
+            self._repair(action)
             return
         self._driver.tell(f"gate   {action.phase} (attempt {action.attempt})")
         ran = run_gate(
@@ -168,21 +195,29 @@ class Runner:
                 how = "" if passed else f": {why}"
                 self._driver.tell(f"       {'passed' if passed else 'failed'}{how}")
 
-    def _repair(self, action: actions.Action) -> bool:
-        """Let the agent repair what a gate found; tell whether the gate is to be run.
+    def _repair(self, action: actions.Action) -> None:
+        """Let the agent repair what a gate found.
 
         A failure that is worth another attempt waits as the policy has it.
         """
+        assert action.phase is not None
         policy = policy_of(self._driver.sprint().document)
+        self._follow_up.keep_files()
+        self._driver.handle(StartRepair(action.phase))
         for tried in range(policy.attempts_max + 1):
             self._driver.tell(f"repair {action.phase} (before attempt {action.attempt})")
             ran, verdict = self._agent(action, is_repair=True)
-            needs_human = verdict.status == NEEDS_HUMAN
-            self._driver.handle(EndRepair(ran, verdict))
-            if verdict.status != FAILED or verdict.category not in policy.retry_on:
-                return not needs_human
+            fails = verdict.status == FAILED and verdict.category in policy.retry_on
+            again = fails and tried < policy.attempts_max
+            ended = self._driver.handle(EndRepair(ran, verdict, again))
+            self._driver.compare_sessions()
+            if any(event.type == RetryScheduled.type for event in ended.events):
+                # A limit is waited for, and then it is repaired.
+                return
+            if not again:
+                break
             self._driver.sleep(policy.wait_ms(tried) / 1000)
-        return True
+        self._follow_up.after_work()
 
     def _agent(
         self, action: actions.Action, *, is_repair: bool
@@ -193,9 +228,10 @@ class Runner:
         own = {
             "PHASE_ID": action.phase,
             "ATTEMPT_NUMBER": str(action.attempt),
+            **({"ITERATION_NUMBER": str(action.iteration)} if action.iteration else {}),
             **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
         }
-        asked = self._driver.ask(action.prompt, own)
+        asked = self._driver.ask(action.prompt, own, told=action.prompt)
         return ran_as(action.phase, asked, is_repair=is_repair), asked.verdict
 
 

@@ -18,6 +18,8 @@ TRACKER = "best-iteration.yaml"
 """What the files of a loop are called in its folder, and so the four others."""
 BASELINE = "progress/iteration-000-baseline.json"
 METRICS = "iterations/iteration-{:03d}/metrics.json"
+EVIDENCE = "iterations/iteration-{:03d}/reports/"
+"""Where the reports that an iteration was measured by are, each by its name."""
 REPORT = "reports/iteration-{:03d}.md"
 SELECTION = "reports/output-selection.md"
 CHECKSUM_SUFFIX = ".checksum"
@@ -53,5 +55,6 @@ def _of_loop(path: str) -> bool:
     loop, _, name = path.removeprefix(f"{LOOPS}/").partition("/")
     said = re.sub(r"iteration-[0-9]{3,18}(?=[/.])", "iteration-{:03d}", name)
     is_one = name in (TRACKER, BASELINE, SELECTION)
-    is_one_of_many = said != name and said in (METRICS, REPORT)
+    is_report = re.fullmatch(re.escape(EVIDENCE) + r"[\w-][\w.-]{0,127}", said, re.ASCII)
+    is_one_of_many = said != name and (said in (METRICS, REPORT) or is_report is not None)
     return path == f"{LOOPS}/{loop}/{name}" and (is_one or is_one_of_many)

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 def _of_other_streams() -> tuple[type[Event], ...]:
     # Imported when one is met: what is recorded of a sprint does not wait for it.
     from ...journal.events import JOURNAL_EVENTS
+    from ...log.erasures import ERASURE_EVENTS
     from ...sessions.events import SESSION_EVENTS
 
-    return (*JOURNAL_EVENTS, *SESSION_EVENTS)
+    return (*JOURNAL_EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS)
 
 
 CODEC = Codec(EVENTS, UPCASTS, more=_of_other_streams)

@@ -4,21 +4,31 @@ from os import urandom
 from pathlib import Path
 
 from ...log.envelope import Head
+from ...log.erasures import STREAM as ERASURES
 from ...log.port import Clock, EventStore, Log
 from ...log.stores.memory import MemoryCheckpoints
 from ...log.stores.sqlite import backup
-from .catalogue import SPRINTS, sprint_of
+from ...sessions.names import session_of
+from .catalogue import CODEC, SPRINTS, sprint_of
 from .journal import DOCUMENTS, JOURNALS
 from .repository import Repository
+
+
+def is_folded(stream: str) -> bool:
+    """Tell whether a state follows from a stream: it needs all that its events say."""
+    return session_of(stream) is None and stream != ERASURES
 
 
 def fold_all(log: EventStore) -> None:
     """Fold every stream of a log from nothing; raise `UnreadableError` where one cannot.
 
-    A chain can be sound where no state follows from it: an erased payload is one.
+    A chain can be sound where no state follows from it. What is not folded is only read.
     """
     for stream in log.streams():
-        if (sprint := sprint_of(stream)) is not None:
+        if not is_folded(stream):
+            for event in log.read_stream(stream):
+                CODEC.today(event)
+        elif (sprint := sprint_of(stream)) is not None:
             Repository(log, SPRINTS, MemoryCheckpoints()).from_nothing(sprint)
         else:
             Repository(log, JOURNALS, MemoryCheckpoints()).from_nothing(stream)

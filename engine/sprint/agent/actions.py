@@ -4,11 +4,15 @@ import msgspec
 
 from ...errors import InvalidInputError
 from ..state.times import parse
+from ..state.turns import LimitWait
 
 START = "start"
 WORK = "work"
 ITERATE = "iterate"
 HOOKS = "hooks"
+MEASURE = "measure"
+DECIDE = "decide"
+RESTORE = "restore"
 GATE = "gate"
 END = "end"
 RETRY = "retry"
@@ -24,6 +28,9 @@ ACTIONS = {
     ITERATE: "`iteration start`, hand the prompt to an agent, record what it did, "
     "`iteration end`",
     HOOKS: "run them: `hook-task spawned`, then `hook-task completed` or `failed`",
+    MEASURE: "the iteration is over: `iteration measure --by-rules`",
+    DECIDE: "it was measured: `decide` records what follows from that",
+    RESTORE: "go back, plan and files: `rollback iter:N --yes` with N from `target`",
     GATE: "hand the prompt to an agent if there is one, then `gate run`",
     END: "the work is done, and its gate, if it has one, has passed: `phase complete`",
     RETRY: "the wait after a failure is over: `phase retry`",
@@ -55,6 +62,11 @@ STOPS = {
 """What a stop can be because of."""
 
 
+ASK_NOW = "to have it asked at once: `sprintlog sprint pause`, then "
+ASK_NOW += "`sprintlog sprint resume --by NAME --why TEXT`"
+"""What ends a wait before its time."""
+
+
 class HookRun(msgspec.Struct, frozen=True, omit_defaults=True):
     """A hook that is to be run for an iteration."""
 
@@ -76,6 +88,8 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     phase: str | None = None
     """Address of the leaf, or of the phase whose gate is meant."""
     prompt: str | None = None
+    """What the agent is handed; beside it `task` is what the plan says."""
+    task: str | None = None
     model: str | None = None
     attempt: int | None = None
     """1 for the first time that a leaf is worked on or a gate is run."""
@@ -84,6 +98,10 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     gated: bool = False
     """`gate run` comes after this work, before `phase complete`."""
     until: str | None = None
+    waits_for: str | None = None
+    """Of a wait for a limit: a word of `limits.WAITS_FOR`."""
+    said_by: str | None = None
+    """Of it: the words that said until when; without them the wait grows."""
     because: str | None = None
     """Of a stop: a word of `STOPS`."""
     why: str | None = None
@@ -93,10 +111,28 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str | None = None
     """What led to a person being needed, where that is said beside the reason."""
     iteration: int | None = None
-    """In Ralph mode: the number of the iteration that is meant."""
+    """The number of the iteration that is meant; in a plan where iterations are judged."""
+    target: int | None = None
+    """The iteration to go back to."""
+    keeps_files: bool = False
+    """The work tree's files are to be kept at the end of the iteration."""
     reflection: bool = False
     """The iteration reflects: nothing moved for as long as the threshold says."""
     hooks: tuple[HookRun, ...] = ()
+
+
+def waits(waiting: LimitWait) -> Action:
+    """Return that a limit is waited for."""
+    return Action(
+        WAIT,
+        phase=waiting.phase or None,
+        iteration=waiting.iteration,
+        until=waiting.until,
+        why=waiting.why,
+        waits_for=waiting.waits_for,
+        said_by=waiting.said_by,
+        hint=ASK_NOW,
+    )
 
 
 def is_over(due: str, now: str) -> bool:

@@ -5,39 +5,23 @@ own is understood, as the whole text or as its last line. Nothing but a plain su
 counts as one: an unknown word, an answer that is cut off and silence are failures.
 """
 
-import re
 from collections.abc import Callable
 
 import msgspec
 
 from ...masking import cut
 from ..events import Usage
+from ..events.loop import Limit
 from ..state.tree import Data
 from ..state.words import COMPLETED, FAILED, NEEDS_HUMAN
+from . import limits
+from .limits import LOGIC, TIMEOUT, VALIDATION, Refusal, Sign
+from .reset_times import Moment
+from .said import KEYS, SaidItems, read_said
 
+SILENT = "the agent ended without saying anything"
 SUMMARY_CHARS_MAX = 2_000
 """A longer summary is cut here; the output is recorded beside it."""
-
-RATE_LIMIT, NETWORK, TIMEOUT, VALIDATION, LOGIC = (
-    "rate-limit",
-    "network",
-    "timeout",
-    "validation",
-    "logic",
-)
-
-_SIGNS = (
-    (RATE_LIMIT, r"rate.?limit|too many requests|\b429\b|\b529\b|overloaded|usage limit"),
-    (
-        NETWORK,
-        r"ECONN(?:RESET|REFUSED|ABORTED)|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EPIPE|"
-        r"connection (?:reset|refused|closed|aborted|error)|network (?:error|is unreach)|"
-        r"socket hang up|could not resolve|name resolution|\b50[234]\b|bad gateway|"
-        r"service unavailable",
-    ),
-    (TIMEOUT, r"ETIMEDOUT|timed?[ -]?out|deadline exceeded"),
-)
-"""What in an error's text speaks for a category; the first that is found counts."""
 
 _WORDS = {
     "completed": COMPLETED,
@@ -65,6 +49,8 @@ class Answer(msgspec.Struct, frozen=True):
     """Whether the output ends in the middle of the work."""
     unknown: int = 0
     """How many lines of it were not understood."""
+    refusal: Refusal | None = None
+    """What it says of being refused, beside its words."""
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -78,6 +64,10 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     usage: Usage | None = None
     reason: str | None = None
     """What a person is needed for; `error` then is what led there, if that was said."""
+    said: SaidItems | None = None
+    """What the agent said beside how the run ended."""
+    limit: Limit | None = None
+    """What kept the agent from working, and passes by itself: that is no failure."""
 
 
 def judge(
@@ -87,12 +77,16 @@ def judge(
     exit_code: int | None,
     timed_out: bool = False,
     read: Callable[[str], Verdict] | None = None,
+    moment: Moment | None = None,
 ) -> Verdict:
     """Return what a run means; `exit_code` is negative for a signal, None if unknown.
 
-    `read` makes a verdict of the final words of a run that went well.
+    `read` makes a verdict of the final words of a run that went well. Without a moment
+    nobody can tell until when a limit is to be waited for.
     """
-    verdict = _judged(answer, errors, exit_code, timed_out=timed_out, read=read)
+    verdict = _judged(
+        *(answer, errors, exit_code), timed_out=timed_out, read=read, moment=moment
+    )
     return msgspec.structs.replace(verdict, usage=answer.usage)
 
 
@@ -103,26 +97,38 @@ def _judged(
     *,
     timed_out: bool,
     read: Callable[[str], Verdict] | None,
+    moment: Moment | None,
 ) -> Verdict:
     if timed_out:
         return Verdict(FAILED, error="the time limit was reached", category=TIMEOUT)
+    error = None
     if answer.error is not None:
-        return Verdict(FAILED, error=short(answer.error), category=categorise(answer.error))
-    if exit_code != 0:
-        said = errors.strip() or answer.text.strip()
-        error = short(_exit_text(exit_code, said))
-        return Verdict(FAILED, error=error, category=categorise(said))
+        error = said = answer.error
+    elif exit_code != 0:
+        said = limits.complaint(errors, answer.text)
+        error = _exit_text(exit_code, errors.strip() or answer.text.strip())
+    elif limits.is_notice(answer.text):
+        error = said = answer.text
+    if error is not None:
+        sign = limits.sign_of(said, answer.refusal)
+        return Verdict(
+            FAILED,
+            error=short(error),
+            category=_category(sign),
+            limit=limits.limit_of(sign, said, answer.refusal, moment),
+        )
     if answer.is_cut:
         return invalid("the agent's output ends in the middle of its work")
     return (read or _of_text)(answer.text)
 
 
 def categorise(error: str) -> str:
-    """Return the category of failure that an error's text speaks for, else `logic`."""
-    for category, pattern in _SIGNS:
-        if re.search(pattern, error, re.IGNORECASE):
-            return category
-    return LOGIC
+    """Return the category that the text of the work's own error speaks for."""
+    return _category(limits.by_words(error))
+
+
+def _category(sign: Sign | None) -> str:
+    return LOGIC if sign is None else sign.category
 
 
 def _of_text(text: str) -> Verdict:
@@ -130,7 +136,7 @@ def _of_text(text: str) -> Verdict:
     own = last_object(text, lambda found: "status" in found)
     if own is None:
         if not text.strip():
-            return invalid("the agent ended without saying anything")
+            return invalid(SILENT)
         return Verdict(COMPLETED, summary=short(text))
     if _WORDS.get(_text(own.get("status"))) == COMPLETED:
         summary = _text(own.get("summary"))
@@ -157,6 +163,18 @@ def no_success(own: Data) -> Verdict:
         details=details or None,
         reason=short(reason or error),
     )
+
+
+def said_beside(text: str, *, told: str = "") -> SaidItems | None:
+    """Return what an agent's final words say beside how its run ended.
+
+    What only repeats lines of what it was told says nothing.
+    """
+    own = last_object(
+        text, lambda found: "status" in found or not KEYS.isdisjoint(found), told=told
+    )
+    said = None if own is None else read_said(own)
+    return None if said == SaidItems() else said
 
 
 def invalid(error: str) -> Verdict:

@@ -10,6 +10,8 @@ from ..goal.next import run_hooks, work_on_goal
 from ..iterations.loop import is_begun_for
 from ..phases.done_work import done_work
 from ..phases.lifecycle import need_of
+from ..phases.waits import wait_in_force
+from ..runs.budgets import OF_SPRINT
 from ..state import words
 from ..state.given import count_of
 from ..state.sprint import Plan, Sprint
@@ -18,16 +20,38 @@ from ..state.tree import Node, gate_is_open, gate_status
 from ..state.words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
 from . import actions
 from .actions import Action, is_over
+from .budget_stops import stop_by_budget
+from .judged import judge_first, with_judging
 from .stops import GO_ON, decide_first, leads_on, still, stop_of, text_said, used_up
 
 
-def next_action(sprint: Sprint, *, now: str) -> Action:
-    """Return what is to be done at this time; raise `NotFoundError` without a plan."""
+def next_action(
+    sprint: Sprint, *, now: str, spent_by: str | None = None, has_budgets: bool = True
+) -> Action:
+    """Return what is to be done at this time; raise `NotFoundError` without a plan.
+
+    That is a stop where it would cost more than the sprint may spend, if that counts. A
+    run that is gone spends no time after `spent_by`.
+    """
     check_exists(sprint)
+    action = _due(sprint, now)
+    if not has_budgets:
+        return action
+    return stop_by_budget(sprint, action, spent_by or now, of=OF_SPRINT) or action
+
+
+def _due(sprint: Sprint, now: str) -> Action:
+    """Return what is to be done, whatever it costs."""
     plan = sprint.plan
     # The hooks of an iteration come before anything else, also after the last one.
     if plan.status in (IN_PROGRESS, COMPLETED) and (hooks := run_hooks(plan)):
         return hooks
+    return judge_first(sprint) or with_judging(sprint, _go_on(sprint, now))
+
+
+def _go_on(sprint: Sprint, now: str) -> Action:
+    """Return what is to be done once nothing is due about the last iteration."""
+    plan = sprint.plan
     if plan.status != IN_PROGRESS:
         return _of_sprint(plan)
     leaf = plan.tree.open_leaf()
@@ -36,28 +60,30 @@ def next_action(sprint: Sprint, *, now: str) -> Action:
     if leaf is None:
         return decide_first(sprint) or Action(actions.COMPLETE)
     if leaf.status in FINISHED:
-        return _gate(plan, find_gate(sprint, None))
+        return _gate(plan, find_gate(sprint, None), now)
     if leaf.is_empty and leaf.status in (PENDING, IN_PROGRESS):
-        is_held = gate_is_open(leaf.data)
-        return _gate(plan, leaf) if is_held else Action(actions.END, phase=leaf.address)
+        if gate_is_open(leaf.data):
+            return _gate(plan, leaf, now)
+        return Action(actions.END, phase=leaf.address)
     if leaf.status == PENDING:
         goes_on = is_begun_for(plan, leaf.address)
         return (None if goes_on else used_up(sprint)) or _work(leaf)
     if leaf.status == words.BLOCKED and is_due(leaf):
-        return _gate(plan, leaf)
+        return _gate(plan, leaf, now)
     if leaf.status != IN_PROGRESS:
         return _after_failure(leaf, now)
-    return _in_progress(sprint, leaf)
+    return _in_progress(sprint, leaf, now)
 
 
-def _in_progress(sprint: Sprint, leaf: Node) -> Action:
+def _in_progress(sprint: Sprint, leaf: Node, now: str) -> Action:
     word, is_done = gate_status(leaf.data), done_work(sprint.plan, leaf.address) is not None
     if word == PASSED or (word is None and is_done):
         return Action(actions.END, phase=leaf.address)
     # A gate that was run once knows of work that was done, whoever recorded it.
     if word is not None and (is_done or word != PENDING):
-        return _gate(sprint.plan, leaf)
-    return _work(leaf)
+        return _gate(sprint.plan, leaf, now)
+    waiting = wait_in_force(sprint.plan, phase=leaf.address, now=now)
+    return actions.waits(waiting) if waiting else _work(leaf)
 
 
 def _of_sprint(plan: Plan) -> Action:
@@ -94,7 +120,7 @@ def _work(leaf: Node) -> Action:
     )
 
 
-def _gate(plan: Plan, node: Node) -> Action:
+def _gate(plan: Plan, node: Node, now: str) -> Action:
     if gate_of(node).script is None:
         return Action(
             actions.STOP,
@@ -103,10 +129,13 @@ def _gate(plan: Plan, node: Node) -> Action:
             why=f"the gate of phase {node.address} has no script",
             hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
         )
+    prompt = repair_prompt(plan, node)
+    if prompt and (waiting := wait_in_force(plan, phase=node.address, now=now)):
+        return actions.waits(waiting)
     return Action(
         actions.GATE,
         phase=node.address,
-        prompt=repair_prompt(plan, node),
+        prompt=prompt,
         model=_model(node),
         attempt=next_attempt(plan, node),
     )

@@ -1,8 +1,12 @@
 """An agent's run on a leaf, as a loop records it: what it means for the leaf; rules."""
 
+from msgspec.structs import replace
+
 from ...command import Command, Events, commands_in
 from ...log.event import Event
 from ..events import AgentRan
+from ..gates.checks import RepairGate, repair_gate
+from ..iterations.follow_up import loop_rules
 from ..iterations.loop import (
     EndIteration,
     StartIteration,
@@ -21,11 +25,14 @@ from ..phases.leaves import (
     start_phase,
 )
 from ..phases.lifecycle import BlockSprint, NeedHuman, block_sprint, need_human
+from ..phases.retry import policy_of
+from ..phases.waits import wait_for
 from ..state.sprint import Sprint
 from ..state.transitions import check_goal, find_leaf, find_node
-from ..state.tree import gate_is_open
+from ..state.tree import gate_is_open, gate_status
 from ..state.words import COMPLETED, FAILED, IN_PROGRESS, NEEDS_HUMAN
 from .answers import Verdict
+from .taken import with_said
 
 NO_REASON = "the agent gave no reason"
 
@@ -64,6 +71,10 @@ class EndRun(Command, frozen=True):
 
 def end_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
     """Decide on `EndRun`."""
+    return with_said(sprint, _after_run(sprint, command, at), command.verdict.said, at)
+
+
+def _after_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
     ran, verdict = command.ran, command.verdict
     leaf, phase = sprint.plan.tree.find(ran.phase), ran.phase
     if leaf is None or leaf.status != IN_PROGRESS:
@@ -78,10 +89,35 @@ def end_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
         return [ran, *done]
     if not sprint.is_running:
         return [ran]
+    if waits := wait_as_said(sprint, verdict, at, phase=phase):
+        return [ran, *waits]
     if verdict.status == FAILED:
         failed = FailPhase(verdict.error or NO_REASON, verdict.category, phase)
-        return [ran, *fail_phase(sprint, failed, at)]
+        return [as_failure(ran), *fail_phase(sprint, failed, at)]
     return [ran, *need_human(sprint, need_as_said(verdict, phase), at)]
+
+
+def wait_as_said(
+    sprint: Sprint, verdict: Verdict, at: str, *, phase: str | None = None
+) -> list[Event]:
+    """Return that a limit is waited for; empty where none is, or the plan forbids it.
+
+    A plan forbids it that does not try failures of this category again.
+    """
+    retried = policy_of(sprint.plan.document).retry_on
+    if verdict.limit is None or verdict.category not in retried:
+        return []
+    return wait_for(sprint, verdict.limit, verdict.error, at=at, phase=phase)
+
+
+def as_failure(ran: AgentRan) -> AgentRan:
+    """Return a run that counts as a failure, though a limit may have caused it."""
+    return ran if ran.limit is None else replace(ran, limit=None)
+
+
+def is_failure(ran: AgentRan) -> bool:
+    """Tell whether a run counts as a failure: a wait for a limit is none."""
+    return ran.status == FAILED and ran.limit is None
 
 
 def need_as_said(verdict: Verdict, phase: str | None = None) -> NeedHuman:
@@ -90,20 +126,57 @@ def need_as_said(verdict: Verdict, phase: str | None = None) -> NeedHuman:
     return NeedHuman(reason, verdict.details, verdict.error, phase)
 
 
+class StartRepair(Command, frozen=True):
+    """Begin an iteration to repair what a gate found, where each run of an agent is one."""
+
+    phase: str
+
+
+def start_repair(sprint: Sprint, command: StartRepair, at: str) -> list[Event]:
+    """Decide on `StartRepair`; nothing for one that is begun."""
+    rules = loop_rules(sprint)
+    if rules.measure is None and not rules.keeps_files:
+        return []
+    if is_begun_for(sprint.plan, command.phase):
+        return []
+    return start_iteration(sprint, StartIteration(phase=command.phase), at)
+
+
 class EndRepair(Command, frozen=True):
-    """Say how an agent's run to repair what a gate found ended; a person may be needed."""
+    """Say how an agent's run to repair what a gate found ended.
+
+    A person may be needed, or a limit is to be waited for before it is repaired. Where it
+    is not tried again the gate is to be checked, and its iteration ends.
+    """
 
     ran: AgentRan
     verdict: Verdict
+    again: bool = False
 
 
 def end_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
     """Decide on `EndRepair`."""
+    return with_said(sprint, _after_repair(sprint, command, at), command.verdict.said, at)
+
+
+def _after_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
     ran, verdict = command.ran, command.verdict
-    if verdict.status != NEEDS_HUMAN or not sprint.is_running:
+    if sprint.is_running and (waits := wait_as_said(sprint, verdict, at, phase=ran.phase)):
+        return [ran, *waits]
+    ran = as_failure(ran)
+    if verdict.status == NEEDS_HUMAN:
+        if not sprint.is_running:
+            return [ran]
+        why = f"repairing the gate of {ran.phase}: {verdict.reason or verdict.error}"
+        return [ran, *block_sprint(sprint, BlockSprint(why), at)]
+    if command.again:
         return [ran]
-    why = f"repairing the gate of {ran.phase}: {verdict.reason or verdict.error}"
-    return [ran, *block_sprint(sprint, BlockSprint(why), at)]
+    node = sprint.plan.tree.find(ran.phase)
+    has_gate = node is not None and gate_status(node.data) is not None
+    repaired = repair_gate(sprint, RepairGate(ran.phase), at) if has_gate else []
+    if is_begun_for(sprint.plan, ran.phase):
+        repaired += end_iteration(sprint, EndIteration(), at)
+    return [ran, *repaired]
 
 
 class RecordRun(Command, frozen=True):

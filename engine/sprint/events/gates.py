@@ -63,6 +63,13 @@ class GateInterrupted(AboutGate, frozen=True):
     reason: str | None = None
 
 
+class GateRepaired(AboutGate, frozen=True):
+    """An agent's run to repair what a gate found ended: its script is to be run again."""
+
+    type: ClassVar[str] = "gate-repaired"
+    is_quiet: ClassVar[bool] = True
+
+
 class GateBlocked(AboutGate, frozen=True):
     """A gate failed as often as it may: its phase is blocked."""
 

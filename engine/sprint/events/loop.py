@@ -1,4 +1,4 @@
-"""The events of the loop: its iterations and the runs of an agent."""
+"""The events of the loop: that it ran, its iterations, the runs of an agent."""
 
 from typing import ClassVar
 
@@ -6,6 +6,15 @@ import msgspec
 
 from ...iterations.events import Usage
 from ...log.event import AsDecision, Event, Kind, Reach, Subject
+
+
+class GitState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a repository stands."""
+
+    head: str | None = None
+    """The commit; None before the first one."""
+    is_dirty: bool | None = None
+    """Whether the work tree differs from it; None where that could not be found out."""
 
 
 class IterationStarted(Event, frozen=True):
@@ -47,15 +56,19 @@ class IterationEnded(Event, frozen=True):
     summary: str | None = None
     output_sha256: str | None = None
     """sha256 of the agent's output by which it was ended."""
+    git: GitState | None = None
+    """Where the repository stood then; what we write ourselves is no difference."""
 
 
-class GitState(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where a repository stands."""
+class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What kept an agent from working, and passes by itself."""
 
-    head: str | None = None
-    """The commit; None before the first one."""
-    is_dirty: bool | None = None
-    """Whether the work tree differs from it; None where that could not be found out."""
+    waits_for: str
+    """`usage-limit`, `overload` or `network`."""
+    until: str | None = None
+    """When it ends, as far as anybody said."""
+    said_by: str | None = None
+    """The words or the field that said so."""
 
 
 class AgentRan(Event, frozen=True):
@@ -112,5 +125,146 @@ class AgentRan(Event, frozen=True):
     """Where the repository stood when it began."""
     git_after: GitState | None = None
     """Where it stood when it had ended."""
+    limit: Limit | None = None
+    """What kept it from working, where that is no failure but is to be waited for."""
+    model: str | None = None
+    """The model that it was told to use."""
+    is_priced: bool = False
+    """Whether its cost is computed from tokens by the price that the run was given."""
     found_in: str | None = None
     """`transcript` where nobody saw its end, and its transcript says what it cost."""
+    is_rest: bool = False
+    """Whether it says only what is known beyond a run that is recorded."""
+    prompt_sha256: str | None = None
+    """sha256 of the prompt that it was handed, in hexadecimal."""
+
+
+class Took(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was spent; what nobody said is absent, never 0."""
+
+    iterations: int = 0
+    """How many began."""
+    runs: int = 0
+    """How often an agent was run to its end."""
+    duration_ms: int = 0
+    """By the clock on the wall."""
+    input_tokens: int | None = None
+    """Tokens that models were given anew."""
+    output_tokens: int | None = None
+    """Tokens that they wrote."""
+    cost_usd: float | None = None
+    """What agents said that it cost, in US dollars."""
+    unknown: int = 0
+    """How many runs of agents there were of which nobody knows all that they took."""
+
+
+class Budgets(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What may be spent; without a limit it is not bounded."""
+
+    iterations: int | None = None
+    """How many may begin."""
+    cost_usd: float | None = None
+    """US dollars."""
+    tokens: int | None = None
+    """Tokens that models are given anew and write."""
+    seconds: int | None = None
+    """By the clock on the wall."""
+    failures: int | None = None
+    """How many runs of agents may fail in a row."""
+
+
+class Price(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a million tokens cost, in US dollars."""
+
+    given: float
+    """Those that a model is given."""
+    written: float
+    """Those that it writes."""
+    cached: float | None = None
+    """Those that come from a cache; as those that are given where nobody says."""
+
+
+class AboutRun(Event, frozen=True):
+    """What happened to a run of the loop; a rollback leaves it as it is."""
+
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = Subject("run")
+    reach: ClassVar[Reach] = Reach.NOTHING
+    is_quiet: ClassVar[bool] = True
+
+
+class RunStarted(AboutRun, frozen=True):
+    """A process began to drive the sprint."""
+
+    type: ClassVar[str] = "run-started"
+    only_caused: ClassVar[str] = "`sprintlog run` records it before it does anything"
+    run: str
+    """Names this run."""
+    since: str
+    """When it began."""
+    host: str
+    """The machine, by its own name."""
+    pid: int
+    """The process that drives it, and will record its end."""
+    process_started: str
+    """When that process began, as its system tells it."""
+    boot_id: str
+    """Which start of the machine that was."""
+    command: tuple[str, ...] = ()
+    """What it hands prompts to."""
+    budgets: Budgets = Budgets()
+    """What this run may spend."""
+    price: Price | None = None
+    """What tokens cost where its agent does not say it."""
+
+
+class RunEnded(AboutRun, frozen=True):
+    """A run ended, or its process was found to be gone."""
+
+    type: ClassVar[str] = "run-ended"
+    only_caused: ClassVar[str] = "`sprintlog run` records it on its way out"
+    as_decision: ClassVar[AsDecision | None] = AsDecision(
+        "run", ("because", "why"), ("exit_code",)
+    )
+    run: str
+    """Which run it was."""
+    because: str
+    """`done`, what stopped it (limit, breakpoint, paused, blocked, person, budget, judge),
+    `wait`, `error`, `signal`, or `lost` for one that was killed."""
+    exit_code: int | None = None
+    """Null where nobody was left to see it."""
+    why: str | None = None
+    """What is said of it: the reason of a stop, the error, the signal."""
+    spent: Took = Took()
+    """What it took, with all that its agents did."""
+    last_seen: str | None = None
+    """Of one that was lost: the time of its last event."""
+    cut_short: bool = False
+    """Whether an agent was at work then: what that took, nobody knows."""
+
+
+class BudgetsSet(Event, frozen=True):
+    """What the sprint may spend in all was said; it takes nothing by itself."""
+
+    type: ClassVar[str] = "budgets-set"
+    kind: ClassVar[Kind] = Kind.CONTROL
+    subject: ClassVar[Subject] = Subject("budgets")
+    reach: ClassVar[Reach] = Reach.NOTHING
+    as_decision: ClassVar[AsDecision | None] = AsDecision("rules", ("budgets",))
+    budgets: Budgets
+    """All that are in force from here on, for all runs together."""
+
+
+class BudgetWarned(AboutRun, frozen=True):
+    """Most of a budget is spent; this is said once of each."""
+
+    type: ClassVar[str] = "budget-warned"
+    only_caused: ClassVar[str] = "`sprintlog run` records it at 80 % of a budget"
+    budget: str
+    """`iterations`, `cost`, `tokens`, `time` or `failures`."""
+    of: str
+    """`run` or `sprint`."""
+    spent: float
+    """In US dollars, tokens, seconds, or how many."""
+    limit: float
+    """In the same unit."""

@@ -42,11 +42,23 @@ class PhaseFailed(AboutPhase, frozen=True):
 
 
 class RetryScheduled(AboutPhase, frozen=True):
-    """The policy allows another attempt, not before this time."""
+    """Another attempt is made, not before this time: by the policy, or a limit ends then.
+
+    Where a limit is waited for nothing has failed, and the same iteration goes on.
+    """
 
     type: ClassVar[str] = "retry-scheduled"
-    only_caused: ClassVar[str] = "`phase-failed` causes it by the retry policy"
     next_retry_at: str
+    why: str | None = None
+    """What a limit was told in."""
+    waits_for: str | None = None
+    """`usage-limit`, `overload` or `network`; null for a retry by the policy."""
+    said_by: str | None = None
+    """The words or the field that said until when; null where nobody did."""
+    waits: int = 0
+    """Which wait in a row it is, from 1; 0 for a retry by the policy."""
+    iteration: int | None = None
+    """The iteration towards the goal that waits; `phase` is empty then."""
 
 
 class PhaseBlocked(AboutPhase, frozen=True):

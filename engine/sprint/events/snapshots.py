@@ -9,6 +9,7 @@ from typing import ClassVar
 import msgspec
 
 from ...log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
+from .loop import GitState
 
 OF_ITERATION = "iteration"
 OF_MOMENT = "moment"
@@ -67,6 +68,8 @@ class SnapshotTaken(AboutSnapshot, frozen=True):
     """How much it does not hold."""
     collisions: tuple[tuple[str, ...], ...] = ()
     """Paths that are one and the same where case does not matter."""
+    git: GitState | None = None
+    """Where the repository stood then; what we write ourselves is no difference."""
 
 
 class RestoreStarted(AboutSnapshot, frozen=True):

@@ -26,6 +26,7 @@ from .gate import (
     find_gate,
     is_due,
     next_attempt,
+    repair_prompt,
     track,
     verdict_of,
     word_after,
@@ -107,6 +108,19 @@ def check_gate(sprint: Sprint, command: CheckGate, at: str) -> list[Event]:
             command="gate",
         )
     return _checked(sprint, node, started.attempt, command.result, elsewhere=False)
+
+
+class RepairGate(Command, frozen=True):
+    """Say that an agent's work to repair what a gate found is done."""
+
+    phase: str
+
+
+def repair_gate(sprint: Sprint, command: RepairGate, at: str) -> list[Event]:
+    """Decide on `RepairGate`; nothing where no repair is due."""
+    node = find_gate(sprint, command.phase)
+    waits = repair_prompt(sprint.plan, node) is not None
+    return [f.GateRepaired(node.address)] if waits else []
 
 
 class InterruptGate(Command, frozen=True):
@@ -248,6 +262,8 @@ def _event(
 def _take_up(plan: Plan, node: Node, at: str) -> None:
     """Take up again a leaf that its gate had blocked, since that is checked again."""
     plan.renewed.pop(node.address, None)
+    if plan.waiting is not None and plan.waiting.phase == node.address:
+        plan.waiting = None
     if node.leaf >= 0 and node.status == words.BLOCKED and _is_blocked(node):
         node.data.pop("error", None)
         plan.tree.set_status(node, words.IN_PROGRESS, at)
@@ -273,6 +289,10 @@ def _interrupted(node: Node, event: f.GateInterrupted, plan: Plan, at: str) -> N
     track(node, attempts_of(node), word_after(attempts_of(node)))
 
 
+def _repaired(node: Node, event: f.GateRepaired, plan: Plan, at: str) -> None:
+    plan.last.repaired[node.address] = event
+
+
 def _blocked(node: Node, event: f.GateBlocked, plan: Plan, at: str) -> None:
     track(node, attempts_of(node), words.BLOCKED, error=event.error)
     if node.leaf >= 0:
@@ -291,6 +311,8 @@ def _evolves(change: Callable[[Node, Any, Plan, str], None]) -> Evolve:
         change(node, event, plan, at)
         plan.tree.derive_gate(node, at)
         if isinstance(event, f.GateStarted | f.GateChecked):
+            if isinstance(event, f.GateChecked):
+                plan.last.repaired.pop(node.address, None)
             plan.last.gates[node.address] = event
             if node.leaf >= 0 and done_work(plan, node.address) is None:
                 # Whoever has a leaf's gate checked has done its work.
@@ -305,4 +327,4 @@ EVOLVE: Evolves = {
 
 COMMANDS = commands_in(globals())
 
-CAUSED: Events = {f.GateChecked: _hands_in}
+CAUSED: Events = {f.GateChecked: _hands_in, f.GateRepaired: RepairGate}

@@ -160,6 +160,8 @@ def repair_prompt(plan: Plan, node: Node) -> str | None:
     """
     if gate_status(node.data) not in (words.RETRYING, words.FAILED):
         return None
+    if plan.last.repaired.of(node.address) is not None:
+        return None
     gate, tracking = gate_of(node), node.data["gate-tracking"]
     last = plan.last.gates.of(node.address)
     failure = failure_text(

@@ -6,14 +6,11 @@ without such an object are an iteration in which no step changed.
 """
 
 import re
-from typing import Any
 
-from ...errors import RefusedError
 from ..agent.answers import Verdict, invalid, last_object, no_success, repeats, short
-from ..plan.create import check_id
-from ..state.tree import Data
+from ..agent.said import read_said
+from ..agent.wanted import WantedStep
 from ..state.words import COMPLETED
-from .dynamic_steps import WantedStep
 
 CONTINUE, GOAL_COMPLETE = "continue", "goal-complete"
 MARKER = re.compile(r"(?:(.*[.!?])[ \t]+)?(RALPH_COMPLETE(?::[ \t]*(.*))?)")
@@ -22,9 +19,8 @@ MARKER = re.compile(r"(?:(.*[.!?])[ \t]+)?(RALPH_COMPLETE(?::[ \t]*(.*))?)")
 It stands at its beginning or after a sentence that ended: what is only told of it, or
 denied, is none.
 """
-STEPS_MAX = 1_000
-"""An answer may name so many steps of each kind."""
-PROMPT_CHARS_MAX = 100_000
+_GOAL_SUMMARY = "goalCompleteSummary"
+"""What comes before `summary` where the goal is reached."""
 
 
 class Turn(Verdict, frozen=True, omit_defaults=True):
@@ -46,19 +42,17 @@ def read_turn(text: str, *, told: str) -> Verdict:
         return _plain(text, told)
     if own["status"] not in (CONTINUE, GOAL_COMPLETE):
         return no_success(own)
-    summary = own.get("summary")
-    try:
-        return Turn(
-            COMPLETED,
-            summary=short(summary)
-            if isinstance(summary, str) and summary.strip()
-            else None,
-            completed=tuple(_id(i, "completed") for i in _list(own, "completed")),
-            pending=tuple(_wanted(found) for found in _list(own, "pending")),
-            is_goal=own["status"] == GOAL_COMPLETE,
-        )
-    except RefusedError as error:
-        return invalid(f"the agent's answer: {error.message}")
+    said = read_said(own)
+    is_goal = own["status"] == GOAL_COMPLETE
+    summaries = (own.get(name) for name in (*((_GOAL_SUMMARY,) * is_goal), "summary"))
+    summary = next((s for s in summaries if isinstance(s, str) and s.strip()), None)
+    return Turn(
+        COMPLETED,
+        summary=summary and short(summary),
+        completed=said.completed,
+        pending=said.pending,
+        is_goal=is_goal,
+    )
 
 
 def _plain(text: str, told: str) -> Verdict:
@@ -70,39 +64,3 @@ def _plain(text: str, told: str) -> Verdict:
         return Turn(COMPLETED, summary=short(text))
     words = found[3] or f"{before}\n{found[1] or ''}"
     return Turn(COMPLETED, summary=short(words) or None, is_goal=True)
-
-
-def _list(own: Data, key: str) -> list[Any]:
-    given = own.get(key)
-    if given is None:
-        return []
-    if not isinstance(given, list) or len(given) > STEPS_MAX:
-        raise RefusedError(f"{key}: is no list of at most {STEPS_MAX}", field=key)
-    return given
-
-
-def _id(value: object, field: str) -> str:
-    check_id(value, field=field)
-    return str(value)
-
-
-def _wanted(found: object) -> WantedStep:
-    if isinstance(found, str):
-        return WantedStep(_prompt(found))
-    if not isinstance(found, dict):
-        raise RefusedError("pending: is neither a text nor an object", field="pending")
-    given, prompt = found.get("id"), found.get("prompt")
-    if given is None:
-        return WantedStep(_prompt(prompt))
-    return WantedStep(None if prompt is None else _prompt(prompt), _id(given, "pending.id"))
-
-
-def _prompt(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise RefusedError("pending.prompt: is missing or empty", field="pending.prompt")
-    if len(value) > PROMPT_CHARS_MAX:
-        raise RefusedError(
-            f"pending.prompt: is longer than {PROMPT_CHARS_MAX} characters",
-            field="pending.prompt",
-        )
-    return value

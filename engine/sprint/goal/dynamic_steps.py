@@ -1,11 +1,11 @@
 """Steps towards a goal, made while it is worked on (R55-R59): rules and evolve."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event, takers_in
+from ..agent.wanted import WantedStep
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from ..phases.leaves import check_word
 from ..plan.create import check_id
@@ -18,13 +18,6 @@ from ..state.words import COMPLETED, DYNAMIC_STEP_STATUSES, PENDING
 PREFIX = "step-"
 _ALLOTTED = "\nstep"
 """Stands among the prefixes of injected ids, none of which holds a line break."""
-
-
-class WantedStep(NamedTuple):
-    """A step that an agent names as not done."""
-
-    prompt: str | None
-    id: str | None = None
 
 
 class AddStep(Command, frozen=True):

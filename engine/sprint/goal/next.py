@@ -1,8 +1,9 @@
 """What is to be done now for a goal: the part of `next` that only Ralph mode has."""
 
-from ..agent.actions import HOOKS, ITERATE, WAIT, Action, HookRun, is_over
+from ..agent.actions import HOOKS, ITERATE, WAIT, Action, HookRun, is_over, waits
 from ..agent.stops import decide_at_goal, text_said, used_up
 from ..iterations.loop import over
+from ..phases.waits import wait_in_force
 from ..state.sprint import Plan, Sprint
 from .hook_tasks import hooks_due, transcript_of
 from .prompt import prompt_of
@@ -37,6 +38,8 @@ def work_on_goal(sprint: Sprint, now: str) -> Action:
     number = turns.number or sprint.knowledge.iteration_max + 1
     if turns.due is not None and not is_over(turns.due, now):
         return Action(WAIT, until=turns.due, why=turns.error, iteration=number)
+    if waiting := wait_in_force(plan, iteration=number, now=now):
+        return waits(waiting)
     reflects = reflection_is_due(plan)
     return Action(
         ITERATE,

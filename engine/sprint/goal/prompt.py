@@ -1,7 +1,9 @@
 """What an agent is told in an iteration: a pure function of the goal and its steps."""
 
-from typing import Any
+from collections.abc import Iterable, Mapping
 
+from ..agent.how_to_answer import GOAL_ANSWER as ANSWER
+from ..agent.prompt_parts import common_parts, whole
 from ..state.sprint import Plan, Sprint
 from ..state.tree import Data
 from ..state.words import BLOCKED, COMPLETED, IN_PROGRESS
@@ -22,41 +24,74 @@ not needed? Then name the steps that bring it forward, or say that the goal is r
 STEP_PROMPT = """\
 Work on the first open step that can be worked on, and finish it. What else turns out to
 be needed is another step."""
-ANSWER = """\
-End your answer with one object of JSON on a line of its own. Its "status" is one of:
-"continue"; "goal-complete" when the goal is reached; "needs-human" with a "reason" and
-"details" when only a person can go on; "failed" with an "error". Beside it stand
-"completed", a list of the ids of the steps that are done now; "pending", a list of what
-else is to be done, each a text or an object with "prompt" and an "id"; and "summary",
-what this iteration reached."""
+_HEADINGS = {
+    "goal": "# Goal",
+    "position": "# {}",
+    "task": "",
+    "steps": "",
+    "resumed": "",
+    "error": "# The run before failed",
+    "judged": "",
+    "learnings": "# What was learned",
+    "requests": "# A person has yet to decide about",
+    "claimed": "",
+    "answer": "",
+}
+"""The parts of the prompt, in their order; some say themselves what they are."""
 
 
 def prompt_of(sprint: Sprint, *, number: int, reflects: bool) -> str:
-    """Return the prompt of an iteration."""
+    """Return the prompt of an iteration, without what was learned."""
+    return goal_prompt(goal_parts(sprint, number=number, reflects=reflects))
+
+
+def goal_prompt(parts: Mapping[str, str]) -> str:
+    """Return the prompt that consists of these parts."""
+    return whole(parts, _HEADINGS)
+
+
+def goal_parts(
+    sprint: Sprint,
+    *,
+    number: int,
+    reflects: bool,
+    resumed: bool = False,
+    learnings: Iterable[str] = (),
+) -> dict[str, str]:
+    """Return the parts of an iteration's prompt by their names."""
     plan = sprint.plan
-    document = plan.document
+    document, turns = plan.document, plan.turns
     steps = steps_of(document)
     most = max_iterations(document)
     of = f" of at most {most}" if most is not None else ""
-    parts = [f"# Goal\n\n{_text(document, 'goal')}", f"# Iteration {number}{of}"]
     if reflects:
         own = _text(document, "reflection-prompt")
-        parts.append(own or REFLECTION_PROMPT.format(idle=plan.turns.idle))
+        task = own or REFLECTION_PROMPT.format(idle=turns.idle)
     elif not steps:
-        parts.append(_text(document, "goal-prompt") or GOAL_PROMPT)
+        task = _text(document, "goal-prompt") or GOAL_PROMPT
     else:
-        parts.append(STEP_PROMPT)
-    parts += _step_parts(steps)
-    if waiting := _decisions(sprint.queue):
-        parts.append(f"# A person has yet to decide about\n\n{waiting}")
-    if claimed := plan.turns.claimed:
-        least = min_iterations(document)
-        when = f": it can be from iteration {least} on" if claimed < least else ""
-        parts.append(
-            f"In iteration {claimed} it was said that the goal is reached; that did not "
-            f"count{when}."
-        )
-    return "\n\n".join([*parts, ANSWER])
+        task = STEP_PROMPT
+    error = turns.error if turns.failures else None
+    return {
+        "goal": _text(document, "goal"),
+        "position": f"Iteration {number}{of}",
+        "task": task,
+        "steps": "\n\n".join(_step_parts(steps)),
+        **common_parts(
+            sprint, learnings=learnings, resumed=resumed and not error, error=error
+        ),
+        "claimed": _claimed(plan),
+        "answer": ANSWER,
+    }
+
+
+def _claimed(plan: Plan) -> str:
+    claimed, least = plan.turns.claimed, min_iterations(plan.document)
+    if not claimed:
+        return ""
+    when = f": it can be from iteration {least} on" if claimed < least else ""
+    said = f"In iteration {claimed} it was said that the goal is reached"
+    return f"{said}; that did not count{when}."
 
 
 def said_in(plan: Plan, prompt: str) -> str:
@@ -91,14 +126,6 @@ _WORDS = {IN_PROGRESS: " (begun)", BLOCKED: " (blocked)"}
 def _first_line(step: Data) -> str:
     line = _text(step, "prompt").partition("\n")[0]
     return line if len(line) <= _LINE_CHARS_MAX else f"{line[:_LINE_CHARS_MAX]}…"
-
-
-def _decisions(queue: list[Any]) -> str:
-    return "\n".join(
-        f"- {_text(request, 'title')}"
-        for request in queue
-        if isinstance(request, dict) and request.get("status") == "pending"
-    )
 
 
 def _text(data: Data, key: str) -> str:

@@ -3,7 +3,8 @@
 from ...command import Command, commands_in
 from ...log.event import Event
 from ..agent.answers import Verdict
-from ..agent.runs import NO_REASON, need_as_said
+from ..agent.runs import NO_REASON, as_failure, need_as_said, wait_as_said
+from ..agent.taken import with_said
 from ..events import AgentRan, GoalClaimed
 from ..iterations.loop import EndIteration, StartIteration, end_iteration, start_iteration
 from ..phases.lifecycle import need_human
@@ -36,6 +37,11 @@ class EndTurn(Command, frozen=True):
 
 def end_turn(sprint: Sprint, command: EndTurn, at: str) -> list[Event]:
     """Decide on `EndTurn`."""
+    decided, said = _after_turn(sprint, command, at), command.verdict.said
+    return with_said(sprint, decided, said, at, steps=False)
+
+
+def _after_turn(sprint: Sprint, command: EndTurn, at: str) -> list[Event]:
     ran, verdict = command.ran, command.verdict
     if sprint.plan.turns.number != ran.iteration:
         return [ran]
@@ -43,9 +49,11 @@ def end_turn(sprint: Sprint, command: EndTurn, at: str) -> list[Event]:
         return [ran, *_went_well(sprint, verdict, at)]
     if not sprint.is_running:
         return [ran]
+    if waits := wait_as_said(sprint, verdict, at):
+        return [ran, *waits]
     if verdict.status == FAILED:
         failed = FailIteration(verdict.error or NO_REASON, verdict.category)
-        return [ran, *fail_iteration(sprint, failed, at)]
+        return [as_failure(ran), *fail_iteration(sprint, failed, at)]
     return [ran, *need_human(sprint, need_as_said(verdict), at)]
 
 

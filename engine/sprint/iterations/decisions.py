@@ -1,9 +1,9 @@
 """What was decided on measurements: advice given, a result selected, rules set."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
-from msgspec import structs
 
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
@@ -13,9 +13,12 @@ from ...iterations.events import (
     RecommendationGiven,
     RulesSet,
 )
+from ...iterations.loop_rules import CONTINUE, PERSON, LoopChange
 from ...log.event import Event
+from ..runs.budgets import ChangeBudgets, change_budgets
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
+from .follow_up import is_answered, loop_rules
 
 
 class GiveRecommendation(Command, frozen=True):
@@ -29,13 +32,46 @@ def give_recommendation(
     sprint: Sprint, command: GiveRecommendation, at: str
 ) -> list[Event]:
     """Decide on `GiveRecommendation`."""
-    given = command.given
-    return [] if given in (None, sprint.knowledge.tracker.recommended) else [given]
+    given, tracker = command.given, sprint.knowledge.tracker
+    last = tracker.recommended
+    if given is None or last is None:
+        return [] if given is None else [given]
+    # A loop that asks by rule must find that it was answered since.
+    is_in_force = is_answered(tracker) or loop_rules(sprint).measure is None
+    # What a person decided stands until something new is known.
+    is_a_persons = last.cause == PERSON and last.number == given.number
+    return [] if is_in_force and (given == last or is_a_persons) else [given]
+
+
+class GoOn(Command, frozen=True):
+    """Say, as a person, that the loop goes on after what was judged last."""
+
+    reason: str | None = None
+
+
+def go_on(sprint: Sprint, command: GoOn, at: str) -> list[Event]:
+    """Decide on `GoOn`."""
+    last = sprint.knowledge.tracker.recommended
+    if last is None:
+        raise RefusedError(
+            f"nothing was decided yet in sprint {sprint.id}: it goes on",
+            hint="`sprintlog next` says what is to be done now",
+            command="decide",
+        )
+    why = command.reason or "a person decided to go on"
+    event = RecommendationGiven(last.number, CONTINUE, why, 1.0, cause=PERSON)
+    return [] if last == event else [event]
 
 
 class SelectBest(Command, frozen=True):
-    """Keep which iteration's output is the loop's result."""
+    """Keep which iteration's output is the loop's result.
 
+    With a number it is the one that a person chose, whatever the scores say.
+    """
+
+    number: int | None = None
+    reason: str | None = None
+    """Why that one."""
     selected: BestSelected | None = None
     """The selection as it is judged; whoever handles a command fills it in."""
 
@@ -68,12 +104,19 @@ def set_rules(sprint: Sprint, command: SetRules, at: str) -> list[Event]:
 
 
 class ChangeRules(Command, frozen=True):
-    """Put some weights, limits and policies in force; what is not named stays."""
+    """Put some weights, limits, policies and metrics in force; what is not named stays.
+
+    Of a metric of one's own the properties of `OwnMetric`; None takes it out.
+    """
 
     weights: dict[str, float] = msgspec.field(default_factory=dict)
     thresholds: dict[str, float | None] = msgspec.field(default_factory=dict)
     verification_required: bool | None = None
     progress_edits: str | None = None
+    metrics: dict[str, dict[str, Any] | None] = msgspec.field(default_factory=dict)
+    loop: LoopChange | None = None
+    budgets: dict[str, float | None] = msgspec.field(default_factory=dict)
+    """What the sprint may spend in all, by field of `Budgets`."""
 
 
 def change_rules(sprint: Sprint, command: ChangeRules, at: str) -> list[Event]:
@@ -82,8 +125,10 @@ def change_rules(sprint: Sprint, command: ChangeRules, at: str) -> list[Event]:
     from ...iterations import rules
 
     now = sprint.knowledge.tracker.rules_at(sprint.version)
-    changed = rules.change_rules(now, **structs.asdict(command))
-    return set_rules(sprint, SetRules(changed), at)
+    named = {name: getattr(command, name) for name in command.__struct_fields__}
+    budgets = change_budgets(sprint, ChangeBudgets(named.pop("budgets")), at)
+    changed = rules.change_rules(now, **named)
+    return [*set_rules(sprint, SetRules(changed), at), *budgets]
 
 
 def _sets(event: RulesSet) -> SetRules:

@@ -3,25 +3,36 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import NamedTuple, Protocol, TypeVar
 
 from ...errors import RefusedError
+from ...iterations.chosen import chosen_by_a_person
 from ...iterations.evaluation import Fetch, Judge, Judgement, Scored
-from ...iterations.events import IterationMeasured, MeasurementFailed, RulesSet
+from ...iterations.events import (
+    IterationDescribed,
+    IterationMeasured,
+    MeasurementFailed,
+    MeasurementRetracted,
+    RulesSet,
+)
 from ...iterations.exact import rounded
+from ...iterations.metrics import Figures, figures
 from ...iterations.recommend import (
     Recommendation,
     recommend,
     recommend_asking,
     recommend_end,
 )
+from ...iterations.retraction import retraction
 from ...iterations.select import Selection, describe, select
 from ...iterations.target import KnownTargets, is_setback, rollback_target
 from ...iterations.tracker import BASELINE_NUMBER, UNKEPT, Tracker
 from ...log.event import Event
-from ..events import AgentRan, IterationEnded
+from ..events import OF_ITERATION, AgentRan, IterationEnded, SnapshotTaken
 from ..goal.settings import max_iterations
 from ..state.sprint import Spent, Sprint
+from .described import Description
 from .loop import is_used_up
 from .measurement import (
     last_measured,
@@ -44,11 +55,18 @@ class SprintEvents(Protocol):
 
 
 class Failure(NamedTuple):
-    """A measurement that failed."""
+    """A measurement that failed, or was taken back."""
 
     version: int
     at: str
-    event: MeasurementFailed
+    event: MeasurementFailed | MeasurementRetracted
+
+    @property
+    def why(self) -> str:
+        """Return why there is none that counts."""
+        if isinstance(self.event, MeasurementFailed):
+            return self.event.error
+        return f"its measurement was retracted: {self.event.reason}"
 
 
 class Unmeasured(NamedTuple):
@@ -160,9 +178,11 @@ class Judged:
         """Return what to do now; raise `RefusedError` before anything was measured."""
         unmeasured = unmeasured_iteration(self.sprint)
         if unmeasured is not None:
-            failed = self.tracker.failed
-            why = failed if failed is not None and failed.number == unmeasured else None
-            return recommend_asking(unmeasured, why)
+            failure = self.failures().get(unmeasured)
+            why = None if failure is None else failure.why
+            advice = recommend_asking(unmeasured, why, target=self._before_unmeasured())
+            evidence = () if failure is None else (failure.version,)
+            return advice._replace(evidence=evidence)
         last, most = self.last, max_iterations(self.sprint.plan.document)
         if last is None and most is not None and is_used_up(self.sprint):
             return recommend_end(self.sprint.knowledge.iteration_max, most)
@@ -177,20 +197,43 @@ class Judged:
 
     def advice(self, number: int) -> Recommendation:
         """Return what to do after an iteration that was measured."""
-        return recommend(
-            self._judge.judge(number),
-            self.best_in_force(),
+        judged, best = self._judge.judge(number), self.best_in_force()
+        advice = recommend(
+            judged,
+            best,
             self.rules,
             max_iterations=max_iterations(self.sprint.plan.document),
             begun=self.sprint.knowledge.iteration_max,
             find_target=lambda: self._target(number),
         )
+        return advice._replace(
+            alerts=tuple(f"{alert.severity} {alert.type}" for alert in judged.alerts),
+            evidence=self._evidence(judged, best),
+        )
+
+    def _evidence(self, judged: Judgement, best: Scored | None) -> tuple[int, ...]:
+        """Return the versions of the measurements by which an iteration is judged."""
+        tracker = self.tracker
+        entries = [tracker.entry(n) for n in (judged.previous, best and best.number) if n]
+        versions = [judged.version, *(entry.version for entry in entries if entry)]
+        if judged.previous == BASELINE_NUMBER:
+            versions.append(tracker.baseline_version)
+        return tuple(dict.fromkeys(versions))
+
+    def _before_unmeasured(self) -> int | None:
+        """Return where a rollback from an iteration goes that was not measured."""
+        target = self.target()
+        if target is None and self.tracker.baseline is not None:
+            return BASELINE_NUMBER
+        return target
 
     def _target(self, number: int) -> int | None:
         """Return where a rollback from an iteration goes."""
         on_path = measured_on_path(self.sprint)
         best, rules = self.best_in_force(), self.rules
-        by = (best and best.number, rules, self.tracker.baseline_version)
+        tracker = self.tracker
+        known = (tracker.baseline_version, len(tracker.baselines), len(tracker.retracted))
+        by = (best and best.number, rules, known)
         return rollback_target(
             (self._judge.judge(n) for n in reversed(on_path) if n <= number),
             best,
@@ -205,6 +248,22 @@ class Judged:
         found = [n for n in on_path if n <= highest and n in verified]
         yield from self._judge.some(reversed(found)) if found else ()
 
+    def retraction(self, number: int, reason: str) -> MeasurementRetracted:
+        """Return the event that takes a measurement back, with the best of the others."""
+        all_ = Judge(self.tracker, self._in_one_scan())
+        return retraction(self.tracker, number, reason, all_.score_of)
+
+    def base_figures(self, version: int) -> Figures | None:
+        """Return what is compared with at a version, None where nothing is."""
+        metrics = self.tracker.baseline_at(version)
+        return None if metrics is None else figures(metrics)
+
+    def chosen(self, number: int, reason: str | None) -> Selection:
+        """Return a person's selection; raise `NotFoundError` for what was not measured."""
+        chosen = self.one(number)
+        last = chosen if self.last is None else self.one(self.last)
+        return chosen_by_a_person(chosen, last, self.all(), reason, rules=self.rules)
+
     def selection(self) -> Selection:
         """Return the loop's result if it ended now; raise `RefusedError` without one."""
         last = self.last
@@ -217,6 +276,7 @@ class Judged:
                 baseline=self.baseline(),
                 rules=self.rules,
                 off_path=self.off_path(),
+                has_floor=self.tracker.baseline_number == BASELINE_NUMBER,
             )
             if found is not None:
                 return found
@@ -238,23 +298,36 @@ class Judged:
             by_number[BASELINE_NUMBER] = baseline
         if chosen.number not in by_number or chosen.final not in by_number:
             return None
+        rules = self.tracker.rules_at(version)
+        if chosen.is_chosen:
+            return chosen_by_a_person(
+                by_number[chosen.number],
+                by_number[chosen.final],
+                known,
+                chosen.reason,
+                rules=rules,
+            )
         return describe(
             by_number[chosen.number],
             by_number[chosen.final],
             known,
-            rules=self.tracker.rules_at(version),
+            rules=rules,
             off_path=self.off_path(),
         )
 
     def failures(self) -> dict[int, Failure]:
-        """Return the last failed measurement of each iteration that has none."""
-        if self.tracker.failed is None:
+        """Return why each iteration without a measurement that counts has none."""
+        if self.tracker.failed is None and not self.tracker.retracted:
             return {}
         measured = {entry.number for entry in self.tracker.measured}
+        events = [
+            *map(Failure._make, self._events.all(MeasurementFailed)),
+            *map(Failure._make, self._events.all(MeasurementRetracted)),
+        ]
         return {
-            event.number: Failure(version, at, event)
-            for version, at, event in self._events.all(MeasurementFailed)
-            if event.number not in measured
+            one.event.number: one
+            for one in sorted(events, key=attrgetter("version"))
+            if one.event.number not in measured and one.event.number != BASELINE_NUMBER
         }
 
     def unmeasured(self) -> list[Unmeasured]:
@@ -271,6 +344,26 @@ class Judged:
             if (ran := runs.get(number)) is not None
         ]
 
+    def described(self) -> dict[int, Description]:
+        """Return what was said of iterations, by their numbers.
+
+        What agents tell of themselves counts where nobody else says it.
+        """
+        found: defaultdict[int, Description] = defaultdict(lambda: Description({}))
+        begun = sorted((at, number) for number, at in self.sprint.knowledge.iterations)
+        for version, _, ran in self._events.all(AgentRan):
+            number = _iteration_of(ran, version, begun)
+            found[number] = found[number].with_run(ran)
+        for _, _, taken in self._events.all(SnapshotTaken):
+            if taken.git is not None and taken.purpose == OF_ITERATION:
+                found[taken.iteration] = found[taken.iteration]._replace(git=taken.git)
+        for _, _, ended in self._events.all(IterationEnded):
+            if ended.git is not None:
+                found[ended.number] = found[ended.number]._replace(git=ended.git)
+        for _, _, said in self._events.all(IterationDescribed):
+            found[said.number] = found[said.number].having(said)
+        return {number: one for number, one in found.items() if one != Description({})}
+
     def summaries(self) -> dict[int, str]:
         """Return what was said at the end of iterations, by their numbers."""
         ended = self._events.all(IterationEnded)
@@ -285,9 +378,7 @@ class Judged:
         found: defaultdict[int, Spent] = defaultdict(Spent)
         begun = sorted((at, number) for number, at in self.sprint.knowledge.iterations)
         for version, _, ran in self._events.all(AgentRan):
-            at = bisect_right(begun, (version, 0)) - 1
-            last = begun[at][1] if at >= 0 else BASELINE_NUMBER
-            found[last if ran.iteration is None else ran.iteration].add_run(ran)
+            found[_iteration_of(ran, version, begun)].add_run(ran)
         for _, _, measured in self._events.all(IterationMeasured):
             if measured.usage is not None and measured.number not in found:
                 found[measured.number].add(measured.usage)
@@ -298,3 +389,11 @@ class Judged:
         found = self._events.all(IterationMeasured)
         known: dict[int, tuple[str, Event]] = {v: (at, event) for v, at, event in found}
         return lambda version: known.get(version) or self._events.one(version)
+
+
+def _iteration_of(ran: AgentRan, version: int, begun: list[tuple[int, int]]) -> int:
+    """Return which iteration a run was in: what it says, else the one begun last."""
+    if ran.iteration is not None:
+        return ran.iteration
+    at = bisect_right(begun, (version, 0)) - 1
+    return begun[at][1] if at >= 0 else BASELINE_NUMBER

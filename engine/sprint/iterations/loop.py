@@ -1,16 +1,17 @@
-"""The loop's iterations: 1-based numbers that are never given twice; rules and evolve."""
+"""The loop's iterations: 1-based numbers never given twice; `loop_changes` evolves."""
 
+from msgspec import field
 from msgspec.structs import replace
 
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
-from ...log.event import Event, takers_in
+from ...log.event import Event
+from ..agent.said import SaidItems
 from ..events import AgentRan, IterationEnded, IterationsLimited, IterationStarted
 from ..goal.reflection import start_reflection
 from ..goal.settings import max_iterations as limit_of
-from ..state import starts
-from ..state.sprint import Knowledge, Plan, Sprint
-from ..state.transitions import check_exists, check_open, check_running
+from ..state.sprint import Plan, Sprint
+from ..state.transitions import check_exists, check_open, check_running, find_node
 
 NUMBER_MAX = 1_000_000_000
 
@@ -26,6 +27,8 @@ class StartIteration(Command, frozen=True):
     max_iterations: int | None = None
     phase: str | None = None
     beyond_limit: bool = False
+    params: dict[str, str] = field(default_factory=dict)
+    """What it is made with."""
 
 
 def start_iteration(sprint: Sprint, command: StartIteration, at: str) -> list[Event]:
@@ -40,6 +43,8 @@ def start_iteration(sprint: Sprint, command: StartIteration, at: str) -> list[Ev
     if command.number is not None and sprint.plan.last.iteration == event:
         return []
     check_running(sprint, "start an iteration")
+    if command.phase is not None:
+        find_node(sprint, command.phase)
     if not highest < given <= NUMBER_MAX:
         raise RefusedError(
             f"iteration {given} cannot start: iteration {highest} was given before and "
@@ -59,7 +64,8 @@ def start_iteration(sprint: Sprint, command: StartIteration, at: str) -> list[Ev
             command="start",
             field="max-iterations",
         )
-    return [event, *start_reflection(sprint.plan, number=given)]
+    reflection = start_reflection(sprint.plan, number=given)
+    return [event, *reflection, *_made_with(given, command.params)]
 
 
 class LimitIterations(Command, frozen=True):
@@ -98,11 +104,15 @@ class EndIteration(Command, frozen=True):
     """End the iteration that is under way, whatever became of the sprint meanwhile.
 
     With `ran` it also says what an agent did in it; its iteration and phase are filled in.
+    What the agent said beside that is queued, but no step is changed by it.
     """
 
     number: int | None = None
     summary: str | None = None
     ran: AgentRan | None = None
+    said: SaidItems | None = None
+    params: dict[str, str] = field(default_factory=dict)
+    """What it was made with."""
 
 
 def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]:
@@ -114,7 +124,7 @@ def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]
         given = sprint.plan.iteration or None
     heard = None if command.ran is None else command.ran.output_sha256
     last = sprint.plan.last.iteration
-    if given is not None and last == IterationEnded(given, command.summary, heard):
+    if given is not None and _is_end(last, IterationEnded(given, command.summary, heard)):
         return []
     if given is None or given != current:
         now = "none is under way" if current is None else f"{current} is under way"
@@ -127,10 +137,32 @@ def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]
             allowed=[] if current is None else [current],
         )
     ended = IterationEnded(given, command.summary, heard)
+    made_with = _made_with(given, command.params)
     if command.ran is None:
-        return [ended]
+        return [ended, *made_with]
     phase = last.phase if isinstance(last, IterationStarted) else None
-    return [replace(command.ran, iteration=given, phase=phase or ""), ended]
+    ran = replace(command.ran, iteration=given, phase=phase or "")
+    if command.said is None:
+        return [ran, ended, *made_with]
+    # Imported here: few agents say anything.
+    from ..agent.taken import with_said
+
+    events = [ran, ended, *made_with]
+    return with_said(sprint, events, command.said, at, steps=False)
+
+
+def _is_end(last: Event | None, ended: IterationEnded) -> bool:
+    """Tell whether an end was recorded; where the repository stood is no part of it."""
+    return isinstance(last, IterationEnded) and replace(last, git=None) == ended
+
+
+def _made_with(number: int, params: dict[str, str]) -> list[Event]:
+    if not params:
+        return []
+    # Imported here: few say what an iteration is made with.
+    from .described import made_with
+
+    return made_with(number, params)
 
 
 def open_iteration(plan: Plan) -> int | None:
@@ -152,34 +184,6 @@ def _check_limit(number: int, *, least: int) -> None:
             field="max-iterations",
         )
 
-
-def _evolve_limited(plan: Plan, event: IterationsLimited, at: str) -> None:
-    plan.stats["max-iterations"] = event.max_iterations
-    plan.last.limit = event
-
-
-def _evolve_started(plan: Plan, event: IterationStarted, at: str) -> None:
-    plan.stats["current-iteration"] = event.number
-    if event.max_iterations is not None:
-        plan.stats["max-iterations"] = event.max_iterations
-    # Of a loop whose steps nobody tells us none can be called idle.
-    plan.turns.begin(event.number if plan.is_at_goal and not event.is_wrapped else 0)
-    plan.last.iteration = event
-
-
-def _evolve_ended(plan: Plan, event: IterationEnded, at: str) -> None:
-    plan.turns.end()
-    plan.last.iteration = event
-
-
-def record_started(knowledge: Knowledge, event: IterationStarted, version: int) -> None:
-    """Keep the number and where it began: rollbacks never give it back."""
-    starts.add(knowledge.starts, event.number, version)
-    knowledge.iteration_max = max(knowledge.iteration_max, event.number)
-
-
-EVOLVE = takers_in(globals(), Plan)
-LEARN = takers_in(globals(), Knowledge)
 
 COMMANDS = commands_in(globals())
 

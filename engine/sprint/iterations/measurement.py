@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import field
 from msgspec.structs import asdict, replace
 
 from ...command import Command, Events, commands_in
@@ -11,21 +12,27 @@ from ...errors import NotFoundError, RefusedError
 from ...iterations.events import (
     BaselineCaptured,
     IterationMeasured,
+    KeptReport,
     MeasurementFailed,
+    MeasuringRun,
     Origin,
     Usage,
 )
-from ...iterations.tracker import BASELINE_NUMBER, without_output
+from ...iterations.tracker import BASELINE_NUMBER, without_evidence, without_output
 from ...log.event import Event
+from ..agent.said import SaidItems
 from ..events import AgentRan
 from ..state.sprint import Knowledge, Sprint
 from ..state.starts import newest_first
 from ..state.transitions import check_exists
 from .loop import EndIteration, end_iteration, open_iteration
+from .own_metrics import own_names
 from .rollback import iteration_ends
 from .stretches import lies_on, path
 
 Origins = tuple[Origin, ...]
+Runs = tuple[MeasuringRun, ...]
+Reports = tuple[KeptReport, ...]
 
 LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
 """What names a loop: its files stand in a folder of this name."""
@@ -38,6 +45,8 @@ class CaptureBaseline(Command, frozen=True):
     """By their names."""
     loop_id: str | None = None
     origins: Origins = ()
+    runs: Runs = ()
+    reports: Reports = ()
 
 
 def capture_baseline(sprint: Sprint, command: CaptureBaseline, at: str) -> list[Event]:
@@ -54,16 +63,21 @@ def capture_baseline(sprint: Sprint, command: CaptureBaseline, at: str) -> list[
             field="loop_id",
         )
     event = BaselineCaptured(
-        check_metrics(command.metrics), command.loop_id, command.origins
+        check_metrics(command.metrics, own_names(sprint)),
+        command.loop_id,
+        command.origins,
+        command.runs,
+        command.reports,
     )
     _check_any(event.metrics)
-    if tracker.baseline == event:
+    if tracker.baseline == without_evidence(event):
         return []
     if tracker.baseline is not None or tracker.highest:
         done = "the baseline" if tracker.baseline else f"iteration {tracker.highest}"
         raise RefusedError(
             f"the baseline cannot be captured: {done} was measured already",
-            hint="it is what everything after it is compared with, so it is never changed",
+            hint="`sprintlog iteration baseline --from N` compares with an iteration from "
+            "then on",
             command="baseline",
         )
     return [event]
@@ -79,6 +93,8 @@ class MeasureIteration(Command, frozen=True):
     origins: Origins = ()
     usage: Usage | None = None
     tree: str | None = None
+    runs: Runs = ()
+    reports: Reports = ()
 
 
 def measure_iteration(sprint: Sprint, command: MeasureIteration, at: str) -> list[Event]:
@@ -89,7 +105,7 @@ def measure_iteration(sprint: Sprint, command: MeasureIteration, at: str) -> lis
     knowledge = sprint.knowledge
     if command.score is not None and not 0 <= command.score <= 1:
         raise RefusedError(f"score {command.score} is out of range: 0 to 1", field="score")
-    checked = check_metrics(command.metrics)
+    checked = check_metrics(command.metrics, own_names(sprint))
     previous = previous_of(knowledge, began)
     event = IterationMeasured(
         given,
@@ -99,11 +115,15 @@ def measure_iteration(sprint: Sprint, command: MeasureIteration, at: str) -> lis
         command.origins,
         command.usage,
         command.tree,
+        command.runs,
+        command.reports,
     )
     if command.score is None:
         _check_any(checked)
     last = knowledge.tracker.last
-    if last is not None and replace(last, tree=None) == replace(event, tree=None):
+    if last is not None and replace(last, tree=None) == replace(
+        without_evidence(event), tree=None
+    ):
         return []
     _check_unmeasured(knowledge, given)
     return [event]
@@ -118,7 +138,10 @@ def with_tree(events: Sequence[Event], tree: str) -> list[Event]:
 
 
 class FailMeasurement(Command, frozen=True):
-    """Say that what an iteration led to could not be measured: the latest one's."""
+    """Say that what an iteration led to could not be measured: the latest one's.
+
+    0 stands for the baseline, as long as nothing was measured.
+    """
 
     error: str
     number: int | None = None
@@ -127,11 +150,15 @@ class FailMeasurement(Command, frozen=True):
     timed_out: bool = False
     output: str = ""
     output_sha256: str | None = None
+    runs: Runs = ()
+    reports: Reports = ()
 
 
 def fail_measurement(sprint: Sprint, command: FailMeasurement, at: str) -> list[Event]:
     """Decide on `FailMeasurement`."""
-    given, _ = _begun(sprint, command.number)
+    given = command.number
+    if given != BASELINE_NUMBER or not sprint.knowledge.tracker.is_empty:
+        given, _ = _begun(sprint, given)
     event = MeasurementFailed(
         given,
         command.error,
@@ -140,8 +167,12 @@ def fail_measurement(sprint: Sprint, command: FailMeasurement, at: str) -> list[
         command.timed_out,
         command.output,
         command.output_sha256,
+        command.runs,
+        command.reports,
     )
-    if sprint.knowledge.tracker.failed == without_output(event):
+    # That the baseline failed again is new: it is measured once under each rule.
+    is_again = sprint.knowledge.tracker.failed == without_output(event)
+    if is_again and given != BASELINE_NUMBER:
         return []
     _check_unmeasured(sprint.knowledge, given)
     return [event]
@@ -194,7 +225,9 @@ def observed_measurement(sprint: Sprint, event: IterationMeasured) -> IterationM
 
 
 def _captures(event: BaselineCaptured) -> CaptureBaseline:
-    return CaptureBaseline(asdict(event.metrics), event.loop_id, event.origins)
+    return CaptureBaseline(
+        asdict(event.metrics), event.loop_id, event.origins, event.runs, event.reports
+    )
 
 
 def _measures(event: IterationMeasured) -> MeasureIteration:
@@ -214,15 +247,21 @@ class EndMeasuredIteration(Command, frozen=True):
     usage: Usage | None = None
     tree: str | None = None
     ran: AgentRan | None = None
+    said: SaidItems | None = None
+    runs: Runs = ()
+    reports: Reports = ()
+    params: dict[str, str] = field(default_factory=dict)
+    """What it was made with."""
 
 
 def end_measured(sprint: Sprint, command: EndMeasuredIteration, at: str) -> list[Event]:
     """Decide on `EndMeasuredIteration`."""
-    ending = EndIteration(summary=command.summary, ran=command.ran)
+    ending = EndIteration(None, command.summary, command.ran, command.said, command.params)
     ended = end_iteration(sprint, ending, at)
-    said = asdict(command)
-    del said["summary"], said["ran"]
-    measured = measure_iteration(sprint, MeasureIteration(**said), at)
+    given = asdict(command)
+    for name in ("summary", "ran", "said", "params"):
+        del given[name]
+    measured = measure_iteration(sprint, MeasureIteration(**given), at)
     return [*ended, *measured]
 
 
@@ -271,7 +310,8 @@ def _check_unmeasured(knowledge: Knowledge, number: int) -> None:
     if knowledge.tracker.entry(number) is not None:
         raise RefusedError(
             f"iteration {number} was measured already; a measurement is never changed",
-            hint="`sprintlog iteration start` begins the next one",
+            hint="`sprintlog iteration start` begins the next one; "
+            f"`sprintlog iteration retract {number} --reason TEXT` takes it back",
             iteration=number,
             command="measure",
         )

@@ -4,6 +4,7 @@ from bisect import bisect_right
 
 from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
+from ...iterations.loop_rules import ROLLBACK, UNMEASURED
 from ...log.event import Event, takers_in
 from ..events import RolledBack
 from ..state.sprint import Knowledge, Sprint
@@ -140,6 +141,7 @@ def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> No
     """
     knowledge.rollbacks.append((version, event.to))
     if event.undoes is None:
+        _record_advised(knowledge, version)
         return
     if event.undoes in knowledge.undid:
         again = knowledge.undid.pop(event.undoes)
@@ -147,6 +149,17 @@ def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> No
     else:
         knowledge.undid[version] = event.undoes
         knowledge.undone += [event.undoes, version]
+
+
+def _record_advised(knowledge: Knowledge, version: int) -> None:
+    """Keep that a rollback followed an advice, which is followed once."""
+    tracker = knowledge.tracker
+    tracker.unmeasured = 0
+    advice, last = tracker.recommended, knowledge.gone_back[-1:]
+    if advice is None or any(at > tracker.recommended_at for at, _ in last):
+        return
+    if advice.action == ROLLBACK or advice.cause == UNMEASURED:
+        knowledge.gone_back.append((version, advice.number))
 
 
 LEARN = takers_in(globals(), Knowledge)

@@ -311,6 +311,8 @@ def _record_pruned(knowledge: Knowledge, event: f.SnapshotsPruned, version: int)
 def _record_forked(knowledge: Knowledge, event: f.ForkCreated, version: int) -> None:
     # What was taken over happened to the files of the sprint that it was taken from.
     knowledge.restoring, knowledge.restored = [], []
+    # So did the run that was under way there.
+    knowledge.loops.started = knowledge.loops.ended = None
 
 
 LEARN = takers_in(globals(), Knowledge)

@@ -6,6 +6,8 @@ once: each is ended by its number.
 
 from ...command import Command, commands_in
 from ...log.event import Event
+from ..agent.said import SaidItems
+from ..agent.taken import with_said
 from ..events import AgentRan, IterationEnded, IterationStarted
 from ..goal.settings import max_iterations
 from ..state.sprint import Sprint
@@ -31,15 +33,18 @@ class EndWrapped(Command, frozen=True):
     ran: AgentRan
     ends: bool = True
     summary: str | None = None
+    said: SaidItems | None = None
+    """What the agent said beside that; no step is changed by it."""
 
 
 def end_wrapped(sprint: Sprint, command: EndWrapped, at: str) -> list[Event]:
     """Decide on `EndWrapped`."""
     check_exists(sprint)
     number = command.ran.iteration
-    if number is None or not command.ends:
-        return [command.ran]
-    return [command.ran, IterationEnded(number, command.summary)]
+    events: list[Event] = [command.ran]
+    if number is not None and command.ends:
+        events.append(IterationEnded(number, command.summary))
+    return with_said(sprint, events, command.said, at, steps=False)
 
 
 COMMANDS = commands_in(globals())

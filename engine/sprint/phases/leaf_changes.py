@@ -4,11 +4,11 @@ from typing import Any
 
 from ...log.event import Event, takers_in
 from .. import events as f
-from ..gates.gate import forget_gates
 from ..state import words
 from ..state.sprint import Change, Evolve, Evolves, Plan
 from ..state.times import elapsed
 from ..state.tree import Data, Node, drop, put, say_elapsed
+from ..state.turns import LimitWait
 from .budgets import renew
 
 
@@ -21,9 +21,18 @@ def _end(data: Data, at: str) -> None:
         data["elapsed"] = duration
 
 
+def _go_on(node: Node, plan: Plan) -> None:
+    """End the wait of a leaf, if it waits: something else became of it."""
+    node.data.pop("next-retry-at", None)
+    if plan.waiting is not None and plan.waiting.phase == node.address:
+        plan.waiting = None
+
+
 def _started(node: Node, event: f.PhaseStarted, plan: Plan, at: str) -> str:
     if plan.last.work:
         plan.last.work.pop(node.address, None)
+    if plan.waiting is not None:
+        _go_on(node, plan)
     node.data["started-at"] = at
     if event.model is not None:
         node.data["model"] = event.model
@@ -31,20 +40,28 @@ def _started(node: Node, event: f.PhaseStarted, plan: Plan, at: str) -> str:
 
 
 def _completed(node: Node, event: f.PhaseCompleted, plan: Plan, at: str) -> str:
+    if plan.waiting is not None or "next-retry-at" in node.data:
+        _go_on(node, plan)
     _end(node.data, at)
     if event.summary is not None:
         node.data["summary"] = event.summary
+    if plan.last.failures:
+        plan.last.failures.pop(node.address, None)
     return words.COMPLETED
 
 
 def _work_done(node: Node, event: f.WorkDone, plan: Plan, at: str) -> str:
+    _go_on(node, plan)
     plan.last.work[event.phase] = event
     return node.status
 
 
 def _failed(node: Node, event: f.PhaseFailed, plan: Plan, at: str) -> str:
+    if plan.waiting is not None or "next-retry-at" in node.data:
+        _go_on(node, plan)
     _end(node.data, at)
     node.data["error"] = event.error
+    plan.last.failures[node.address] = event
     return words.FAILED
 
 
@@ -54,12 +71,16 @@ def _scheduled(node: Node, event: f.RetryScheduled, plan: Plan, at: str) -> str:
 
 
 def _blocked(node: Node, event: f.PhaseBlocked, plan: Plan, at: str) -> str:
+    _go_on(node, plan)
     node.data["error"] = event.reason
     return words.BLOCKED
 
 
 def _skipped(node: Node, event: f.PhaseSkipped, plan: Plan, at: str) -> str:
-    drop(node.data, "next-retry-at", "human-needed")
+    _go_on(node, plan)
+    drop(node.data, "human-needed")
+    if plan.last.failures:
+        plan.last.failures.pop(node.address, None)
     return words.SKIPPED
 
 
@@ -68,12 +89,14 @@ def _retried(node: Node, event: f.PhaseRetried, plan: Plan, at: str) -> str:
     is_scheduled = "next-retry-at" in node.data
     drop(node.data, "error", "started-at", "completed-at", "elapsed", "human-needed")
     drop(node.data, "next-retry-at")
+    if plan.waiting is not None:
+        _go_on(node, plan)
     count = node.data.get("retry-count")
     node.data["retry-count"] = count + 1 if isinstance(count, int) else 1
     for parent in node.above():
         counts = (child.data.get("retry-count") for child in parent.children)
         put(parent.data, "retry-count", sum(n for n in counts if type(n) is int))
-    forget_gates(node)
+    _forget_gates(node)
     if not is_scheduled:
         renew(plan, node)
     return words.PENDING
@@ -84,8 +107,17 @@ def _reopened(node: Node, event: f.PhaseReopened, plan: Plan, at: str) -> str:
     for key in _OF_WORK:
         data.pop(key, None)
     if node.level > 1 or "gate" in data:
-        forget_gates(node)
+        _forget_gates(node)
     return words.PENDING
+
+
+def _forget_gates(node: Node) -> None:
+    """Make the gates of a node and its parents due again, where there is one."""
+    if any("gate" in over.data for over in (node, *node.above())):
+        # Imported here: most plans have no gate.
+        from ..gates.gate import forget_gates
+
+        forget_gates(node)
 
 
 _OF_WORK = ("started-at", "completed-at", "elapsed", "summary")
@@ -137,3 +169,26 @@ EVOLVE: Evolves = {
     event: _evolves(change, is_command=event in CHANGE)
     for event, change in _CHANGES.items()
 }
+
+
+def _evolves_scheduled(change: Evolve) -> Evolve:
+    """Return the evolve of a retry's time; where a limit is waited for, that is kept."""
+
+    def evolve(plan: Plan, event: Any, at: str) -> None:
+        if event.waits:
+            plan.waiting = LimitWait(
+                at,
+                event.next_retry_at,
+                event.phase,
+                event.iteration,
+                event.waits,
+                event.why,
+                event.waits_for,
+                event.said_by,
+            )
+        change(plan, event, at)
+
+    return evolve
+
+
+EVOLVE[f.RetryScheduled] = _evolves_scheduled(EVOLVE[f.RetryScheduled])

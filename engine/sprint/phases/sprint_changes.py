@@ -39,6 +39,8 @@ def _evolve_resumed(plan: Plan, event: f.SprintResumed, at: str) -> None:
     plan.set_status(words.IN_PROGRESS)
     if event.by is not None:
         renew_all(plan)
+        # Who resolves a matter need not wait for it.
+        plan.waiting = None
     plan.document.pop("human-needed", None)
 
 

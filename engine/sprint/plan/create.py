@@ -1,4 +1,4 @@
-"""How a plan comes in, compiled and new or imported: rules and evolve."""
+"""How a plan comes in, compiled and new or imported: rules; `document_changes` evolves."""
 
 from typing import Any
 
@@ -6,20 +6,17 @@ from msgspec.structs import replace
 
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
-from ...log.event import Event, takers_in
+from ...log.event import Event
 from ...masking import mask
 from ..document.observations import losses, observations
-from ..document.patch import Operation, apply, diff, same
+from ..document.patch import Operation, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
 from ..fold import fold
 from ..goal.settings import HOOKS, RALPH, ralph_fields
-from ..queue.ids import record_ids
 from ..queue.view import QUEUE, says_queue, with_queue
 from ..state.given import count_of, mapping_of
-from ..state.last_events import LastEvents
-from ..state.sprint import Knowledge, Plan, Sprint, pack, unpack
+from ..state.sprint import Plan, Sprint, pack, unpack
 from ..state.tree import CHILDREN, Data, Tree
-from ..state.turns import Turns
 from ..state.words import NOT_STARTED, PENDING
 
 ID_CHARS_MAX = 128
@@ -282,39 +279,6 @@ def _begun(field: str, status: object) -> RefusedError:
         field=field,
     )
 
-
-def _evolve_compiled(plan: Plan, event: SprintCompiled, at: str) -> None:
-    plan.replace(event.document)
-    plan.place = event.place
-    plan.touched = True
-    # What was recorded of an earlier plan's phases is not about these.
-    plan.last = LastEvents()
-    plan.decisions.clear()
-    plan.turns = Turns()
-
-
-def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
-    if event.document is not None:
-        plan.replace(event.document)
-        plan.place = event.place
-    else:
-        plan.replace(apply(plan.derive(), event.patch or []))
-    plan.last = LastEvents()
-    plan.turns = Turns()
-
-
-def _record_compiled(knowledge: Knowledge, event: SprintCompiled, version: int) -> None:
-    record_ids(knowledge, event, version)
-
-
-def _record_imported(knowledge: Knowledge, event: SprintImported, version: int) -> None:
-    knowledge.iteration_max = max(knowledge.iteration_max, event.iteration)
-    knowledge.imported_at = version
-    record_ids(knowledge, event, version)
-
-
-EVOLVE = takers_in(globals(), Plan)
-LEARN = takers_in(globals(), Knowledge)
 
 COMMANDS = commands_in(globals())
 

@@ -9,23 +9,29 @@ from .. import events as f
 from ..phases.endings import has_ended
 from ..phases.leaves import check_word
 from ..plan.injection import InjectPhases, inject_phases
-from ..plan.spots import AFTER_CURRENT, TOP, ancestor
+from ..plan.spots import AFTER_CURRENT, BESIDE, TOP, ancestor
+from ..state.given import mapping_of, text_of
 from ..state.sprint import Sprint
 from ..state.tree import Data
-from ..state.words import DECISIONS, DEFERRALS, DEFERRED, PENDING
+from ..state.words import DECISIONS, DEFERRALS, DEFERRED, PENDING, REQUEST_TYPES
 from .requests import find_request
 from .view import REOPENED
 
 END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
 APPROVE, REJECT, DEFER, BACKLOG = DECISIONS
+AFTER = BESIDE[0]
+STEP = "step"
+"""Where the context of a request carries a step that was proposed."""
+IMPROVEMENT = REQUEST_TYPES[1]
 _OF_INJECTIONS = ("prompt", "workflow", "id_prefix", "model")
 
 
 class ApproveRequest(Command, frozen=True):
     """Approve a request and inject what it asks for, after the current work by default.
 
-    The prompt is made from title and description where none is given; `nodes` are the
-    phases of the `workflow` that stands in its place.
+    Where no prompt is given it is that of the step that the request carries, else made
+    from title and description; `nodes` are the phases of the `workflow` that stands in its
+    place.
     """
 
     request: str
@@ -42,18 +48,22 @@ class ApproveRequest(Command, frozen=True):
 
 def approve_request(sprint: Sprint, command: ApproveRequest, at: str) -> list[Event]:
     """Decide on `ApproveRequest`."""
-    prompt = command.prompt
+    prompt, model = command.prompt, command.model
     entry = find_request(sprint, command.request)
-    where = command.position or f.InjectionPosition(AFTER_CURRENT)
+    where = command.position
     if command.workflow is None and prompt is None:
         prompt = _prompt_of(entry)
+        if step := step_of(entry):
+            prompt, model = str(step["prompt"]), model or text_of(step, "model")
+            where = where or _behind(sprint, step)
+    where = where or f.InjectionPosition(AFTER_CURRENT)
     asked = f.RequestInjection(
         where.type,
         where.ref,
         prompt=prompt,
         workflow=command.workflow,
         id_prefix=command.id_prefix or f"fix-{command.request}",
-        model=command.model,
+        model=model,
     )
     event = f.RequestDecided(
         command.request, APPROVE, command.reasoning, rule=command.rule, injection=asked
@@ -65,7 +75,7 @@ def approve_request(sprint: Sprint, command: ApproveRequest, at: str) -> list[Ev
             "workflow: only `queue approve` on the command line reads one; give a prompt",
             field="workflow",
         )
-    given = {"prompt": prompt, "model": command.model}
+    given = {"prompt": prompt, "model": model}
     node = {name: value for name, value in given.items() if value is not None}
     came = InjectPhases(
         [node] if command.nodes is None else command.nodes,
@@ -194,6 +204,22 @@ def decision_of(event: f.RequestDecided) -> Command:
             return DeferRequest(**to, until=event.deferred_until or END_OF_PHASE)
         case _:
             return BacklogRequest(**to)
+
+
+def step_of(entry: Data) -> Data | None:
+    """Return the step that a request carries; None where it carries none."""
+    step = mapping_of(mapping_of(entry, "context"), STEP)
+    is_step = (
+        entry.get("type") == IMPROVEMENT and str(text_of(step, "prompt") or "").strip()
+    )
+    return step if is_step else None
+
+
+def _behind(sprint: Sprint, step: Data) -> f.InjectionPosition | None:
+    """Return where a proposed step wants to be, if that place is there."""
+    after = text_of(step, "insertAfter")
+    there = after is not None and sprint.plan.tree.find(after) is not None
+    return f.InjectionPosition(AFTER, after) if there else None
 
 
 def _prompt_of(entry: Data) -> str:

@@ -240,10 +240,16 @@ def _highest(sprint: Sprint) -> int:
     """Return the highest number that an allotted id ever had."""
     knowledge, highest = sprint.knowledge, 0
     for identity in (*knowledge.requests, *knowledge.request_ids):
-        prefix, _, number = identity.rpartition("-")
-        if prefix == ALLOTTED and number.isascii() and number.isdigit():
+        if is_allotted(identity):
+            number = identity.removeprefix(f"{ALLOTTED}-")
             highest = max(highest, int(number[:18]))
     return highest
+
+
+def is_allotted(identity: str) -> bool:
+    """Tell whether an id has the form of those that are given here."""
+    prefix, _, number = identity.rpartition("-")
+    return prefix == ALLOTTED and number.isascii() and number.isdigit()
 
 
 def _path(node: Node) -> str:

@@ -4,8 +4,24 @@ import msgspec
 
 from ...iterations.events import Usage
 from ...iterations.tracker import Tracker
-from ..events import AgentRan, RequestQueued, RestoreStarted
+from ..events import (
+    AgentRan,
+    Budgets,
+    BudgetsSet,
+    BudgetWarned,
+    RequestQueued,
+    RestoreStarted,
+    RunEnded,
+    RunStarted,
+)
 from .starts import newest_first
+from .words import FAILED
+
+COST, TOKENS = "cost", "tokens"
+COMMANDS_MAX = 8
+"""Of so many commands is kept whether they say what they cost."""
+COUNT_MAX = 2**63 - 1
+"""No sum goes beyond it, whatever an agent says."""
 
 
 class Spent(msgspec.Struct, array_like=True):
@@ -18,22 +34,94 @@ class Spent(msgspec.Struct, array_like=True):
     cache_read_tokens: int | None = None
     cache_creation_tokens: int | None = None
     turns: int | None = None
-    cost_usd: float | None = None
+    cost: str | None = None
+    """US dollars, exactly, as a decimal."""
+    without_cost: int = 0
+    """How many of the runs did not say what they cost."""
+    without_tokens: int = 0
+    """How many of them did not say how many tokens they took."""
+    cut_short: int = 0
+    """How many more were ended with their loop: what they took, nobody knows."""
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Return the cost as a number: the one that has these decimals."""
+        return None if self.cost is None else float(self.cost)
 
     def add(self, used: Usage | None) -> None:
         """Add tokens, turns and cost, as far as an agent says what they were."""
         for name in _COUNTED:
-            if (value := getattr(used, name, None)) is not None:
-                setattr(self, name, (getattr(self, name) or 0) + value)
+            if (value := getattr(used, name, None)) is not None and value >= 0:
+                total = (getattr(self, name) or 0) + value
+                setattr(self, name, min(total, COUNT_MAX))
+        # What is less than nothing is nothing that anybody paid.
+        if (cost := getattr(used, "cost_usd", None)) is not None and cost >= 0:
+            # Imported here: what most commands read costs nothing.
+            from .money import plus
+
+            self.cost = plus(self.cost, cost)
 
     def add_run(self, event: AgentRan) -> None:
         """Add what one run took."""
+        if event.is_rest:
+            # The run itself was counted, and its time, when it ended.
+            self.add(event.usage)
+            return
         self.runs += 1
         self.duration_ms += event.duration_ms or 0
         self.add(event.usage)
+        self.without_cost += not says_cost(event.usage)
+        self.without_tokens += not says_tokens(event.usage)
 
 
-_COUNTED = [n for n in Spent.__struct_fields__ if n not in ("runs", "duration_ms")]
+_COUNTED = (
+    *("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens"),
+    "turns",
+)
+
+
+def says_cost(used: Usage | None) -> bool:
+    """Tell whether a run says what it cost."""
+    return used is not None and used.cost_usd is not None and used.cost_usd >= 0
+
+
+def says_tokens(used: Usage | None) -> bool:
+    """Tell whether a run says how many tokens it took."""
+    return used is not None and None not in (used.input_tokens, used.output_tokens)
+
+
+class Runs(msgspec.Struct, array_like=True):
+    """What is known of the runs of the loop; of the last one whole."""
+
+    version: int = 0
+    """The version that began the last one; 0 before the first."""
+    started: RunStarted | None = None
+    ended: RunEnded | None = None
+    ended_version: int = 0
+    """The version that says how it ended."""
+    duration_ms: int = 0
+    """How long all that ended took together."""
+    before: Spent = msgspec.field(default_factory=Spent)
+    """What agents had taken when the last one began."""
+    begun_before: int = 0
+    """How many iterations had begun by then."""
+    failures: int = 0
+    """How many runs of agents failed in a row, until now."""
+    failures_in_run: int = 0
+    """How many of them did since the last run began."""
+    budgets: Budgets = Budgets()
+    """What the sprint may spend in all."""
+    warned: list[str] = []
+    """The budgets of which somebody was warned, by `BudgetState.name`."""
+    silent: list[str] = []
+    """What the agent did not say that went well last: `cost`, `tokens`."""
+    says_cost: dict[str, bool] = {}
+    """Whether what went well last under a command said what it cost."""
+
+    @property
+    def open(self) -> RunStarted | None:
+        """Return the run of which no end is known."""
+        return self.started if self.ended is None else None
 
 
 class HeldSnapshot(msgspec.Struct, array_like=True):
@@ -60,6 +148,8 @@ class Knowledge(msgspec.Struct):
     """Every rollback so far: its version and its target."""
     starts: bytearray = msgspec.field(default_factory=bytearray)
     """Every iteration ever started; `starts.py` reads it."""
+    begun: int = 0
+    """How many iterations ever began, taken back or not."""
     iteration_max: int = 0
     """The highest iteration number ever given, imported ones included."""
     imported_at: int = 0
@@ -72,6 +162,8 @@ class Knowledge(msgspec.Struct):
     """How many numbers were ever given to ids of each prefix."""
     spent: Spent = msgspec.field(default_factory=Spent)
     """By agents, also in runs that a rollback took back."""
+    loops: Runs = msgspec.field(default_factory=Runs)
+    """The runs of `sprintlog run`."""
     requests: dict[str, tuple[int, RequestQueued]] = {}
     """Every request ever queued, with the version that did it, in recording order."""
     request_ids: list[str] = []
@@ -84,6 +176,8 @@ class Knowledge(msgspec.Struct):
     """Restores that began and did not end."""
     restored: list[Restore] = []
     """Restores that came to their end, in order."""
+    gone_back: list[tuple[int, int]] = []
+    """Rollbacks that followed an advice: their version, and the iteration it was about."""
 
     @property
     def iterations(self) -> list[tuple[int, int]]:
@@ -94,3 +188,58 @@ class Knowledge(msgspec.Struct):
 def record_spent(knowledge: Knowledge, event: AgentRan, version: int) -> None:
     """Add what a run took to what all of them took."""
     knowledge.spent.add_run(event)
+    loops = knowledge.loops
+    if event.found_in is not None:
+        # Who was found afterwards says nothing of how the last ones went.
+        return
+    if event.status == FAILED:
+        # What waits for a limit has not failed, nor gone well.
+        if event.limit is None:
+            loops.failures += 1
+            loops.failures_in_run += 1
+        return
+    loops.failures = loops.failures_in_run = 0
+    known = {COST: says_cost(event.usage), TOKENS: says_tokens(event.usage)}
+    loops.silent = [name for name, is_said in known.items() if not is_said]
+    if loops.open is not None:
+        command = " ".join(loops.open.command)
+        loops.says_cost.pop(command, None)
+        loops.says_cost[command] = known[COST] and not event.is_priced
+        if len(loops.says_cost) > COMMANDS_MAX:
+            del loops.says_cost[next(iter(loops.says_cost))]
+
+
+def record_budgets(knowledge: Knowledge, event: BudgetsSet, version: int) -> None:
+    """Keep what the sprint may spend in all."""
+    knowledge.loops.budgets = event.budgets
+
+
+def record_warned(knowledge: Knowledge, event: BudgetWarned, version: int) -> None:
+    """Keep of which budget somebody was warned."""
+    # Imported here: what most commands read costs nothing.
+    from .money import plus
+
+    limit = plus(None, event.limit)
+    knowledge.loops.warned.append(f"{event.of} {event.budget} {limit}")
+
+
+def record_began(knowledge: Knowledge, event: RunStarted, version: int) -> None:
+    """Keep what a run of the loop began with."""
+    loops = knowledge.loops
+    loops.started, loops.version = event, version
+    loops.ended, loops.ended_version = None, 0
+    loops.before = msgspec.structs.replace(knowledge.spent)
+    loops.begun_before = knowledge.begun
+    loops.failures_in_run = 0
+    loops.silent = []
+    loops.warned = [name for name in loops.warned if not name.startswith("run ")]
+
+
+def record_ended(knowledge: Knowledge, event: RunEnded, version: int) -> None:
+    """Keep how a run of the loop ended; of one that is not the last no more than counts."""
+    loops = knowledge.loops
+    if loops.open is not None and event.run == loops.open.run:
+        loops.duration_ms = min(loops.duration_ms + event.spent.duration_ms, COUNT_MAX)
+        knowledge.spent.cut_short += event.cut_short
+    if loops.started is not None and event.run == loops.started.run:
+        loops.ended, loops.ended_version = event, version

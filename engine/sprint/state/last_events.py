@@ -68,8 +68,8 @@ class LastEvents:
     """The last event about each subject of a plan."""
 
     __slots__ = (
-        *("breakpoint", "claim", "failure", "gates", "goal", "hooks", "iteration"),
-        *("limit", "nodes", "sprint", "work"),
+        *("breakpoint", "claim", "failure", "failures", "gates", "goal", "hooks"),
+        *("iteration", "limit", "nodes", "repaired", "sprint", "work"),
     )
 
     def __init__(self) -> None:
@@ -82,10 +82,14 @@ class LastEvents:
         self.claim: f.GoalClaimed | None = None
         self.failure: f.IterationFailed | None = None
         self.nodes: Latest[OfNode] = Latest()
-        """By address, as the next two are."""
+        """By address, as the next three are."""
         self.gates: Latest[OfGate] = Latest()
         self.work: Latest[f.WorkDone] = Latest()
         """Done, and its end is to come."""
+        self.repaired: Latest[f.GateRepaired] = Latest()
+        """By the gate's address: it is to be checked again."""
+        self.failures: Latest[f.PhaseFailed] = Latest()
+        """How a leaf failed last, by its address, until it is finished."""
         self.hooks: Latest[f.AboutHook] = Latest()
         """By the hook's id."""
 
@@ -95,7 +99,8 @@ class LastEvents:
 
     def forget_indices(self) -> None:
         """Forget what is addressed by its index, since that may be another one now."""
-        for latest in (self.nodes, self.gates, self.work):
+        found = self.nodes, self.gates, self.work, self.repaired, self.failures
+        for latest in found:
             latest.forget_indices()
 
     def stored(self) -> dict[str, dict[str, Stored]]:

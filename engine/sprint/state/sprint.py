@@ -18,12 +18,12 @@ from .flat import flat_phases
 from .given import count_of, mapping_of
 from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
-from .last_events import LastEvents, Stored, read, without_indices
+from .last_events import LastEvents, Stored, is_by_index, read, without_indices
 from .tree import Data, Node, Tree
-from .turns import Turns
+from .turns import LimitWait, Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
-MEANING = 8
+MEANING = 10
 """Raised when what is saved says something else in the same fields; a test tells."""
 
 
@@ -41,7 +41,7 @@ class Plan:
             "last",
             "last_at",
         ),
-        *("place", "renewed", "retried", "touched", "turns"),
+        *("place", "renewed", "retried", "touched", "turns", "waiting"),
     )
 
     def __init__(self) -> None:
@@ -61,6 +61,8 @@ class Plan:
         """How often a leaf was, by address, before a person stepped in last."""
         self.renewed: dict[str, bool] = {}
         """Gates, by address, that were not checked since a person stepped in."""
+        self.waiting: LimitWait | None = None
+        """The latest wait for a limit, until what it held up went on."""
         self.index: Tree | None = None
         self._held: str | None = None
         self._tally: dict[str, int] | None = None
@@ -134,7 +136,7 @@ class Plan:
     def replace(self, document: Data) -> None:
         """Take another document as the state; its derived fields are left as they are."""
         self.document = document
-        self.retried, self.renewed = {}, {}
+        self.retried, self.renewed, self.waiting = {}, {}, None
         self.touched = False
         self.held = None
 
@@ -159,6 +161,8 @@ class Plan:
             self.last.forget_indices()
             self.retried = without_indices(self.retried)
             self.renewed = without_indices(self.renewed)
+            if self.waiting is not None and is_by_index(self.waiting.phase):
+                self.waiting = None
             working = tree.node_of(working.data) if working is not None else None
             # What was a leaf may have got leaves of its own.
             working = next(working.leaves(), None) if working is not None else None
@@ -279,11 +283,12 @@ class _Saved(msgspec.Struct, array_like=True):
     turns: Turns
     retried: dict[str, int]
     renewed: dict[str, bool]
+    waiting: LimitWait | None
     tally: dict[str, int]
     """How many phases have each status where they are many and plain, else empty."""
 
 
-STATE_FORMAT = 275735426527199
+STATE_FORMAT = 263960636776136
 """A state that was saved in another format is not read again.
 
 It is `format_due`, written down: to find it takes longer than to read a state."""

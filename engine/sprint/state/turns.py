@@ -1,6 +1,12 @@
-"""How far a Ralph loop is between two events: what no field of its document says."""
+"""How far a loop is between two events: what no field of its document says."""
 
 import msgspec
+
+from ...errors import InvalidInputError
+from .times import parse
+
+CLOCK_STEP_SECONDS = 60
+"""A clock that is further behind the beginning of a wait was set back meanwhile."""
 
 
 class Turns(msgspec.Struct, array_like=True):
@@ -51,3 +57,34 @@ class Turns(msgspec.Struct, array_like=True):
     def fail(self, error: str, due: str | None) -> None:
         """Take notice that the run of the iteration under way failed."""
         self.failures, self.error, self.due = self.failures + 1, error, due
+
+
+class LimitWait(msgspec.Struct, array_like=True):
+    """The latest wait for a limit: of a leaf, of a gate's repair, or of an iteration."""
+
+    since: str
+    until: str
+    phase: str = ""
+    """The address of the leaf, or of the phase whose gate is repaired."""
+    iteration: int | None = None
+    """That of the goal; None in a plan."""
+    waits: int = 1
+    """Which one in a row."""
+    why: str | None = None
+    waits_for: str | None = None
+    said_by: str | None = None
+
+    def is_of(self, phase: str, iteration: int | None) -> bool:
+        """Tell whether this, or nothing else, is waited for."""
+        return self.phase == phase and self.iteration == iteration
+
+    def holds(self, now: str) -> bool:
+        """Tell whether it is to be waited on.
+
+        After a clock was set back nobody knows how long that is: the agent says it again.
+        """
+        try:
+            until, since, at = parse(self.until), parse(self.since), parse(now)
+        except InvalidInputError:
+            return False
+        return at < until and (since - at).total_seconds() <= CLOCK_STEP_SECONDS

@@ -24,6 +24,8 @@ _as_json = msgspec.json.Encoder().encode
 _OF_LINES = bytes(range(32, 127))
 _OF_BLOCKS = b"\n" + _OF_LINES
 _NOT_FIRST = frozenset(" -?:,[]{}#&*!|=>'\"%@`")
+_FIRST_OF_NUMBERS = frozenset("0123456789+._")
+_SPECIAL_FIRST = _NOT_FIRST | _FIRST_OF_NUMBERS
 # What YAML 1.1, YAML 1.2 or one of their readers takes for another type.
 _WORDS = frozenset(
     case
@@ -61,7 +63,9 @@ def line_of(text: str) -> str:
     if not text:
         return "''"
     size, first = len(text), text[0]
-    if first in "0123456789+._" and _is_number_or_time(text):
+    # Asked once for most texts, which begin with a letter.
+    is_special = first in _SPECIAL_FIRST
+    if is_special and first in _FIRST_OF_NUMBERS and _is_number_or_time(text):
         return f"'{text}'"
     if not (
         # The quickest look first, by length; a call would cost as much as the look.
@@ -71,11 +75,11 @@ def line_of(text: str) -> str:
     ):
         return _quoted(text)
     if (
-        first in _NOT_FIRST
-        or text[-1] in " :"
+        (is_special and first in _NOT_FIRST)
+        or text[-1] == " "
         or (size <= 5 and text in _WORDS)
         # One character is found ten times as fast as two, and most have none.
-        or (":" in text and ": " in text)
+        or (":" in text and (": " in text or text[-1] == ":"))
         or ("#" in text and " #" in text)
     ):
         return "'" + text.replace("'", "''") + "'" if "'" in text else f"'{text}'"

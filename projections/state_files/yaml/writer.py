@@ -122,16 +122,25 @@ class _Page:
         if len(pad) > _PAD_MAX:
             raise UnwritableError(_TOO_DEEP)
         if isinstance(node, dict):
-            self.mapping(node, lead, pad)
+            lines = self.lines_at(lead or pad), self.lines_at(pad)
+            self.mapping(node, lead, pad, *lines)
         else:
             self.sequence(node, lead, pad)
 
-    def mapping(self, node: dict[Any, Any], lead: str, pad: str) -> None:
-        """Add `key: value` for each entry."""
+    def lines_at(self, lead: str) -> dict[Any, _Lines]:
+        """Return the lines of all keys that stood behind a line start."""
+        return self.lines.setdefault(lead, {})
+
+    def mapping(
+        self,
+        node: dict[Any, Any],
+        lead: str,
+        pad: str,
+        now: dict[Any, _Lines],
+        behind: dict[Any, _Lines],
+    ) -> None:
+        """Add `key: value` for each entry; the first line has its own beginning."""
         add = self.pieces.append
-        behind = self.lines.setdefault(pad, {})
-        # The first line has its own beginning.
-        now = self.lines.setdefault(lead, {}) if lead else behind
         key: Any = None
         try:
             for key, value in node.items():
@@ -151,7 +160,7 @@ class _Page:
                     else:
                         line = head + line_of(value)
                         add(line)
-                        if len(value) <= WORD_MAX and len(known) < _KNOWN_MAX:
+                        if len(known) < _KNOWN_MAX and len(value) <= WORD_MAX:
                             known[value] = line
                 elif value and isinstance(value, (dict, list)):
                     if head.endswith(f"{pad}: "):
@@ -172,23 +181,26 @@ class _Page:
         item = f"{pad}- "
         head = f"{lead}- " if lead else item
         is_shallow = len(below) <= _PAD_MAX
+        now, behind = self.lines_at(head), self.lines_at(below)
+        pieces = self.pieces
         for index, value in enumerate(node):
             try:
                 if value and type(value) is dict and is_shallow:
-                    self.mapping(value, head, below)
+                    self.mapping(value, head, below, now, behind)
                 elif value and isinstance(value, (dict, list)):
                     self.collection(value, head, below)
                 elif type(value) is str:
                     block = "\n" in value
                     text = block_of(value, below) if block else line_of(value)
-                    self.pieces += head, text
+                    pieces += head, text
                 else:
-                    self.pieces += head, _atom(value, below)
+                    pieces += head, _atom(value, below)
             except UnwritableError as error:
                 error.path.append(index)
                 raise
-            head = item
-            if len(self.pieces) >= _PIECES_MAX:
+            if head is not item:
+                head, now = item, self.lines_at(item)
+            if len(pieces) >= _PIECES_MAX:
                 self.join()
 
 

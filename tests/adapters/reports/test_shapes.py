@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.reports.formats import READERS
+from sprintlog.engine.adapters.reports.formats import FORMATS
 from sprintlog.engine.iterations.events import Usage
 
 from .reading import FIXTURES, read
@@ -36,7 +36,7 @@ def test_the_page_of_formats_has_all_of_them() -> None:
     """Whoever looks a format up finds it."""
     page = (FIXTURES.parents[1] / "docs" / "reference" / "reports.md").read_text("utf-8")
     rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
-    assert rows == list(READERS)
+    assert rows == list(FORMATS)
 
 
 def test_every_fixture_is_expected_to_say_something() -> None:

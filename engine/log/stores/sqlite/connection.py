@@ -17,7 +17,7 @@ the time, and who waited longest looks least often.
 """
 _TRIGGERS: Final = getattr(sqlite3, "SQLITE_DBCONFIG_ENABLE_TRIGGER", None)
 
-_CACHE_KIB, _WALKING_KIB = 2000, 256
+_CACHE_KIB, _WALKING_KIB = 2000, 64
 """What SQLite keeps of a database in memory by itself, and what a walk through it needs."""
 
 

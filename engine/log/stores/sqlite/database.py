@@ -33,6 +33,11 @@ def wal_path(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
+def mark_path(path: Path) -> Path:
+    """Return the file beside a database that says something is still to be cleared."""
+    return path.with_name(f"{path.name}-erasing")
+
+
 def uri_of(path: Path) -> str:
     """Return the URI of a file; `Path.as_uri` imports what reads all kinds of them."""
     name = os.fsencode(path.absolute())

@@ -1,8 +1,9 @@
 """An event as a row of the database: how it is written, and how it is read again."""
 
+import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import count, product
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +19,14 @@ _WRITTEN: Final = (
     *(name for name in RecordedEvent.__struct_fields__ if name not in _OPTIONAL),
     *_OPTIONAL,
 )
+_SHARED: Final = {"position": "?1 + {}", "stream": "?2", "version": "?3 + {}"} | {
+    "recorded_at": "?4",
+    "remaining": "?5 - {}",
+}
+"""What one append binds once for all of its events; they count on from the first."""
+_OWN: Final = [n for n in _WRITTEN if n not in _SHARED and n not in _OPTIONAL]
+# Python 3.12 warns of each value that has a number, which takes longer than to bind it.
+_IS_NUMBERED = sys.version_info[:2] != (3, 12)
 _KEYED: Final = f"({', '.join('?' * len(_WRITTEN))})"
 _UNKEYED: Final = f"({', '.join('?' * (len(_WRITTEN) - len(_OPTIONAL)))}, NULL, NULL)"
 
@@ -38,6 +47,8 @@ _SOUND: Final = {
 def insert(events: Sequence[RecordedEvent]) -> tuple[str, list[Any]]:
     """Return the statement that inserts the events of one append, and its values."""
     first = events[0]
+    if len(events) > 1 and _IS_NUMBERED:
+        return _numbered_sql(len(events), first.key is not None), _numbered(events)
     values = _values(first)
     # Only the first of an append has a key.
     if is_keyed := first.key is not None:
@@ -71,12 +82,40 @@ def _values(event: RecordedEvent) -> list[Any]:
         event.correlation_id,
         event.causation_id,
         event.remaining,
-        int(event.observed),
+        1 if event.observed else 0,
         bytearray(salt),
         payload.decode(),
         bytearray(event.payload_digest),
         bytearray(event.hash),
     ]
+
+
+def _numbered(events: Sequence[RecordedEvent]) -> list[Any]:
+    """Return what is bound for the events of one append, with what they share once."""
+    first = events[0]
+    place, version = first.position, first.version
+    values = [place, first.stream, version, first.recorded_at, first.remaining]
+    if first.key is not None:
+        values += (first.key, first.key_digest)
+    for event in events:
+        salt, payload = event.salt, event.payload
+        assert salt is not None
+        assert payload is not None
+        values += (
+            event.id,
+            event.type,
+            event.schema_version,
+            event.at,
+            event.actor,
+            event.correlation_id,
+            event.causation_id,
+            1 if event.observed else 0,
+            bytearray(salt),
+            payload.decode(),
+            bytearray(event.payload_digest),
+            bytearray(event.hash),
+        )
+    return values
 
 
 def insert_each(events: Iterable[RecordedEvent]) -> tuple[str, Iterable[tuple[Any, ...]]]:
@@ -116,6 +155,19 @@ def events_of(rows: Iterable[Any]) -> list[RecordedEvent]:
 def _insert_sql(rows: int, *, is_keyed: bool) -> str:
     values = [_KEYED if is_keyed else _UNKEYED, *[_UNKEYED] * (rows - 1)]
     return f"INSERT INTO events ({', '.join(_WRITTEN)}) VALUES {', '.join(values)}"
+
+
+@lru_cache(maxsize=2 * ROWS_PER_INSERT)
+def _numbered_sql(rows: int, is_keyed: bool) -> str:
+    keys = ["?6", "?7"] if is_keyed else ["NULL", "NULL"]
+    numbers = count(8 if is_keyed else 6)
+    texts = []
+    for row in range(rows):
+        shared = [form.format(row) for form in _SHARED.values()]
+        own = [f"?{next(numbers)}" for _ in _OWN]
+        texts.append(f"({', '.join([*shared, *own, *(['NULL'] * 2 if row else keys)])})")
+    columns = ", ".join([*_SHARED, *_OWN, *_OPTIONAL])
+    return f"INSERT INTO events ({columns}) VALUES {', '.join(texts)}"
 
 
 _ONE: Final = _insert_sql(1, is_keyed=False)

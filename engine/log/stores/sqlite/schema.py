@@ -55,6 +55,9 @@ BEGIN
 END""",
 )
 
+NEVER_CHANGE = "events_never_change"
+"""The trigger that an erasure leaves out within its own transaction (ADR 0058)."""
+
 # What is in them can be thrown away; without `written`, files of older versions count
 # as edited.
 CACHES = (
@@ -106,6 +109,11 @@ _APPLIED = (
     """CREATE UNIQUE INDEX idx__sqlite_migrations_migration_set_name
 ON _sqlite_migrations (migration_set, name)""",
 )
+
+
+def text_of(name: str) -> str:
+    """Return the statement by which something of a log is made."""
+    return _OURS[name]
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -1,5 +1,6 @@
 """The log in a SQLite database: one file, many processes, one INSERT an append."""
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,13 +18,13 @@ from ...append import (
     place,
 )
 from ...chain import START
-from ...envelope import Appended, Head, NewEvent, RecordedEvent
+from ...envelope import Appended, Head, NewEvent, RecordedEvent, Span
 from ...port import WAIT, Clock, Entropy, Expected, Take, Wait
 from ..head_file import HeadFile, check_head
 from ..locks import FileLocks
 from .checkpoints import SqliteCheckpoints
 from .connection import Connection
-from .database import create_database, head_path, open_database, wal_path
+from .database import create_database, head_path, mark_path, open_database, wal_path
 from .digests import SqliteDigests
 from .errors import explained, is_busy
 from .identity import Identity
@@ -84,6 +85,8 @@ class SqliteLog:
         try:
             self._identity = Identity(path)
             self._check_head(known)
+            if not self.readonly and os.path.exists(mark_path(path)):
+                self._clear()
         except BaseException:
             opened.connection.close()
             raise
@@ -108,14 +111,7 @@ class SqliteLog:
         key_digest: bytes | None = None,
     ) -> Appended:
         """Append all events or none, as the port says; on return they are on the disk."""
-        if self.readonly:
-            raise self._only_read or RefusedError(
-                "nothing recorded: the log was opened for reading only"
-            )
-        if self._closed:
-            raise RefusedError("nothing recorded: the log is closed")
-        if self.connection.raw.in_transaction:
-            raise RuntimeError("an append inside another transaction is not durable")
+        self._check_can_record()
         check_limits(stream, new_events, key=key, key_digest=key_digest)
         stamps = self._stamping.stamp(len(new_events))
         head, version = self._head, self._versions.get(stream)
@@ -140,6 +136,52 @@ class SqliteLog:
         return self._append_locked(
             stream, new_events, expect=expect, stamps=stamps, key=key, key_digest=key_digest
         )
+
+    def _check_can_record(self) -> None:
+        if self.readonly:
+            raise self._only_read or RefusedError(
+                "nothing recorded: the log was opened for reading only"
+            )
+        if self._closed:
+            raise RefusedError("nothing recorded: the log is closed")
+        if self.connection.raw.in_transaction:
+            raise RuntimeError("an append inside another transaction is not durable")
+
+    def erase(
+        self, spans: Sequence[Span], *, stream: str, said: NewEvent
+    ) -> Appended | None:
+        """Append an event and erase payloads, as the port says."""
+        # Imported here: hardly any process erases.
+        from .erasure import clear, erase, erasing, has_payloads, mark
+
+        self._check_can_record()
+        check_limits(stream, [said], key=None, key_digest=None)
+        if not has_payloads(self.connection, spans):
+            return None
+        acknowledged = self._head
+        self._forget()
+        mark(self.path)
+        with erasing(self.connection):
+            if not has_payloads(self.connection, spans):
+                return None
+            erase(self.connection, spans)
+            end = self._queries.end(stream, acknowledged)
+            check_head(acknowledged, lambda position: end.known_hash)
+            stamps = self._stamping.stamp(1)
+            events = place(stream, [said], end.head, end.version, stamps, None, None)
+            self._insert(events)
+        appended = self._recorded(events)
+        clear(self.connection)
+        return appended
+
+    def give_back(self) -> None:
+        """Let SQLite write the database anew, without the space that is free in it."""
+        from .erasure import clear, mark
+
+        self._check_can_record()
+        mark(self.path)
+        self.connection.rows("VACUUM")
+        clear(self.connection)
 
     @contextmanager
     def taking_over(self) -> Iterator[Take]:
@@ -236,6 +278,12 @@ class SqliteLog:
         if self._growth.is_due(events[0].position, last.position, size):
             self._growth.carried_over(is_all=checkpoint(self.connection.raw))
         return Appended(events)
+
+    def _clear(self) -> None:
+        """Finish what an erasure began that was killed, or that a reader held up."""
+        from .erasure import clear
+
+        clear(self.connection, seconds=0.0)
 
     def _forget(self) -> None:
         self._head = None

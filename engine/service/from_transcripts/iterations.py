@@ -1,12 +1,12 @@
-"""Sessions that agents keep, recorded once, whoever recorded them before."""
+"""Sessions that agents keep as iterations, each once, whoever recorded them before."""
 
-from ..log.event import Event
-from ..sprint.events import AgentRan
-from ..sprint.iterations.sessions import check_not_under_way, runs_of, session_ended
-from ..sprint.iterations.wrapped import StartWrapped, start_wrapped
-from ..sprint.state.sprint import Sprint
-from .workspace import ServiceWorkspace
-from .wrap import sprint_for
+from ...log.event import Event
+from ...sprint.events import AgentRan
+from ...sprint.iterations.session_runs import check_not_under_way, runs_of, session_ended
+from ...sprint.iterations.wrapped import StartWrapped, start_wrapped
+from ...sprint.state.sprint import Sprint
+from ..workspace import ServiceWorkspace
+from ..wrap import sprint_for
 
 
 def sprint_of(

@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from .. import hashes
-from ..log.envelope import RecordedEvent
-from ..log.event import Event
-from ..sprint.events import AgentRan, IterationStarted
-from ..sprint.iterations.sessions import recovered, runs_of
-from ..sprint.state.sprint import Sprint
-from .streams.catalogue import CODEC, sprint_stream
-from .workspace import ServiceWorkspace
+from ... import hashes
+from ...log.envelope import RecordedEvent
+from ...log.event import Event
+from ...sprint.events import AgentRan, IterationStarted
+from ...sprint.iterations.session_runs import is_stated, recovered, runs_of
+from ...sprint.state.sprint import Sprint
+from ..streams.catalogue import CODEC, sprint_stream
+from ..workspace import ServiceWorkspace
 
 
 class Recovered(NamedTuple):
@@ -29,7 +29,7 @@ def recover(
     """Record what a session cost in the sprint that it worked on, if nobody did."""
     for one in workspace.sprints():
         before = runs_of(session, workspace.repository.events(one, AgentRan))
-        if any(run.usage is not None and run.found_in is None for run in before):
+        if any(map(is_stated, before)):
             return Recovered(True, one)
     events = workspace.log.read_stream(stream)
     first = next(iter(events), None)
@@ -38,10 +38,11 @@ def recover(
         return Recovered(False)
     sprint_id, number = linked
     runs = workspace.repository.events(sprint_id, AgentRan)
-    if any(x.usage and not x.sessions and x.iteration == number for x in runs):
+    if any(is_stated(x) and not x.sessions and x.iteration == number for x in runs):
         # Its result did not name it.
         return Recovered(True, sprint_id)
-    found = replace(session, iteration=number, found_in="transcript")
+    seen = [x for x in runs if x.found_in is None and _is_same(x, session, number)]
+    found = replace(session, iteration=number, found_in="transcript", is_rest=bool(seen))
 
     def decide(sprint: Sprint, at: str) -> list[Event]:
         before = runs_of(found, workspace.repository.events(sprint.id, AgentRan))
@@ -58,6 +59,13 @@ def recover(
         key=f"reconcile:{hashes.sha256(said.encode()).hexdigest()[:40]}",
     )
     return Recovered(False, sprint_id, 0 if outcome.duplicate else len(outcome.events))
+
+
+def _is_same(run: AgentRan, session: AgentRan, number: int | None) -> bool:
+    """Tell whether a run was that session's, or the one of its iteration."""
+    if run.sessions and session.sessions:
+        return not set(run.sessions).isdisjoint(session.sessions)
+    return run.iteration == number
 
 
 def _linked(

@@ -62,6 +62,17 @@ def session_ended(
     return [further, IterationEnded(number, summary)]
 
 
+def is_stated(run: AgentRan) -> bool:
+    """Tell whether somebody who ran it says what all of it cost.
+
+    What was cut short says on its way what the model was given, and never what it wrote.
+    """
+    usage = run.usage
+    if usage is None or run.found_in is not None:
+        return False
+    return usage.output_tokens is not None or usage.cost_usd is not None
+
+
 def recovered(session: AgentRan, *, before: Sequence[AgentRan]) -> list[Event]:
     """Return what a session cost of which nobody said it; its iteration goes on or not."""
     stated = [run for run in before if run.usage is not None]

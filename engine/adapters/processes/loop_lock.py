@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from ...adapters.processes import process as processes
 from ...errors import BusyError
 from ...log.stores.descriptors import held_open
+from . import process as processes
 
 PATIENCE_SECONDS = 15.0
 """How long what a dead loop left running may take to end."""
@@ -42,14 +42,22 @@ def hold(folder: Path, sprint_id: str, *, now: str) -> Iterator[tuple[int, Holde
             _write(lock, b"")
 
 
-def holder_of(folder: Path, sprint_id: str) -> Holder | None:
-    """Return who runs a sprint now, when that is alive; only looks."""
+def lock_of(folder: Path, sprint_id: str) -> Path:
+    """Return the file that who runs a sprint holds."""
+    return folder / _name(sprint_id)
+
+
+def is_held(path: Path) -> bool:
+    """Tell whether anybody runs a sprint, or something that a loop started is left."""
     try:
-        content = (folder / _name(sprint_id)).read_bytes()
-        found = msgspec.json.decode(content, type=Holder)
-    except (OSError, msgspec.DecodeError):
-        return None
-    return found if processes.is_alive(found.process) else None
+        with held_open(path, os.O_RDONLY) as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        # Held, or nobody can tell.
+        return True
+    return False
 
 
 def _name(sprint_id: str) -> str:

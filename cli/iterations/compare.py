@@ -1,0 +1,174 @@
+"""`sprintlog compare`: iterations side by side, of one sprint or of several."""
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import click
+from msgspec.structs import replace
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.iterations.evaluation import Judgement
+from sprintlog.engine.iterations.exact import Number, plain, short
+from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.sprint.iterations.described import PROMPT, Description
+from sprintlog.projections.views.quality import comparison
+from sprintlog.projections.workspace import Workspace
+
+from .. import typed
+from ..context import ReadOptions, open_workspace, with_reading
+from ..output import print_answer, table
+from .judgements import TOOK, files_lines, judged_at, took_cells
+from .snapshots import files_between
+
+SIDES_MAX = 20
+"""More iterations than these are refused: nobody can read them side by side."""
+_NAMED = re.compile(r"(?:(?P<sprint>.+):)?(?P<number>[0-9]{1,10})", re.ASCII)
+_HERE = "iter"
+
+
+@typed.command(
+    "compare",
+    epilog="Examples: sprintlog compare 2 3\n\nsprintlog compare 2 3 other:5 --json",
+)
+@click.argument("first", metavar="A")
+@click.argument("others", metavar="B…", nargs=-1, required=True)
+@with_reading
+def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
+    """Show iterations side by side: N, iter:N, or SPRINT:N; 0 is the baseline.
+
+    What was measured and what it is worth, what they were made with, what they cost. For
+    two there is the difference too, and the files that differ where both have a snapshot.
+    """
+    iterations = (first, *others)
+    if len(iterations) > SIDES_MAX:
+        raise click.UsageError(f"give 2 to {SIDES_MAX} iterations, not {len(iterations)}")
+    with open_workspace() as workspace:
+        known: dict[str | None, Any] = {}
+        sides = [_side(workspace, reading, text, known) for text in iterations]
+        files = None
+        (here, one), (there, other) = sides[0], sides[-1]
+        if len(sides) == 2 and here.sprint.id == there.sprint.id:
+            files = files_between(workspace, here.sprint, one.number, other.number)
+        answer = comparison(sides, files)
+        lines = [*side_lines(sides), *files_lines(files)]
+    print_answer(answer, lines, as_json=reading.as_json)
+
+
+def _side(
+    workspace: Workspace,
+    reading: ReadOptions,
+    text: str,
+    known: dict[str | None, Judged],
+) -> tuple[Judged, Judgement]:
+    """Return an iteration as it is judged in its sprint; each sprint is read once."""
+    named = _NAMED.fullmatch(text)
+    if named is None:
+        raise InvalidInputError(f"{text[:60]!r} is no iteration; give N or SPRINT:N")
+    sprint_id = named["sprint"] if named["sprint"] != _HERE else None
+    if sprint_id not in known:
+        asked = replace(reading, sprint_id=sprint_id) if sprint_id else reading
+        known[sprint_id] = judged_at(workspace, asked)
+    judged = known[sprint_id]
+    return judged, judged.one(int(named["number"]))
+
+
+COMMIT_CHARS = 12
+"""As much of a commit, or of a digest, is enough to know it again."""
+
+Side = tuple[Judged, Judgement]
+
+
+def side_lines(sides: Sequence[Side]) -> list[str]:
+    """Return a table: what was measured, what it is worth, made with and cost.
+
+    Of two the difference is told, too.
+    """
+    judged = {id(one): one for one, _ in sides}
+    has_one = len({one.sprint.id for one in judged.values()}) == 1
+    head = [
+        str(one.number) if has_one else f"{of.sprint.id}:{one.number}" for of, one in sides
+    ]
+    is_pair = len(sides) == 2
+    rows = [("", *head, *(("delta",) if is_pair else ()))]
+    rows += _figures([one for _, one in sides], is_pair=is_pair)
+    described = {key: one.described() for key, one in judged.items()}
+    spent = {key: one.spent() for key, one in judged.items()}
+    said = [described[id(of)].get(one.number, Description({})) for of, one in sides]
+    took = [took_cells(spent[id(of)].get(one.number)) for of, one in sides]
+    pad = ("",) if is_pair else ()
+    rows += [(*row, *pad) for row in (*_said(said), *_took(took))]
+    return table(rows, right=frozenset(range(1, len(rows[0]))))
+
+
+def _figures(found: Sequence[Judgement], *, is_pair: bool) -> list[tuple[str, ...]]:
+    """Return class, score, its parts and all that was measured."""
+    classes = (one.classification or "-" for one in found)
+    rows = [("class", *classes, *(("",) if is_pair else ()))]
+    values: dict[str, tuple[list[Any], int]] = {
+        "score": ([one.score.value for one in found], 4),
+        "  measured, %": ([100 * one.score.share for one in found], 1),
+    }
+    points = [{part.name: part.points for part in one.score.dimensions} for one in found]
+    for name in dict.fromkeys(name for known in points for name in known):
+        values[f"  {name}"] = ([known.get(name) for known in points], 2)
+    figures = [one.figures.known() for one in found]
+    for name in dict.fromkeys(name for known in figures for name in known):
+        cells = [known.get(name) for known in figures]
+        if any(cell is not None for cell in cells):
+            is_own = any(name in one.figures.own for one in found)
+            values[name] = (cells, -1 if is_own else 1)
+    for name, (cells, places) in values.items():
+        texts = tuple(_cell(cell, places) for cell in cells)
+        changed = (_change(cells[0], cells[1], places),) if is_pair else ()
+        rows.append((name, *texts, *changed))
+    return rows
+
+
+def _said(said: Sequence[Description]) -> list[tuple[str, ...]]:
+    """Return what they were made with, a row each."""
+    rows = [
+        (name, *(_param(name, one.params.get(name)) for one in said))
+        for name in dict.fromkeys(name for one in said for name in one.params)
+    ]
+    if any(one.git for one in said):
+        rows.append(("commit", *map(_commit, said)))
+    if any(one.tags for one in said):
+        rows.append(("tags", *(", ".join(one.tags) or "-" for one in said)))
+    return rows
+
+
+def _took(took: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return what agents took, as far as somebody says."""
+    rows = zip(TOOK, *took, strict=True)
+    return [row for row in rows if any(cell != "-" for cell in row[1:])]
+
+
+def _param(name: str, value: str | None) -> str:
+    if value is None:
+        return "-"
+    return value[:COMMIT_CHARS] if name == PROMPT else value
+
+
+def _commit(said: Description) -> str:
+    if said.git is None:
+        return "-"
+    dirty = "+" if said.git.is_dirty else ""
+    return f"{(said.git.head or 'none')[:COMMIT_CHARS]}{dirty}"
+
+
+def _cell(value: Any, places: int) -> str:
+    if value is None or isinstance(value, str):
+        return value or "-"
+    return plain(value) if places < 0 else short(value, places)
+
+
+def _change(mine: Any, theirs: Any, places: int) -> str:
+    """Return by how much a number changed; nothing where it is none."""
+    numbers = (Fraction, int)
+    if not (isinstance(mine, numbers) and isinstance(theirs, numbers)):
+        return ""
+    by: Number = theirs - mine
+    text = plain(by) if places < 0 else short(by, places)
+    return f"+{text}" if by > 0 else text

@@ -1,0 +1,184 @@
+"""What a loop does by itself, as it is typed: `run` and `rules set` record it as rules."""
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from sprintlog.engine.iterations.loop_rules import (
+    ON_REGRESSION,
+    ROLLBACKS_MAX,
+    LoopChange,
+    MeasureRules,
+)
+from sprintlog.engine.sprint.iterations.decisions import ChangeRules
+
+from .. import settings, typed
+from ..context import Function, here
+
+TIMEOUT_SECONDS = 600.0
+
+
+class JudgingOptions(NamedTuple):
+    """What was typed of what a loop does by itself, or said in the work tree's file.
+
+    Builds, sources and the time limit only the file says.
+    """
+
+    commands: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+    builds: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    measure_seconds: float | None = None
+    measures_not: bool = False
+    keeps_files: bool | None = None
+    on_regression: str | None = None
+    rollbacks_max: int | None = None
+    selects: bool | None = None
+
+
+def options_of(*, by_file: bool) -> list[Callable[[Function], Function]]:
+    """Return the options; the work tree's file says what is not typed, where it may."""
+
+    def key(name: str) -> str | None:
+        return f"agent.{name}" if by_file else None
+
+    return [
+        typed.option(
+            "--measure",
+            "commands",
+            multiple=True,
+            metavar="CMD",
+            help="Run this after each iteration; without a report its exit code counts.",
+        ),
+        typed.option(
+            "--report",
+            "reports",
+            multiple=True,
+            metavar="[FORMAT=]FILE",
+            help="Read metrics from what it wrote; a pattern names many files.",
+        ),
+        typed.option("--no-measure", "measures_not", is_flag=True, help="Measure no more."),
+        typed.option(
+            "--snapshot/--no-snapshot",
+            "keeps_files",
+            default=None,
+            setting=key("snapshot"),
+            help="Keep the work tree's files at the end of each iteration.",
+        ),
+        typed.option(
+            "--on-regression",
+            type=typed.Choice(ON_REGRESSION),
+            setting=key("on-regression"),
+            help="What to do about a regression; rollback keeps the files, too. [stop]",
+        ),
+        typed.option(
+            "--rollbacks-max",
+            type=click.IntRange(0),
+            metavar="N",
+            help=f"How often to go back by itself. [{ROLLBACKS_MAX}]",
+        ),
+        typed.option(
+            "--select/--no-select",
+            "selects",
+            default=None,
+            setting=key("select"),
+            help="At the end put the best iteration's files into .aiwg/output/.",
+        ),
+    ]
+
+
+def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
+    """Add the options of what a loop does by itself; they arrive as `judged`."""
+
+    def add(function: Function) -> Function:
+        packed = _packed(function)
+        for option in reversed(options_of(by_file=by_file)):
+            packed = option(packed)
+        return packed
+
+    return add
+
+
+def _packed(function: Function) -> Function:
+    @wraps(function)
+    def packed(*args: Any, **given: Any) -> Any:
+        judged = JudgingOptions(
+            **{n: given.pop(n) for n in JudgingOptions._fields if n in given}
+        )
+        if judged.measures_not and (judged.commands or judged.reports):
+            raise click.UsageError("--no-measure goes without --measure and --report")
+        return function(*args, judged=judged, **given)
+
+    return packed  # type: ignore[return-value]
+
+
+def measured_by_file() -> JudgingOptions:
+    """Return what [measure] in the work tree's file says, seen from its root."""
+    told = {
+        "commands": settings.setting("measure.run"),
+        "builds": settings.setting("measure.build"),
+        "reports": settings.setting("measure.reports"),
+        "sources": settings.setting("measure.sources"),
+    }
+    found: dict[str, Any]
+    found = {name: tuple(said) for name, said in told.items() if said is not None}
+    return JudgingOptions(**found, measure_seconds=settings.setting("measure.timeout"))
+
+
+def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules | None:
+    """Return what is to be measured, names seen from the root; None where nothing is said.
+
+    Without a report, and nothing to be counted, a command counts by its exit code.
+    """
+    if not (judged.commands or judged.reports or judged.builds or judged.sources):
+        return None
+    runs, builds = judged.commands, judged.builds
+    if not (judged.reports or judged.sources):
+        runs, builds = (), (*runs, *builds)
+    seconds = judged.measure_seconds
+    return MeasureRules(
+        runs,
+        builds,
+        tuple(_from_root(report, root, is_report=True) for report in judged.reports),
+        tuple(_from_root(source, root, is_report=False) for source in judged.sources),
+        TIMEOUT_SECONDS if seconds is None else seconds,
+    )
+
+
+def change_of(judged: JudgingOptions, measure: MeasureRules | None) -> ChangeRules | None:
+    """Return the command that puts what was typed in force; None where nothing was.
+
+    Where exit codes are all that is measured, no other figure is missing, and equal ones
+    are no sign of a stall.
+    """
+    change = LoopChange(
+        measure,
+        False if judged.measures_not else None,
+        judged.keeps_files,
+        judged.on_regression,
+        judged.rollbacks_max,
+        judged.selects,
+    )
+    if change == LoopChange():
+        return None
+    limits: dict[str, float | None] = {}
+    if measure is not None and not (measure.reports or measure.sources):
+        limits = {"measured_share": 0.0, "stall_variance": 0.0}
+    return ChangeRules(thresholds=limits, loop=change)
+
+
+def _from_root(name: str, root: Path | None, *, is_report: bool) -> str:
+    """Return a file's name as it is seen from the work tree's root."""
+    if root is None or (folder := here()) == root:
+        return name
+    # Imported here: most names are typed at the root.
+    from sprintlog.engine.adapters.reports.formats import READERS
+
+    before, separator, rest = name.partition("=")
+    is_named = is_report and bool(separator) and before in READERS
+    format_, file = (f"{before}=", rest) if is_named else ("", name)
+    return format_ + os.path.relpath(folder / file, root)

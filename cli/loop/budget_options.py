@@ -1,0 +1,131 @@
+"""The options that say what may be spent: of one run, and of the sprint."""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint.events import Budgets, Price
+from sprintlog.engine.sprint.runs.budgets import budgets_of
+from sprintlog.engine.sprint.runs.prices import price_of
+
+from .. import typed
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_TIME = re.compile(
+    r"(?:(\d{1,5})d)?(?:(\d{1,6})h)?(?:(\d{1,8})m)?(?:(\d{1,9})s?)?", re.ASCII
+)
+NONE = "none"
+
+
+class Amount(click.ParamType):  # type: ignore[type-arg]
+    """A limit of a budget: a number or a time; or `none`, where that takes it away."""
+
+    name = "amount"
+
+    def __init__(self, budget: str, *, takes_none: bool) -> None:
+        self.budget = budget
+        self.takes_none = takes_none
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | str:
+        """Return the limit, times in seconds."""
+        text = str(value).strip()
+        if self.takes_none and text == NONE:
+            return NONE
+        found = _seconds(text) if self.budget == "time" else _number(text)
+        is_whole = self.budget == "cost" or (found is not None and found % 1 == 0)
+        if found is None or not found > 0 or not is_whole:
+            forms = {"time": "a time like 8h, 90m or 1h30m", "cost": "dollars, like 5"}
+            form = forms.get(self.budget, "a whole number")
+            more = f", or {NONE}" if self.takes_none else ""
+            self.fail(f"{text[:40]!r}: give {form}{more}", param, ctx)
+        return found
+
+
+OPTIONS = {
+    "iterations": ("N", "iterations, counted as they begin"),
+    "cost": ("USD", "US dollars"),
+    "tokens": ("N", "tokens that models are given and write, but for those from a cache"),
+    "time": ("TIME", "time: 8h, 90m, 1h30m"),
+    "failures": ("N", "failures of the agent in a row"),
+}
+FIELDS = {"cost": "cost_usd", "time": "seconds"}
+
+
+def with_run_budgets(function: Function) -> Function:
+    """Add the options for one run, and `--price`."""
+    function = typed.option(
+        "--price",
+        setting="budget.price",
+        metavar="IN/OUT",
+        help="Dollars for a million tokens that are given and written, like 3/15, for an "
+        "agent that does not say what it costs; IN/OUT/CACHED for those from a cache.",
+    )(function)
+    for budget, (metavar, what) in reversed(OPTIONS.items()):
+        function = typed.option(
+            f"--budget-{budget}",
+            f"budget_{budget}",
+            type=Amount(budget, takes_none=False),
+            # `budget.iterations` is what a new sprint begins with.
+            setting=None if budget == "iterations" else f"budget.{budget}",
+            metavar=metavar,
+            help=f"This run stops after so many {what}."
+            if budget not in ("time", "cost")
+            else f"This run stops after so much: {what}.",
+        )(function)
+    return function
+
+
+def with_sprint_budgets(function: Function) -> Function:
+    """Add the options for all runs of a sprint together."""
+    for budget, (metavar, what) in reversed(OPTIONS.items()):
+        if budget == "iterations":
+            # `sprint limit` says how many of them there are.
+            continue
+        function = typed.option(
+            f"--budget-{budget}",
+            f"budget_{budget}",
+            type=Amount(budget, takes_none=True),
+            metavar=metavar,
+            help=f"What the sprint may take in all: {what}; `none` for no limit.",
+        )(function)
+    return function
+
+
+def taken_from(given: dict[str, Any]) -> dict[str, float | None]:
+    """Take the options out of all that were given; return the limits by field."""
+    found: dict[str, float | None] = {}
+    for budget in OPTIONS:
+        value = given.pop(f"budget_{budget}", None)
+        if value is not None:
+            found[FIELDS.get(budget, budget)] = None if value == NONE else value
+    return found
+
+
+def budgets_and_price(given: dict[str, Any]) -> tuple[Budgets, Price | None]:
+    """Return what one run may spend; raise `click.UsageError` for what has no meaning."""
+    text = given.pop("price", None)
+    try:
+        return budgets_of(taken_from(given)), None if text is None else price_of(text)
+    except RefusedError as error:
+        raise click.UsageError(error.message) from error
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", "").removeprefix("$"))
+    except ValueError:
+        return None
+
+
+def _seconds(text: str) -> float | None:
+    found = _TIME.fullmatch(text)
+    if found is None or not text:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

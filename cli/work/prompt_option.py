@@ -1,0 +1,50 @@
+"""The file that holds a loop's own prompt: named on the command line or by the settings."""
+
+import os
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.service.workspace import ServiceWorkspace
+
+from .. import settings, typed
+from ..context import here
+
+with_prompt_file = typed.option(
+    "--prompt-file",
+    setting="agent.prompt-file",
+    metavar="FILE",
+    help="The agent's prompt, alone: `{{task}}` and others stand for what is known.",
+)
+"""The option that names it; the file arrives as `prompt_file`."""
+
+
+def prompt_file_in(workspace: ServiceWorkspace, named: str | None) -> str | None:
+    """Return the file by its path from the work tree's root, once it can be used.
+
+    Raise `InvalidInputError` or `NotFoundError` where it cannot.
+    """
+    if named is None:
+        return None
+    root = workspace.location.root.absolute()
+    # Without following links: a link in the tree is no file that is read.
+    whole = Path(os.path.normpath(_base() / named))
+    if not whole.is_relative_to(root):
+        raise InvalidInputError(
+            f"{named} is not in the work tree {root}", field="--prompt-file"
+        )
+    # Imported here: few loops have such a file.
+    from sprintlog.engine.service.prompts import template_in
+
+    file = whole.relative_to(root).as_posix()
+    template_in(workspace, file)
+    return file
+
+
+def _base() -> Path:
+    """Return the folder from which the path is seen: the settings' own, or this one."""
+    source = click.get_current_context().get_parameter_source("prompt_file")
+    found = settings.settings_file() if source is ParameterSource.DEFAULT_MAP else None
+    return here() if found is None else found.folder

@@ -1,0 +1,49 @@
+"""The zones of clocks: that of this machine, and those that have names."""
+
+import os
+from datetime import datetime, tzinfo
+from pathlib import Path
+
+from ..sprint.agent.reset_times import Moment
+from ..sprint.state.times import parse
+
+_LOCALTIME = Path("/etc/localtime")
+
+
+def moment_at(now: str) -> Moment:
+    """Return a time as this machine's clocks show it."""
+    return Moment(parse(now), local_zone(), named_zone)
+
+
+def named_zone(name: str) -> tzinfo | None:
+    """Return the zone of a name; None where nothing is known of it here."""
+    # Imported here: only who was told of a limit reads it.
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name.replace(" ", "_"))
+    except (ValueError, OSError, LookupError):
+        return None
+
+
+def local_zone() -> tzinfo:
+    """Return the zone of this machine, with its summer time where that can be known."""
+    named = os.environ.get("TZ", "").removeprefix(":")
+    if named and (zone := named_zone(named)) is not None:
+        return zone
+    if not named and (zone := _of_file()) is not None:
+        return zone
+    # A fixed offset: right but for what lies beyond the next change of the clocks.
+    zone = datetime.now().astimezone().tzinfo
+    assert zone is not None
+    return zone
+
+
+def _of_file() -> tzinfo | None:
+    from zoneinfo import ZoneInfo
+
+    try:
+        with _LOCALTIME.open("rb") as file:
+            return ZoneInfo.from_file(file, key="local")
+    except (ValueError, OSError):
+        return None

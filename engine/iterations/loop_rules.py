@@ -1,0 +1,135 @@
+"""What rules are made of: weights, limits, metrics, and how a loop follows an advice."""
+
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+CONTINUE, STOP, ROLLBACK, ESCALATE = "continue", "stop", "rollback", "escalate"
+ADVICE = (CONTINUE, STOP, ROLLBACK, ESCALATE)
+"""What can be advised after an iteration."""
+REGRESSION, UNMEASURED, UNCERTAIN = "regression", "unmeasured", "uncertain"
+CYCLING, INFINITE_LOOP, STALL = "cycling", "infinite-loop", "stalled"
+TARGET, MAXIMUM, PERSON = "target", "maximum", "person"
+CAUSES = (
+    *(REGRESSION, UNMEASURED, UNCERTAIN, CYCLING, INFINITE_LOOP),
+    *(STALL, TARGET, MAXIMUM, PERSON),
+)
+"""What kind of reason an advice can have."""
+
+ON_REGRESSION = (STOP, ROLLBACK, CONTINUE)
+"""What a loop does about a regression: end, go back and try again, or go on."""
+ROLLBACKS_MAX = 3
+"""How often a loop goes back by itself, unless it is said otherwise."""
+
+
+class MeasureRules(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is run and read after each iteration; names are seen from the work tree."""
+
+    runs: tuple[str, ...] = ()
+    """Commands that write the reports."""
+    builds: tuple[str, ...] = ()
+    """Commands that succeed when the work can be built."""
+    reports: tuple[str, ...] = ()
+    """What tools write, each perhaps with its format before."""
+    sources: tuple[str, ...] = ()
+    """Sources whose size and complexity are measured."""
+    timeout_seconds: float = 600.0
+    """How long each command may take."""
+
+
+class LoopRules(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a loop does by itself around its iterations."""
+
+    measure: MeasureRules | None = None
+    """What is measured after each iteration; None where nothing is."""
+    keeps_files: bool = False
+    """Whether the work tree's files are kept at the end of each iteration."""
+    on_regression: str = STOP
+    """What it does about a regression: stop, rollback or continue."""
+    rollbacks_max: int = ROLLBACKS_MAX
+    """How often it goes back by itself."""
+    selects: bool = False
+    """Whether the best iteration's files are put in place at its end."""
+
+
+class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a loop is to do by itself from here on; what is None stays as it is."""
+
+    measure: MeasureRules | None = None
+    """What is measured after each iteration."""
+    measures: bool | None = None
+    """False where nothing is to be measured any more."""
+    keeps_files: bool | None = None
+    on_regression: str | None = None
+    rollbacks_max: int | None = None
+    selects: bool | None = None
+
+    def of(self, loop: LoopRules) -> LoopRules:
+        """Return the rules of a loop with this changed.
+
+        To go back by itself it needs the files, so they are kept then.
+        """
+        keeps = self.keeps_files
+        if keeps is None and self.on_regression == ROLLBACK:
+            keeps = True
+        named = ("on_regression", "rollbacks_max", "selects")
+        said: dict[str, Any] = {name: getattr(self, name) for name in named}
+        said |= {"keeps_files": keeps, "measure": self.measure}
+        changed = structs.replace(
+            loop, **{name: value for name, value in said.items() if value is not None}
+        )
+        return structs.replace(changed, measure=None) if self.measures is False else changed
+
+
+class Weights(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How much each dimension counts in the quality score; together exactly 1."""
+
+    validation: float = 0.30
+    """Tests pass, the build succeeds, the linter is silent."""
+    completeness: float = 0.25
+    """Coverage, and tests against the baseline."""
+    correctness: float = 0.25
+    """Pass rate and errors."""
+    readability: float = 0.10
+    """Warnings and complexity."""
+    efficiency: float = 0.10
+    """Lines of code against the baseline."""
+
+
+class Thresholds(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The limits of the rules; a value at its limit raises nothing."""
+
+    acceptance: float = 0.70
+    """The score that an iteration needs to be selected."""
+    coverage_drop: float = 2.0
+    """A loss of more points of coverage is an alert."""
+    error_increase: int = 5
+    """A rise by more errors is an alert."""
+    complexity_growth: float = 0.5
+    """A growth of complexity by more than this part is an alert."""
+    below_best: float = 0.1
+    """A score lower than the best one by more than this advises a rollback."""
+    stall_variance: float = 0.02
+    """Three plateaus in a row with scores that vary less are a stall."""
+    loop_after: int = 10
+    """From the iteration after this one on a repeated signature stops the loop."""
+    measured_share: float = 0.5
+    """With less of the formula's weight measured a person is asked."""
+    target: float | None = None
+    """The score at which the loop may stop; without it none does."""
+
+
+class OwnMetric(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A metric of one's own; with a weight it is a component of the score."""
+
+    name: str
+    """By which it is measured."""
+    better: str | None = None
+    """`higher` or `lower`; None for one that is only shown."""
+    weight: float = 0.0
+    """Which part of the whole score it is; the dimensions share the rest."""
+    target: float | None = None
+    """What it is compared with in place of the baseline's value."""
+    pointer: str | None = None
+    """Where a JSON report has it: a JSON pointer."""

@@ -1,0 +1,94 @@
+"""Taking payloads out of events, so that no file of the store holds their bytes.
+
+The trigger that forbids changes is left out within one transaction, which also holds the
+event that says so. What it overwrites is zeroed (`secure_delete`), and the write-ahead log,
+in which the bytes stood once, is emptied. A mark beside the database says that this is
+still to be done, so whoever opens the log next does it.
+"""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ....errors import RefusedError
+from ...envelope import Span
+from ..descriptors import held_open, sync
+from .connection import Connection
+from .database import mark_path
+from .journal_mode import checkpoint
+from .schema import NEVER_CHANGE, text_of
+
+_AMONG = (
+    "stream = ? AND version >= ? AND version <= ? AND (? IS NULL OR type = ?)"
+    " AND payload IS NOT NULL"
+)
+CLEAR_SECONDS = 5.0
+"""So long whoever erases waits for those who read; then the next opening clears."""
+_LOOK_SECONDS = 0.05
+
+
+def mark(path: Path) -> None:
+    """Say that there is something to be cleared; it is on the disk before that is so.
+
+    Raise `RefusedError` where that cannot be said.
+    """
+    place = mark_path(path)
+    try:
+        with held_open(place, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW):
+            sync(path.parent)
+    except OSError as error:
+        raise RefusedError(
+            f"nothing erased: {place} cannot be written: {error.strerror}",
+            hint="check the folder's permissions, its disk and the space there, and repeat",
+            path=str(place),
+        ) from error
+
+
+@contextmanager
+def erasing(connection: Connection) -> Iterator[None]:
+    """Let events be changed within a transaction, and what they held be zeroed.
+
+    Nobody else writes meanwhile, and nobody sees the log without its trigger.
+    """
+    ((before,),) = connection.rows("PRAGMA secure_delete")
+    connection.rows("PRAGMA secure_delete = 1")
+    try:
+        with connection.transaction():
+            connection.rows(f"DROP TRIGGER {NEVER_CHANGE}")
+            yield
+            connection.rows(text_of(NEVER_CHANGE))
+    finally:
+        connection.rows(f"PRAGMA secure_delete = {int(before)}")
+
+
+def has_payloads(connection: Connection, spans: Sequence[Span]) -> bool:
+    """Tell whether one of the events has a payload still."""
+    asked = f"SELECT 1 FROM events WHERE {_AMONG} LIMIT 1"
+    return any(connection.rows(asked, _bounds(span)) for span in spans)
+
+
+def erase(connection: Connection, spans: Sequence[Span]) -> None:
+    """Take payload and salt out of events."""
+    for span in spans:
+        connection.rows(
+            f"UPDATE events SET salt = NULL, payload = NULL WHERE {_AMONG}", _bounds(span)
+        )
+
+
+def clear(connection: Connection, *, seconds: float = CLEAR_SECONDS) -> bool:
+    """Empty the write-ahead log, and tell whether nobody was in the way for so long."""
+    until = time.monotonic() + min(seconds, connection.wait.seconds)
+    while not checkpoint(connection.raw, "TRUNCATE"):
+        if time.monotonic() >= until:
+            return False
+        time.sleep(_LOOK_SECONDS)
+    # Where it stays, the next opening does this once more.
+    with suppress(OSError):
+        mark_path(connection.path).unlink()
+    return True
+
+
+def _bounds(span: Span) -> tuple[object, ...]:
+    return span.stream, span.first, span.last, span.only, span.only

@@ -1,0 +1,1 @@
+"""What the transcripts that agents keep bring to a sprint: iterations, and tokens."""

@@ -1,0 +1,79 @@
+"""What agents learned: put into the journal that is open, and taken out for prompts."""
+
+from typing import TYPE_CHECKING, Unpack
+
+from msgspec.structs import replace
+
+from ..errors import SprintlogError
+from ..log.event import Event
+from ..masking import mask_all
+from ..sprint.agent.said import SaidItems, SaidLearning
+from .port import Envelope
+from .workspace import JOURNAL, ServiceWorkspace
+
+if TYPE_CHECKING:
+    from ..journal.state.journal import Journal
+
+
+def keep_learnings(
+    workspace: ServiceWorkspace,
+    sprint_id: str,
+    said: SaidItems | None,
+    **envelope: Unpack[Envelope],
+) -> SaidItems | None:
+    """Put learnings into the journal where one is open; return what is left to be taken.
+
+    It is done before the run is recorded: whoever is killed in between says it again, and
+    what the journal holds, retired or not, is not added again. No journal is begun by
+    what an agent says. What the journal refuses is left, too.
+    """
+    if said is None or not said.learnings or not journal_is_open(workspace):
+        return said
+    if envelope.get("masks", True):
+        said = mask_all(said)
+        assert said is not None
+    learnings = said.learnings
+
+    def decide(journal: "Journal", at: str) -> list[Event]:
+        return _added(workspace, journal, sprint_id, learnings, at)
+
+    try:
+        workspace.handle_on_journal(decide, **envelope)
+    except SprintlogError as error:
+        problem = f"learnings: the journal refuses them: {error.message}"
+        return replace(said, problems=(*said.problems, problem))
+    return replace(said, learnings=())
+
+
+def journal_is_open(workspace: ServiceWorkspace) -> bool:
+    """Tell whether the log has a journal."""
+    return workspace.log.version(JOURNAL) > 0
+
+
+def _added(
+    workspace: ServiceWorkspace,
+    journal: "Journal",
+    sprint_id: str,
+    learnings: tuple[SaidLearning, ...],
+    at: str,
+) -> list[Event]:
+    # Imported here: few agents say what they learned.
+    from ..journal.state.shapes import Learning
+    from ..journal.suggestions import AddExtractedLearnings, add_extracted
+
+    there = {known.content for known in workspace.documents.current(JOURNAL).learnings}
+    new = {one.content: one for one in learnings if one.content not in there}
+    proposals = [
+        (
+            0,
+            Learning(
+                type=one.type,
+                content=one.content,
+                context=one.context,
+                source_prd_id=sprint_id,
+                still_valid=True,
+            ),
+        )
+        for one in new.values()
+    ]
+    return add_extracted(journal, AddExtractedLearnings(proposals), at)

@@ -1,0 +1,105 @@
+"""Runs a command of the person's for each notice; nothing of it can harm the loop.
+
+It is run beside the loop, one notice after another, each as a JSON object on its standard
+input, and is ended at its time limit. That it fails is a warning and nothing more.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, Full, Queue
+
+import msgspec
+
+from ...sprint.agent.notices import NOTICES, Notice, is_wanted
+
+TIMEOUT_SECONDS = 30.0
+"""How long the command may take for one notice."""
+PATIENCE_SECONDS = 60.0
+"""How long the end of a loop waits until all is told."""
+SIGNAL_PATIENCE_SECONDS = 5.0
+"""How long one that a signal ended waits."""
+QUEUE_MAX = 16
+"""So many notices wait for the one before them; more are left out, with a warning."""
+
+
+class Notices:
+    """One command, and what it is told of."""
+
+    def __init__(
+        self,
+        command: str,
+        *,
+        folder: Path,
+        environment: Mapping[str, str],
+        tell: Callable[[str], None],
+        of: Collection[str] = tuple(NOTICES),
+    ) -> None:
+        """Take a shell command, and what takes warnings; `of` are words of `NOTICES`."""
+        self._command = command
+        self._folder = folder
+        self._environment = environment
+        self._tell = tell
+        self._of = frozenset(of)
+        self._queue: Queue[Notice | None] = Queue(QUEUE_MAX)
+        self._failures: Queue[str] = Queue()
+        self._thread: threading.Thread | None = None
+
+    def send(self, notice: Notice) -> None:
+        """Have a notice told, and return at once; what nobody asked for is passed over."""
+        self._warn()
+        if not is_wanted(notice.notice, self._of):
+            return
+        if self._thread is None:
+            # Whatever the command does, it does not keep the loop's process alive.
+            self._thread = threading.Thread(target=self._work, daemon=True)
+            self._thread.start()
+        try:
+            self._queue.put_nowait(notice)
+        except Full:
+            self._tell(f"warning: the notice {notice.notice!r} is left out: others wait")
+
+    def end(self, *, patience: float = PATIENCE_SECONDS) -> None:
+        """Wait until all is told, for so many seconds at most; the rest is left out."""
+        if self._thread is None:
+            return
+        until = time.monotonic() + patience
+        with suppress(Full):
+            self._queue.put(None, timeout=patience)
+            self._thread.join(max(until - time.monotonic(), 0.0))
+        self._warn()
+        if self._thread.is_alive():
+            self._tell("warning: not all was told to the command of --notify in time")
+
+    def _warn(self) -> None:
+        """Say what failed meanwhile; only the loop's own thread prints."""
+        while True:
+            try:
+                failed = self._failures.get_nowait()
+            except Empty:
+                return
+            self._tell(f"warning: the command of --notify failed: {failed}")
+
+    def _work(self) -> None:
+        while (notice := self._queue.get()) is not None:
+            try:
+                failed = self._run(notice)
+            except Exception as error:  # noqa: BLE001 (whatever it is, the loop goes on)
+                failed = str(error) or type(error).__name__
+            if failed:
+                self._failures.put(failed)
+
+    def _run(self, notice: Notice) -> str | None:
+        # Imported here: most loops have nobody to tell.
+        from ...adapters.processes.hook_command import run_hook_command
+
+        return run_hook_command(
+            self._command,
+            prompt=msgspec.json.encode(notice).decode() + "\n",
+            folder=self._folder,
+            environment=self._environment,
+            timeout_seconds=TIMEOUT_SECONDS,
+            transcript=None,
+        )

@@ -1,0 +1,52 @@
+"""The prompt that an agent is handed: the sprint, the journal and the loop's own file."""
+
+from msgspec.structs import replace
+
+from ..sprint.agent.actions import GATE, Action
+from ..sprint.agent.prompt import LEARNINGS_CHARS_MAX, Telling, handed
+from ..sprint.agent.prompt_template import PromptTemplate, read_template
+from ..sprint.state.sprint import Sprint
+from .learnings import journal_is_open
+from .workspace import JOURNAL, ServiceWorkspace
+
+
+def with_prompt(
+    workspace: ServiceWorkspace,
+    sprint: Sprint,
+    action: Action,
+    *,
+    file: str | None = None,
+    now: bool = True,
+) -> Action:
+    """Return what is next with the prompt that its agent is handed.
+
+    `file` is a template, by its path from the work tree's root; it is read anew each time.
+    Raise `NotFoundError` or `InvalidInputError` where that cannot be done. Where it is not
+    `now` nothing is known of the journal.
+    """
+    if action.prompt is None:
+        return action
+    if file is not None and action.do == GATE:
+        # The gate says what is to be repaired: that is no round of the loop's own.
+        return replace(action, task=action.prompt)
+    template = None if file is None else template_in(workspace, file)
+    learnings = _learnings(workspace) if now else ()
+    return handed(sprint, action, Telling(learnings, template))
+
+
+def template_in(workspace: ServiceWorkspace, file: str) -> PromptTemplate:
+    """Return what a file of the work tree says; raise an error that names file and line."""
+    # Imported here: most loops have no such file.
+    from ..adapters.prompt_file import read_prompt
+
+    return read_template(read_prompt(workspace.location.root, file), file=file)
+
+
+def _learnings(workspace: ServiceWorkspace) -> tuple[str, ...]:
+    if not journal_is_open(workspace):
+        return ()
+    # Imported here: a sprint does not wait for the journal.
+    from ..journal.questions.briefing import lines_within
+
+    learnings = workspace.documents.current(JOURNAL).learnings
+    return tuple(lines_within(learnings, LEARNINGS_CHARS_MAX))

@@ -1,0 +1,183 @@
+"""Measures a work tree for a sprint: from what is to be run and read to a command."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from ...adapters.processes.gate_script import environment_of
+from ...adapters.reports.capture import Capture, MeasurementOrder
+from ...adapters.snapshots.capture import Limits, TakenSnapshot
+from ...command import decided
+from ...errors import InvalidInputError, SprintlogError
+from ...iterations.loop_rules import MeasureRules
+from ...masking import mask
+from ...sprint.iterations.follow_up import loop_rules
+from ...sprint.iterations.measurement import (
+    CaptureBaseline,
+    FailMeasurement,
+    MeasureIteration,
+    Measuring,
+)
+from ...sprint.iterations.own_metrics import pointers
+from ...sprint.iterations.snapshots import has_snapshot
+from ...sprint.state.sprint import Sprint
+from ..port import Envelope, Outcome, Service
+from .kept_reports import keep_reports
+from .snapshot import WithSnapshot, kept_files, store_of
+
+OUTPUT_CHARS_MAX = 4000
+"""How much of the end of an output is kept of a measurement that failed."""
+
+
+class MeasuredByRule(NamedTuple):
+    """What came of measuring an iteration by the rules in force."""
+
+    command: Measuring | FailMeasurement
+    outcome: Outcome
+    notes: tuple[str, ...]
+    """What a person should know of it."""
+    taken: TakenSnapshot | None = None
+    """The files that were kept with it."""
+    not_kept: str | None = None
+    """Why they could not be."""
+
+
+def measure_by_rules(
+    workspace: Service,
+    sprint_id: str,
+    number: int,
+    capturer: "Capturer",
+    *,
+    envelope: Envelope,
+    interruptible: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> MeasuredByRule:
+    """Measure an iteration, 0 for the baseline; record what came of it in one append.
+
+    What cannot be measured is a fact, too. Where the rules say so the files are kept with
+    it, after all was run; that they cannot be kept ends nothing.
+    """
+    command = _measured(workspace, sprint_id, number, capturer, interruptible)
+    sprint, not_kept = workspace.sprint(sprint_id), None
+    if loop_rules(sprint).keeps_files and not has_snapshot(sprint, number):
+        try:
+            with kept_files(workspace, sprint_id, store_of(workspace), limits=Limits()) as (
+                taken,
+                event_for,
+            ):
+                kept = WithSnapshot(command, event_for)
+                outcome = workspace.handle_with(sprint_id, kept, **envelope)
+            return MeasuredByRule(command, outcome, capturer.notes, taken)
+        except (SprintlogError, OSError) as error:
+            not_kept = str(error)
+    outcome = workspace.handle_with(sprint_id, command, **envelope)
+    return MeasuredByRule(command, outcome, capturer.notes, not_kept=not_kept)
+
+
+def _measured(
+    workspace: Service,
+    sprint_id: str,
+    number: int,
+    capturer: "Capturer",
+    interruptible: Callable[[], AbstractContextManager[None]],
+) -> Measuring | FailMeasurement:
+    found: Measuring = MeasureIteration({}, number) if number else CaptureBaseline({})
+    try:
+        with interruptible():
+            found = capturer.add_to(found)
+        # What the rules refuse of it is no measurement either.
+        decided(found, workspace.sprint(sprint_id), workspace.now())
+    except SprintlogError as error:
+        return capturer.failure(error, number)
+    return found
+
+
+def order_of(rules: MeasureRules, sprint: Sprint) -> MeasurementOrder:
+    """Return what is to be measured by rule, with the sprint's own metrics."""
+    return MeasurementOrder(
+        rules.reports,
+        rules.sources,
+        rules.runs,
+        rules.builds,
+        rules.timeout_seconds,
+        pointers(sprint),
+    )
+
+
+class Capturer:
+    """Captures what was asked for, and tells what became of it when that fails."""
+
+    def __init__(
+        self,
+        workspace: Service,
+        order: MeasurementOrder,
+        *,
+        folder: Path,
+        environment: Mapping[str, str],
+        pass_on: tuple[str, ...] = (),
+        sprint_id: str,
+        masks: bool,
+    ) -> None:
+        self._workspace = workspace
+        self._capture = Capture(
+            order,
+            folder=folder,
+            root=workspace.location.root,
+            environment=environment_of(environment, extra=pass_on, SPRINT_ID=sprint_id),
+        )
+        self._masks = masks
+        self.notes: tuple[str, ...] = ()
+        """What a person should know of it."""
+
+    def add_to(self, command: Measuring) -> Measuring:
+        """Return a command to measure with what was captured.
+
+        A metric that is both given and found must be the same.
+        """
+        measured = self._capture.measure()
+        metrics = dict(measured.metrics)
+        for name, value in command.metrics.items():
+            if metrics.setdefault(name, value) != value:
+                source = next(one.name for one in measured.origins if name in one.metrics)
+                raise InvalidInputError(
+                    f"{value} is given, and {source} says {metrics[name]}",
+                    field=name,
+                    hint="leave one of them out",
+                )
+        self.notes = measured.notes
+        origins = tuple(
+            replace(one, name=mask(one.name)) if self._masks else one
+            for one in measured.origins
+        )
+        evidence = self._evidence()
+        found = replace(command, metrics=metrics, origins=origins, **evidence)
+        # Nobody was at work before the first iteration.
+        if measured.usage is None or isinstance(found, CaptureBaseline):
+            return found
+        return replace(found, usage=measured.usage)
+
+    def failure(self, error: SprintlogError, number: int | None) -> FailMeasurement:
+        """Return the command that says why nothing could be measured, and what was run."""
+        culprit = self._capture.culprit
+        said: dict[str, Any] = {"error": error.message, "number": number}
+        said |= self._evidence()
+        if culprit is not None:
+            result = culprit.result
+            said |= {
+                "command": culprit.command,
+                "exit_code": result.exit_code,
+                "timed_out": result.timed_out,
+                "output_sha256": result.output_sha256,
+            }
+            # What is cut out of it is masked whole before.
+            output = mask(result.output) if self._masks else result.output
+            said["output"] = output[-OUTPUT_CHARS_MAX:]
+        return FailMeasurement(**said)
+
+    def _evidence(self) -> dict[str, Any]:
+        """Return what is kept of what was run and read; copies are in the log's folder."""
+        seen = self._capture.seen
+        reports = keep_reports(self._workspace, seen, masks=self._masks) if seen else ()
+        return {"runs": self._capture.runs(masks=self._masks), "reports": reports}

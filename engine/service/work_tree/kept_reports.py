@@ -1,0 +1,188 @@
+"""The reports that measurements stand on: copies in the log's folder, by their digests.
+
+A copy is there before the event that names it. One that no event names, because somebody
+was killed in between, is removed by the next `prune`.
+"""
+
+import re
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from ...adapters.replace import replace_file
+from ...adapters.reports.evidence import SeenReport
+from ...errors import BusyError
+from ...iterations.events import (
+    BaselineCaptured,
+    IterationMeasured,
+    KeptReport,
+    MeasurementFailed,
+)
+from ...iterations.tracker import BASELINE_NUMBER
+from ...log.stores.descriptors import read_whole
+from ...masking import mask
+from ...sprint.state.sprint import Sprint
+from ..port import Service
+from ..streams.judged import StreamEvents, evaluate
+
+FOLDER = "reports"
+LOCK = "reports.lock"
+NAME_CHARS_MAX = 200
+_DIGEST = re.compile("[0-9a-f]{64}")
+SECONDS_SPARED = 60 * 60
+"""A copy that is younger may be named by an event that is about to be recorded."""
+
+
+def keep_reports(
+    workspace: Service, seen: Iterable[SeenReport], *, masks: bool
+) -> tuple[KeptReport, ...]:
+    """Keep reports beside the log, masked, once each; return what events say of them.
+
+    That one cannot be kept takes nothing from a measurement: its digest is known.
+    """
+    found = list(seen)
+    names: list[str | None] = []
+    # No room, or a lock that others hold for long.
+    with suppress(OSError, BusyError), workspace.log.locks.hold(LOCK):
+        for report in found:
+            content = report.content
+            kept = None if content is None else _keep(workspace, content, masks=masks)
+            names.append(kept)
+    names += [None] * (len(found) - len(names))
+    return tuple(
+        KeptReport(
+            (mask(report.file) if masks else report.file)[:NAME_CHARS_MAX],
+            report.size,
+            report.sha256,
+            name,
+        )
+        for report, name in zip(found, names, strict=True)
+    )
+
+
+def _keep(workspace: Service, content: bytes, *, masks: bool) -> str:
+    if masks:
+        text = content.decode("utf-8", "surrogateescape")
+        content = mask(text).encode("utf-8", "surrogateescape")
+    name = sha256(content).hexdigest()
+    folder = workspace.location.folder / FOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    copy = folder / name
+    if copy.exists():
+        # Younger from here on: a pruning beside this spares it.
+        copy.touch()
+    else:
+        replace_file(copy, content, mode=0o600)
+    return name
+
+
+def is_kept(workspace: Service, report: KeptReport) -> bool:
+    """Tell whether the copy of a report is there."""
+    copy = _copy_of(workspace, report)
+    return copy is not None and copy.is_file()
+
+
+def content_of(workspace: Service, report: KeptReport) -> bytes | None:
+    """Return the copy of a report; None where it is not there, or not whole."""
+    if (copy := _copy_of(workspace, report)) is None:
+        return None
+    try:
+        content = read_whole(copy)
+    except OSError:
+        return None
+    return content if sha256(content).hexdigest() == report.kept else None
+
+
+def _copy_of(workspace: Service, report: KeptReport) -> Path | None:
+    # The log may be anybody's: what is no digest names no file.
+    if report.kept is None or not _DIGEST.fullmatch(report.kept):
+        return None
+    return workspace.location.folder / FOLDER / report.kept
+
+
+class WithReports(NamedTuple):
+    """A measurement, and the reports that it stands on."""
+
+    number: int
+    version: int
+    reports: tuple[KeptReport, ...]
+
+
+def measurements(workspace: Service, sprint: Sprint) -> Iterator[WithReports]:
+    """Yield every measurement of a sprint with its reports, those that failed too."""
+    events = StreamEvents(workspace.log, sprint.id, sprint.version)
+    for version, _, captured in events.all(BaselineCaptured):
+        yield WithReports(BASELINE_NUMBER, version, captured.reports)
+    for version, _, measured in events.all(IterationMeasured):
+        yield WithReports(measured.number, version, measured.reports)
+    for version, _, failed in events.all(MeasurementFailed):
+        yield WithReports(failed.number, version, failed.reports)
+
+
+class OldReports(NamedTuple):
+    """Copies that may go."""
+
+    names: tuple[str, ...]
+    bytes: int
+
+
+def old_reports(
+    workspace: Service, sprint_id: str, *, keep: int, until: int | None = None
+) -> OldReports:
+    """Return the copies that nobody goes back to.
+
+    The newest measurements keep theirs, and so do the baseline, the best one, the selected
+    one and the one that a rollback goes to; all of other sprints stay. With `until` only
+    those go that were measured by that version.
+    """
+    folder = workspace.location.folder / FOLDER
+    if not folder.is_dir():
+        return OldReports((), 0)
+    named = set()
+    for name in workspace.sprints():
+        sprint = workspace.sprint(name)
+        found = list(measurements(workspace, sprint))
+        if name == sprint_id:
+            found = [*_staying(workspace, sprint, found, keep=keep, until=until)]
+        named |= {report.kept for one in found for report in one.reports}
+    spared = time.time() - SECONDS_SPARED
+    every = {report for name in workspace.sprints() for report in _all(workspace, name)}
+    gone = []
+    for copy in sorted(folder.iterdir()):
+        is_known = copy.name in every
+        if copy.name not in named and (is_known or copy.stat().st_mtime < spared):
+            gone.append(copy)
+    return OldReports(tuple(x.name for x in gone), sum(x.stat().st_size for x in gone))
+
+
+def remove_reports(workspace: Service, old: OldReports) -> None:
+    """Remove copies; their digests stay known."""
+    with workspace.log.locks.hold(LOCK):
+        for name in old.names:
+            Path(workspace.location.folder / FOLDER / name).unlink(missing_ok=True)
+
+
+def _all(workspace: Service, name: str) -> Iterator[str | None]:
+    for one in measurements(workspace, workspace.sprint(name)):
+        yield from (report.kept for report in one.reports)
+
+
+def _staying(
+    workspace: Service,
+    sprint: Sprint,
+    found: list[WithReports],
+    *,
+    keep: int,
+    until: int | None,
+) -> Iterator[WithReports]:
+    tracker = sprint.knowledge.tracker
+    numbers = {BASELINE_NUMBER, evaluate(workspace.log, sprint).target()}
+    numbers |= {one.number for one in (tracker.best, tracker.selected) if one is not None}
+    newest = sorted({one.version for one in found})[-keep:]
+    last = sprint.version if until is None else until
+    for one in found:
+        if one.number in numbers or one.version in newest or one.version > last:
+            yield one

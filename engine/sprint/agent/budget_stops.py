@@ -1,0 +1,90 @@
+"""Stops by a budget: where nothing is left, or nobody can tell, nothing begins."""
+
+from ..iterations.loop import is_begun_for
+from ..runs.budgets import (
+    ITERATIONS,
+    OF_RUN,
+    OF_SPRINT,
+    BudgetState,
+    options,
+    said,
+    standings,
+    typed,
+)
+from ..state.knowledge import COST, TOKENS
+from ..state.money import is_less, plus
+from ..state.sprint import Plan, Sprint
+from . import actions
+from .actions import Action
+
+_PAID = (actions.WORK, actions.ITERATE, actions.RETRY, actions.WAIT)
+
+
+def stop_by_budget(sprint: Sprint, action: Action, now: str, *, of: str) -> Action | None:
+    """Return a stop in the place of what would cost more than may be spent."""
+    if action.do not in _PAID and not (action.do == actions.GATE and action.prompt):
+        return None
+    found = standings(sprint, now, of=of)
+    for one in found:
+        # How many iterations a sprint may take has its own stop; one goes on to its end.
+        is_own = one.budget == ITERATIONS and of == OF_SPRINT
+        goes_on = one.budget == ITERATIONS and not _begins(sprint.plan, action)
+        if one.is_spent and not (is_own or goes_on):
+            return _stop(sprint, one, action)
+    for one in found:
+        if one.budget in (COST, TOKENS) and one.budget in sprint.knowledge.loops.silent:
+            return _silent(one, action)
+    return None
+
+
+def _begins(plan: Plan, action: Action) -> bool:
+    """Tell whether an iteration would begin with it."""
+    if action.do == actions.ITERATE:
+        return not plan.turns.number
+    return action.do == actions.WORK and not is_begun_for(plan, str(action.phase))
+
+
+def _stop(sprint: Sprint, one: BudgetState, action: Action) -> Action:
+    is_limit = one.budget == ITERATIONS
+    why = f"the budget is spent: {said(one)}"
+    option = f"--budget-{one.budget}"
+    started = sprint.knowledge.loops.started
+    if one.of == OF_RUN and started is not None:
+        command = f"sprintlog run {options(started.budgets)} -- COMMAND"
+        hint = f"`{command}` goes on with as much again"
+    else:
+        more = plus(one.limit, one.limit)
+        if is_less(more, one.spent):
+            more = plus(one.spent, one.limit)
+        command = f"sprintlog rules set {option} {typed(one.budget, more)}"
+        hint = f"`{command}` allows more"
+    return Action(
+        actions.STOP,
+        because=actions.LIMIT if is_limit else actions.BUDGET,
+        phase=action.phase,
+        iteration=action.iteration,
+        why=why,
+        hint=hint,
+    )
+
+
+def _silent(one: BudgetState, action: Action) -> Action:
+    what = "what it costs" if one.budget == COST else "how many tokens it takes"
+    whose = "run" if one.of == OF_RUN else "sprint"
+    hint = "`sprintlog run --price IN/OUT -- COMMAND` computes it from the tokens, with "
+    hint += "what a million of them costs, given and written; or "
+    if one.of == OF_SPRINT:
+        command = f"sprintlog rules set --budget-{one.budget} none"
+        hint += f"`{command}`"
+    else:
+        hint += "`sprintlog run -- COMMAND` goes on without that budget"
+    if one.budget == TOKENS:
+        hint = hint.partition("; or ")[2]
+    return Action(
+        actions.STOP,
+        because=actions.BUDGET,
+        phase=action.phase,
+        iteration=action.iteration,
+        why=f"the agent does not say {what}, so the {whose}'s budget cannot be kept",
+        hint=hint,
+    )

@@ -1,0 +1,145 @@
+"""What is said of an iteration beside its measurement: parameters, notes, tags."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec import field
+
+from ...command import Command, Events, commands_in
+from ...errors import NotFoundError, RefusedError
+from ...iterations.events import IterationDescribed
+from ...iterations.tracker import BASELINE_NUMBER
+from ...log.event import Event
+from ..events import AgentRan, GitState
+from ..state.sprint import Sprint
+from ..state.starts import newest_first
+from ..state.transitions import check_exists
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
+TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}", re.ASCII)
+VALUE_CHARS_MAX = 1000
+NOTE_CHARS_MAX = 10_000
+COUNT_MAX = 100
+"""More parameters or tags than these are refused at once."""
+MODEL, PROMPT = "model", "prompt_sha256"
+"""Parameters that the runs of agents tell, where nobody else does."""
+
+
+class Description(NamedTuple):
+    """All that was said of an iteration; what came last counts."""
+
+    params: dict[str, str]
+    notes: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    git: GitState | None = None
+    """Where the repository stood when it ended."""
+
+    def having(self, event: IterationDescribed) -> "Description":
+        """Return it with what was said further."""
+        gone = {*event.tags_removed}
+        kept = (tag for tag in self.tags if tag not in gone)
+        notes = () if event.note is None else (event.note,)
+        return self._replace(
+            params={**self.params, **event.params},
+            notes=(*self.notes, *notes),
+            tags=tuple(dict.fromkeys((*kept, *event.tags))),
+        )
+
+    def with_run(self, ran: AgentRan) -> "Description":
+        """Return it with what a run of an agent tells of itself."""
+        told = {MODEL: ran.model or ", ".join(ran.models), PROMPT: ran.prompt_sha256}
+        known = {name: value for name, value in told.items() if value}
+        return self._replace(params={**self.params, **known})
+
+
+class DescribeIteration(Command, frozen=True):
+    """Say what an iteration was made with, note something about it, tag it.
+
+    The latest one when none is named. A parameter that is given again counts anew.
+    """
+
+    number: int | None = None
+    params: dict[str, str] = field(default_factory=dict)
+    note: str | None = None
+    tags: tuple[str, ...] = ()
+    tags_removed: tuple[str, ...] = ()
+
+
+def describe_iteration(sprint: Sprint, command: DescribeIteration, at: str) -> list[Event]:
+    """Decide on `DescribeIteration`."""
+    check_exists(sprint)
+    number = command.number
+    if number is None:
+        number = sprint.plan.iteration or None
+    if number is None or not _is_there(sprint, number):
+        name = "an iteration" if number is None else f"iteration {number}"
+        raise NotFoundError(
+            f"nothing can be said of {name}: it was never started", iteration=number
+        )
+    given = IterationDescribed(
+        number, command.params, command.note, command.tags, command.tags_removed
+    )
+    check_description(given)
+    if given == IterationDescribed(number):
+        raise RefusedError(
+            "nothing is said of it",
+            hint="--param NAME=VALUE, --note TEXT, --tag WORD or --untag WORD",
+            command="describe",
+        )
+    return [] if sprint.knowledge.tracker.described == given else [given]
+
+
+def check_description(given: IterationDescribed) -> None:
+    """Raise `RefusedError` for what is no name, no tag, or too long."""
+    check_params(given.params)
+    for tag in (*given.tags, *given.tags_removed):
+        if not TAG.fullmatch(tag):
+            raise RefusedError(
+                f"tag {tag[:40]!r} is not allowed: letters, digits, `.`, `_`, `/`, `-`",
+                field="tags",
+            )
+    if len(given.tags) > COUNT_MAX or len(given.tags_removed) > COUNT_MAX:
+        raise RefusedError(f"more than {COUNT_MAX} tags at once", field="tags")
+    if both := {*given.tags} & {*given.tags_removed}:
+        raise RefusedError(f"tag {min(both)} is given and taken away", field="tags")
+    if given.note is not None and not 0 < len(given.note.strip()) <= NOTE_CHARS_MAX:
+        raise RefusedError(
+            f"a note has 1 to {NOTE_CHARS_MAX} characters, not {len(given.note)}",
+            field="note",
+        )
+
+
+def check_params(params: Mapping[str, str]) -> None:
+    """Raise `RefusedError` for parameters that cannot be."""
+    if len(params) > COUNT_MAX:
+        raise RefusedError(f"more than {COUNT_MAX} parameters at once", field="params")
+    for name, value in params.items():
+        if not NAME.fullmatch(name):
+            raise RefusedError(
+                f"parameter {name[:40]!r} is not allowed: letters, digits, `.`, `_`, `-`, "
+                "no digit first",
+                field="params",
+            )
+        if len(value) > VALUE_CHARS_MAX:
+            raise RefusedError(
+                f"parameter {name} has {len(value)} characters: at most {VALUE_CHARS_MAX}",
+                field=name,
+            )
+
+
+def made_with(number: int, params: Mapping[str, str]) -> list[Event]:
+    """Return the events that say what an iteration is made with; none without any."""
+    check_params(params)
+    return [IterationDescribed(number, dict(params))] if params else []
+
+
+def _is_there(sprint: Sprint, number: int) -> bool:
+    if number == BASELINE_NUMBER:
+        return sprint.knowledge.tracker.baseline is not None
+    return any(known == number for known, _ in newest_first(sprint.knowledge.starts))
+
+
+COMMANDS = commands_in(globals())
+
+CAUSED: Events = {IterationDescribed: DescribeIteration}

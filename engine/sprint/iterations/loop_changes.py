@@ -1,0 +1,36 @@
+"""What each event of the loop's iterations changes in the plan and in the knowledge."""
+
+from ...log.event import takers_in
+from ..events import IterationEnded, IterationsLimited, IterationStarted
+from ..state import starts
+from ..state.sprint import Knowledge, Plan
+
+
+def _evolve_limited(plan: Plan, event: IterationsLimited, at: str) -> None:
+    plan.stats["max-iterations"] = event.max_iterations
+    plan.last.limit = event
+
+
+def _evolve_started(plan: Plan, event: IterationStarted, at: str) -> None:
+    plan.stats["current-iteration"] = event.number
+    if event.max_iterations is not None:
+        plan.stats["max-iterations"] = event.max_iterations
+    # Of a loop whose steps nobody tells us none can be called idle.
+    plan.turns.begin(event.number if plan.is_at_goal and not event.is_wrapped else 0)
+    plan.last.iteration = event
+
+
+def _evolve_ended(plan: Plan, event: IterationEnded, at: str) -> None:
+    plan.turns.end()
+    plan.last.iteration = event
+
+
+def record_started(knowledge: Knowledge, event: IterationStarted, version: int) -> None:
+    """Keep the number and where it began: rollbacks never give it back."""
+    starts.add(knowledge.starts, event.number, version)
+    knowledge.begun += 1
+    knowledge.iteration_max = max(knowledge.iteration_max, event.number)
+
+
+EVOLVE = takers_in(globals(), Plan)
+LEARN = takers_in(globals(), Knowledge)

@@ -1,0 +1,144 @@
+"""Waits for limits: when one is made, until when, and whether it is in force; rules.
+
+A wait is no failure: what is under way goes on, in the same iteration and attempt. How
+long is what the agent was told; where it was not, waits grow. From the second in a row
+on the growing wait is the least: who says `in a second` each time is not asked for ever.
+"""
+
+from ...command import Command, Events, commands_in
+from ...errors import RefusedError
+from ...log.event import Event
+from ..events import RetryScheduled
+from ..events.loop import Limit
+from ..state.sprint import Plan, Sprint
+from ..state.times import later, normalise, parse
+from ..state.transitions import check_running, find_node
+from ..state.tree import Node, gate_status
+from ..state.turns import LimitWait
+from ..state.words import FAILED, IN_PROGRESS, RETRYING
+from .leaves import check_word
+from .retry import RetryPolicy, policy_of
+
+LIMITS = ("usage-limit", "overload", "network")
+"""What is waited for."""
+
+
+class ScheduleRetry(Command, frozen=True):
+    """Say that a limit keeps the agent from working, not before when it is asked again.
+
+    That is the agent at a leaf, at the repair of a gate, or in the iteration towards the
+    goal; without `phase` the one that is worked on.
+    """
+
+    next_retry_at: str
+    why: str | None = None
+    waits_for: str | None = None
+    """`usage-limit` unless it is said."""
+    said_by: str | None = None
+    phase: str | None = None
+
+
+def schedule_retry(sprint: Sprint, command: ScheduleRetry, at: str) -> list[Event]:
+    """Decide on `ScheduleRetry`."""
+    waits_for = command.waits_for or LIMITS[0]
+    check_word("waits_for", waits_for, LIMITS)
+    until = normalise(command.next_retry_at)
+    phase, iteration = _subject(sprint, command.phase)
+    waiting = sprint.plan.waiting
+    if waiting is not None and waiting.is_of(phase, iteration) and waiting.until == until:
+        return []
+    check_running(sprint, "wait for a limit")
+    _check_waits(sprint, phase, iteration)
+    if parse(until) <= parse(at):
+        raise RefusedError(f"next_retry_at: {until} is not in the future", field="until")
+    event = RetryScheduled(
+        phase,
+        until,
+        command.why,
+        waits_for,
+        command.said_by,
+        _in_row(sprint.plan, phase, iteration) + 1,
+        iteration,
+    )
+    return [event]
+
+
+def wait_for(
+    sprint: Sprint, limit: Limit, why: str | None, *, at: str, phase: str | None = None
+) -> list[Event]:
+    """Return that a limit is waited for; empty where as many waits as allowed were made."""
+    address, iteration = _subject(sprint, phase)
+    waited, policy = _in_row(sprint.plan, address, iteration), policy_of(sprint.document)
+    if waited >= policy.limit_waits_max:
+        return []
+    until = due(policy, limit.until, waited=waited, at=at)
+    said = limit.said_by if until == limit.until else None
+    what = limit.waits_for
+    return [RetryScheduled(address, until, why, what, said, waited + 1, iteration)]
+
+
+def due(policy: RetryPolicy, until: str | None, *, waited: int, at: str) -> str:
+    """Return when an agent is asked again, after so many waits in a row."""
+    if until is None or parse(until) <= parse(at):
+        return later(at, milliseconds=policy.limit_wait(waited))
+    if not waited:
+        return until
+    least = later(at, milliseconds=policy.limit_wait(waited - 1))
+    return max(until, least, key=parse)
+
+
+def wait_in_force(
+    plan: Plan, *, phase: str = "", iteration: int | None = None, now: str
+) -> LimitWait | None:
+    """Return the wait that holds up a leaf, a repair or an iteration, if one does."""
+    waiting = plan.waiting
+    if waiting is None or not waiting.is_of(phase, iteration) or not waiting.holds(now):
+        return None
+    return waiting
+
+
+def has_waited(plan: Plan, *, phase: str = "", iteration: int | None = None) -> bool:
+    """Tell whether the last that became of this was a wait for a limit."""
+    return plan.waiting is not None and plan.waiting.is_of(phase, iteration)
+
+
+def _subject(sprint: Sprint, phase: str | None) -> tuple[str, int | None]:
+    """Return the address and the iteration towards the goal that would wait."""
+    plan = sprint.plan
+    if not phase and plan.is_at_goal:
+        return "", plan.turns.number
+    return find_node(sprint, phase).address, None
+
+
+def _in_row(plan: Plan, phase: str, iteration: int | None) -> int:
+    waiting = plan.waiting
+    waiting = plan.waiting
+    return waiting.waits if waiting is not None and waiting.is_of(phase, iteration) else 0
+
+
+def _check_waits(sprint: Sprint, phase: str, iteration: int | None) -> None:
+    """Raise `RefusedError` unless an agent is at work there."""
+    if iteration is not None:
+        if not iteration:
+            raise RefusedError(
+                "cannot wait for a limit: no iteration is under way",
+                hint="`sprintlog iteration start` begins one",
+            )
+        return
+    node = find_node(sprint, phase)
+    if not (_is_worked_on(node) or gate_status(node.data) in (RETRYING, FAILED)):
+        raise RefusedError(
+            f"phase {phase} is {node.status}: no agent works on it that could wait",
+            hint=f"`sprintlog phase start {phase}` begins it",
+            phase=phase,
+            state=node.status,
+        )
+
+
+def _is_worked_on(node: Node) -> bool:
+    return node.leaf >= 0 and node.status == IN_PROGRESS
+
+
+COMMANDS = commands_in(globals())
+
+CAUSED: Events = {RetryScheduled: ScheduleRetry}

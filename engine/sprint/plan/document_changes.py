@@ -1,0 +1,45 @@
+"""What each event that brings a document changes in the plan and in the knowledge."""
+
+from ...log.event import takers_in
+from ..events import SprintCompiled, SprintImported
+from ..queue.ids import record_ids
+from ..state.last_events import LastEvents
+from ..state.sprint import Knowledge, Plan
+from ..state.turns import Turns
+
+
+def _evolve_compiled(plan: Plan, event: SprintCompiled, at: str) -> None:
+    plan.replace(event.document)
+    plan.place = event.place
+    plan.touched = True
+    # What was recorded of an earlier plan's phases is not about these.
+    plan.last = LastEvents()
+    plan.decisions.clear()
+    plan.turns = Turns()
+
+
+def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
+    if event.document is not None:
+        plan.replace(event.document)
+        plan.place = event.place
+    else:
+        # Imported here: most plans never take in what another tool changed.
+        from ..document.patch import apply
+
+        plan.replace(apply(plan.derive(), event.patch or []))
+    plan.last = LastEvents()
+    plan.turns = Turns()
+
+
+def _record_compiled(knowledge: Knowledge, event: SprintCompiled, version: int) -> None:
+    record_ids(knowledge, event, version)
+
+
+def _record_imported(knowledge: Knowledge, event: SprintImported, version: int) -> None:
+    knowledge.iteration_max = max(knowledge.iteration_max, event.iteration)
+    knowledge.imported_at = version
+    record_ids(knowledge, event, version)
+
+
+EVOLVE = takers_in(globals(), Plan)
+LEARN = takers_in(globals(), Knowledge)

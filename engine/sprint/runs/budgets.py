@@ -1,0 +1,252 @@
+"""What a loop may spend, by run and by sprint: how far it is spent, and when it stops.
+
+Everything here follows from the log and the time. A budget is looked at before anything
+that costs: the work under way may pass it, and the excess is shown.
+"""
+
+import msgspec
+
+from ...command import Command, Events, commands_in
+from ...errors import RefusedError
+from ...log.event import Event
+from ..events import Budgets, BudgetsSet, BudgetWarned
+from ..goal.settings import max_iterations
+from ..state.knowledge import COST as COST
+from ..state.knowledge import TOKENS as TOKENS
+from ..state.knowledge import Knowledge
+from ..state.money import dollars, is_less, minus, percent, plus, text_of
+from ..state.sprint import Sprint
+from ..state.transitions import check_exists
+from .record import run_ms
+
+TIME, FAILURES, ITERATIONS = "time", "failures", "iterations"
+OF_RUN, OF_SPRINT = "run", "sprint"
+FIELDS = {
+    COST: "cost_usd",
+    TOKENS: "tokens",
+    TIME: "seconds",
+    FAILURES: "failures",
+    ITERATIONS: "iterations",
+}
+"""Every budget, and the field of `Budgets` that limits it."""
+WHOSE = {OF_RUN: "this run", OF_SPRINT: "the sprint"}
+WARNED_PERCENT = 80
+_MOST = {"cost_usd": 1e9, "tokens": 1e15, "seconds": 1e9, "failures": 1e6}
+
+
+class BudgetState(msgspec.Struct, frozen=True):
+    """How far a budget is spent; amounts are decimals as text, exactly."""
+
+    of: str
+    """`run` or `sprint`."""
+    budget: str
+    """A word of `FIELDS`."""
+    limit: str
+    spent: str
+    unknown: int = 0
+    """How many runs of agents there were of which nobody knows what they took of it."""
+
+    @property
+    def left(self) -> str:
+        """Return what is left; less than 0 where more was spent."""
+        return minus(self.limit, self.spent)
+
+    @property
+    def percent(self) -> int:
+        """Return how much of it is spent, rounded down."""
+        return percent(self.spent, self.limit)
+
+    @property
+    def is_spent(self) -> bool:
+        """Tell whether nothing is left."""
+        return not is_less(self.spent, self.limit)
+
+    def name(self) -> str:
+        """Return what a warning is given for once."""
+        return f"{self.of} {self.budget} {self.limit}"
+
+
+def standings(sprint: Sprint, now: str, *, of: str) -> list[BudgetState]:
+    """Return how far the budgets of the last run, or of the sprint, are spent."""
+    knowledge = sprint.knowledge
+    loops = knowledge.loops
+    limits = loops.budgets
+    if of == OF_RUN:
+        limits = loops.started.budgets if loops.started is not None else Budgets()
+    took = _of_run(knowledge, now) if of == OF_RUN else _of_sprint(knowledge, now)
+    found = []
+    for budget, field in FIELDS.items():
+        limit = getattr(limits, field)
+        if budget == ITERATIONS and of == OF_SPRINT:
+            limit = max_iterations(sprint.plan.document)
+        if limit is not None:
+            spent, unknown = took[budget]
+            found.append(BudgetState(of, budget, plus(None, limit), spent, unknown))
+    return found
+
+
+class ChangeBudgets(Command, frozen=True):
+    """Say what the sprint may spend in all; what is not named stays, null is no limit."""
+
+    budgets: dict[str, float | None]
+    """By field of `Budgets`."""
+
+
+def change_budgets(sprint: Sprint, command: ChangeBudgets, at: str) -> list[Event]:
+    """Decide on `ChangeBudgets`."""
+    check_exists(sprint)
+    before = sprint.knowledge.loops.budgets
+    after = budgets_of(command.budgets, before)
+    return [] if after == before else [BudgetsSet(after)]
+
+
+def _sets(event: BudgetsSet) -> ChangeBudgets:
+    return ChangeBudgets(msgspec.structs.asdict(event.budgets))
+
+
+def budgets_of(given: dict[str, float | None], before: Budgets | None = None) -> Budgets:
+    """Return budgets with some limits replaced; raise `RefusedError` for senseless ones."""
+    for name, limit in given.items():
+        if name not in Budgets.__struct_fields__:
+            known = ", ".join(Budgets.__struct_fields__)
+            raise RefusedError(f"there is no budget {name[:40]!r}; known: {known}")
+        most = _MOST.get(name, 1e9)
+        if limit is not None and not 0 < limit <= most:
+            raise RefusedError(
+                f"a budget of {limit:g} is none: more than 0, at most {most:g}", field=name
+            )
+        if limit is not None and name != "cost_usd" and limit != int(limit):
+            raise RefusedError(f"{name} {limit:g} is no whole number", field=name)
+    exact = {
+        name: limit if limit is None or name == "cost_usd" else int(limit)
+        for name, limit in given.items()
+    }
+    return msgspec.structs.replace(before or Budgets(), **exact)
+
+
+class WarnOfBudgets(Command, frozen=True):
+    """Say of each budget once when most of it is spent."""
+
+
+def warn_of_budgets(sprint: Sprint, command: WarnOfBudgets, at: str) -> list[Event]:
+    """Decide on `WarnOfBudgets`."""
+    return [
+        BudgetWarned(one.budget, one.of, float(one.spent), float(one.limit))
+        for one in to_warn_of(sprint, at)
+    ]
+
+
+def to_warn_of(sprint: Sprint, now: str) -> list[BudgetState]:
+    """Return the budgets that are nearly spent and of which nobody was warned yet.
+
+    Where nothing is left there is no use in a warning: the stop says it.
+    """
+    loops = sprint.knowledge.loops
+    scopes = (OF_RUN, OF_SPRINT) if loops.open is not None else (OF_SPRINT,)
+    return [
+        one
+        for of in scopes
+        for one in standings(sprint, now, of=of)
+        if one.percent >= WARNED_PERCENT
+        and not one.is_spent
+        and one.name() not in loops.warned
+    ]
+
+
+def said(one: BudgetState) -> str:
+    """Return in words how far a budget is spent."""
+    spent, limit = amount(one.budget, one.spent), amount(one.budget, one.limit)
+    name = "failures in a row" if one.budget == FAILURES else one.budget
+    words = f"{name} {spent} of {limit} in {WHOSE[one.of]}"
+    if is_less(one.limit, one.spent):
+        words += f", {amount(one.budget, minus(one.spent, one.limit))} too much"
+    elif not one.is_spent:
+        words += f", {amount(one.budget, one.left)} left"
+    if one.unknown:
+        runs = f"{one.unknown} run{'' if one.unknown == 1 else 's'} of agents"
+        words += f"; what {runs} took is unknown"
+    return words
+
+
+def amount(budget: str, text: str) -> str:
+    """Return an amount as people read it."""
+    if budget == COST:
+        return dollars(text)
+    whole = int(text.partition(".")[0])
+    if budget != TIME:
+        return f"{whole:,}"
+    minutes, seconds = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}"
+
+
+def typed(budget: str, text: str) -> str:
+    """Return a limit as it is typed behind its option."""
+    whole, _, part = text.partition(".")
+    if budget == TIME:
+        seconds = int(whole) + bool(part)
+        return f"{seconds // 3600}h" if seconds % 3600 == 0 else f"{seconds}s"
+    return text if budget == COST else whole
+
+
+def options(budgets: Budgets) -> str:
+    """Return the options that say the same of another run."""
+    words = [
+        f"--budget-{name} {typed(name, plus(None, limit))}"
+        for name, field in FIELDS.items()
+        if (limit := getattr(budgets, field)) is not None
+    ]
+    return " ".join(words)
+
+
+_Took = dict[str, tuple[str, int]]
+"""By budget what was spent of it, and how many runs did not say."""
+
+
+def _of_sprint(knowledge: Knowledge, now: str) -> _Took:
+    total, loops = knowledge.spent, knowledge.loops
+    ms = loops.duration_ms + (run_ms(knowledge, now) if loops.open is not None else 0)
+    tokens = (total.input_tokens or 0) + (total.output_tokens or 0)
+    return {
+        COST: (total.cost or "0", total.without_cost + total.cut_short),
+        TOKENS: (str(tokens), total.without_tokens + total.cut_short),
+        TIME: (text_of(ms, 3), 0),
+        FAILURES: (str(loops.failures), 0),
+        ITERATIONS: (str(knowledge.iteration_max), 0),
+    }
+
+
+def _of_run(knowledge: Knowledge, now: str) -> _Took:
+    total, loops = knowledge.spent, knowledge.loops
+    before = loops.before
+    tokens = (total.input_tokens or 0) + (total.output_tokens or 0)
+    tokens -= (before.input_tokens or 0) + (before.output_tokens or 0)
+    cut = total.cut_short - before.cut_short
+    if (ended := loops.ended) is not None:
+        # What came after it is no part of it.
+        took = ended.spent
+        cost = "0" if took.cost_usd is None else plus(None, took.cost_usd)
+        tokens = (took.input_tokens or 0) + (took.output_tokens or 0)
+        unknown = took.unknown + ended.cut_short
+        return {
+            COST: (cost, unknown),
+            TOKENS: (str(tokens), 0),
+            TIME: (text_of(took.duration_ms, 3), 0),
+            FAILURES: (str(loops.failures_in_run), 0),
+            ITERATIONS: (str(took.iterations), 0),
+        }
+    return {
+        COST: (
+            minus(total.cost or "0", before.cost),
+            total.without_cost - before.without_cost + cut,
+        ),
+        TOKENS: (str(tokens), total.without_tokens - before.without_tokens + cut),
+        TIME: (text_of(run_ms(knowledge, now), 3), 0),
+        FAILURES: (str(loops.failures_in_run), 0),
+        ITERATIONS: (str(knowledge.begun - loops.begun_before), 0),
+    }
+
+
+COMMANDS = commands_in(globals())
+
+CAUSED: Events = {BudgetsSet: _sets}

@@ -1,0 +1,133 @@
+"""How a run of the loop begins, ends, or is found to be gone; rules."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import asdict
+
+from ...command import Command, commands_in
+from ...errors import InvalidInputError
+from ...log.event import Event
+from ...masking import cut
+from ..events import Budgets, Price, RunEnded, RunStarted, Took
+from ..state.knowledge import Knowledge
+from ..state.money import minus
+from ..state.sprint import Sprint
+from ..state.times import parse
+from ..state.transitions import check_exists
+
+LOST = "lost"
+"""What a run ended because of whose process is gone."""
+WORD_CHARS_MAX, WORDS_MAX = 200, 30
+WHY_CHARS_MAX = 2_000
+
+
+class BeginRun(Command, frozen=True):
+    """Say that a process drives the sprint from now on."""
+
+    run: str
+    host: str
+    pid: int
+    process_started: str
+    boot_id: str
+    command: tuple[str, ...] = ()
+    budgets: Budgets = Budgets()
+    price: Price | None = None
+
+
+def begin_run(sprint: Sprint, command: BeginRun, at: str) -> list[Event]:
+    """Decide on `BeginRun`."""
+    check_exists(sprint)
+    words = words_of(command.command)
+    return [RunStarted(**{**asdict(command), "command": words}, since=at)]
+
+
+def words_of(command: Sequence[str]) -> tuple[str, ...]:
+    """Return a command as it is recorded: no more words, nor longer ones, than are read."""
+    return tuple(cut(word, WORD_CHARS_MAX) for word in command[:WORDS_MAX])
+
+
+class FinishRun(Command, frozen=True):
+    """Say how a run ended, whatever became of the sprint meanwhile."""
+
+    run: str
+    because: str
+    exit_code: int
+    why: str | None = None
+    cut_short: bool = False
+    """Whether an agent was at work."""
+
+
+def finish_run(sprint: Sprint, command: FinishRun, at: str) -> list[Event]:
+    """Decide on `FinishRun`."""
+    why = command.why and cut(command.why, WHY_CHARS_MAX)
+    spent = spent_since(sprint, at)
+    ended = RunEnded(
+        command.run, command.because, command.exit_code, why, spent,
+        cut_short=command.cut_short,
+    )  # fmt: skip
+    return [ended]
+
+
+class LoseRun(Command, frozen=True):
+    """Say that a run is gone and left no end; nothing where it left one."""
+
+    run: str
+    last_seen: str
+    """The time of its last event."""
+    cut_short: bool = False
+    """Whether an agent was at work, by the log."""
+
+
+def lose_run(sprint: Sprint, command: LoseRun, at: str) -> list[Event]:
+    """Decide on `LoseRun`."""
+    started = sprint.knowledge.loops.open
+    if started is None or started.run != command.run:
+        return []
+    why = f"process {started.pid} on {started.host} is gone and left no end"
+    spent = spent_since(sprint, command.last_seen)
+    return [
+        RunEnded(
+            started.run, LOST, None, why, spent,
+            last_seen=command.last_seen, cut_short=command.cut_short,
+        )
+    ]  # fmt: skip
+
+
+def spent_since(sprint: Sprint, now: str) -> Took:
+    """Return what the last run has spent by a time."""
+    knowledge = sprint.knowledge
+    loops, total = knowledge.loops, knowledge.spent
+    before = loops.before
+    return Took(
+        iterations=knowledge.begun - loops.begun_before,
+        runs=total.runs - before.runs,
+        duration_ms=run_ms(knowledge, now),
+        input_tokens=_more(total.input_tokens, before.input_tokens),
+        output_tokens=_more(total.output_tokens, before.output_tokens),
+        cost_usd=None
+        if total.cost is None or total.cost == before.cost
+        else float(minus(total.cost, before.cost)),
+        unknown=total.without_cost - before.without_cost,
+    )
+
+
+def run_ms(knowledge: Knowledge, now: str) -> int:
+    """Return how long the last run took by now, or until its end; never less than 0."""
+    loops = knowledge.loops
+    if loops.started is None:
+        return 0
+    if loops.ended is not None:
+        return loops.ended.spent.duration_ms
+    try:
+        took = parse(now) - parse(loops.started.since)
+    except InvalidInputError:
+        return 0
+    # A clock may go backwards.
+    return max(0, round(1000 * took.total_seconds()))
+
+
+def _more(total: int | None, before: int | None) -> int | None:
+    return None if total == before else (total or 0) - (before or 0)
+
+
+COMMANDS = commands_in(globals())

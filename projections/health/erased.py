@@ -1,0 +1,34 @@
+"""Payloads that are gone: with an event that says so, or as a damage."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from operator import itemgetter
+from typing import Final
+
+from sprintlog.engine.errors import SprintlogError, UnreadableError
+from sprintlog.engine.log.chain import Row
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.erasures import STREAM, Erasures, PayloadErased
+from sprintlog.engine.log.port import EventStore
+from sprintlog.engine.service.streams.catalogue import CODEC
+
+_place_of: Final = RecordedEvent.__struct_fields__.index
+_event_of = itemgetter(*map(_place_of, ("stream", "version", "type")))
+
+
+def erasures_of(log: EventStore) -> Erasures:
+    """Return which events a log says were erased."""
+    said = []
+    with suppress(SprintlogError):
+        for event in log.read_stream(STREAM):
+            # One that is damaged is told where the chain is read; it says nothing.
+            with suppress(UnreadableError):
+                said.append(CODEC.decode(event))
+    return Erasures(event for event in said if isinstance(event, PayloadErased))
+
+
+def unsaid(rows: Iterable[Row], erasures: Erasures) -> Iterator[tuple[str, str]]:
+    """Yield where a payload is gone and no event says so, and what is wrong."""
+    for row in rows:
+        if not erasures.tell_of(*_event_of(row)):
+            yield f"position {row[0]}", "its payload is gone, and no event says so"

@@ -1,0 +1,179 @@
+"""The last run of the loop: whether it goes on, what it spent, how it ended."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from sprintlog.engine.service.lost_runs import ALIVE, seen_from_here, spent_until
+from sprintlog.engine.service.lost_runs import GONE as GONE
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.workspace import ServiceWorkspace
+from sprintlog.engine.sprint.agent.actions import Action
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.events import Budgets, Took
+from sprintlog.engine.sprint.runs.budgets import (
+    FIELDS,
+    OF_RUN,
+    OF_SPRINT,
+    BudgetState,
+    standings,
+)
+from sprintlog.engine.sprint.runs.record import spent_since
+from sprintlog.engine.sprint.state.money import plus
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.starts import newest_first
+
+RUNNING, ENDED = "running", "ended"
+
+
+class BudgetStanding(Struct, frozen=True):
+    """How far a budget is spent."""
+
+    of: str
+    """`run` for the last run alone, `sprint` for all of them."""
+    budget: str
+    """`iterations`, `cost` in US dollars, `tokens`, `time` in seconds, or `failures`."""
+    limit: float
+    spent: float
+    left: float
+    """Less than 0 where more was spent."""
+    percent: int
+    unknown_runs: int
+    """How many runs of agents there were of which nobody knows what they took of it."""
+
+
+class LoopRun(Struct, frozen=True, kw_only=True):
+    """A run of the loop."""
+
+    run: str
+    """Names it in the log."""
+    state: str
+    """`running`; `ended`; `gone` where its process is and nobody recorded that yet;
+    `elsewhere` where no end is known and it was begun on another machine."""
+    since: str
+    host: str
+    pid: int
+    command: tuple[str, ...]
+    spent: Took
+    iteration_since: str | UnsetType = UNSET
+    """Of one that goes on: when its latest iteration began."""
+    ended_at: str | UnsetType = UNSET
+    because: str | UnsetType = UNSET
+    """What it ended because of; `lost` for one that was killed."""
+    exit_code: int | UnsetType | None = UNSET
+    why: str | UnsetType | None = UNSET
+    last_seen: str | UnsetType = UNSET
+    """Of one that was killed: the time of its last event."""
+
+
+class DryRun(Struct, frozen=True, kw_only=True):
+    """What a run would begin with."""
+
+    sprint: str
+    next: Action
+    """What it would do first."""
+    command: tuple[str, ...]
+    budgets: list[BudgetStanding]
+    is_run_now: bool
+    """Whether another process runs the sprint, so that this one would be refused."""
+
+
+def told(found: Iterable[BudgetState]) -> list[BudgetStanding]:
+    """Return budgets as they are answered."""
+    return [
+        BudgetStanding(
+            one.of,
+            one.budget,
+            float(one.limit),
+            float(one.spent),
+            float(one.left),
+            one.percent,
+            one.unknown,
+        )
+        for one in found
+    ]
+
+
+def all_standings(
+    workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None
+) -> list[BudgetState]:
+    """Return the budgets of the last run, and those of the sprint."""
+    now = workspace.moment(sprint, at)
+    now = now if at is not None else spent_until(workspace, sprint, now)
+    return [one for of in (OF_RUN, OF_SPRINT) for one in standings(sprint, now, of=of)]
+
+
+def planned(sprint: Sprint, budgets: Budgets, *, now: str) -> list[BudgetState]:
+    """Return the budgets that a run would begin under."""
+    of_run = [
+        BudgetState(OF_RUN, name, plus(None, limit), "0")
+        for name, field in FIELDS.items()
+        if (limit := getattr(budgets, field)) is not None
+    ]
+    return [*of_run, *standings(sprint, now, of=OF_SPRINT)]
+
+
+def what_is_next(
+    workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None
+) -> Action:
+    """Return what is to be done now, or was to be done then."""
+    now = workspace.moment(sprint, at)
+    spent_by = now if at is not None else spent_until(workspace, sprint, now)
+    return next_action(sprint, now=now, spent_by=spent_by)
+
+
+def last_run(
+    workspace: ServiceWorkspace, sprint: Sprint, *, now: str, is_past: bool = False
+) -> LoopRun | UnsetType:
+    """Return the last run of the loop; of the past nobody looks whether it is alive."""
+    loops = sprint.knowledge.loops
+    started, ended = loops.started, loops.ended
+    if started is None:
+        return UNSET
+    found = RUNNING if ended is None else ENDED
+    if ended is None and not is_past:
+        seen = seen_from_here(workspace.location.folder, sprint.id, started)
+        found = RUNNING if seen == ALIVE else seen
+    told: dict[str, Any] = {} if ended is None else _end(workspace, sprint)
+    if found == RUNNING and (began := _iteration_since(workspace, sprint)):
+        told = {"iteration_since": began}
+    if found == GONE:
+        told = {"last_seen": _time(workspace, sprint, sprint.version)}
+        now = told["last_seen"]
+    return LoopRun(
+        run=started.run,
+        state=found,
+        since=started.since,
+        host=started.host,
+        pid=started.pid,
+        command=started.command,
+        spent=ended.spent if ended is not None else spent_since(sprint, now),
+        **told,
+    )
+
+
+def _iteration_since(workspace: ServiceWorkspace, sprint: Sprint) -> str | None:
+    """Return when the latest iteration began, where that was in the last run."""
+    latest = next(newest_first(sprint.knowledge.starts), None)
+    if latest is None or latest[1] < sprint.knowledge.loops.version:
+        return None
+    return _time(workspace, sprint, latest[1])
+
+
+def _end(workspace: ServiceWorkspace, sprint: Sprint) -> dict[str, Any]:
+    loops = sprint.knowledge.loops
+    assert loops.ended is not None
+    return {
+        "ended_at": loops.ended.last_seen or _time(workspace, sprint, loops.ended_version),
+        "because": loops.ended.because,
+        "exit_code": loops.ended.exit_code,
+        "why": loops.ended.why,
+        "last_seen": loops.ended.last_seen or UNSET,
+    }
+
+
+def _time(workspace: ServiceWorkspace, sprint: Sprint, version: int) -> str:
+    stream = sprint_stream(sprint.id)
+    events = workspace.log.read_stream(stream, after=version - 1, until=version)
+    return next(iter(events)).at

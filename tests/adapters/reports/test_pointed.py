@@ -1,0 +1,73 @@
+"""JSON of any shape: metrics of one's own are read where their pointers say."""
+
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.adapters.reports.measurement import Measured, read_reports, wanted
+from sprintlog.engine.errors import InvalidInputError
+
+BENCH = '{"latency": {"p95": 12.5, "a/b": {"~": 3}}, "runs": [{"rps": 7}, 1], "no": null}'
+
+
+def read(folder: Path, content: str, **pointers: str) -> Measured:
+    """Return what a report says of metrics with these pointers."""
+    (folder / "bench.json").write_text(content)
+    reports = wanted("json=bench.json", folder=folder)
+    return read_reports(reports, folder=folder, pointers=pointers)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "value"),
+    [("/latency/p95", 12.5), ("/latency/a~1b/~0", 3), ("/runs/0/rps", 7), ("/runs/1", 1)],
+)
+def test_reads_what_is_pointed_at(tmp_path: Path, pointer: str, value: float) -> None:
+    """A pointer goes through objects by keys and through lists by indices."""
+    found = read(tmp_path, BENCH, m=pointer, absent="/nowhere")
+    assert found.metrics == {"m": value}
+    assert (found.origins[0].format, found.origins[0].metrics) == ("json", ("m",))
+
+
+def test_whole_document_may_be_the_number(tmp_path: Path) -> None:
+    """The empty pointer names all of the document."""
+    assert read(tmp_path, "42", m="").metrics == {"m": 42}
+
+
+@pytest.mark.parametrize(
+    ("content", "pointer", "why"),
+    [
+        (BENCH, "/runs/01", "has none of /runs/01"),
+        (BENCH, "/runs/-", "has none of /runs/-"),
+        (BENCH, "/runs/9", "has none of"),
+        (BENCH, "/latency/p95/x", "has none of"),
+        (BENCH, "/no", "m is not a number"),
+        (BENCH, "/latency", "m is not a number"),
+        ('{"m": "12"}', "/m", "m is not a number"),
+        ('{"m": true}', "/m", "m is not a number"),
+        ('{"m": NaN}', "/m", "not JSON"),
+        ('{"m": 1, "m": 2}', "/m", "there twice"),
+        ("[" * 99 + "]" * 99, "/0", "nested deeper"),
+        ("no json", "/m", "not JSON"),
+    ],
+)
+def test_refuses_what_is_no_number(
+    tmp_path: Path, content: str, pointer: str, why: str
+) -> None:
+    """What is there and no number, and a report with nothing of it, are refused."""
+    with pytest.raises(InvalidInputError, match=why):
+        read(tmp_path, content, m=pointer)
+
+
+def test_refuses_a_report_that_nobody_points_into(tmp_path: Path) -> None:
+    """Without a pointer there is nothing to read in it."""
+    with pytest.raises(InvalidInputError, match="no metric of your own says where"):
+        read(tmp_path, BENCH)
+
+
+def test_refuses_two_that_say_the_same(tmp_path: Path) -> None:
+    """Nobody knows which of two reports on one metric is right."""
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text('{"m": 1}')
+    reports = wanted("json=*.json", folder=tmp_path)
+    with pytest.raises(InvalidInputError, match=r"has m, as a\.json does"):
+        read_reports(reports, folder=tmp_path, pointers={"m": "/m"})

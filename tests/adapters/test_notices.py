@@ -1,0 +1,99 @@
+"""The command that is told of a loop: what it is given, and that it harms nothing."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.service.loop import notices as under_test
+from sprintlog.engine.service.loop.notices import QUEUE_MAX, Notices
+from sprintlog.engine.sprint.agent.notices import (
+    NOTICES,
+    PERSON,
+    QUALITY,
+    STOPPED,
+    WAITING,
+    Notice,
+    is_wanted,
+)
+
+Make = Callable[..., Notices]
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+
+
+@pytest.fixture
+def said() -> list[str]:
+    """Return what was warned of."""
+    return []
+
+
+@pytest.fixture
+def make(tmp_path: Path, said: list[str]) -> Make:
+    """Return what makes notices for a command that runs in a folder of its own."""
+
+    def call(command: str, **more: tuple[str, ...]) -> Notices:
+        return Notices(
+            command, folder=tmp_path, environment=ENVIRONMENT, tell=said.append, **more
+        )
+
+    return call
+
+
+def notice(word: str = STOPPED, why: str | None = None) -> Notice:
+    """Return a notice of a sprint."""
+    return Notice(notice=word, sprint="s", at="2026-01-01T00:00:00Z", why=why)
+
+
+def test_each_is_told_in_its_order(make: Make, tmp_path: Path, said: list[str]) -> None:
+    """The command gets one JSON object each time, in the order in which they came."""
+    notices = make("cat >> told")
+    for why in ("one", 'two "; touch HARM; $(touch HARM)', "three"):
+        notices.send(notice(STOPPED, why))
+    notices.end()
+    told = [json.loads(line) for line in (tmp_path / "told").read_text().splitlines()]
+    assert [one["why"] for one in told][::2] == ["one", "three"]
+    assert told[0] == {
+        "notice": "stopped",
+        "sprint": "s",
+        "at": "2026-01-01T00:00:00Z",
+        "why": "one",
+    }
+    assert [path.name for path in tmp_path.iterdir()] == ["told"]
+    assert said == []
+
+
+def test_a_failure_is_a_warning(make: Make, said: list[str]) -> None:
+    """A command that fails, or is not there, is said and raises nothing."""
+    notices = make("exit 3")
+    notices.send(notice())
+    notices.end()
+    assert said == ["warning: the command of --notify failed: exit code 3"]
+
+
+def test_nothing_is_run_for_nobody(make: Make, tmp_path: Path) -> None:
+    """What was not asked for starts nothing."""
+    notices = make("touch told", of=(QUALITY,))
+    notices.send(notice(STOPPED))
+    notices.end()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_that_hangs_is_ended(
+    make: Make, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At its limit it is ended; what came meanwhile beyond the bound is left out."""
+    monkeypatch.setattr(under_test, "TIMEOUT_SECONDS", 0.3)
+    notices = make("sleep 1000")
+    for _ in range(QUEUE_MAX + 3):
+        notices.send(notice())
+    assert any("is left out" in line for line in said)
+    monkeypatch.setattr(under_test, "PATIENCE_SECONDS", 0.0)
+    notices.end()
+
+
+@pytest.mark.parametrize("word", NOTICES)
+@pytest.mark.parametrize("of", [(STOPPED,), (PERSON,), (QUALITY, WAITING)])
+def test_a_needed_person_is_an_end_too(word: str, of: tuple[str, ...]) -> None:
+    """Who asks for ends is told of one that needs a person; else only what was asked."""
+    assert is_wanted(word, of) == (word in of or (word, of) == (PERSON, (STOPPED,)))

@@ -1,0 +1,103 @@
+"""What every store promises where payloads are taken out of events."""
+
+import pytest
+from msgspec import structs
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.chain import check_chain
+from sprintlog.engine.log.envelope import NewEvent, RecordedEvent, Span
+from sprintlog.engine.log.port import Log
+
+AT = "2026-01-30T12:00:00Z"
+CALL = NewEvent("tool-called", b'{"tool":"Bash"}', AT, "agent:claude")
+PROMPT = NewEvent("prompt-given", b'{"chars":3}', AT, "agent:claude")
+SAID = NewEvent("payload-erased", b'{"reason":"old"}', AT, "operator")
+
+
+@pytest.fixture
+def events(log: Log) -> list[RecordedEvent]:
+    """Give two streams of two types, one append with a key."""
+    log.append("a", [PROMPT, CALL, CALL], expect=0, key="k", key_digest=bytes(32))
+    log.append("b", [CALL], expect=0)
+    log.append("a", [CALL], expect=3)
+    return list(log.read())
+
+
+def erased_in(log: Log) -> list[tuple[str, int]]:
+    """Return the places of events without a payload."""
+    assert all((e.payload is None) == (e.salt is None) for e in log.read())
+    return [(e.stream, e.version) for e in log.read() if e.payload is None]
+
+
+def test_what_is_meant_is_erased_and_said(log: Log, events: list[RecordedEvent]) -> None:
+    """Payload and salt of the events go, all else stays; the event stands behind them."""
+    appended = log.erase([Span("a", 2, 3)], stream="erasures", said=SAID)
+    assert appended is not None
+    (said,) = appended.events
+    assert (said.stream, said.version, said.position) == ("erasures", 1, 6)
+    assert erased_in(log) == [("a", 2), ("a", 3)]
+    bare = {"payload": None, "salt": None}
+    expected = [structs.replace(e, **bare) if e.position in (2, 3) else e for e in events]
+    assert list(log.read()) == [*expected, said]
+    assert list(log.read_stream("a")) == [*expected[:3], expected[4]]
+    assert [row[2] is None for page in log.scan("a") for row in page.rows] == [
+        e.payload is None for e in expected if e.stream == "a"
+    ]
+    assert log.find_key("k") == expected[:3]
+
+
+def test_the_chain_holds_and_goes_on(log: Log, events: list[RecordedEvent]) -> None:
+    """The chain is sound with the gap, and events are appended behind it."""
+    log.erase([Span("a", 1, 4)], stream="erasures", said=SAID)
+    log.append("a", [CALL], expect=4)
+    assert list(check_chain(log.read())) == []
+    assert log.head() == log.acknowledged()
+    again = log.append("a", [CALL], expect=0, key="k", key_digest=bytes(32))
+    assert again.duplicate
+
+
+def test_only_the_named_type_and_streams(log: Log, events: list[RecordedEvent]) -> None:
+    """Other types, other streams and other versions keep what they say."""
+    log.erase([Span("a", 1, 3, "tool-called")], stream="erasures", said=SAID)
+    assert erased_in(log) == [("a", 2), ("a", 3)]
+    log.erase([Span("b", 1, 9), Span("a", 4, 4)], stream="erasures", said=SAID)
+    assert erased_in(log) == [("a", 2), ("a", 3), ("b", 1), ("a", 4)]
+
+
+@pytest.mark.parametrize(
+    "span", [Span("a", 5, 9), Span("c", 1, 9), Span("a", 1, 4, "note-added")]
+)
+def test_where_nothing_is_meant_nothing_is_said(
+    log: Log, events: list[RecordedEvent], span: Span
+) -> None:
+    """Without a payload to erase no event is recorded; so a second time changes nothing."""
+    assert log.erase([span], stream="erasures", said=SAID) is None
+    assert list(log.read()) == events
+    log.erase([Span("a", 1, 4)], stream="erasures", said=SAID)
+    before = list(log.read())
+    assert log.erase([Span("a", 1, 4)], stream="erasures", said=SAID) is None
+    assert list(log.read()) == before
+
+
+def test_without_the_event_nothing_is_erased(log: Log, events: list[RecordedEvent]) -> None:
+    """An event that cannot be recorded takes no payload with it."""
+    wrong = structs.replace(SAID, at="yesterday")
+    with pytest.raises(RefusedError):
+        log.erase([Span("a", 1, 4)], stream="erasures", said=wrong)
+    assert list(log.read()) == events
+
+
+def test_what_says_it_is_not_erased_with_it(log: Log, events: list[RecordedEvent]) -> None:
+    """An event in the very stream that is erased keeps its own words."""
+    log.erase([Span("b", 1, 9)], stream="b", said=SAID)
+    assert erased_in(log) == [("b", 1)]
+
+
+def test_giving_back_changes_no_event(log: Log, events: list[RecordedEvent]) -> None:
+    """Space is given back, and every event is what it was."""
+    log.erase([Span("a", 1, 4)], stream="erasures", said=SAID)
+    before = list(log.read())
+    log.give_back()
+    assert list(log.read()) == before
+    log.append("a", [CALL], expect=4)
+    assert list(check_chain(log.read())) == []

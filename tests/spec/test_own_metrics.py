@@ -1,0 +1,245 @@
+"""Metrics of one's own: declared by rules, part of the score, and what follows of it."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.iterations.events import Metrics, OwnMetric, RulesSet, Weights
+from sprintlog.engine.iterations.exact import plain
+from sprintlog.engine.iterations.metrics import check_metrics, figures
+from sprintlog.engine.iterations.own import points
+from sprintlog.engine.iterations.rules import change_rules
+from sprintlog.engine.iterations.score import score
+
+from .measured import GREEN_ROW, Measured, metrics, named
+
+LOWER = OwnMetric("p95_ms", "lower", 0.2)
+HIGHER = OwnMetric("rps", "higher", 0.2)
+LOWER_RULES, NO_RULES = RulesSet(metrics=(LOWER,)), RulesSet()
+
+
+def green(**own: float) -> Metrics:
+    """Return the metrics of work that is in order, with some of one's own."""
+    return Metrics(**named(GREEN_ROW), own=own)
+
+
+def declared(**changes: Any) -> tuple[OwnMetric, ...]:
+    """Return metrics as rules declare them."""
+    return change_rules(RulesSet(), weights={}, thresholds={}, metrics=changes).metrics
+
+
+@pytest.mark.parametrize(
+    ("better", "value", "base", "expected"),
+    [
+        ("higher", 50, 200, 25),
+        ("higher", 200, 200, 100),
+        ("higher", 201, 200, 100),
+        ("higher", 1, 3, Fraction(100, 3)),
+        ("higher", 0, 200, 0),
+        ("higher", -1, 200, 0),
+        ("higher", 0, 0, 100),
+        ("higher", 5, 0, 100),
+        ("higher", -5, 0, 0),
+        ("higher", -5, -10, 100),
+        ("higher", -10, -5, 0),
+        ("lower", 200, 50, 25),
+        ("lower", 50, 50, 100),
+        ("lower", 49, 50, 100),
+        ("lower", 3, 1, Fraction(100, 3)),
+        ("lower", 0, 50, 100),
+        ("lower", 0, 0, 100),
+        ("lower", 5, 0, 0),
+        ("lower", -5, 0, 100),
+        ("lower", -5, -10, 0),
+        ("lower", 5, -10, 0),
+        ("lower", 5, None, None),
+    ],
+)
+def test_gives_the_part_that_is_left(
+    better: str, value: int, base: int | None, expected: Fraction | None
+) -> None:
+    """As good as the baseline gives all; worse its part, and none where no part is."""
+    assert points(OwnMetric("m", better, 0.5), value, base) == expected
+
+
+def test_target_stands_for_the_baseline() -> None:
+    """With a target the baseline's value is not asked for."""
+    aimed = OwnMetric("m", "lower", 0.5, target=50.0)
+    assert points(aimed, 100, 400) == points(aimed, 100, None) == 50
+
+
+def test_weighs_a_part_of_the_whole() -> None:
+    """The weight is a part of the whole score; the five dimensions share the rest."""
+    now, base = figures(green(p95_ms=200)), figures(green(p95_ms=100))
+    without = score(now, base, Weights()).value
+    found = score(now, base, Weights(), own=(LOWER, OwnMetric("shown")))
+    assert without is not None
+    assert found.value == without * Fraction(4, 5) + Fraction(50, 100) / 5
+    assert sum(one.weight for one in found.dimensions) == found.share == 1
+    assert found.dimensions[-1].name == "p95_ms"
+
+
+def test_missing_one_is_left_out() -> None:
+    """Where it was not measured, or has nothing to be compared with, the rest counts."""
+    now, base = figures(green()), figures(green(p95_ms=100))
+    without = score(now, base, Weights()).value
+    found = score(now, base, Weights(), own=(LOWER,))
+    assert (found.value, found.share) == (without, Fraction(4, 5))
+    alone = score(base, now, Weights(), own=(LOWER,))
+    assert (alone.value, alone.share) == (without, Fraction(4, 5))
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "why"),
+    [
+        ("P95", {}, "is no name"),
+        ("p95-ms", {}, "is no name"),
+        ("9p", {}, "is no name"),
+        ("p" * 65, {}, "is no name"),
+        ("", {}, "is no name"),
+        ("coverage", {}, "is the name of another"),
+        ("pass_rate", {}, "is the name of another"),
+        ("validation", {}, "is the name of another"),
+        ("own", {}, "is the name of another"),
+        ("no_code_bloat", {}, "is the name of another"),
+        ("p95_ms", {"better": "faster"}, "none of higher, lower"),
+        ("p95_ms", {"weight": 0.2}, "whether higher or lower is better is not known"),
+        ("p95_ms", {"better": "lower", "weight": 1.1}, "out of range for a weight"),
+        ("p95_ms", {"better": "lower", "weight": -0.1}, "out of range for a weight"),
+        ("p95_ms", {"better": "lower", "weight": math.nan}, "out of range for a weight"),
+        ("p95_ms", {"weight": None}, "out of range for a weight"),
+        ("p95_ms", {"target": math.inf}, "is not a finite number"),
+        ("p95_ms", {"target": "fast"}, "is not a number"),
+        ("p95_ms", {"pointer": "latency"}, "is no JSON pointer"),
+        ("p95_ms", {"pointer": "/a~2"}, "is no JSON pointer"),
+        ("p95_ms", {"unit": "ms"}, "a metric has no 'unit'"),
+        ("p95_ms", None, "there is no metric 'p95_ms' of your own"),
+    ],
+)
+def test_refuses_what_cannot_be_declared(name: str, said: Any, why: str) -> None:
+    """A name that is taken or none, no direction, no number, no pointer: nothing is set."""
+    with pytest.raises(RefusedError, match=why):
+        declared(**{name: said})
+
+
+def test_weighs_no_more_than_the_whole() -> None:
+    """Metrics of one's own may be the whole score together, and no more."""
+    half = {"better": "lower", "weight": 0.5}
+    assert len(declared(a=half, b=half)) == 2
+    with pytest.raises(RefusedError, match=r"weigh 1\.1 together"):
+        declared(a=half, b={**half, "weight": 0.6})
+
+
+def test_changes_what_is_named() -> None:
+    """What is not named of a metric stays; None takes the metric out."""
+    rules = RulesSet(metrics=(LOWER, HIGHER))
+
+    def changed(**changes: Any) -> tuple[OwnMetric, ...]:
+        return change_rules(rules, weights={}, thresholds={}, metrics=changes).metrics
+
+    assert changed(p95_ms={"target": 5}) == (
+        OwnMetric("p95_ms", "lower", 0.2, target=5.0),
+        HIGHER,
+    )
+    assert changed(p95_ms=None) == (HIGHER,)
+
+
+def test_measures_what_is_declared() -> None:
+    """A name that the rules declare is a metric, by its name or below `own`."""
+    assert check_metrics({"p95_ms": 1.5}, ["p95_ms"]) == Metrics(own={"p95_ms": 1.5})
+    assert check_metrics({"own": {"p95_ms": -2}}, ["p95_ms"]).own == {"p95_ms": -2}
+    assert check_metrics({"p95_ms": None}, ["p95_ms"]) == Metrics()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"p95": 1}, "there is no metric 'p95'"),
+        ({"p95_ms": math.nan}, "is not a finite number"),
+        ({"p95_ms": math.inf}, "is not a finite number"),
+        ({"p95_ms": "fast"}, "is not a number"),
+        ({"p95_ms": True}, "is not a number"),
+        ({"p95_ms": 2 * 10**12}, "is out of range"),
+        ({"own": {"p95_ms": 1}, "p95_ms": 2}, "is there twice"),
+    ],
+)
+def test_refuses_what_is_no_value(given: Any, why: str) -> None:
+    """Only a finite number of a declared metric is taken."""
+    with pytest.raises(RefusedError, match=why):
+        check_metrics(given, ["p95_ms"])
+
+
+def test_progress_is_a_better_value() -> None:
+    """A metric that weighs something makes an iteration forward; a shown one does not."""
+    found = Measured(green(p95_ms=100, rps=5))
+    found.take(RulesSet(metrics=(LOWER, OwnMetric("rps", "higher"))))
+    judged = found.measure(green(p95_ms=99.5, rps=5))
+    assert (judged.classification, judged.reasons) == ("forward", ("p95_ms fell by 0.5",))
+    assert found.measure(green(p95_ms=99.5, rps=6)).classification == "plateau"
+    assert found.measure(green(p95_ms=120, rps=9)).classification == "plateau"
+
+
+def test_loops_are_seen_in_all_that_counts() -> None:
+    """Iterations whose own metrics differ are not the same."""
+    found = Measured(green(p95_ms=100))
+    found.take(LOWER_RULES)
+    for value in (99, 98, 97, 96, 95):
+        assert found.measure(green(p95_ms=value)).loop is None
+    for _ in range(4):
+        last = found.measure(green(p95_ms=95))
+    assert last.loop is not None
+
+
+def test_lacks_what_the_best_has() -> None:
+    """An iteration without the best one's metric is incomplete and cannot replace it."""
+    found = Measured(green(p95_ms=100))
+    found.take(LOWER_RULES)
+    found.measure(green(p95_ms=200))
+    assert found.measure(green()).is_incomplete
+    assert found.tracker.best is not None
+    assert found.tracker.best.number == 1
+
+
+def test_what_rules_ask_for_no_more_is_not_missed() -> None:
+    """Once a metric is taken out, what is new is compared on what both have."""
+    found = Measured(green(p95_ms=100))
+    found.take(LOWER_RULES)
+    found.measure(green(p95_ms=100))
+    found.take(NO_RULES)
+    worse = found.measure(metrics((*GREEN_ROW[:2], 80, *GREEN_ROW[3:])))
+    assert not worse.is_incomplete
+    assert found.tracker.best is not None
+    assert found.tracker.best.number == 1
+    found.measure(metrics((*GREEN_ROW[:2], 86, *GREEN_ROW[3:])))
+    assert found.tracker.best.number == 3
+
+
+def test_metric_that_comes_later_adds_to_the_best() -> None:
+    """One that has more, and is as good on what both have, takes the place of the best."""
+    found = Measured(green(p95_ms=100))
+    found.measure(green())
+    found.take(LOWER_RULES)
+    found.measure(green(p95_ms=400))
+    best = found.best()
+    assert best is not None
+    assert (best.number, best.score.value) < (3, found.judge(1).score.value)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (Fraction(1, 1000), "0.001"),
+        (Fraction(3001, 20), "150.05"),
+        (Fraction(10**12), "1000000000000"),
+        (Fraction(0), "0"),
+        (Fraction("1e-9"), "1e-09"),
+        (-Fraction(1, 3), "-0.333333"),
+    ],
+)
+def test_prints_numbers_of_any_size(number: Fraction, said: str) -> None:
+    """Whole numbers are printed whole, others with six digits that count."""
+    assert plain(number) == said
+    assert plain(number, signed=True).lstrip("+") == said
