@@ -11,6 +11,9 @@ COLLECT_EVERY = 100_000
 
 def main() -> None:
     """Run the command line, and spend nothing on memory that goes with the process."""
+    from .finder import find_ours
+
+    find_ours()
     if sys.argv[1:2] == ["wrap"]:
         # Its command is to start at once: what else there is is imported beside it.
         from .wrapping.start import main as wrap
