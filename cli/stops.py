@@ -1,11 +1,10 @@
-"""How it is told why a sprint does not go on: in words, as an exit code."""
+"""How it is told what ended a loop: as an exit code, and in words."""
 
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
-from sprintlog.projections.views.work import STOPPED
+from sprintlog.projections.words.standing import reasons
 
 from .output import REFUSED
-from .waits import waited_for
 
 EXIT_CODES = {
     actions.LIMIT: 20,
@@ -26,26 +25,6 @@ def run_ends_with(last: Action) -> int:
     return EXIT_CODES.get(last.because or "", REFUSED)
 
 
-def stopped_lines(action: Action) -> list[str]:
-    """Return why a sprint does not go on, for people; nothing where it does."""
-    # When a leaf that failed is tried again stands beside it in the tree.
-    is_retry = action.do == actions.WAIT and action.phase and not action.waits_for
-    if action.do not in STOPPED or is_retry:
-        return []
-    until = f"waits {waited_for(action)}: " if action.until else ""
-    named = (("why", f"{until}{action.why}"), *_more(action))
-    return [f"{name}: {text}" for name, text in named if text]
-
-
 def reason_lines(action: Action) -> list[str]:
     """Return what an answer says beside its word: why, details and hint."""
-    named = (("why", action.why), *_more(action))
-    return [f"{name}: {text}" for name, text in named if text]
-
-
-def _more(action: Action) -> tuple[tuple[str, str | None], ...]:
-    return (
-        ("error", action.error),
-        ("details", action.details),
-        ("hint", action.hint),
-    )
+    return [f"{name}: {text}" for name, text in reasons(action)]

@@ -25,26 +25,18 @@ def wait_until(
     return ScheduleRetry(until, why, _LIMITS[category], "--until", phase)
 
 
-def waited_for(wait: Any) -> str:
-    """Return until when is waited, and for what: `until 05:00 for the usage limit`."""
-    # Imported here, as below: most commands tell of no wait.
-    from sprintlog.engine.sprint.agent.limits import WAITS_FOR
-
-    from .screen import phrases
-
-    what = WAITS_FOR.get(wait.waits_for or "")
-    return f"until {phrases.when(wait.until)}" + (f" for {what}" if what else "")
-
-
 def show_waiting(wait: Any, left: float) -> None:
     """Show on stderr what is waited for, for `left` more seconds; None takes it away."""
+    # Imported here: most commands tell of no wait.
+    from sprintlog.projections.words.standing import waited_for
+
     from .output import clear_counting, counting_line
+    from .screen import phrases
 
     if wait is None:
         clear_counting()
         return
     minutes, seconds = divmod(int(left) + 1, 60)
     hours, minutes = divmod(minutes, 60)
-    counting_line(
-        f"       waits {waited_for(wait)}: {hours}:{minutes:02d}:{seconds:02d} left"
-    )
+    left_time = f"{hours}:{minutes:02d}:{seconds:02d} left"
+    counting_line(f"       waits {waited_for(wait, phrases.when)}: {left_time}")

@@ -13,6 +13,8 @@ from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
 from sprintlog.engine.service.wanted import EventFilter, range_of, select
 from sprintlog.projections.views.whole_events import envelope
+from sprintlog.projections.words.of_sessions import Folded, folded
+from sprintlog.projections.words.said import what
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
@@ -22,8 +24,6 @@ from ..screen import phrases
 from ..screen.pager import paged
 from ..screen.tables import FittedTable, Toned
 from ..screen.terminal import ATTENTION, BAD, QUIET, STDOUT, terminal
-from .said import what
-from .session_lines import Folded, folded
 
 EVENTS_A_STEP = 512
 PATTERN = {*"*?["}

@@ -87,7 +87,7 @@ def best(reading: ReadOptions) -> None:
 @with_json
 def event(position: int, as_json: bool) -> None:
     """Print one event with everything the log keeps about it."""
-    from .said import ERASED
+    from sprintlog.projections.words.said import ERASED
 
     with open_workspace() as workspace:
         found = next(workspace.log.read(after=position - 1, until=position), None)

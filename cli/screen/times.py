@@ -1,9 +1,11 @@
-"""Times and durations for people; pure: the time now and the zone are given.
+"""Times for people; pure: the time now and the zone are given.
 
 A zone of None is that of the system, for which every moment knows its own offset.
 """
 
 from datetime import UTC, datetime, timedelta, tzinfo
+
+from sprintlog.projections.words.phrases import duration as duration
 
 MONTHS = (
     *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
@@ -43,20 +45,6 @@ def told(moment: datetime, *, zone: tzinfo | None) -> str:
     local = moment.astimezone(zone)
     offset = local.isoformat()[-6:]
     return f"{local:%Y-%m-%d %H:%M:%S} {'UTC' if offset == '+00:00' else offset}"
-
-
-def duration(milliseconds: float) -> str:
-    """Return a duration with its units: `450 ms`, `3.2 s`, `3m 12s`, `1h 05m`, `2d 03h`."""
-    if milliseconds < 1000:
-        return f"{milliseconds:.0f} ms"
-    if milliseconds < 59_950:
-        return f"{milliseconds / 1000:.1f}".removesuffix(".0") + " s"
-    minutes, seconds = divmod(round(milliseconds / 1000), 60)
-    hours, minutes = divmod(minutes, 60)
-    if not hours:
-        return f"{minutes}m {seconds:02d}s"
-    days, hours = divmod(hours, 24)
-    return f"{days}d {hours:02d}h" if days else f"{hours}h {minutes:02d}m"
 
 
 def moment_of(milliseconds: float) -> datetime:

@@ -20,10 +20,10 @@ from sprintlog.engine.sprint.events import (
     Took,
 )
 from sprintlog.engine.sprint.runs.budgets import options
-from sprintlog.projections.history.edits import edited
-from sprintlog.projections.views.events import described, event_of
 
-from ..screen import phrases
+from ..history.edits import edited
+from ..views.events import described, event_of
+from . import phrases
 
 ERASED = "[erased]"
 """What stands for what an event said."""
@@ -65,7 +65,7 @@ def what(recorded: RecordedEvent) -> str:
         return f"{recorded.type}{mark} {ERASED}"
     if isinstance(event, SessionEvent):
         # Imported here: most logs that are read are those of sprints.
-        from .session_lines import said
+        from .of_sessions import said
 
         return f"{recorded.type}  {said(event)}".rstrip()
     kind = TO_SAY.get(recorded.type, recorded.type)

@@ -1,0 +1,1 @@
+"""What events and figures say in words, for terminals and pages alike."""

@@ -1,0 +1,48 @@
+"""Durations, counts and costs in words, each with its unit."""
+
+from typing import Any
+
+UNKNOWN = "\N{EN DASH}"
+"""What stands for what nobody knows: never 0."""
+
+
+def duration(milliseconds: float) -> str:
+    """Return a duration with its units: `450 ms`, `3.2 s`, `3m 12s`, `1h 05m`, `2d 03h`."""
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f} ms"
+    if milliseconds < 59_950:
+        return f"{milliseconds / 1000:.1f}".removesuffix(".0") + " s"
+    minutes, seconds = divmod(round(milliseconds / 1000), 60)
+    hours, minutes = divmod(minutes, 60)
+    if not hours:
+        return f"{minutes}m {seconds:02d}s"
+    days, hours = divmod(hours, 24)
+    return f"{days}d {hours:02d}h" if days else f"{hours}h {minutes:02d}m"
+
+
+def usage(used: Any, *, duration_ms: int | None = None) -> list[str]:
+    """Return what agents took, each with its unit: time, turns, tokens, dollars."""
+    words = [] if not duration_ms else [duration(duration_ms)]
+    if (turns := getattr(used, "turns", None)) is not None:
+        words.append(counted(turns, "turn"))
+    if (tokens := tokens_of(used)) is not None:
+        words.append(counted(tokens, "token"))
+    if (cost := getattr(used, "cost_usd", None)) is not None:
+        words.append(dollars(cost))
+    return words
+
+
+def tokens_of(used: Any) -> int | None:
+    """Return all tokens that were given and written; None where none are known."""
+    known = [getattr(used, name, None) for name in ("input_tokens", "output_tokens")]
+    return None if known == [None, None] else sum(count or 0 for count in known)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, thousands apart: `1,234 tokens`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def dollars(amount: float) -> str:
+    """Return an amount of US dollars; less than a cent is not nothing."""
+    return f"${amount:,.2f}" if amount >= 0.005 or not amount else f"${amount:.4f}"

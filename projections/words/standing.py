@@ -1,0 +1,129 @@
+"""What a sprint is doing, or why it stopped, and what leads on: each with its word."""
+
+from collections.abc import Callable, Iterator
+
+from sprintlog.engine.sprint.agent import actions
+from sprintlog.engine.sprint.agent.actions import Action
+from sprintlog.engine.sprint.agent.ends import ENDS, LOST
+from sprintlog.engine.sprint.agent.limits import WAITS_FOR
+from sprintlog.engine.sprint.iterations.loop import open_iteration
+from sprintlog.engine.sprint.runs.budgets import options
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.tree import gate_status
+from sprintlog.engine.sprint.state.words import RUNNING
+
+from ..views import runs as views
+from ..views.work import STOPPED, Status
+
+Told = tuple[str, str]
+"""A word such as `why` or `since`, and what is told behind it."""
+When = Callable[..., str]
+"""Says a recorded time; with `is_relative` how long ago it is, where that is wanted."""
+
+
+def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Iterator[Told]:
+    """Yield what it is doing; or why it stopped, since when, and what leads on."""
+    run = found.run or None
+    if run is not None and run.state == views.RUNNING:
+        yield "running", _doing(sprint, action, run, when)
+        yield "since", f"{when(run.since)}, by process {run.pid} on {run.host}"
+        yield from stopped(action, when)
+        return
+    said = stopped(action, when)
+    since = _since(found, run, when)
+    if said or run is None:
+        yield from (told for told in said if told[0] != "hint")
+        if said and since:
+            yield "since", since
+        yield from (told for told in said if told[0] == "hint")
+        return
+    if action.do == actions.DONE:
+        yield "done", f"since {since}"
+        return
+    yield "stopped", _ended(run)
+    yield "since", str(since)
+    started = sprint.knowledge.loops.started
+    budgets = options(started.budgets) if started is not None else ""
+    command = " ".join(filter(None, ("sprintlog run", budgets, "-- COMMAND")))
+    yield "hint", f"`{command}` goes on where it was"
+
+
+def stopped(action: Action, when: When) -> list[Told]:
+    """Return why a sprint does not go on; nothing where it does."""
+    # When a leaf that failed is tried again stands beside it in the tree.
+    is_retry = action.do == actions.WAIT and action.phase and not action.waits_for
+    if action.do not in STOPPED or is_retry:
+        return []
+    until = f"waits {waited_for(action, when)}: " if action.until else ""
+    return reasons(action, before=until)
+
+
+def reasons(action: Action, *, before: str = "") -> list[Told]:
+    """Return what an answer says beside its word: why, details and hint."""
+    named = (
+        ("why", f"{before}{action.why}" if before else action.why),
+        ("error", action.error),
+        ("details", action.details),
+        ("hint", action.hint),
+    )
+    return [(name, text) for name, text in named if text]
+
+
+def waited_for(wait: Action, when: When) -> str:
+    """Return until when is waited, and for what: `until 05:00 for the usage limit`."""
+    what = WAITS_FOR.get(wait.waits_for or "")
+    return f"until {when(wait.until)}" + (f" for {what}" if what else "")
+
+
+def _doing(sprint: Sprint, action: Action, run: views.LoopRun, when: When) -> str:
+    """Return what is worked on, by the log."""
+    plan = sprint.plan
+    began = run.iteration_since or None
+    at = f"iteration {plan.iteration}" if plan.iteration else "the beginning"
+    if began is not None and open_iteration(plan) is not None:
+        at += f", begun {when(began, is_relative=True)}"
+    if action.do == actions.WAIT:
+        return f"{at} waits until {when(action.until)}: {action.why}"
+    if action.do not in (*STOPPED, actions.DONE) and not plan.is_at_goal:
+        leaf = plan.pointed()
+        if leaf is not None:
+            checks = gate_status(leaf.data) == RUNNING
+            what = "the gate of " if checks else ""
+            return f"{what}{leaf.address} ({at})"
+    return at
+
+
+def _since(found: Status, run: views.LoopRun | None, when: When) -> str | None:
+    """Return when it came to a standstill, and with what the run ended, if that was it."""
+    last = found.last_activity if isinstance(found.last_activity, str) else None
+    if run is None:
+        return when(last) if last else None
+    ended = run.last_seen or run.ended_at or None
+    if ended is None or (last is not None and last > ended):
+        return when(last) if last else None
+    said = when(ended)
+    if run.because == LOST or run.state != views.ENDED:
+        return f"{said}, the time of its last event"
+    code = f" with exit code {run.exit_code}" if run.exit_code is not None else ""
+    return f"{said}, when the run of process {run.pid} on {run.host} ended{code}"
+
+
+def _ended(run: views.LoopRun) -> str:
+    """Return how the last run ended, of a sprint that could go on."""
+    if run.state == views.GONE or run.because == LOST:
+        return (
+            f"process {run.pid} on {run.host} is gone: it was killed, or the machine "
+            "went down"
+        )
+    if run.state != views.ENDED:
+        return (
+            f"process {run.pid} on {run.host} began a run; whether it goes on cannot be "
+            "known here"
+        )
+    because, why = str(run.because), str(run.why or "")
+    if because == actions.BUDGET:
+        return why
+    if because in actions.STOPS:
+        # What it stood still at is resolved.
+        return f"{why or ENDS[because]} (it can go on now)"
+    return ": ".join(filter(None, (ENDS.get(because, because), why)))
