@@ -2,7 +2,7 @@
 
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
-from sprintlog.projections.words.standing import reasons
+from sprintlog.projections.words.stops import reasons
 
 from .output import REFUSED
 

@@ -28,7 +28,7 @@ def wait_until(
 def show_waiting(wait: Any, left: float) -> None:
     """Show on stderr what is waited for, for `left` more seconds; None takes it away."""
     # Imported here: most commands tell of no wait.
-    from sprintlog.projections.words.standing import waited_for
+    from sprintlog.projections.words.stops import waited_for
 
     from .output import clear_counting, counting_line
     from .screen import phrases

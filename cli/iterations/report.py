@@ -1,6 +1,7 @@
 """`sprintlog report`: what a sprint came to, an iteration, or the selected output."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,6 +20,7 @@ from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
 from ..output import hint, print_bytes, print_json
+from ..pages.files import write_page
 from ..screen import phrases
 from ..screen.pager import paged
 from ..screen.times import duration
@@ -29,7 +31,8 @@ from .report_files import tell_written, write_files
 @typed.command(
     "report",
     epilog='Examples: sprintlog report >> "$GITHUB_STEP_SUMMARY"\n\n'
-    "sprintlog report iter:3",
+    "sprintlog report iter:3\n\n"
+    "sprintlog report --html night.html --open",
 )
 @click.argument("point", required=False, metavar="[iter:N|N]")
 @typed.option("--selection", "is_selection", is_flag=True, help="Of the selected output.")
@@ -39,9 +42,22 @@ from .report_files import tell_written, write_files
     is_flag=True,
     help="Write the files below .aiwg/ralph/LOOP/ instead: of all iterations, or of one.",
 )
+@typed.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write all of it as one page, to look at in a browser.",
+)
+@typed.option("--open", "opens", is_flag=True, help="With --html: open it in the browser.")
 @with_reading
 def command(
-    point: str | None, is_selection: bool, is_written: bool, reading: ReadOptions
+    point: str | None,
+    is_selection: bool,
+    is_written: bool,
+    page: Path | None,
+    opens: bool,
+    reading: ReadOptions,
 ) -> None:
     """Print what a sprint came to on one page, or the report of one iteration.
 
@@ -57,8 +73,15 @@ def command(
         raise click.UsageError("--selection is of all iterations")
     if is_written and reading.at is not None:
         raise click.UsageError("--write writes what is known now: leave --at out")
+    if opens and page is None:
+        raise click.UsageError("--open goes with --html FILE")
+    if page is not None and (point is not None or is_selection or is_written):
+        raise click.UsageError("--html FILE is the page of all of it; --at names a point")
     number = None if point is None else _number(point)
     with open_workspace() as workspace:
+        if page is not None:
+            write_page(workspace, reading, page, opens=opens)
+            return
         if is_written:
             _write(workspace, reading.sprint_id, number, as_json=reading.as_json)
             return

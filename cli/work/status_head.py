@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.views.work import Status
-from sprintlog.projections.words.standing import standing
+from sprintlog.projections.words.stops import standing
 
 from ..named_sprint import with_it
 from ..screen import phrases

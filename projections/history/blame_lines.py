@@ -108,13 +108,18 @@ def _lines_below(name: str, value: dict[str, Any] | list[Any]) -> Iterator[str]:
         yield from _lines_of_mapping(name, value)
         return
     for place, item in named_items(name, value):
-        if item and isinstance(item, dict | list):
-            # Its first line is also that of the item.
-            yield from _lines_below(place, item)
-        elif isinstance(item, str) and "\n" in item:
-            yield from [place] * dump_item(item).count("\n")
-        else:
-            yield place
+        yield from item_fields(place, item)
+
+
+def item_fields(place: str, item: Any) -> Iterator[str]:
+    """Yield for each line of a list's item the field that it shows."""
+    if item and isinstance(item, dict | list):
+        # Its first line is also that of the item.
+        yield from _lines_below(place, item)
+    elif isinstance(item, str) and "\n" in item:
+        yield from [place] * dump_item(item).count("\n")
+    else:
+        yield place
 
 
 class _LineWatch:

@@ -1,0 +1,59 @@
+"""`report --html`, `--svg`: the sprint as a page or a drawing, in a file."""
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from sprintlog.engine.errors import InvalidInputError, SprintlogError
+from sprintlog.projections.workspace import Workspace
+
+from ..context import ReadOptions
+from ..output import print_json, print_text
+
+
+def write_page(
+    workspace: Workspace, reading: ReadOptions, file: Path, *, opens: bool
+) -> None:
+    """Write the page of a sprint; open it in the person's browser where that is wanted."""
+    # Imported here: only who wants a page needs what draws it.
+    from sprintlog.projections.page.document import page
+
+    name = workspace.choose(reading.sprint_id)
+    content = page(workspace, name, at=reading.at).encode()
+    write_whole(file, content)
+    if reading.as_json:
+        print_json({"file": str(file), "bytes": len(content)})
+    else:
+        print_text(f"wrote {file} ({len(content):,} bytes)")
+    if opens:
+        _open(file)
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Write a file as a whole: what was there is replaced, or stays as it was."""
+    if file.is_dir():
+        raise InvalidInputError(f"{file} is a folder; name a file", field="--html")
+    try:
+        descriptor, draft = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    except OSError as error:
+        raise SprintlogError(f"{file}: {error.strerror}") from error
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(content)
+        os.chmod(draft, 0o644)
+        os.replace(draft, file)
+    except OSError as error:
+        with suppress(OSError):
+            os.unlink(draft)
+        raise SprintlogError(f"{file}: {error.strerror}") from error
+
+
+def _open(file: Path) -> None:
+    """Open a file in the browser; where there is none, say so and go on."""
+    import webbrowser
+
+    from ..output import note
+
+    if not webbrowser.open(file.resolve().as_uri()):
+        note(f"no browser was found: open {file} yourself")

@@ -1,0 +1,170 @@
+"""The timeline as SVG: places are shares of its width, so that it fits any screen."""
+
+from ..assets import asset
+from ..markup import NOTHING, Markup, joined, tag, text
+from .layout import Arrow, Bar, Gap, Stamp, Timeline, percent
+
+ROW, BAR, AXIS, ARC = 26, 18, 22, 14
+"""Heights in pixels: of a row, a bar, the axis, and one level of arrows."""
+WAITS = "waits"
+LABEL_CHARS_MAX = 40
+SIGNS = {
+    "gate passed": ("\N{CHECK MARK}", "good"),
+    "gate failed": ("\N{BALLOT X}", "bad"),
+    "failed": ("\N{BALLOT X}", "bad"),
+    "retry": ("\N{CLOCKWISE OPEN CIRCLE ARROW}", "steady"),
+    "skipped": ("\N{RIGHTWARDS ARROW}", "steady"),
+}
+"""How each kind of sign is drawn: a mark, and its colour."""
+TONES = {
+    "good": "\N{BLACK UP-POINTING TRIANGLE}",
+    "bad": "\N{BLACK DOWN-POINTING TRIANGLE}",
+    "steady": "=",
+    "open": "\N{HORIZONTAL ELLIPSIS}",
+}
+"""What says the same as the colour of a bar."""
+
+
+def names(found: Timeline) -> list[str]:
+    """Return the names of the rows from top to bottom."""
+    return [*found.rows, *([WAITS] if found.gaps else [])]
+
+
+def top(found: Timeline) -> int:
+    """Return how far down the first row begins, in pixels."""
+    levels = max((arrow.level + 1 for arrow in found.arrows), default=0)
+    return AXIS + ARC * levels + (6 if levels else 0)
+
+
+def height(found: Timeline) -> int:
+    """Return how high the drawing is, in pixels."""
+    return top(found) + ROW * len(names(found)) + 4
+
+
+def drawn(found: Timeline) -> Markup:
+    """Return what is inside of the SVG."""
+    begin = top(found)
+    end = height(found)
+    parts = [asset("hatch.svg"), *(_band(gap, begin, end) for gap in found.gaps)]
+    for index in range(len(names(found)) + 1):
+        y = begin + index * ROW
+        parts.append(tag("line", x1="0", x2="100%", y1=y, y2=y, class_="rule"))
+    for tick in found.ticks:
+        x = percent(tick.x)
+        parts.append(tag("line", x1=x, x2=x, y1=AXIS - 4, y2=end, class_="tick"))
+        kind = "axis day" if tick.is_day else "axis"
+        anchor = "end" if tick.x > 9600 else "start" if tick.x < 300 else "middle"
+        label = tag("text", tick.label, x=x, y=12, class_=kind, text_anchor=anchor)
+        parts.append(label)
+    parts += [_arrow(arrow, begin) for arrow in found.arrows]
+    parts += [_bar(bar, begin) for bar in found.bars]
+    parts += [_wait(gap, begin + ROW * len(found.rows)) for gap in found.gaps]
+    parts += [_mark(mark, begin) for mark in found.marks]
+    return joined(*parts)
+
+
+def _bar(bar: Bar, begin: int) -> Markup:
+    work = bar.work
+    y = begin + bar.row * ROW + (ROW - BAR) // 2
+    sign = TONES.get(work.tone.partition(" ")[0], "")
+    label = f"{sign} {work.label}"[:LABEL_CHARS_MAX]
+    inside = [
+        tag("title", work.about),
+        tag("rect", width="100%", height=BAR, rx=3),
+        tag("text", label, x=5, y=13),
+    ]
+    return tag(
+        "svg",
+        *inside,
+        x=percent(bar.x),
+        y=y,
+        width=percent(bar.width),
+        height=BAR,
+        class_=f"bar {work.tone}",
+        data_v=work.version or None,
+    )
+
+
+def _band(gap: Gap, begin: int, end: int) -> Markup:
+    return tag(
+        "rect",
+        x=percent(gap.x),
+        width=percent(gap.width),
+        y=begin,
+        height=max(end - begin - 4, 0),
+        class_="band",
+    )
+
+
+def _wait(gap: Gap, y: int) -> Markup:
+    wait = gap.wait
+    about = f"waits for {wait.who}" + (f": {wait.about}" if wait.about else "")
+    inside = [
+        tag("title", about),
+        tag("rect", width="100%", height=BAR, rx=3, fill="url(#hatch)"),
+        tag("text", wait.who, x=5, y=13),
+    ]
+    return tag(
+        "svg",
+        *inside,
+        x=percent(gap.x),
+        y=y + (ROW - BAR) // 2,
+        width=percent(gap.width),
+        height=BAR,
+        class_="bar wait",
+    )
+
+
+def _mark(mark: Stamp, begin: int) -> Markup:
+    sign, tone = SIGNS.get(mark.sign.kind, ("\N{BULLET}", "steady"))
+    y = begin + mark.row * ROW + ROW // 2
+    about = f"{mark.sign.kind}" + (f": {mark.sign.about}" if mark.sign.about else "")
+    inside = [
+        tag("title", about),
+        tag("circle", r=7, cx=0, cy=0),
+        tag("text", sign, x=0, y=4, text_anchor="middle"),
+    ]
+    group = tag("svg", *inside, x=percent(mark.x), y=y, overflow="visible")
+    return tag("g", group, class_=f"mark {tone}", data_v=mark.sign.version or None)
+
+
+def _arrow(arrow: Arrow, begin: int) -> Markup:
+    """Return a way back: up from when it happened, over, and down to where it went."""
+    low, high = min(arrow.x, arrow.to), max(arrow.x, arrow.to, arrow.x + 60)
+    y = begin - ARC * (arrow.level + 1)
+    depth = begin - y
+    path = f"M100 {depth}V4H0V{depth}"
+    line = tag(
+        "svg",
+        tag("path", d=path, vector_effect="non-scaling-stroke"),
+        x=percent(low),
+        y=y,
+        width=percent(max(high - low, 1)),
+        height=depth,
+        viewbox=f"0 0 100 {depth}",
+        preserveaspectratio="none",
+    )
+    head = tag(
+        "svg",
+        tag("path", d="M-4 -7L4 -7L0 0z", class_="head"),
+        x=percent(low),
+        y=begin,
+        overflow="visible",
+    )
+    title = tag("title", arrow.back.about)
+    return tag("g", title, line, head, class_="arrow", data_v=arrow.back.version or None)
+
+
+def inline(found: Timeline, label: str) -> Markup:
+    """Return the drawing for a page, as wide as its place."""
+    if not found.rows:
+        return NOTHING
+    return tag(
+        "svg",
+        drawn(found),
+        width="100%",
+        height=height(found),
+        role="img",
+        aria_label=text(label),
+        class_="gantt",
+    )

@@ -1,0 +1,279 @@
+"""Where everything of a timeline is: from events to rows, bars, gaps, arrows and ticks.
+
+Pure: times are milliseconds, places are hundredths of a percent of the width, so that a
+drawing is as wide as whoever looks at it has room. Nothing else computes a width.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+WHOLE = 10_000
+"""The width of a drawing, in hundredths of a percent."""
+BAR_MIN = 35
+"""A bar is never narrower, however short it took."""
+ROWS_MAX = 60
+"""More rows are only counted: the ones that were worked on first are there."""
+TICKS_MAX = 8
+_SECOND = 1000
+_DAY = 86_400 * _SECOND
+_STEPS = tuple(
+    count * _SECOND
+    for count in (
+        *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800),
+        *(21_600, 43_200, 86_400, 172_800, 604_800, 2_592_000, 7_776_000, 31_536_000),
+    )
+)
+
+
+class Work(NamedTuple):
+    """Something that went on in a row: an attempt on a phase, an iteration."""
+
+    row: str
+    begin: int
+    end: int
+    tone: str
+    """What became of it: `good`, `bad`, `steady`, `open`, `off`."""
+    label: str = ""
+    about: str = ""
+    version: int = 0
+
+
+class Delay(NamedTuple):
+    """A time in which nobody worked, and who was waited for."""
+
+    begin: int
+    end: int
+    who: str
+    about: str = ""
+
+
+class Instant(NamedTuple):
+    """Something that happened at once: a gate, a retry, an alert."""
+
+    row: str
+    at: int
+    kind: str
+    about: str
+    version: int = 0
+
+
+class Return(NamedTuple):
+    """A rollback: from when, and to when it went back."""
+
+    at: int
+    to: int
+    about: str
+    version: int = 0
+
+
+class Bar(NamedTuple):
+    """A placed bar."""
+
+    row: int
+    x: int
+    width: int
+    work: Work
+
+
+class Gap(NamedTuple):
+    """A placed wait."""
+
+    x: int
+    width: int
+    wait: Delay
+
+
+class Stamp(NamedTuple):
+    """A placed sign."""
+
+    row: int
+    x: int
+    sign: Instant
+
+
+class Arrow(NamedTuple):
+    """A placed way back; several that overlap have a level of their own."""
+
+    x: int
+    to: int
+    level: int
+    back: Return
+
+
+class Tick(NamedTuple):
+    """A line of the axis."""
+
+    x: int
+    label: str
+    is_day: bool
+
+
+class Timeline(NamedTuple):
+    """Everything of a timeline, placed."""
+
+    begin: int
+    end: int
+    rows: list[str]
+    bars: list[Bar]
+    gaps: list[Gap]
+    marks: list[Stamp]
+    arrows: list[Arrow]
+    ticks: list[Tick]
+    left_out: int
+    """How many rows are not there."""
+
+
+ARROW_LEVELS = 3
+
+
+def timeline(
+    work: Sequence[Work],
+    waits: Iterable[Delay] = (),
+    signs: Iterable[Instant] = (),
+    returns: Iterable[Return] = (),
+) -> Timeline:
+    """Return where everything is; rows stand in the order in which they are first met."""
+    waits, signs, returns = [*waits], [*signs], [*returns]
+    names = list(dict.fromkeys([one.row for one in work] + [one.row for one in signs]))
+    rows = {name: index for index, name in enumerate(names[:ROWS_MAX])}
+    times = [t for one in work for t in (one.begin, one.end)]
+    times += [t for wait in waits for t in (wait.begin, wait.end)]
+    times += [*(one.at for one in signs), *(one.at for one in returns)]
+    begin, end = (min(times), max(times)) if times else (0, 0)
+    scale = Scale(begin, end)
+    return Timeline(
+        begin,
+        end,
+        names[:ROWS_MAX],
+        [_bar(one, rows[one.row], scale) for one in work if one.row in rows],
+        [Gap(*scale.stretch(one.begin, one.end), one) for one in waits],
+        [Stamp(rows[x.row], scale.place(x.at), x) for x in signs if x.row in rows],
+        _arrows(returns, scale),
+        ticks(begin, end),
+        max(len(names) - ROWS_MAX, 0),
+    )
+
+
+class Scale:
+    """From a time to a place."""
+
+    def __init__(self, begin: int, end: int) -> None:
+        self.begin = begin
+        self._length = max(end - begin, 1)
+
+    def place(self, at: int) -> int:
+        """Return where a time is; outside of it is at its edge."""
+        return min(max((at - self.begin) * WHOLE // self._length, 0), WHOLE)
+
+    def stretch(self, begin: int, end: int, *, least: int = BAR_MIN) -> tuple[int, int]:
+        """Return place and width; a clock that went backwards makes none negative."""
+        x = self.place(begin)
+        width = max(self.place(max(end, begin)) - x, least)
+        return min(x, WHOLE - width), width
+
+
+def ticks(begin: int, end: int, most: int = TICKS_MAX) -> list[Tick]:
+    """Return the lines of the axis: at whole seconds, minutes, hours or days in UTC."""
+    length = max(end - begin, 1)
+    fitting = (step for step in _STEPS if length / step <= most)
+    step = next(fitting, -(-length // most // _DAY) * _DAY or _DAY)
+    scale = Scale(begin, end)
+    first = -(-begin // step) * step
+    found = []
+    for at in range(first, end + 1, step):
+        is_day = at % _DAY == 0
+        found.append(Tick(scale.place(at), _label(at, step, is_day=is_day), is_day))
+    return found
+
+
+def moment(milliseconds: int) -> datetime:
+    """Return the moment of milliseconds since 1970."""
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+
+
+def _label(at: int, step: int, *, is_day: bool) -> str:
+    there = moment(at)
+    if is_day or step >= _DAY:
+        months = "JanFebMarAprMayJunJulAugSepOctNovDec"
+        return f"{months[3 * there.month - 3 : 3 * there.month]} {there.day}"
+    return f"{there:%H:%M:%S}" if step < 60 * _SECOND else f"{there:%H:%M}"
+
+
+def _bar(one: Work, row: int, scale: Scale) -> Bar:
+    return Bar(row, *scale.stretch(one.begin, one.end), one)
+
+
+def _arrows(returns: Sequence[Return], scale: Scale) -> list[Arrow]:
+    """Return the ways back; one that crosses the one before it is a level higher."""
+    found: list[Arrow] = []
+    for one in returns:
+        x, to = scale.place(one.at), scale.place(one.to)
+        low, high = min(x, to), max(x, to)
+        taken = {
+            other.level
+            for other in found[-ARROW_LEVELS:]
+            if min(other.x, other.to) < high and max(other.x, other.to) > low
+        }
+        level = next((n for n in range(ARROW_LEVELS) if n not in taken), 0)
+        found.append(Arrow(x, to, level, one))
+    return found
+
+
+class Dot(NamedTuple):
+    """A placed value of a plot."""
+
+    x: int
+    y: int
+    nth: int
+    """Which value it is, from 0."""
+
+
+class Plot(NamedTuple):
+    """Values one after another, placed; those that are missing leave a gap."""
+
+    points: list[Dot]
+    lines: list[list[Dot]]
+    """The points that stand together, as far as they are on the path."""
+    low: float
+    high: float
+
+
+def plot(
+    values: Sequence[float | None],
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    is_on: Sequence[bool] | None = None,
+) -> Plot:
+    """Return where values are, the first at the left; y grows downwards."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return Plot([], [], low or 0, high or 0)
+    bottom = min(known) if low is None else low
+    top = max(known) if high is None else high
+    points = [
+        Dot(step_place(index, len(values)), height(value, bottom, top), index)
+        for index, value in enumerate(values)
+        if value is not None
+    ]
+    on = [p for p in points if is_on is None or is_on[p.nth]]
+    return Plot(points, [on] if len(on) > 1 else [], bottom, top)
+
+
+def step_place(index: int, count: int) -> int:
+    """Return where one of so many values is, with room at both ends."""
+    return (2 * index + 1) * WHOLE // (2 * max(count, 1))
+
+
+def height(value: float, low: float, high: float) -> int:
+    """Return how far from the top a value is, in hundredths of a percent."""
+    if high <= low:
+        return WHOLE // 2
+    return round((high - min(max(value, low), high)) / (high - low) * WHOLE)
+
+
+def percent(place: int) -> str:
+    """Return a place as SVG has it."""
+    whole, rest = divmod(place, 100)
+    return f"{whole}.{rest:02d}%".replace(".00%", "%")

@@ -1,0 +1,160 @@
+"""The quality plot, and small plots of any figure, as SVG."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..markup import Markup, joined, tag, text
+from .layout import WHOLE, Dot, height, percent, plot, step_place
+
+HEIGHT, PAD_TOP, PAD_BOTTOM = 230, 18, 26
+"""In pixels: of all of it, and above and below the lines."""
+SMALL = 54
+NUMBERS_MAX = 24
+"""With more iterations only some of their numbers are written."""
+
+
+class Scored(NamedTuple):
+    """An iteration in the plot."""
+
+    number: int
+    score: float | None
+    tone: str
+    about: str
+    is_off: bool = False
+    is_best: bool = False
+    alerts: Sequence[str] = ()
+    version: int = 0
+
+
+class Levels(NamedTuple):
+    """The lines to compare with."""
+
+    baseline: float | None
+    threshold: float | None
+
+
+def quality(found: Sequence[Scored], levels: Levels) -> Markup:
+    """Return what is inside of the SVG."""
+    low, high = limits([one.score for one in found] + [*levels])
+    inner = HEIGHT - PAD_TOP - PAD_BOTTOM
+    on = [not one.is_off for one in found]
+    placed = plot([one.score for one in found], low=low, high=high, is_on=on)
+
+    def y(place: int) -> float:
+        return round(PAD_TOP + place * inner / WHOLE, 1)
+
+    parts = []
+    for value in grid(low, high):
+        at = y(height(value, low, high))
+        parts.append(tag("line", x1="0", x2="100%", y1=at, y2=at, class_="tick"))
+        parts.append(tag("text", f"{value:.1f}", x=2, y=at - 3, class_="axis"))
+    lines = (("baseline", levels.baseline), ("threshold", levels.threshold))
+    for name, level in lines:
+        if level is None:
+            continue
+        at = y(height(level, low, high))
+        parts.append(tag("line", x1="0", x2="100%", y1=at, y2=at, class_=name))
+        label = f"{name} {level:.2f}"
+        is_first = name == "baseline"
+        x, anchor = ("4%", "start") if is_first else ("100%", "end")
+        parts.append(
+            tag("text", label, x=x, y=at - 4, dx=0 if is_first else -2,
+                text_anchor=anchor, class_=f"axis {name}-name")
+        )  # fmt: skip
+    parts += [_line(points, PAD_TOP, inner, "path") for points in placed.lines]
+    parts += [_point(point, found[point.nth], y(point.y)) for point in placed.points]
+    every = -(-len(found) // NUMBERS_MAX) or 1
+    for index, one in enumerate(found):
+        if index % every == 0:
+            x = percent(step_place(index, len(found)))
+            label = str(one.number)
+            parts.append(
+                tag("text", label, x=x, y=HEIGHT - 8, class_="axis", text_anchor="middle")
+            )
+        if one.score is None:
+            x = percent(step_place(index, len(found)))
+            gap = tag("text", "?", x=x, y=HEIGHT - PAD_BOTTOM - 4, text_anchor="middle")
+            parts.append(tag("g", tag("title", one.about), gap, class_="missing"))
+    return joined(*parts)
+
+
+def limits(values: Sequence[float | None]) -> tuple[float, float]:
+    """Return from where to where scores are drawn: whole tenths around all of them."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return 0.0, 1.0
+    low = max(int((min(known) - 0.04) * 10) / 10, 0.0)
+    high = min(int((max(known) + 0.14) * 10) / 10, max(1.0, max(known)))
+    return (low, high) if high - low >= 0.2 else (max(low - 0.1, 0.0), low + 0.2)
+
+
+def grid(low: float, high: float) -> list[float]:
+    """Return the values of the lines across."""
+    step = 1 if high - low <= 0.5 else 2
+    first = round(low * 10)
+    return [tenth / 10 for tenth in range(first, round(high * 10) + 1, step)]
+
+
+def _line(points: Sequence[Dot], top: int, inner: int, kind: str) -> Markup:
+    drawn = " ".join(f"{point.x},{point.y}" for point in points)
+    line = tag("polyline", points=drawn, vector_effect="non-scaling-stroke", class_=kind)
+    return tag(
+        "svg",
+        line,
+        y=top,
+        width="100%",
+        height=inner,
+        viewbox=f"0 0 {WHOLE} {WHOLE}",
+        preserveaspectratio="none",
+        overflow="visible",
+    )
+
+
+def _point(point: Dot, one: Scored, y: float) -> Markup:
+    x = percent(point.x)
+    parts = [tag("title", one.about)]
+    if one.is_best:
+        parts.append(tag("circle", cx=x, cy=y, r=10, class_="ring"))
+        label = f"best: {one.number}"
+        anchor = "end" if point.x > 8500 else "start" if point.x < 1500 else "middle"
+        # Near the top there is no room above it.
+        at = y - 15 if y > 40 else y + 24
+        parts.append(tag("text", label, x=x, y=at, class_="best", text_anchor=anchor))
+    parts.append(tag("circle", cx=x, cy=y, r=5))
+    if one.alerts:
+        sign = tag("text", "!", x=x, y=y + 19, text_anchor="middle", class_="alert")
+        parts.append(sign)
+    kind = f"point {one.tone}" + (" off" if one.is_off else "")
+    return tag("g", *parts, class_=kind, data_v=one.version or None)
+
+
+def quality_svg(found: Sequence[Scored], levels: Levels, label: str) -> Markup:
+    """Return the plot for a page, as wide as its place."""
+    return tag(
+        "svg",
+        quality(found, levels),
+        width="100%",
+        height=HEIGHT,
+        role="img",
+        aria_label=text(label),
+        class_="quality",
+    )
+
+
+def small(values: Sequence[float | None], label: str) -> Markup:
+    """Return a small plot of a figure over the iterations."""
+    placed = plot(values)
+    parts = [_line(points, 5, SMALL - 10, "path") for points in placed.lines]
+    if placed.points:
+        last = placed.points[-1]
+        y = round(5 + last.y * (SMALL - 10) / WHOLE, 1)
+        parts.append(tag("circle", cx=percent(last.x), cy=y, r=3.5, class_="last"))
+    return tag(
+        "svg",
+        *parts,
+        width="100%",
+        height=SMALL,
+        role="img",
+        aria_label=text(label),
+        class_="small",
+    )

@@ -1,0 +1,113 @@
+"""The whole page: one file with its style and its script; by its policy nothing else runs.
+
+The same log and point give the same bytes. What a live page replaces is one section.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from typing import NamedTuple
+
+from ..workspace import Workspace
+from .assets import asset
+from .facts import Facts
+from .markup import Markup, joined, tag, text
+from .sections.comparison import comparison
+from .sections.decisions import decisions
+from .sections.events import events
+from .sections.head import head
+from .sections.iterations import iterations
+from .sections.learnings import learnings
+from .sections.plan import plan
+from .sections.quality import quality
+from .sections.requests import queue
+from .sections.sessions import sessions
+from .sections.state_file import state_file
+from .sections.timeline import timeline
+
+SECTIONS: dict[str, Callable[[Facts], Markup]] = {
+    "head": head,
+    "plan": plan,
+    "timeline": timeline,
+    "quality": quality,
+    "iterations": iterations,
+    "compare": comparison,
+    "decisions": decisions,
+    "queue": queue,
+    "learnings": learnings,
+    "sessions": sessions,
+    "events": events,
+    "state": state_file,
+}
+"""Every section from top to bottom, by the id of its element."""
+_NAMES = {
+    "head": "now",
+    "compare": "compare",
+    "state": "state",
+}
+
+
+_DOCTYPE = "<!DOCTYPE html>"
+
+
+class Served(NamedTuple):
+    """What a server adds to the page: a script of its own, and to where it may connect."""
+
+    script: str = ""
+    connects: str = "'none'"
+
+
+def page(workspace: Workspace, sprint_id: str, *, at: str | None = None) -> str:
+    """Return the page of a sprint at a point, or at its newest version."""
+    version = workspace.sprint(sprint_id, at=at).version
+    # Named by its version, what is told follows from the log alone and from no clock.
+    return document(Facts(workspace, sprint_id, at=f"version:{version}"))
+
+
+def document(facts: Facts, served: Served | None = None) -> str:
+    """Return the page of facts as a document of HTML."""
+    parts = [build(facts) for build in SECTIONS.values()]
+    served = served or Served()
+    style, script = asset("page.css"), asset("page.js")
+    scripts = [script, *([Markup(served.script)] if served.script else [])]
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src {_digest(style)}",
+            " ".join(("script-src", *map(_digest, scripts))),
+            f"connect-src {served.connects}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    inside = joined(
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", facts.sprint.id, ": ", str(facts.status.status)),
+        tag("style", style),
+    )
+    body = [
+        tag("a", "Skip to what matters", href="#head", class_="skip"),
+        tag("nav", *map(_link, SECTIONS), aria_label="sections"),
+        tag("main", *parts),
+        *(tag("script", one) for one in scripts),
+    ]
+    whole = tag("html", tag("head", inside), tag("body", *body), lang="en")
+    return f"{_DOCTYPE}\n{whole}\n"
+
+
+def sections(facts: Facts, *names: str) -> dict[str, str]:
+    """Return some sections, or all of them, by their ids."""
+    return {name: str(SECTIONS[name](facts)) for name in names or SECTIONS}
+
+
+def _link(name: str) -> Markup:
+    return tag("a", text(_NAMES.get(name, name)), href=f"#{name}")
+
+
+def _digest(source: str) -> str:
+    """Return the digest of a source as a policy names it."""
+    return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"

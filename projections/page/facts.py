@@ -1,0 +1,164 @@
+"""What the page tells, gathered: the same answers that the commands give as JSON.
+
+Everything is as of one point of the log, and no clock is read where a point is given.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cached_property
+from shlex import quote
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.journal.document import JournalDocument
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.service.agent_sessions.known_sessions import sessions, summary
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.streams.judged import Judged, evaluate
+from sprintlog.engine.service.streams.points import last_version
+from sprintlog.engine.sessions.names import session_stream
+from sprintlog.engine.sessions.summary import Summary
+from sprintlog.engine.sprint.agent.actions import Action
+from sprintlog.engine.sprint.state.transitions import check_exists
+
+from ..history.decisions import Decision
+from ..history.kept_decisions import decisions_at
+from ..views import iterations as iteration_views
+from ..views import work as work_views
+from ..views.queue import RequestAnswer, request
+from ..views.runs import what_is_next
+from ..words.stops import Told, standing
+from ..workspace import Workspace
+
+SESSIONS_MAX = 40
+"""Of more sessions only the newest are told."""
+
+
+class Facts:
+    """A sprint at a point of the log, with everything that the page says of it."""
+
+    def __init__(
+        self, workspace: Workspace, sprint_id: str, *, at: str | None = None
+    ) -> None:
+        """Gather what is known at a point; without one as it is now, by the clock."""
+        self.workspace = workspace
+        self.at = at
+        self.sprint = workspace.sprint(sprint_id, at=at)
+        check_exists(self.sprint)
+        self.stream = sprint_stream(self.sprint.id)
+
+    @cached_property
+    def named(self) -> str:
+        """Return what names the sprint on a command line, where there are several."""
+        if len(self.workspace.sprints()) < 2:
+            return ""
+        return f" --sprint {quote(self.sprint.id)}"
+
+    @property
+    def version(self) -> int:
+        """Return the version of the sprint."""
+        return self.sprint.version
+
+    @cached_property
+    def events(self) -> list[RecordedEvent]:
+        """Return the sprint's events up to the point."""
+        return [*self.workspace.log.read_stream(self.stream, until=self.version)]
+
+    @property
+    def last(self) -> RecordedEvent:
+        """Return the event that the point is."""
+        return self.events[-1]
+
+    @cached_property
+    def position(self) -> int:
+        """Return up to where in the log the other streams are read."""
+        if self.at is None:
+            return self.workspace.log.head().position
+        return self.last.position
+
+    @cached_property
+    def action(self) -> Action:
+        """Return what is to be done next."""
+        return what_is_next(self.workspace, self.sprint, at=self.at)
+
+    @cached_property
+    def status(self) -> work_views.Status:
+        """Return where the sprint stands, as `status --json` answers it."""
+        return work_views.status(self.workspace, self.sprint, self.action, at=self.at)
+
+    @cached_property
+    def standing(self) -> list[Told]:
+        """Return what it is doing; or why it stopped, since when, and what leads on."""
+        return [*standing(self.sprint, self.status, self.action, _as_it_is)]
+
+    @cached_property
+    def judged(self) -> Judged:
+        """Return the iterations as they are judged."""
+        return evaluate(self.workspace.log, self.sprint)
+
+    @cached_property
+    def iterations(self) -> iteration_views.IterationsAnswer:
+        """Return all iterations, as `report --json` answers them."""
+        action = self.action
+        stopped = action if action.do in work_views.STOPPED else None
+        return iteration_views.summary(self.judged, stopped)
+
+    @cached_property
+    def rollback_target(self) -> int | None:
+        """Return the iteration that a rollback to the best goes to."""
+        return self.judged.target() if self.judged.tracker.best is not None else None
+
+    @cached_property
+    def decisions(self) -> list[Decision]:
+        """Return the decisions, as `audit --json` answers them."""
+        return decisions_at(self.workspace, self.sprint.id, self.version)
+
+    @cached_property
+    def queue(self) -> list[RequestAnswer]:
+        """Return the requests, as `queue list --json` answers them."""
+        entries = self.sprint.queue
+        known = (x for x in entries if isinstance(x, dict) and isinstance(x.get("id"), str))
+        return [request(self.sprint, entry) for entry in known]
+
+    @cached_property
+    def journal(self) -> JournalDocument | None:
+        """Return the journal up to the point; None where there is none."""
+        with suppress(NotFoundError):
+            return self.workspace.document(at=f"position:{self.position}")
+        return None
+
+    @cached_property
+    def sessions(self) -> list[tuple[str, Summary]]:
+        """Return the sessions that worked on this sprint, the newest last."""
+        works = {event.correlation_id for event in self.events}
+        log = self.workspace.log
+        found = []
+        for name in sessions(log):
+            stream = session_stream(*_parts(name))
+            until = last_version(log, stream, position=self.position)
+            first = next(iter(log.read_stream(stream, until=1)), None)
+            if until and first is not None and first.correlation_id in works:
+                found.append((first.position, name, stream, until))
+        newest = sorted(found)[-SESSIONS_MAX:]
+        return [
+            (name, summary(log, stream, until=until)) for _, name, stream, until in newest
+        ]
+
+
+def _as_it_is(text: object, *, is_relative: bool = False) -> str:
+    """Return a time as it is told on a page: in UTC, to the second."""
+    return clock_of(str(text))
+
+
+def clock_of(text: str) -> str:
+    """Return a recorded time without its fractions: `2026-01-15 21:05:00`."""
+    return text[:19].replace("T", " ") if text[19:].endswith("Z") else text
+
+
+def _parts(name: str) -> tuple[str, str]:
+    agent, _, identity = name.partition("-")
+    return agent, identity
+
+
+def first_of(told: Iterable[Told], *words: str) -> Told | None:
+    """Return the first that is told with one of some words."""
+    return next((one for one in told if one[0] in words), None)

@@ -1,0 +1,109 @@
+"""HTML and SVG by construction: text is escaped, and what acts in it becomes visible."""
+
+from html import escape
+from typing import Any
+
+from ..markdown import visible
+from ..words.phrases import UNKNOWN
+
+TEXT_CHARS_MAX = 600
+"""A longer text is cut; commands of the terminal have all of it."""
+_VOID = {"meta", "input", "br", "col", "rect", "line", "circle", "path", "use", "polyline"}
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+NOTHING = Markup("")
+
+
+def text(value: object, chars_max: int = TEXT_CHARS_MAX) -> Markup:
+    """Return a text on one line; what nobody knows is a dash, what is too long is cut."""
+    if isinstance(value, Markup):
+        return value
+    if value is None or value == "":
+        return Markup(UNKNOWN)
+    said = str(value)
+    if len(said) > chars_max:
+        said = f"{said[: chars_max - 1]}…"
+    return Markup(escape(visible(said)))
+
+
+def lines(value: object, chars_max: int = TEXT_CHARS_MAX) -> Markup:
+    """Return a text whose line breaks stay."""
+    parts = str(value)[:chars_max].splitlines() or [""]
+    more = "…" if len(str(value)) > chars_max else ""
+    return Markup("\n".join(escape(visible(part)) for part in parts) + more)
+
+
+def tag(name: str, /, *inside: object, **attributes: Any) -> Markup:
+    """Return an element; `class_` is its class, `data_x` its `data-x`, None is left out."""
+    given = "".join(
+        _attribute(key, value)
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    if name in _VOID:
+        return Markup(f"<{name}{given}/>" if inside == () else f"<{name}{given}>")
+    return Markup(f"<{name}{given}>{joined(*inside)}</{name}>")
+
+
+def joined(*parts: object) -> Markup:
+    """Return parts one after another; plain text among them is escaped."""
+    return Markup("".join(p if isinstance(p, Markup) else _inline(p) for p in parts))
+
+
+def row(cells: list[Markup], **attributes: Any) -> Markup:
+    """Return ready cells as a row of a table."""
+    return tag("tr", *cells, **attributes)
+
+
+def table(head: list[Markup], rows: list[Markup], *, label: str, **more: Any) -> Markup:
+    """Return a table in a box that scrolls by itself where it is too wide."""
+    inside = tag("table", tag("thead", row(head)), tag("tbody", *rows), **more)
+    return tag(
+        "div", inside, class_="scroll", tabindex="0", role="region", aria_label=label
+    )
+
+
+def heading(name: str, /, **attributes: Any) -> Markup:
+    """Return the head of a column."""
+    return tag("th", name, scope="col", **attributes)
+
+
+def section(identity: str, title: str, *inside: object, note: object = None) -> Markup:
+    """Return a section of the page, which a live page can replace by its id."""
+    told = tag("p", note, class_="note") if note else NOTHING
+    head = tag("h2", title, id=f"{identity}-title")
+    return tag(
+        "section", head, told, *inside, id=identity, aria_labelledby=f"{identity}-title"
+    )
+
+
+def command(line: str) -> Markup:
+    """Return a command that can be typed as it stands."""
+    return tag("code", line, class_="command")
+
+
+def classes(*names: str) -> str:
+    """Return several classes of an element."""
+    return " ".join(filter(None, names))
+
+
+def _inline(part: object) -> Markup:
+    return NOTHING if part is None or part == "" else text(part)
+
+
+def _attribute(key: str, value: object) -> str:
+    name = key.rstrip("_").replace("_", "-")
+    if name == "viewbox":
+        name = "viewBox"
+    if name == "preserveaspectratio":
+        name = "preserveAspectRatio"
+    if value is True:
+        return f" {name}"
+    said = value if isinstance(value, Markup) else escape(visible(str(value)))
+    return f' {name}="{said}"'

@@ -1,0 +1,1 @@
+"""The sections of the page, from top to bottom: each from facts to HTML."""

@@ -1,0 +1,49 @@
+"""The events, in three densities: what matters, one line each, and with their data."""
+
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.service.streams.catalogue import CODEC
+
+from ...words.said import what
+from ..facts import Facts
+from ..markup import Markup, command, heading, row, section, table, tag, text
+from ..numbers import time, version_link
+
+ROWS_MAX = 250
+"""Of more events only the newest are listed."""
+DATA_MAX = 100
+"""So many of the newest have their data, too."""
+TEXT_CHARS_MAX = 180
+DATA_CHARS_MAX = 400
+
+
+def events(facts: Facts) -> Markup:
+    """Return the newest events, the newest first."""
+    found = facts.events
+    shown = list(reversed(found[-ROWS_MAX:]))
+    rows = [_row(one, has_data=at < DATA_MAX) for at, one in enumerate(shown)]
+    head = [heading(name) for name in ("version", "when", "who", "what")]
+    before = len(found) - len(shown)
+    told = (
+        f"the newest first; {before:,} earlier ones: " if before else "the newest first: "
+    )
+    note = tag("p", told, command(f"sprintlog log{facts.named}"), class_="note")
+    made = table(head, rows, label="events", class_="wide filtered")
+    return section("events", "Events", note, made)
+
+
+def _row(recorded: RecordedEvent, *, has_data: bool) -> Markup:
+    kind = CODEC.events.get(recorded.type)
+    is_quiet = kind is not None and kind.is_quiet
+    data = ""
+    if has_data and recorded.payload is not None:
+        payload = recorded.payload.decode(errors="replace")
+        data = tag("code", text(payload, DATA_CHARS_MAX), class_="data")
+    return row(
+        [
+            tag("td", version_link(recorded.version)),
+            tag("td", time(recorded.at)),
+            tag("td", text(recorded.actor, 60)),
+            tag("td", text(what(recorded), TEXT_CHARS_MAX), data),
+        ],
+        class_="q" if is_quiet else None,
+    )

@@ -1,0 +1,169 @@
+"""The head of the page: what it is doing or why it stopped, and what to type now."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from sprintlog.engine.iterations.loop_rules import ROLLBACK
+from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_SPRINT
+from sprintlog.engine.sprint.state.words import COMPLETED
+
+from ...views.runs import BudgetStanding
+from ...words.phrases import UNKNOWN, counted
+from ..charts.layout import WHOLE, percent
+from ..facts import Facts
+from ..markup import NOTHING, Markup, command, joined, tag, text
+from ..numbers import cost, known, money, number, score, time, tokens, took
+
+_TONES = {
+    "completed": "good",
+    "blocked": "bad",
+    "failed": "bad",
+    "needs-human": "bad",
+    "interrupted": "bad",
+    "paused": "steady",
+    "paused-at-breakpoint": "steady",
+    "in-progress": "open",
+}
+_WORDS = {
+    "running": "Running",
+    "why": "Stopped",
+    "stopped": "Stopped",
+    "done": "Done",
+}
+FULL_PERCENT, WARNED_PERCENT = 100, 80
+
+
+def head(facts: Facts) -> Markup:
+    """Return what a person wants to know first."""
+    status = str(facts.status.status)
+    chip = tag("span", status, class_=f"chip {_TONES.get(status, 'steady')}")
+    title = tag("h1", facts.sprint.id, " ", chip)
+    when = joined(
+        "as of version ", str(facts.version), ", ", time(facts.last.at), " UTC, position ",
+        f"{facts.last.position:,} of the log",
+    )  # fmt: skip
+    parts: list[Markup] = [
+        title,
+        tag("p", when, class_="note"),
+        tag("div", *_story(facts), class_="now"),
+    ]
+    parts.append(tag("dl", *_figures(facts), class_="figures"))
+    parts.append(_budgets(facts))
+    return tag("header", *filter(None, parts), id="head")
+
+
+def said(line: str) -> Markup:
+    """Return a text in which what stands between backticks is a command."""
+    pieces = re.split(r"`([^`]{1,400})`", line)
+    return joined(
+        *(
+            command(piece) if at % 2 else text(piece)
+            for at, piece in enumerate(pieces)
+            if piece
+        )
+    )
+
+
+def _story(facts: Facts) -> Iterator[Markup]:
+    """Yield why it stopped, since when, what it needs, and what leads on."""
+    hints = []
+    for word, line in facts.standing:
+        if word == "hint":
+            hints.append(line)
+        elif word in _WORDS:
+            first = tag("strong", f"{_WORDS[word]}: " if word != "done" else "Done ")
+            yield tag("p", first, said(line), class_="why")
+        else:
+            yield tag("p", tag("b", f"{word} "), said(line), class_=f"told {word}")
+    for need in facts.status.human_needed:
+        where = f" at {need.phase}" if need.phase else ""
+        parts: list[Any] = [tag("b", f"needs a person{where} "), text(need.reason)]
+        parts += [": ", text(need.details)] if need.details else []
+        yield tag("p", *parts, class_="told need")
+    advice = facts.iterations.recommendation
+    if advice is not None and advice.action != "continue" and not _is_done(facts):
+        yield tag(
+            "p", tag("b", "advice "), f"{advice.message} ({advice.reason})", class_="told"
+        )
+        if advice.action == ROLLBACK and advice.target_iteration is not None:
+            line = f"sprintlog rollback iter:{advice.target_iteration}{facts.named}"
+            hints.insert(0, f"`{line}` goes back, plan and files")
+    for hint in hints:
+        yield tag("p", tag("b", "type "), said(hint), class_="type")
+    yield from _best(facts)
+
+
+def _best(facts: Facts) -> Iterator[Markup]:
+    best, target = facts.iterations.best_iteration, facts.rollback_target
+    if best is None:
+        return
+    row = next((x for x in facts.iterations.iterations if x.iteration == best), None)
+    value = score(row.score) if row is not None else UNKNOWN
+    shown: list[Any] = [tag("b", "best "), f"iteration {best}, quality {value}. "]
+    if target is not None:
+        line = f"sprintlog rollback iter:{target}{facts.named}"
+        as_good = f" (iteration {target} is as good, and later)" if target != best else ""
+        shown += [command(line), f" brings it back{as_good}; ", command(f"{line} --files"),
+                  " its files alone"]  # fmt: skip
+    yield tag("p", *shown, class_="best")
+
+
+def _is_done(facts: Facts) -> bool:
+    return bool(facts.status.status == COMPLETED)
+
+
+def _figures(facts: Facts) -> Iterator[Markup]:
+    """Yield each figure with its name; one that nobody knows is a dash."""
+    stats = facts.status.stats if isinstance(facts.status.stats, dict) else {}
+    spent = facts.status.spent
+    runs = getattr(spent, "runs", None)
+    for name, part, whole in (
+        ("phases", "completed-phases", "total-phases"),
+        ("steps", "completed-steps", "total-steps"),
+    ):
+        if stats.get(whole):
+            yield _figure(name, f"{number(stats.get(part))} of {number(stats[whole])}")
+    yield _figure("iterations", number(stats.get("current-iteration")))
+    yield _figure("elapsed", str(stats.get("elapsed") or UNKNOWN))
+    yield _figure("agents ran", took(spent), None if runs is None else counted(runs, "run"))
+    yield _figure("tokens", number(tokens(spent)))
+    unknown = getattr(spent, "runs_without_cost", 0)
+    more = f"{counted(unknown, 'run')} did not say" if unknown else None
+    yield _figure("cost", money(cost(spent)), more)
+
+
+def _figure(name: str, value: str, more: str | None = None) -> Markup:
+    small = tag("small", more) if more else NOTHING
+    return tag("div", tag("dt", name), tag("dd", value, small))
+
+
+def _budgets(facts: Facts) -> Markup:
+    """Return how far each budget is spent, as bars with their figures."""
+    found = facts.status.budgets
+    if not known(found) or not isinstance(found, list):
+        return NOTHING
+    rows = [
+        _budget(one) for one in found if (one.of, one.budget) != (OF_SPRINT, ITERATIONS)
+    ]
+    return tag("ul", *rows, class_="budgets", aria_label="budgets") if rows else NOTHING
+
+
+def _budget(one: BudgetStanding) -> Markup:
+    share = min(max(one.percent, 0), FULL_PERCENT) * WHOLE // FULL_PERCENT
+    is_near, is_spent = one.percent >= WARNED_PERCENT, one.percent >= FULL_PERCENT
+    tone = "bad" if is_spent else "open" if is_near else "good"
+    bar = tag(
+        "svg",
+        tag("rect", width="100%", height=8, rx=4, class_="ground"),
+        tag("rect", width=percent(share), height=8, rx=4, class_=tone),
+        width="100%",
+        height=8,
+        aria_hidden="true",
+    )
+    unit = {"cost": "$", "time": " s"}.get(one.budget, "")
+    before, after = (unit, "") if unit == "$" else ("", unit)
+    line = f"{before}{number(one.spent)}{after} of {before}{number(one.limit)}{after}"
+    unknown = f", {counted(one.unknown_runs, 'run')} unknown" if one.unknown_runs else ""
+    label = tag("span", f"{one.budget} of the {one.of}: {line} ({one.percent} %){unknown}")
+    return tag("li", label, bar)

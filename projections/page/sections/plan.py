@@ -1,0 +1,97 @@
+"""The plan as a tree with the pointer; towards a goal, the goal and its steps."""
+
+from collections.abc import Iterator
+
+from sprintlog.engine.sprint.gates.gate import attempts_of
+from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
+from sprintlog.engine.sprint.state.tree import Node, gate_status
+
+from ..facts import Facts
+from ..markup import Markup, section, tag, text
+
+NODES_MAX = 400
+"""More parts of a plan are only counted."""
+PROMPT_CHARS_MAX = 140
+MARKS = {
+    "completed": ("\N{CHECK MARK}", "good"),
+    "in-progress": ("\N{BLACK RIGHT-POINTING SMALL TRIANGLE}", "open"),
+    "failed": ("\N{BALLOT X}", "bad"),
+    "blocked": ("\N{BLACK SMALL SQUARE}", "bad"),
+    "skipped": ("\N{RIGHTWARDS ARROW}", "steady"),
+    "pending": ("\N{MIDDLE DOT}", "quiet"),
+}
+
+
+def plan(facts: Facts) -> Markup:
+    """Return what is to be done, and how far it is."""
+    sprint = facts.sprint
+    tree = _Drawn(facts)
+    parts = []
+    goal = sprint.plan.document.get("goal")
+    if goal:
+        parts.append(tag("p", tag("b", "goal "), text(_first_line(goal)), class_="goal"))
+    steps = list(steps_of(sprint.plan.document).items()) if sprint.plan.is_ralph else []
+    if steps:
+        items = [
+            _item(name, str(step.get("status")), _first_line(step.get("prompt")), [])
+            for name, step in steps[:NODES_MAX]
+        ]
+        parts.append(tag("ul", *items, class_="tree"))
+    if children := sprint.plan.tree.root.children:
+        parts.append(tag("ul", *tree.items(children), class_="tree"))
+    if not parts:
+        parts.append(tag("p", "There is no plan, and no goal.", class_="empty"))
+    note = None
+    if (more := max(tree.met, len(steps)) - NODES_MAX) > 0:
+        note = f"{more:,} more: `sprintlog show progress` has all"
+    return section("plan", "Plan", *parts, note=note)
+
+
+class _Drawn:
+    """The tree while it is drawn: so many nodes, and then no more."""
+
+    def __init__(self, facts: Facts) -> None:
+        pointed = facts.sprint.plan.pointed()
+        is_open = facts.sprint.plan.tree.open_leaf()
+        self._pointed = pointed if is_open else None
+        self.met = 0
+
+    def items(self, nodes: list[Node]) -> Iterator[Markup]:
+        """Yield the item of each node, with what is below it."""
+        for node in nodes:
+            self.met += 1
+            if self.met > NODES_MAX:
+                continue
+            name = node.address.rpartition("/")[2]
+            notes = list(_notes(node))
+            if node is self._pointed:
+                notes.insert(0, tag("span", "\N{BLACK LEFT-POINTING SMALL TRIANGLE} here",
+                                    class_="here"))  # fmt: skip
+            below = list(self.items(node.children))
+            inside = [tag("ul", *below)] if below else []
+            prompt = _first_line(node.data.get("prompt"))
+            yield _item(name, node.status, prompt, [*notes, *inside])
+
+
+def _item(name: str, status: str, prompt: str, more: list[Markup]) -> Markup:
+    mark, tone = MARKS.get(status, MARKS["pending"])
+    sign = tag("span", mark, class_=f"sign {tone}", aria_hidden="true")
+    word = tag("span", status, class_=f"word {tone}")
+    says = tag("span", text(prompt, PROMPT_CHARS_MAX), class_="prompt") if prompt else None
+    return tag("li", sign, tag("b", name), " ", word, " ", says, *more)
+
+
+def _notes(node: Node) -> Iterator[Markup]:
+    if status := gate_status(node.data):
+        tried = attempts_of(node)
+        attempts = f" after {tried} attempts" if tried > 1 else ""
+        yield tag("span", f"gate {status}{attempts}", class_="gate")
+    # What a parent has from what is below it is told there.
+    stuck = ("failed", "blocked")
+    is_own = not any(child.status in stuck for child in node.children)
+    if node.status in stuck and is_own and node.data.get("error"):
+        yield tag("span", str(node.data["error"]), class_="error")
+
+
+def _first_line(value: object) -> str:
+    return str(value or "").strip().partition("\n")[0]

@@ -1,0 +1,123 @@
+"""PROGRESS.yaml with who set each line; with its script at any version of the page."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.sprint.state.times import elapsed, to_text
+
+from ...markdown import visible
+from ..facts import Facts
+from ..markup import Markup, command, heading, row, section, table, tag, text
+from ..numbers import EPOCH, milliseconds, version_link
+from ..versions import FileHistory, FileLine, file_history, lines_of
+
+LINES_MAX = 400
+"""More lines of the file are only counted; the script has them."""
+AT, ELAPSED = "\x01", "\x02"
+"""Stand for the time of an event, and for how long it was since the beginning."""
+LINE_CHARS_MAX = 400
+
+
+def state_file(facts: Facts) -> Markup:
+    """Return the file at the page's version, and what is needed to show it at others."""
+    history = file_history(facts.workspace, facts.sprint)
+    lines = lines_of(history, facts.version)
+    events = {one.version: one for one in facts.events}
+    rows = [
+        row([
+            tag("td", str(index), class_="num"),
+            tag("td", tag("code", text(line.text, LINE_CHARS_MAX) if line.text else "")),
+            tag("td", version_link(line.changed)),
+            tag("td", _who(events, line)),
+        ], class_="new" if line.changed == facts.version else None)
+        for index, line in enumerate(lines[:LINES_MAX], start=1)
+    ]  # fmt: skip
+    head = [heading("line", class_="num"), heading("text"), heading("version"),
+            heading("set by")]  # fmt: skip
+    told = f"PROGRESS.yaml at version {facts.version}, and what set each line"
+    more = f"; {len(lines) - LINES_MAX:,} more lines" if len(lines) > LINES_MAX else ""
+    line = command(f"sprintlog blame --all{facts.named}")
+    note = tag("p", told, more, ": ", line, class_="note")
+    made = table(head, rows, label="PROGRESS.yaml", class_="file")
+    data = tag("script", _json(packed(history, facts)), type="application/json",
+               id="versions")  # fmt: skip
+    return section("state", "State, version by version", note, made, data)
+
+
+def packed(history: FileHistory, facts: Facts) -> dict[str, Any]:
+    """Return the history as the script reads it, with each text once."""
+    stats = facts.sprint.document.get("stats")
+    began = stats.get("started-at") if isinstance(stats, dict) else None
+    started = milliseconds(str(began)) if began else None
+    pack = _Pack(str(began) if started is not None else None)
+    before = 0
+    versions: list[list[Any]] = []
+    for one in history.versions:
+        at = milliseconds(one.event.at) or before
+        pack.at = one.event.at if _time_of(at) == one.event.at else None
+        splices = [
+            [s.at, s.gone, *(pack.line(x, one.event.version) for x in s.came)]
+            for s in one.splices
+        ]
+        kind, actor = pack.word(one.event.type), pack.word(one.event.actor)
+        versions.append([at - before, kind, actor, *splices])
+        before = at
+    pack.at = None
+    begun = [pack.line(line, 0) for line in history.lines]
+    return {
+        "first": history.first,
+        "started": started,
+        "texts": list(pack.texts),
+        "words": list(pack.words),
+        "lines": begun,
+        "versions": versions,
+    }
+
+
+class _Pack:
+    """Texts by number, the first that is met first."""
+
+    def __init__(self, began: str | None) -> None:
+        self.texts: dict[str, int] = {}
+        self.words: dict[str, int] = {}
+        self.at: str | None = None
+        self._began = began
+
+    def word(self, said: str) -> int:
+        """Return the number of a type or an actor."""
+        return self.words.setdefault(said, len(self.words))
+
+    def line(self, line: FileLine, version: int) -> int | list[int]:
+        """Return a line: its text, and who set it where that is not this version."""
+        said = visible(line.text)
+        if self.at is not None and line.changed == version:
+            said = said.replace(self.at, AT)
+            took = elapsed(self._began, self.at) if self._began else None
+            if took is not None and line.field == "stats.elapsed":
+                said = said.replace(took, ELAPSED)
+        index = self.texts.setdefault(said, len(self.texts))
+        if line.changed == line.set == version:
+            return index
+        return [index, line.changed, line.set]
+
+
+def _time_of(at: int) -> str:
+    return to_text(EPOCH + timedelta(milliseconds=at))
+
+
+def _json(data: dict[str, Any]) -> Markup:
+    """Return data as JSON that cannot end the element that it stands in."""
+    said = msgspec.json.encode(data).decode()
+    return Markup(
+        said.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    )
+
+
+def _who(events: dict[int, Any], line: FileLine) -> Markup:
+    event = events.get(line.changed)
+    said = f"{event.type} by {event.actor}" if event is not None else ""
+    if line.set != line.changed:
+        said += f", from version {line.set}"
+    return text(said)

@@ -1,0 +1,118 @@
+"""When what was done: rows of phases and iterations by the clock, waits, ways back."""
+
+from collections.abc import Iterator
+
+from sprintlog.engine.service.streams.catalogue import CODEC
+
+from ..charts import gantt
+from ..charts.happened import IterationTold, Moment, happened
+from ..charts.layout import Timeline
+from ..charts.layout import timeline as placed
+from ..facts import Facts
+from ..markup import Markup, heading, row, section, table, tag, text
+from ..numbers import milliseconds, version_link
+
+SEPARATE_MAX = 30
+"""So many iterations have a row each, where nothing else has one."""
+LISTED_MAX = 60
+
+
+def laid_out(facts: Facts) -> Timeline:
+    """Return where everything of the timeline is."""
+    told = {
+        one.iteration: IterationTold(
+            one.classification,
+            one.score,
+            one.is_on_path is False,
+            one.iteration == facts.iterations.best_iteration,
+        )
+        for one in facts.iterations.iterations
+    }
+    found = happened(_moments(facts), told)
+    rows = {work.row for work in found.work}
+    if len(rows) == 1 and len(found.work) <= SEPARATE_MAX:
+        # Iterations alone: a row each can be read better.
+        names = [f"{work.row} {index}" for index, work in enumerate(found.work)]
+        if rows == {"iterations"}:
+            names = [work.about.partition(",")[0] for work in found.work]
+        pairs = zip(found.work, names, strict=True)
+        work = [one._replace(row=name) for one, name in pairs]
+        first = {one.row: one for one in work}
+        signs = [
+            sign._replace(row=next(
+                (n for n, w in first.items() if w.begin <= sign.at <= w.end), sign.row
+            ))
+            for sign in found.signs
+        ]  # fmt: skip
+        found = found._replace(work=work, signs=signs)
+    return placed(*found)
+
+
+def timeline(facts: Facts) -> Markup:
+    """Return the drawing, and the same as a table for who cannot see it."""
+    found = laid_out(facts)
+    if not found.rows:
+        nothing = tag("p", "Nothing was worked on yet.", class_="empty")
+        return section("timeline", "Timeline", nothing)
+    label = f"Timeline with {len(found.rows)} rows, {len(found.bars)} bars"
+    labels = [tag("li", name) for name in gantt.names(found)]
+    side = tag("ol", *labels, class_=f"names pad{gantt.top(found)}", aria_hidden="true")
+    drawing = tag("div", gantt.inline(found, label), class_="scroll drawing", tabindex="0",
+                  role="region", aria_label="timeline, scrolls")  # fmt: skip
+    notes = "times are UTC"
+    if found.left_out:
+        notes += f"; {found.left_out:,} more rows are not shown"
+    parts = [
+        tag("div", side, drawing, class_="gantt-box"),
+        _legend(found),
+        _as_table(found),
+    ]
+    return section("timeline", "Timeline", *parts, note=notes)
+
+
+def _moments(facts: Facts) -> Iterator[Moment]:
+    last = 0
+    for recorded in facts.events:
+        at = milliseconds(recorded.at)
+        last = last if at is None else at
+        if recorded.payload is not None:
+            yield recorded.version, last, CODEC.decode(recorded)
+
+
+def _legend(found: Timeline) -> Markup:
+    tones = {bar.work.tone.partition(" ")[0] for bar in found.bars}
+    words = {
+        "good": "went forward, completed",
+        "steady": "plateau, skipped",
+        "bad": "regression, failed",
+        "open": "not ended",
+    }
+    items = [
+        tag("li", tag("span", gantt.TONES[tone], class_=f"key {tone}"), word)
+        for tone, word in words.items()
+        if tone in tones
+    ]
+    if found.gaps:
+        items.append(tag("li", tag("span", "", class_="key wait"), "waits"))
+    if found.arrows:
+        sign = "\N{LEFTWARDS ARROW WITH HOOK}"
+        items.append(tag("li", tag("span", sign, class_="key back"), "rollback"))
+    return tag("ul", *items, class_="legend")
+
+
+def _as_table(found: Timeline) -> Markup:
+    """Return the waits and ways back in words, and each piece of work."""
+    told = [(bar.work.begin, bar.work.version, bar.work.about) for bar in found.bars]
+    told += [(gap.wait.begin, 0, f"waits for {gap.wait.who}: {gap.wait.about}")
+             for gap in found.gaps]  # fmt: skip
+    told += [(a.back.at, a.back.version, a.back.about) for a in found.arrows]
+    told.sort()
+    rows = [
+        row([tag("td", version_link(version) if version else ""), tag("td", text(about))])
+        for _, version, about in told[-LISTED_MAX:]
+    ]
+    head = [heading("version"), heading("what")]
+    inside = table(head, rows, label="the timeline in words")
+    more = len(told) - LISTED_MAX
+    shown = f"The last {LISTED_MAX} of {len(told):,} in words" if more > 0 else "In words"
+    return tag("details", tag("summary", shown), inside)

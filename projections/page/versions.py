@@ -1,0 +1,262 @@
+"""The state file at every version: line by line, each with the version that set it.
+
+What is kept of a version is what it changed: where lines went away, and which came in.
+Whoever plays these changes one after another has the file's text at each version.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.sprint.document.field_path import named_items
+from sprintlog.engine.sprint.events import RolledBack
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+from ..history.blame_lines import blame_lines, item_fields, line_fields
+from ..history.timeline import replay
+from ..state_files.yaml.writer import dump_entry, dump_item
+from ..workspace import Workspace
+
+VERSIONS_MAX = 2_000
+"""So many of the newest versions can be looked at; of those before only the last one."""
+LINES_MAX = 4_000_000
+"""Versions times lines; of a large plan fewer versions can be looked at."""
+PHASES = "phases"
+Maker = Callable[[], list[tuple[str, str]]]
+"""Makes the lines of a part: the field of each, and its text."""
+
+
+class FileLine(NamedTuple):
+    """A line of the file as it is at a version."""
+
+    field: str
+    text: str
+    changed: int
+    """The version at which what it shows last changed."""
+    set: int
+    """The one in force that it comes from: another one after a rollback."""
+
+
+class Splice(NamedTuple):
+    """Lines that went away at a place, and those that came there."""
+
+    at: int
+    gone: int
+    came: list[FileLine]
+
+
+class FileVersion(NamedTuple):
+    """A version of the file: its event, and what it changed."""
+
+    event: RecordedEvent
+    splices: list[Splice]
+
+
+class FileHistory(NamedTuple):
+    """The file at some versions, one after another."""
+
+    first: int
+    """The version whose file is `lines`; 0 for none."""
+    lines: list[FileLine]
+    versions: list[FileVersion]
+
+
+def file_history(workspace: Workspace, sprint: Sprint) -> FileHistory:
+    """Return the file of a sprint at its newest versions, up to that of `sprint`."""
+    count = sum(1 for _ in line_fields(sprint.document))
+    first = sprint.version - max(min(VERSIONS_MAX, LINES_MAX // max(count, 1)), 1)
+    first = max(first, 0)
+    file = _File()
+    begun: list[FileLine] = []
+    if first:
+        there = workspace.repository.at_version(sprint.id, first)
+        begun = [_blamed(line) for line in blame_lines(workspace, there)]
+        file.begin(there.document, begun)
+    rollbacks = workspace.repository.rollbacks(sprint.id, sprint.version)
+    targets = {to for at, to in rollbacks if at > first}
+    kept: dict[int, dict[str, int]] = {}
+    versions = []
+    since, until = (f"version:{first}" if first else None), f"version:{sprint.version}"
+    for step in replay(workspace, sprint.id, since=since, until=until):
+        version = step.event.version
+        if version - 1 in targets:
+            kept[version - 1] = file.setters()
+        back = None
+        if step.event.type == RolledBack.type:
+            event = CODEC.decode(step.event)
+            assert isinstance(event, RolledBack)
+            back = kept.get(event.to, {})
+        versions.append(FileVersion(step.event, file.follow(version, step.new, back)))
+    return FileHistory(first, begun, versions)
+
+
+def lines_of(history: FileHistory, version: int) -> list[FileLine]:
+    """Return the file's lines at a version, as whoever plays the changes has them."""
+    found = list(history.lines)
+    for one in history.versions[: version - history.first]:
+        for at, gone, came in one.splices:
+            found[at : at + gone] = came
+    return found
+
+
+def _blamed(line: Any) -> FileLine:
+    origin = line.brought_back
+    set_at = line.event.version if origin is None else origin.version
+    return FileLine(line.field, line.text, line.event.version, set_at)
+
+
+class _Part(NamedTuple):
+    """A field at the top, or a phase: what it is made from, and its lines."""
+
+    value: Any
+    lines: list[FileLine]
+
+
+class _File:
+    """The lines of a document that is followed, in parts of which most stay."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, _Part] = {}
+
+    def begin(self, document: dict[str, Any], lines: Sequence[FileLine]) -> None:
+        """Take the lines of a document as somebody knows them."""
+        known = iter(lines)
+        for name, value, made in _parts_of(document):
+            self._parts[name] = _Part(value, [next(known) for _ in made()])
+
+    def setters(self) -> dict[str, int]:
+        """Return by field which version set it, as it is in force."""
+        return {x.field: x.set for part in self._parts.values() for x in part.lines}
+
+    def follow(
+        self, version: int, document: dict[str, Any], back: dict[str, int] | None
+    ) -> list[Splice]:
+        """Take the document after a version; `back` are the setters that it went back to.
+
+        Return what changed; places are those while one after another is made.
+        """
+        parts: dict[str, _Part] = {}
+        before = self._parts
+        for name, value, made in _parts_of(document):
+            stood = before.get(name)
+            if stood is not None and stood.value is value and back is None:
+                part = stood
+            else:
+                old = [] if stood is None else stood.lines
+                part = _Part(value, _renewed(old, made(), version, back))
+            parts[name] = part
+        self._parts = parts
+        is_moved = [n for n in before if n in parts] != [n for n in parts if n in before]
+        if is_moved:
+            return _splices(_lines_of(before), _lines_of(parts), 0)
+        splices, at = list[Splice](), 0
+        for name in _merged([*before], [*parts]):
+            old = before[name].lines if name in before else []
+            new = parts[name].lines if name in parts else []
+            if old is not new:
+                splices += _splices(old, new, at)
+            at += len(new)
+        return splices
+
+
+def _lines_of(parts: dict[str, _Part]) -> list[FileLine]:
+    return [line for part in parts.values() for line in part.lines]
+
+
+def _merged(old: list[str], new: list[str]) -> Iterator[str]:
+    """Yield the names of both, in an order that both agree with."""
+    waiting = iter(old)
+    known, there = {*old}, {*new}
+    pending = next(waiting, None)
+    for name in new:
+        while pending is not None and pending not in there:
+            yield pending
+            pending = next(waiting, None)
+        if name in known and pending is not None:
+            pending = next(waiting, None)
+        yield name
+    while pending is not None:
+        yield pending
+        pending = next(waiting, None)
+
+
+def _parts_of(document: dict[str, Any]) -> Iterator[tuple[str, Any, Maker]]:
+    """Yield name, value and what makes the lines of each part of a document."""
+    for key, value in document.items():
+        if key == PHASES and value and isinstance(value, list):
+            yield key, PHASES, lambda: [(PHASES, f"{PHASES}:")]
+            for place, item in named_items(key, value):
+                yield place, item, _maker_of_item(place, item)
+        else:
+            yield key, value, _maker(key, value)
+    if not document:
+        yield "", None, lambda: [("", "{}")]
+
+
+def _maker(key: str, value: Any) -> Maker:
+    def made() -> list[tuple[str, str]]:
+        texts = dump_entry(key, value).split("\n")
+        return list(zip(line_fields({key: value}), texts, strict=False))
+
+    return made
+
+
+def _maker_of_item(place: str, item: Any) -> Maker:
+    def made() -> list[tuple[str, str]]:
+        texts = dump_item(item).split("\n")
+        return list(zip(item_fields(place, item), texts, strict=False))
+
+    return made
+
+
+def _renewed(
+    old: list[FileLine],
+    made: list[tuple[str, str]],
+    version: int,
+    back: dict[str, int] | None,
+) -> list[FileLine]:
+    """Return the lines of a part; those of a field that shows the same stay as they are."""
+    known: dict[str, list[FileLine]] = {}
+    for line in old:
+        known.setdefault(line.field, []).append(line)
+    texts: dict[str, list[str]] = {}
+    for field, text in made:
+        texts.setdefault(field, []).append(text)
+    places: dict[str, int] = {}
+    found = []
+    for field, text in made:
+        stood = known.get(field, [])
+        index = places[field] = places.get(field, -1) + 1
+        if [line.text for line in stood] == texts[field]:
+            line = stood[index]
+        else:
+            line = FileLine(field, text, version, version)
+        if back is not None and (set_at := back.get(field, line.set)) != line.set:
+            line = line._replace(set=set_at)
+        found.append(line)
+    return found
+
+
+def _splices(old: Sequence[FileLine], new: Sequence[FileLine], at: int) -> list[Splice]:
+    """Return what leads from some lines to others, from the top down."""
+    if len(old) == len(new):
+        found: list[Splice] = []
+        for index, (before, after) in enumerate(zip(old, new, strict=True)):
+            if before is after or before == after:
+                continue
+            if found and found[-1].at + found[-1].gone == at + index:
+                last = found.pop()
+                found.append(Splice(last.at, last.gone + 1, [*last.came, after]))
+            else:
+                found.append(Splice(at + index, 1, [after]))
+        return found
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    most = min(len(old), len(new)) - head
+    while tail < most and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    came = list(new[head : len(new) - tail])
+    return [Splice(at + head, len(old) - tail - head, came)]

@@ -1,0 +1,28 @@
+"""Logs whose pages are looked at: stored streams, read into a log in memory."""
+
+import json
+from pathlib import Path
+
+from sprintlog.engine.log.port import Expect
+from sprintlog.engine.service.streams.catalogue import CODEC, new_event
+from sprintlog.projections.workspace import Workspace
+from tests.golden.test_streams import FIXTURES, lines, recorded_of
+
+SPRINT = "night"
+STREAMS = sorted(path.stem for path in (FIXTURES / "streams").glob("*.jsonl"))
+
+
+def workspace_of(name: str, folder: Path) -> Workspace:
+    """Return a workspace whose log has a stored stream as its only sprint."""
+    recorded = [recorded_of(line) for line in lines(FIXTURES / "streams" / f"{name}.jsonl")]
+    workspace = Workspace.in_memory(folder, clock=lambda: 0, entropy=bytes)
+    events = [new_event(CODEC.decode(x), at=x.at, actor="runtime") for x in recorded]
+    workspace.log.append(f"sprint/{SPRINT}", events, expect=Expect.NONE)
+    return workspace
+
+
+def data_of(page: str, identity: str) -> dict[str, object]:
+    """Return the JSON that a page holds in an element."""
+    begin = page.index(f'id="{identity}">') + len(f'id="{identity}">')
+    found: dict[str, object] = json.loads(page[begin : page.index("</script>", begin)])
+    return found

@@ -1,0 +1,47 @@
+"""The state file at every version, as the page has it, is what `blame --all` says."""
+
+from pathlib import Path
+
+import pytest
+
+from sprintlog.projections.history.blame_lines import blame_lines
+from sprintlog.projections.page import versions
+from sprintlog.projections.page.versions import file_history, lines_of
+from sprintlog.projections.workspace import Workspace
+
+from .logs import SPRINT, STREAMS, workspace_of
+
+Told = list[tuple[str, str, int, int]]
+
+
+def blamed(workspace: Workspace, version: int) -> Told:
+    """Return each line at a version by its field, with who changed and who set it."""
+    return [
+        (x.field, x.text, x.event.version, (x.brought_back or x.event).version)
+        for x in blame_lines(workspace, workspace.sprint(SPRINT, at=f"version:{version}"))
+    ]
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_every_line_is_blamed_at_every_version(name: str, tmp_path: Path) -> None:
+    """Played from the beginning the file has the lines and setters of each version."""
+    workspace = workspace_of(name, tmp_path)
+    sprint = workspace.sprint(SPRINT)
+    history = file_history(workspace, sprint)
+    for version in range(1, sprint.version + 1):
+        there = [tuple(line) for line in lines_of(history, version)]
+        assert there == blamed(workspace, version), version
+
+
+def test_a_long_history_begins_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where not all versions are kept, those that are have the same lines."""
+    workspace = workspace_of("life-of-a-sprint-v1", tmp_path)
+    monkeypatch.setattr(versions, "VERSIONS_MAX", 9)
+    sprint = workspace.sprint(SPRINT)
+    history = file_history(workspace, sprint)
+    assert history.first == sprint.version - 9
+    for version in range(history.first, sprint.version + 1):
+        there = [tuple(line) for line in lines_of(history, version)]
+        assert there == blamed(workspace, version), version
