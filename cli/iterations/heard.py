@@ -77,6 +77,17 @@ def hear(source: str, agent: str | None) -> PrintedRun:
     return PrintedRun(ran, summary, problem, said_beside(answer.text))
 
 
+def ran_alone(heard: PrintedRun) -> AgentRan:
+    """Return the run with what it took beyond earlier runs of the same session."""
+    # Imported here: few iterations are ended by what an agent printed.
+    from sprintlog.engine.service.resumed import SAY_TOTALS, alone
+
+    if heard.ran.agent not in SAY_TOTALS:
+        return heard.ran
+    with open_workspace() as workspace:
+        return alone(workspace, heard.ran)
+
+
 def kept(heard: PrintedRun, given: Mapping[str, Any]) -> SaidItems | None:
     """Return what else an agent said, once an open journal has its learnings."""
     if heard.said is None or not heard.said.learnings:

@@ -41,7 +41,7 @@ from .corrections import (
     retract,
     with_params,
 )
-from .heard import hear, kept, pass_over, tell, with_output
+from .heard import hear, kept, pass_over, ran_alone, tell, with_output
 from .metrics import read_metrics, with_metrics, with_score
 from .report_files import tell_written, with_writing, write_files
 from .select import select
@@ -136,7 +136,7 @@ def end(
     if source is not None:
         heard = hear(source, agent)
         tell(heard)
-        ran, summary = heard.ran, heard.summary if summary is None else summary
+        ran, summary = ran_alone(heard), heard.summary if summary is None else summary
         beside = kept(heard, given)
     # A key stands for what was typed, and for what was read.
     said = ("summary", *(() if ran is None else ("ran",)), *(("params",) if params else ()))

@@ -200,10 +200,11 @@ class _Recorded:
         )
         end = began + took if took is not None else wall_clock()
         now, ends = from_milliseconds(end), not self._within
+        ended = wrap.ended(self._workspace, wrapped, number=number, ends=ends, now=now)
         ended = wrap.with_learnings_kept(
             self._workspace,
             sprint_id,
-            wrap.ended(wrapped, number=number, ends=ends, now=now),
+            ended,
             actor=self._actor,
             masks=not self._asked.no_mask,
         )

@@ -23,6 +23,7 @@ from ..sprint.phases.lifecycle import StartSprint
 from ..sprint.plan.create import CreateSprint
 from ..sprint.state.words import COMPLETED, NOT_STARTED
 from .port import Decide, Envelope, Outcome
+from .resumed import alone
 from .streams.catalogue import CODEC, sprint_of
 from .workspace import ServiceWorkspace
 
@@ -151,7 +152,14 @@ def end(
     )
 
 
-def ended(wrapped: Wrapped, *, number: int | None, ends: bool, now: str) -> EndWrapped:
+def ended(
+    workspace: ServiceWorkspace,
+    wrapped: Wrapped,
+    *,
+    number: int | None,
+    ends: bool,
+    now: str,
+) -> EndWrapped:
     """Return the command that records what became of a wrapped command."""
     verdict = judge(
         wrapped.answer,
@@ -162,7 +170,8 @@ def ended(wrapped: Wrapped, *, number: int | None, ends: bool, now: str) -> EndW
     # All that plain words say stands in the output already.
     summary = verdict.summary if wrapped.activity.agent is not None else None
     said = said_beside(wrapped.answer.text)
-    return EndWrapped(_ran(wrapped, verdict, number), ends, summary, said)
+    ran = alone(workspace, _ran(wrapped, verdict, number))
+    return EndWrapped(ran, ends, summary, said)
 
 
 def _ran(wrapped: Wrapped, verdict: Verdict, number: int | None) -> AgentRan:

@@ -32,6 +32,7 @@ from . import (
     masking,
     nights,
     power_cuts,
+    recorded_hooks,
     snapshots,
     source_faults,
     time_travel,
@@ -79,6 +80,8 @@ CRITERIA: dict[str, Criterion] = {
     "agents' real output is understood": agents.understood,
     "iterations end with what agents printed": agents.heard,
     "1 GiB passes through wrap in constant memory": wrapped.constant_memory,
+    "hooks make the same sessions in any order": recorded_hooks.same_sessions,
+    "a call by hook, stream and transcript is one event": recorded_hooks.one_event_a_call,
     "eight hooks end while the log is locked": hooks.eight_while_locked,
     "status does not notice 100,000 tool calls": hooks.many_calls,
     "live-agents: real programs are recorded as their server says": (

@@ -129,13 +129,18 @@ def test_what_a_killed_agent_did_not_print_is_taken(
     assert len(events(done, "agent-ran")) == 2
 
 
-def test_wrap_says_it_too(agent: Agent, folder: Path) -> None:
-    """A wrapped command's sessions are compared in the process that records."""
+def test_wrap_says_it_too(agent: Agent, folder: Path, done: Run) -> None:
+    """A wrapped command's sessions are compared in the process that records.
+
+    What ended the command stays the reason, not what its transcript looks like.
+    """
     command = [sys.executable, "-m", "sprintlog.cli", "wrap", *agent()]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert said.returncode == -9
     assert f"sprintlog: {SEEN}" in said.stderr
     assert "tokens: 240 in, 80 out, recorded in win" in said.stderr
+    (line,) = done("iteration", "list").out.splitlines()[1:]
+    assert line.endswith("failed: ended by signal 9")
 
 
 def test_a_run_in_which_hooks_saw_all_is_quiet(agent: Agent, run: Run, done: Run) -> None:

@@ -28,6 +28,7 @@ from ...sprint.state.sprint import Sprint
 from ..after_commit import catch_up
 from ..agent_sessions.run_ended import AgentRunEnded
 from ..port import Decide, Envelope, Outcome, Skippable
+from ..resumed import taken_alone
 from ..state_files import Refreshed
 from ..workspace import ServiceWorkspace
 from .notices import Notices
@@ -194,8 +195,15 @@ class Driver:
         if not answer.is_cut:
             place = self.workspace, self.sprint_id, answer.text
             verdict = replace(verdict, said=items_in(*place, told=told, **self._envelope()))
-        used = priced(verdict.usage, self.means.price)
-        is_priced = used != verdict.usage
+        took = taken_alone(
+            self.workspace,
+            verdict.usage,
+            agent=activity.agent,
+            sessions=activity.sessions,
+            output_sha256=run.output.sha256,
+        )
+        used = priced(took, self.means.price)
+        is_priced = used != took
         verdict = replace(verdict, usage=used)
         digest, model = sha256(prompt.encode()).hexdigest(), own.get("SPRINTLOG_MODEL")
         return Reply(run, verdict, activity, digest, model, is_priced)

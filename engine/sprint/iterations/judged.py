@@ -336,7 +336,8 @@ class Judged:
         begun = [x for x in self.sprint.knowledge.iterations if x[0] not in seen]
         if not begun:
             return []
-        runs = {ran.iteration: ran for _, _, ran in self._events.all(AgentRan)}
+        # What a transcript adds does not say how a run ended.
+        runs = {x.iteration: x for *_, x in self._events.all(AgentRan) if not x.is_rest}
         said = self.summaries()
         return [
             Unmeasured(number, version, ran.status, ran.error, said.get(number))

@@ -62,6 +62,23 @@ def session_ended(
     return [further, IterationEnded(number, summary)]
 
 
+def used_alone(usage: Usage, before: Sequence[AgentRan]) -> Usage:
+    """Return what a run took, of which its agent says what all of its session took.
+
+    `before` are the session's runs until then. Where it says less than those took
+    together, it is no such total, and stays.
+    """
+    known = [run.usage for run in before if run.usage is not None]
+    for name in _GROWING:
+        total, parts = getattr(usage, name), [getattr(one, name) or 0 for one in known]
+        if total is not None and total < sum(parts):
+            return usage
+    return _rest_of_usage(usage, known) or usage
+
+
+_GROWING = ("input_tokens", "output_tokens", "cache_read_tokens")
+
+
 def is_stated(run: AgentRan) -> bool:
     """Tell whether somebody who ran it says what all of it cost.
 
@@ -76,10 +93,17 @@ def is_stated(run: AgentRan) -> bool:
 def recovered(session: AgentRan, *, before: Sequence[AgentRan]) -> list[Event]:
     """Return what a session cost of which nobody said it; its iteration goes on or not."""
     stated = [run for run in before if run.usage is not None]
-    if not stated:
-        return [session] if session.usage is not None else []
-    further = _further(session, stated)
-    return [further] if further is not None else []
+    if stated:
+        further = _further(session, stated)
+        return [further] if further is not None else []
+    if session.usage is None:
+        return []
+    # What was printed of it are calls alone, which are not to be counted again.
+    return [
+        replace(
+            session, tool_calls=_rest(session.tool_calls, [x.tool_calls for x in before])
+        )
+    ]
 
 
 def _further(session: AgentRan, before: Sequence[AgentRan]) -> AgentRan | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sprintlog.engine.adapters.hooks.edits import cut, install, installed_events, without
@@ -196,6 +196,7 @@ def test_what_is_remembered_is_for_the_person_alone(tmp_path: Path) -> None:
     assert not [*file.memory.iterdir()]
 
 
+patient = settings(deadline=None)
 KEYS = st.sampled_from(["a", "hooks ", "é", "hooks.x", '"', "\\", "Stop"])
 TEXTS = st.text(alphabet='aé"\\{}[],: \n\u2028', max_size=8)
 VALUES = st.recursive(
@@ -221,6 +222,7 @@ def texts(draw: st.DrawFn) -> tuple[str, str]:
     return agent, text + draw(st.sampled_from(["", "\n", " \n\n"]))
 
 
+@patient
 @given(texts())
 def test_what_is_put_in_is_found_and_cut_out_to_the_byte(found: tuple[str, str]) -> None:
     """For any text: ours are at each event once, all else stays, and ours go again."""
@@ -239,6 +241,7 @@ def test_what_is_put_in_is_found_and_cut_out_to_the_byte(found: tuple[str, str])
     assert cut(edit.text, edit.spans) == text
 
 
+@patient
 @given(texts())
 def test_without_what_is_remembered_only_empty_lists_go(found: tuple[str, str]) -> None:
     """By what they say alone ours are found, too; what is not empty stays as it was."""
