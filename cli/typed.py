@@ -5,9 +5,10 @@ take a recording command longer than reading the log, so help waits until it is 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import click
+import msgspec
 from click.core import ParameterSource
 
 from . import settings
@@ -134,7 +135,7 @@ SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
 """The options that can stand before or behind any command."""
 
 
-class Sorted(NamedTuple):
+class Sorted(msgspec.Struct, frozen=True):
     """The options of a command, by where they are explained."""
 
     own: list[click.Parameter]
@@ -162,7 +163,8 @@ def _write_options(
     command: click.Command, context: click.Context, formatter: click.HelpFormatter
 ) -> None:
     """Write the command's own options, and name the shared ones."""
-    own, shared, topic = sort_options(command.get_params(context))
+    found = sort_options(command.get_params(context))
+    own, shared, topic = found.own, found.shared, found.topic
     options = [p for p in own if isinstance(p, click.Option)]
     shown = [p.get_help_record(context) for p in options]
     with formatter.section("Options"):

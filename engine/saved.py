@@ -1,12 +1,16 @@
 """What is saved of a state is read again only in the same shape, and as it was written."""
 
 from binascii import crc32
-from collections.abc import Iterator
-from typing import get_args
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
+Saved = TypeVar("Saved", bound=msgspec.Struct)
+
 _SUM_BYTES = 4
+_encode = msgspec.msgpack.Encoder().encode
+_parts_of = msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def sealed(state: bytes) -> bytes:
@@ -21,6 +25,34 @@ def unsealed(saved: bytes | memoryview) -> memoryview:
     if saved[:_SUM_BYTES] != crc32(state).to_bytes(_SUM_BYTES):
         raise msgspec.DecodeError("is not as it was written")
     return state
+
+
+class PartsDecoder(Generic[Saved]):
+    """Decodes a struct field by field: of what is as it began no type is looked at.
+
+    To find out what a struct and all below it are like takes a process longer than to
+    decode a state, and most of what a state can say is never said.
+    """
+
+    def __init__(self, kind: type[Saved]) -> None:
+        """Decode structs of a kind that has a default for each field."""
+        self._kind = kind
+        self._unsaid: dict[str, msgspec.Raw] = {}
+        self._decoders: dict[str, Callable[[msgspec.Raw], Any]] = {}
+
+    def decode(self, saved: msgspec.Raw) -> Saved:
+        """Return the struct; raise `msgspec.DecodeError` for anything else."""
+        unsaid = self._unsaid = self._unsaid or _parts_of(_encode(self._kind()))
+        parts = _parts_of(saved).items()
+        # A field that is not known is passed over, as msgspec does.
+        said = {k: self._decoder(k)(v) for k, v in parts if v != unsaid.get(k, v)}
+        return self._kind(**said)
+
+    def _decoder(self, name: str) -> Callable[[msgspec.Raw], Any]:
+        if name not in self._decoders:
+            kind = self._kind.__annotations__[name]
+            self._decoders[name] = msgspec.msgpack.Decoder(kind).decode
+        return self._decoders[name]
 
 
 def shape_of(*saved: type[msgspec.Struct], meaning: int) -> int:

@@ -117,12 +117,12 @@ def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterato
             yield Happened(recorded, event)
             continue
         version = recorded.version
-        _, gone, back = changed[version]
+        turned = changed[version]
         yield Happened(
             recorded,
             event,
-            tuple(_work(workspace, stream, gone)),
-            tuple(_work(workspace, stream, back)),
+            tuple(_work(workspace, stream, turned.gone)),
+            tuple(_work(workspace, stream, turned.back)),
         )
 
 

@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.engine.service.streams.readings import forget_readings
@@ -75,7 +77,7 @@ def _of_loop(workspace: Workspace, name: str, *, check: bool) -> Iterator[Refres
 def _tell(kind: str, name: str, refreshed: Refreshed, *, as_json: bool) -> None:
     if refreshed.problem:
         warn(refreshed.problem)
-    answer = Rebuilt(**{kind: name}, **refreshed._asdict())
+    answer = Rebuilt(**{kind: name}, **structs.asdict(refreshed))
     print_answer(answer, [f"{name}: {_said(refreshed)}"], as_json=as_json)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -47,7 +47,7 @@ class FilePlace(msgspec.Struct, frozen=True):
         return FilePlace(self.folder, name)
 
 
-class FileStatus(NamedTuple):
+class FileStatus(msgspec.Struct, frozen=True):
     """What a file system says of a plain file without reading it."""
 
     device: int

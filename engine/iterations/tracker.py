@@ -8,7 +8,7 @@ rolled back since.
 import re
 from collections.abc import Iterator, Mapping, Set
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -48,7 +48,7 @@ UNKEPT = -(2**15)
 """Stands for a score that is too large to be kept; its event says it."""
 
 
-class TrackedIteration(NamedTuple):
+class TrackedIteration(msgspec.Struct, frozen=True):
     """A measured iteration, and where its event stands."""
 
     number: int
@@ -213,14 +213,11 @@ class Tracker(msgspec.Struct, omit_defaults=True):
 
     def drop(self, number: int, marked: Mapping[int, bool]) -> None:
         """Take a measurement out, and mark others as incomplete or not."""
-        kept = [
-            one._replace(is_incomplete=marked.get(one.number, one.is_incomplete))
-            for one in self.measured
-            if one.number != number
-        ]
+        kept = [one for one in self.measured if one.number != number]
         self.ledger = bytearray()
         for one in kept:
-            self.keep(one)
+            is_incomplete = marked.get(one.number, one.is_incomplete)
+            self.keep(msgspec.structs.replace(one, is_incomplete=is_incomplete))
         self.highest = max((one.number for one in kept), default=0)
 
     def rules_at(self, version: int) -> RulesSet:

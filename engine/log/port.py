@@ -6,7 +6,7 @@ Who is handed a part of a store names the port of that part; `Log` is all of the
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -52,7 +52,7 @@ def row_of(event: RecordedEvent) -> Row:
     return event.at, form_of(event.type, event.schema_version), event.payload
 
 
-class Page(NamedTuple):
+class Page(msgspec.Struct, frozen=True):
     """What a fold needs of some events of a stream, in order of version."""
 
     versions: Sequence[int]

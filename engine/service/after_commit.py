@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from ..errors import SprintlogError
 from ..iterations.events import ADOPT
 from ..sprint.state.sprint import Sprint
@@ -41,7 +43,7 @@ def _refresh(service: Service, stream: str) -> Refreshed:
         said = adopt_latest(service, sprint_id)
         again = service.state_files.refresh(stream)
         problem = f"{refreshed.problem}; {said}"
-        refreshed = again._replace(kept=refreshed.kept, problem=problem)
+        refreshed = msgspec.structs.replace(again, kept=refreshed.kept, problem=problem)
     sprint = service.sprint(sprint_id)
     if sprint.knowledge.tracker.is_empty:
         return refreshed

@@ -1,7 +1,9 @@
 """What it means to act on a stream: what is decided, under which conditions, what came."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypedDict, Unpack
+
+import msgspec
 
 from ..command import Command
 from ..log.envelope import RecordedEvent
@@ -46,7 +48,7 @@ class Envelope(TypedDict, total=False):
     masks: bool
 
 
-class Handled(NamedTuple, Generic[State]):
+class Handled(msgspec.Struct, Generic[State], frozen=True):
     """What an action did."""
 
     state: State
@@ -57,15 +59,18 @@ class Handled(NamedTuple, Generic[State]):
     """True when a key answered with what was recorded the first time."""
 
 
-class Outcome(Handled[Sprint]):
+class Outcome(Handled[Sprint], frozen=True):
     """What an action on a sprint did."""
-
-    __slots__ = ()
 
     @property
     def sprint(self) -> Sprint:
         """Return the sprint as it is now."""
         return self.state
+
+    @classmethod
+    def of(cls, handled: Handled[Sprint]) -> "Outcome":
+        """Return what an action did as one on a sprint."""
+        return cls(handled.state, handled.events, handled.duplicate)
 
 
 class MovedOnError(Exception):

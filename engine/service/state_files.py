@@ -1,11 +1,11 @@
 """The port to state files: what is written after a commit, and what others did to it."""
 
-from typing import NamedTuple
+import msgspec
 
 from ..sprint.state.sprint import Sprint
 
 
-class Refreshed(NamedTuple):
+class Refreshed(msgspec.Struct, frozen=True):
     """What happened to a state file."""
 
     path: str | None

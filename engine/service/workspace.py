@@ -198,8 +198,8 @@ class ServiceWorkspace:
         if isinstance(command, JournalCommand):
             return self.handle_on_journal(command, **envelope)
         # Straight on: whoever looks for the rule of a command is there soon.
-        return Outcome(
-            *handle(self, self.repository, sprint_id, command, ON_SPRINTS, envelope)
+        return Outcome.of(
+            handle(self, self.repository, sprint_id, command, ON_SPRINTS, envelope)
         )
 
     def preview(
@@ -232,7 +232,7 @@ class ServiceWorkspace:
         in texts are masked unless `masks` is off.
         """
         steps = ON_SPRINTS.without(without)
-        return Outcome(*handle(self, self.repository, sprint_id, decide, steps, envelope))
+        return Outcome.of(handle(self, self.repository, sprint_id, decide, steps, envelope))
 
     def handle_on_journal(
         self,

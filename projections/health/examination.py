@@ -140,7 +140,9 @@ def _look_inside(location: Location, known: Head | None) -> Inside:
             if header:
                 found = Inside(header[18] == 2, int.from_bytes(header[60:64]))
             try:
-                return _read(location._replace(folder=copy.parent), known, found)
+                return _read(
+                    msgspec.structs.replace(location, folder=copy.parent), known, found
+                )
             except SprintlogError as error:
                 said = error.message.replace(str(copy), str(location.database))
                 if isinstance(error, UnreadableError):

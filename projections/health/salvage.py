@@ -83,7 +83,7 @@ def salvage(
             (draft / LOST).unlink()
         edits_left = _copy_edits(location.folder / EDITS, draft / EDITS)
         salvaged = _folded(draft / DATABASE, salvaged, clock)
-        _know_state_files(location._replace(folder=draft), clock)
+        _know_state_files(msgspec.structs.replace(location, folder=draft), clock)
         sync(draft)
         draft.rename(target)
         sync(target.parent)

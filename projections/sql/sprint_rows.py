@@ -121,9 +121,9 @@ class _Carrying:
 
     def _moved(self) -> Iterator[Interval]:
         """Yield stretches of what was there that rollbacks since took or brought back."""
-        for at, gone, back in turns(self._rollbacks) if self._after else ():
-            if at > self._after:
-                for first, last in (*gone, *back):
+        for turned in turns(self._rollbacks) if self._after else ():
+            if turned.version > self._after:
+                for first, last in (*turned.gone, *turned.back):
                     if first <= self._after:
                         yield first, min(last, self._after)
 

@@ -2,6 +2,8 @@
 
 import os
 
+from msgspec import structs
+
 from sprintlog.engine.service.place.state_places import LOOPS
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
@@ -41,7 +43,7 @@ def with_loop(workspace: FilesService, sprint: Sprint, refreshed: Refreshed) -> 
 
     found = [refreshed, *refresh_loop(workspace, sprint, folder)]
     told = "; ".join(one.problem for one in found if one.problem)
-    return refreshed._replace(problem=told or None)
+    return structs.replace(refreshed, problem=told or None)
 
 
 def owner(workspace: FilesService, loop_id: str) -> str | None:

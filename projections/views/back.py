@@ -103,8 +103,8 @@ def turn_of(sprint: Sprint, events: Iterable[Event], *, after: int) -> PlanTurn 
     """Return what the rollback among events changes that come `after` a version."""
     for version, event in enumerate(events, after + 1):
         if isinstance(event, RolledBack):
-            _, gone, back = turned_by(sprint.knowledge.rollbacks, version, event.to)
-            return PlanTurn(event.to, gone, back)
+            turned = turned_by(sprint.knowledge.rollbacks, version, event.to)
+            return PlanTurn(event.to, turned.gone, turned.back)
     return None
 
 

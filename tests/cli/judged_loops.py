@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from sprintlog.engine.adapters.processes.signals import Signals
 from sprintlog.engine.service.loop.driver import Driver, Means
 from sprintlog.engine.service.loop.runner import Runner
@@ -149,7 +151,7 @@ def outcome(tree: Path) -> dict[str, Any]:
         tracker = knowledge.tracker
         return {
             "document": without_times(load((tree / "PROGRESS.yaml").read_bytes())),
-            "measured": [one._replace(version=0) for one in tracker.measured],
+            "measured": [structs.replace(one, version=0) for one in tracker.measured],
             "best": tracker.best and (tracker.best.number, tracker.best.score),
             "selected": tracker.selected,
             "back": [number for _, number in knowledge.gone_back],

@@ -226,7 +226,7 @@ def shared_options(topic: str) -> list[TypedOption]:
 
 
 def _command_part(path: str, command: click.Command) -> str:
-    shared, topic = sort_options(command.params)[1:]
+    shared, topic = (found := sort_options(command.params)).shared, found.topic
     context = click.Context(command, info_name=path)
     usage = " ".join([path, *command.collect_usage_pieces(context)])
     parts = [f"## `{path}`", inspect.cleandoc(command.help or "")]

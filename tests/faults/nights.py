@@ -14,6 +14,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from sprintlog.projections.state_files.yaml.reader import load
 from sprintlog.projections.workspace import Workspace
 from tests.acceptance.commands import answers, clean_environment, run
@@ -228,7 +230,7 @@ def outcome(tree: Path) -> dict[str, Any]:
         tracker = knowledge.tracker
         found = {
             "document": _timeless(load((tree / "PROGRESS.yaml").read_bytes())),
-            "measured": [str(one._replace(version=0)) for one in tracker.measured],
+            "measured": [str(structs.replace(one, version=0)) for one in tracker.measured],
             "best": tracker.best and (tracker.best.number, tracker.best.score),
             "selected": tracker.selected and tracker.selected.number,
             "back": [number for _, number in knowledge.gone_back],

@@ -7,7 +7,8 @@ import sys
 import msgspec
 import pytest
 
-from sprintlog.engine.saved import shape_of
+from sprintlog.engine.saved import PartsDecoder, shape_of
+from sprintlog.engine.sprint.state.knowledge import HeldSnapshot, Knowledge
 from sprintlog.engine.sprint.state.sprint import STATE_FORMAT, format_due
 
 
@@ -86,3 +87,59 @@ def test_number_is_the_same_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert len(answers) == 1
+
+
+HELD = HeldSnapshot("s", 1, 2, "end", "")
+KNOWN = {
+    "nothing": Knowledge(),
+    "numbers": Knowledge(begun=3, rollbacks=[(5, 2)], undid={7: 5}),
+    "bytes": Knowledge(starts=bytearray(b"ab")),
+    "structs": Knowledge(snapshots=[HELD], begun=1),
+}
+
+
+@pytest.mark.parametrize("known", KNOWN.values(), ids=KNOWN)
+def test_parts_are_decoded_to_the_whole(known: Knowledge) -> None:
+    """Field by field is read what msgspec reads as a whole."""
+    encoded = msgspec.msgpack.encode(known)
+    found = PartsDecoder(Knowledge).decode(msgspec.Raw(encoded))
+    assert found == known == msgspec.msgpack.decode(encoded, type=Knowledge)
+
+
+def test_defaults_of_two_structs_are_not_one() -> None:
+    """What is as it began belongs to the one who reads it."""
+    encoded, decoder = (
+        msgspec.Raw(msgspec.msgpack.encode(Knowledge())),
+        PartsDecoder(Knowledge),
+    )
+    decoder.decode(encoded).rollbacks.append((5, 2))
+    decoder.decode(encoded).tracker.ledger.extend(b"x")
+    assert decoder.decode(encoded) == Knowledge()
+
+
+def test_only_what_is_said_is_looked_at() -> None:
+    """No type is found out of a field that is as it began."""
+    decoder = PartsDecoder(Knowledge)
+    decoder.decode(msgspec.Raw(msgspec.msgpack.encode(Knowledge(begun=3, undone=[1]))))
+    assert sorted(decoder._decoders) == ["begun", "undone"]
+
+
+def test_every_part_has_a_type_that_can_be_read() -> None:
+    """A field's type is written as it is, and each field has a default."""
+    assert Knowledge() == Knowledge()
+    for kind in Knowledge.__annotations__.values():
+        msgspec.msgpack.Decoder(kind)
+
+
+@pytest.mark.parametrize("other", [[], {"begun": "many"}, {"snapshots": [[1]]}, None])
+def test_anything_else_is_refused(other: object) -> None:
+    """What is not such a struct is an error of decoding."""
+    encoded = msgspec.Raw(msgspec.msgpack.encode(other))
+    with pytest.raises(msgspec.DecodeError):
+        PartsDecoder(Knowledge).decode(encoded)
+
+
+def test_a_field_of_nobody_is_passed_over() -> None:
+    """A field that is not known changes nothing, as msgspec has it."""
+    encoded = msgspec.Raw(msgspec.msgpack.encode({"begun": 2, "of-later": [1]}))
+    assert PartsDecoder(Knowledge).decode(encoded) == Knowledge(begun=2)

@@ -1,7 +1,8 @@
 """How SQLite goes through the database: to a row and on from there, never past all rows."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -96,7 +97,7 @@ def test_no_statement_has_two_lower_bounds(log: SqliteLog, new_event: NewEvent) 
         assert len(bounds) == len({*bounds}), text
 
 
-Pages = Callable[[SqliteLog], Iterator[Sequence[object]]]
+Pages = Callable[[SqliteLog], Iterator[Page | list[Any]]]
 READERS: dict[str, Pages] = {
     "scan of a small part": lambda log: log.scan("a"),
     "scan from somewhere": lambda log: log.scan("a", after=10),

@@ -3,7 +3,8 @@
 import os
 import stat
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from ...adapters.git.repositories import common_directory, linked_directory
 from ...adapters.replace import replace_file
@@ -14,7 +15,7 @@ HIDDEN = ".sprintlog"
 INSIDE_GIT = "sprintlog"
 
 
-class Location(NamedTuple):
+class Location(msgspec.Struct, frozen=True):
     """The folder of a log, and the work tree in which this process stands."""
 
     folder: Path
@@ -139,7 +140,7 @@ def _named(folder: Path, start: Path, *, must_exist: bool = True) -> Location:
     for root in (start, *start.parents):
         for location in _candidates(root):
             if location.folder.resolve() == folder.resolve():
-                return location._replace(folder=folder)
+                return msgspec.structs.replace(location, folder=folder)
     if must_exist and not (folder / DATABASE).exists():
         raise NotFoundError(
             f"there is no log in {folder}",

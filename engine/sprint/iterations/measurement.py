@@ -208,7 +208,7 @@ def measured_on_path(sprint: Sprint) -> list[int]:
     ends = iteration_ends(knowledge, version=sprint.version)
     return sorted(
         number
-        for number, version, *_ in knowledge.tracker.measured
+        for number, version in ((m.number, m.version) for m in knowledge.tracker.measured)
         if lies_on(stretches, began.get(number, version))
         and (lies_on(stretches, version) or lies_on(stretches, ends.get(number, version)))
     )

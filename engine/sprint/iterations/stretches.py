@@ -7,7 +7,8 @@ What lies on the path from a version to the root is in force there (DESIGN.md se
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+
+import msgspec
 
 Interval = tuple[int, int]
 """First and last version of a stretch of the path, both in it."""
@@ -64,7 +65,7 @@ def _add(stretches: list[Interval], first: int, last: int) -> None:
     stretches.append((first, last))
 
 
-class TurnedBack(NamedTuple):
+class TurnedBack(msgspec.Struct, frozen=True):
     """What a rollback changed of what is in force."""
 
     version: int
@@ -109,11 +110,11 @@ def taken_back_by(
 ) -> dict[int, int]:
     """Return of versions, in order, the rollback since which they are off the path."""
     taken: dict[int, int] = {}
-    for at, gone, back in turns(rollbacks):
-        for first, last in gone:
+    for turned in turns(rollbacks):
+        for first, last in turned.gone:
             for version in _between(versions, first, last):
-                taken[version] = at
-        for first, last in back:
+                taken[version] = turned.version
+        for first, last in turned.back:
             for version in _between(versions, first, last):
                 taken.pop(version, None)
     return taken

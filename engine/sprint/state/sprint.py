@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ...log.event import Event
-from ...saved import sealed, shape_of, unsealed
+from ...saved import PartsDecoder, sealed, shape_of, unsealed
 from ..events import Place
 from ..queue.view import Decided, queue_of, with_queue
 from .figures import figures
@@ -279,7 +279,8 @@ class _Saved(msgspec.Struct, array_like=True):
     held: str | None
     imported_at: int
     decisions: dict[str, Decided]
-    knowledge: Knowledge
+    knowledge: msgspec.Raw
+    """A `Knowledge`, most of which is seldom said."""
     turns: Turns
     retried: dict[str, int]
     renewed: dict[str, bool]
@@ -288,7 +289,7 @@ class _Saved(msgspec.Struct, array_like=True):
     """How many phases have each status where they are many and plain, else empty."""
 
 
-STATE_FORMAT = 263960636776136
+STATE_FORMAT = 204689932630611
 """A state that was saved in another format is not read again.
 
 It is `format_due`, written down: to find it takes longer than to read a state."""
@@ -296,13 +297,14 @@ It is `format_due`, written down: to find it takes longer than to read a state."
 
 def format_due() -> int:
     """Return the number of today's format, by all that is saved."""
-    return shape_of(_Saved, meaning=MEANING)
+    return shape_of(_Saved, Knowledge, meaning=MEANING)
 
 
 _OF_PLAN = {*_Saved.__struct_fields__} - {"id", "version", "knowledge", "last", "tally"}
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Saved)
+_knowledge = PartsDecoder(Knowledge)
 
 
 def pack(sprint: Sprint) -> bytes:
@@ -312,7 +314,7 @@ def pack(sprint: Sprint) -> bytes:
     state = _Saved(
         id=sprint.id,
         version=sprint.version,
-        knowledge=sprint.knowledge,
+        knowledge=msgspec.Raw(_encoder.encode(sprint.knowledge)),
         last=plan.last.stored(),
         tally=flat.tally if flat else {},
         **{name: getattr(plan, name) for name in _OF_PLAN},
@@ -325,7 +327,7 @@ def unpack(saved: bytes | memoryview) -> Sprint:
     state = _decoder.decode(unsealed(saved))
     sprint = Sprint(state.id)
     sprint.version = state.version
-    sprint.knowledge = state.knowledge
+    sprint.knowledge = _knowledge.decode(state.knowledge)
     for name in _OF_PLAN:
         setattr(sprint.plan, name, getattr(state, name))
     sprint.plan.last = read(state.last)

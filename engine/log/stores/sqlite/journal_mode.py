@@ -51,7 +51,7 @@ def choose_journal_mode(folder: Path) -> JournalMode:
 
 def file_system(path: Path, mounts: str) -> str | None:
     """Return the type of the file system a path lies on, from the text of mountinfo."""
-    best, kind = -1, None
+    best, kind, text = -1, None, f"{path}/"
     for line in mounts.splitlines():
         fields, _, rest = line.partition(" - ")
         parts = fields.split(" ")
@@ -61,7 +61,7 @@ def file_system(path: Path, mounts: str) -> str | None:
         if "\\" in point:
             point = re.sub(_ESCAPE, lambda found: chr(int(found[1], 8)), point)
         # Of equal mount points the later one hides the earlier.
-        if len(point) >= best and path.is_relative_to(point):
+        if len(point) >= best and text.startswith(f"{point.rstrip('/')}/"):
             best, kind = len(point), rest.split(" ")[0]
     return kind
 

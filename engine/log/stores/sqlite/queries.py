@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from ....errors import RESCUE, UnreadableError
 from ...chain import START, misfit
@@ -87,7 +89,7 @@ _RUN = (
 )
 
 
-class End(NamedTuple):
+class End(msgspec.Struct, frozen=True):
     """The end of a log, as an append has to know it."""
 
     head: Head
