@@ -17,6 +17,11 @@ INPUT_BYTES_MAX = 8 * 1024 * 1024
 """So much of a hook's input is read; a longer one is not understood."""
 _DROPPED_BYTES_MAX = 1024 * 1024 * 1024
 _PIECE = 1024 * 1024
+_SILENT_SECONDS = 2.0
+"""So long a hook waits for more of its input, where nobody closes that: Codex ends hooks
+after 3."""
+_PROJECTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR")
+"""The variables in which agents name the folder in which a person started them."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -47,13 +52,11 @@ def _hook(agent: str) -> None:
     content = _input()
     import_libraries()
     # Imported here, and below: what libraries need not waits from now on.
-    from .. import settings
     from ..settings.person import safe_list
 
-    start = Path.cwd()
-    if settings.off_by() is not None:
+    if (found := _log_place()) is None:
         return
-    place, folder = settings.log_place(start)
+    place, folder, is_known = found
     from sprintlog.engine.service.agent_sessions.hook import take_hook
 
     hooked = take_hook(
@@ -63,6 +66,7 @@ def _hook(agent: str) -> None:
         folder=folder,
         safe=safe_list(),
         environment=os.environ,
+        waits=not is_known,
     )
     if hooked is None or hooked.event is None:
         return
@@ -75,14 +79,51 @@ def _hook(agent: str) -> None:
         beat(hooked.event)
 
 
+def _log_place() -> tuple[Path, str | None, bool] | None:
+    """Return where the log is, and whether the work tree's file could be read.
+
+    It is that of the folder in which the hook runs. Where none is there, an agent went
+    elsewhere, and it is that of the project. None where nothing is to be recorded.
+    """
+    from sprintlog.engine.errors import NotFoundError, SprintlogError
+    from sprintlog.engine.service.place.location import find
+
+    from .. import settings
+
+    for project in ("", *filter(None, map(os.environ.get, _PROJECTS))):
+        try:
+            if project:
+                os.chdir(project)
+            start = Path.cwd()
+        except OSError:
+            continue
+        named, is_known = os.environ.get("SPRINTLOG_DIR"), True
+        try:
+            if settings.off_by() is not None:
+                return None
+            start, named = settings.log_place(start)
+        except SprintlogError:
+            # Nobody knows whether anything is to be recorded: it waits.
+            is_known = False
+        try:
+            find(start, folder=named)
+        except NotFoundError:
+            continue
+        return start, named, is_known
+    return None
+
+
 def _input() -> bytes:
     """Return the first bytes of the input, and read the others away.
 
-    Whoever writes them would else fail.
+    Whoever writes them would else fail. Where nobody closes it, it ends with a silence.
     """
+    # Imported here: nothing else of a hook needs it.
+    from select import select
+
     content = bytearray()
     dropped = 0
-    while piece := os.read(0, _PIECE):
+    while select([0], (), (), _SILENT_SECONDS)[0] and (piece := os.read(0, _PIECE)):
         if len(content) <= INPUT_BYTES_MAX:
             content += piece
         elif (dropped := dropped + len(piece)) > _DROPPED_BYTES_MAX:

@@ -54,8 +54,12 @@ def take_hook(
     folder: str | None,
     safe: Path,
     environment: Mapping[str, str],
+    waits: bool = False,
 ) -> Hooked | None:
-    """Record what a hook was handed, or keep it; None where there is no log."""
+    """Record what a hook was handed, or keep it; None where there is no log.
+
+    With `waits` it is kept, whatever the log could take.
+    """
     now = instant(time.time_ns() // 1_000_000)
     try:
         location = locations.find(start, folder=folder)
@@ -85,6 +89,9 @@ def take_hook(
         said_at=instant(heard.said_ms) if heard.said_ms is not None else "",
     )
     places = folders(location, environment)
+    if waits:
+        spool.keep(places, draft)
+        return Hooked(location, heard, None)
     return Hooked(location, heard, _record(location, draft, places))
 
 
