@@ -9,6 +9,11 @@ import pytest
 
 from sprintlog.engine.log.port import Clock, Entropy, Log, Wait
 from sprintlog.engine.log.stores import STORES, create_log
+from tests.postgres.server import NEWEST, SERVERS, server, why_not
+
+TRIED = [*(name for name in STORES if name != "postgresql"), *SERVERS]
+"""Every store; the one on a server with each version of that."""
+AT_HAND = [*(name for name in STORES if name != "postgresql"), NEWEST]
 
 
 def ticking() -> Clock:
@@ -27,13 +32,26 @@ def seeded(seed: bytes = b"seed") -> Entropy:
     return entropy
 
 
-def new_log(store: str, folder: Path) -> Log:
+def address(store: str, folder: Path) -> str:
+    """Return where a new log of a store is; skip where no server can be had."""
+    if store not in SERVERS:
+        return f"{store}:{folder / 'log.db'}"
+    if reason := why_not(store):
+        pytest.skip(reason)
+    return server(store).new_url()
+
+
+def new_log(store: str, folder: Path, *, seed: bytes = b"seed") -> Log:
     """Return a new, empty log that does not wait for others."""
-    url = f"{store}:{folder / store / 'log'}"
-    return create_log(url, clock=ticking(), entropy=seeded(), wait=Wait(0))
+    folder = folder / store
+    folder.mkdir(parents=True)
+    url = address(store, folder)
+    return create_log(
+        url, clock=ticking(), entropy=seeded(seed), wait=Wait(0), beside=folder
+    )
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=TRIED)
 def store(request: pytest.FixtureRequest) -> str:
     """Give the name of every store."""
     name: str = request.param
@@ -51,7 +69,7 @@ def log(store: str, tmp_path: Path) -> Iterator[Log]:
 @pytest.fixture
 def other(store: str, tmp_path: Path) -> Iterator[Log]:
     """Give a second log of the same store."""
-    log = new_log(store, tmp_path / "other")
+    log = new_log(store, tmp_path / "other", seed=b"another")
     yield log
     log.close()
 
@@ -59,4 +77,4 @@ def other(store: str, tmp_path: Path) -> Iterator[Log]:
 @pytest.fixture(scope="session")
 def open_all() -> Callable[[Path], dict[str, Log]]:
     """Give a function that makes one log of every store, all with the same chance."""
-    return lambda folder: {name: new_log(name, folder) for name in STORES}
+    return lambda folder: {name: new_log(name, folder) for name in AT_HAND}

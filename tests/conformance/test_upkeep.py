@@ -7,9 +7,9 @@ import pytest
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import Head, NewEvent
 from sprintlog.engine.log.port import Log
-from sprintlog.engine.log.stores import STORES, create_log, open_log
+from sprintlog.engine.log.stores import create_log, open_log
 
-from .conftest import seeded, ticking
+from .conftest import AT_HAND, address, seeded, ticking
 
 NOTE = NewEvent(
     type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="runtime"
@@ -61,15 +61,15 @@ def test_bytes_are_found_in_all_that_is_kept(log: Log) -> None:
     assert list(log.holding([b"pin"], log.parts())) == []
 
 
-@pytest.mark.parametrize("scheme", [*(f"{name}:" for name in STORES), ""])
-def test_an_address_chooses_the_store(tmp_path: Path, scheme: str) -> None:
+@pytest.mark.parametrize("name", [*AT_HAND, ""])
+def test_an_address_chooses_the_store(tmp_path: Path, name: str) -> None:
     """Every store is made by its name; a plain path is one of SQLite's."""
-    url = f"{scheme}{tmp_path / 'log' / 'log.db'}"
+    url = address(name, tmp_path / "log").removeprefix(":")
     log = create_log(url, clock=ticking(), entropy=seeded())
     log.append("a", [NOTE], expect=0)
     log.close()
     again = open_log(url, clock=ticking(), entropy=seeded())
-    assert again.last_position() == (0 if scheme == "memory:" else 1)
+    assert again.last_position() == (0 if name == "memory" else 1)
     again.close()
 
 

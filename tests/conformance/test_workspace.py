@@ -10,7 +10,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Wait
-from sprintlog.engine.log.stores import STORES, create_log
+from sprintlog.engine.log.stores import create_log
 from sprintlog.engine.service.place.location import Location
 from sprintlog.engine.service.streams.catalogue import EVERY
 from sprintlog.engine.service.streams.soundness import back_up
@@ -29,7 +29,7 @@ from sprintlog.projections.health.verify import verify
 from sprintlog.projections.sql.query import ask
 from sprintlog.projections.workspace import Workspace
 
-from .conftest import seeded, ticking
+from .conftest import AT_HAND, address, seeded, ticking
 
 DOCUMENT = {"sprint-id": "auth", "phases": [{"id": "a", "prompt": "x"}]}
 
@@ -38,8 +38,8 @@ def make(store: str, root: Path) -> Workspace:
     """Return a workspace on a new log of a store."""
     folder = root / ".sprintlog"
     folder.mkdir(parents=True, mode=0o700)
-    url = f"{store}:{folder / 'log.db'}"
-    log = create_log(url, clock=ticking(), entropy=seeded(), wait=Wait(0))
+    url = address(store, folder)
+    log = create_log(url, clock=ticking(), entropy=seeded(), wait=Wait(0), beside=folder)
     return Workspace(Location(folder, root, ""), log, clock=ticking())
 
 
@@ -75,7 +75,7 @@ def workspace(store: str, tmp_path: Path) -> Iterator[Workspace]:
 def all_of_them(tmp_path: Path) -> Iterator[dict[str, Workspace]]:
     """Give a workspace of each store, all with the same past."""
     with ExitStack() as stack:
-        made = {name: stack.enter_context(make(name, tmp_path / name)) for name in STORES}
+        made = {name: stack.enter_context(make(name, tmp_path / name)) for name in AT_HAND}
         for workspace in made.values():
             live(workspace)
         yield made
@@ -117,7 +117,7 @@ def _file(workspace: Workspace) -> bytes:
     return (workspace.location.root / "PROGRESS.yaml").read_bytes()
 
 
-@pytest.mark.parametrize("other", STORES)
+@pytest.mark.parametrize("other", AT_HAND)
 def test_an_export_goes_into_any_store(
     workspace: Workspace, other: str, tmp_path: Path
 ) -> None:

@@ -1,14 +1,18 @@
 """Where a log is kept: a further store is its folder, and one line in `STORES`."""
 
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ...errors import InvalidInputError
+from ...errors import InvalidInputError, RefusedError
 from ..port import WAIT, Clock, Entropy, Log, Wait
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STORES: Final = {
     "memory": ("memory", "MemoryLog"),
     "sqlite": ("sqlite.store", "SqliteLog"),
+    "postgresql": ("postgres.store", "PostgresLog"),
 }
 """Module and class by the scheme of an address; only the one that is wanted is imported.
 
@@ -16,10 +20,24 @@ The class opens a log, its `create` makes one.
 """
 
 
-def create_log(url: str, *, clock: Clock, entropy: Entropy, wait: Wait = WAIT) -> Log:
-    """Make an empty log at an address; raise `RefusedError` where one exists."""
-    store, place = _store(url)
-    log: Log = store.create(place, clock=clock, entropy=entropy, wait=wait)
+SERVED: Final = ("postgresql", "postgres")
+"""The schemes of addresses that name a server; what a machine keeps itself is beside it."""
+
+
+def create_log(
+    url: str,
+    *,
+    clock: Clock,
+    entropy: Entropy,
+    wait: Wait = WAIT,
+    beside: "Path | None" = None,
+) -> Log:
+    """Make an empty log at an address; raise `RefusedError` where one exists.
+
+    `beside` is the folder in which this machine keeps what is its own of a log on a server.
+    """
+    store, place, more = _store(url, beside)
+    log: Log = store.create(place, clock=clock, entropy=entropy, wait=wait, **more)
     return log
 
 
@@ -31,25 +49,36 @@ def open_log(
     readonly: bool = False,
     check_head: bool = True,
     wait: Wait = WAIT,
+    beside: "Path | None" = None,
 ) -> Log:
-    """Open the log at an address: `memory:`, `sqlite:PATH`, or a plain path of SQLite's.
+    """Open the log at an address: `memory:`, `sqlite:PATH`, `postgresql://…`, or a path.
 
-    One in memory is empty. `check_head=False` opens one whose end is lost, too. Raise
-    `NotFoundError` where there is none, `UnreadableError` for what is no log of ours.
+    A plain path is one of SQLite's; one in memory is empty. `check_head=False` opens one
+    whose end is lost, too. Raise `NotFoundError` where there is none, `UnreadableError` for
+    what is no log of ours.
     """
-    store, place = _store(url)
+    store, place, more = _store(url, beside)
     log: Log = store(
         place,
         clock=clock, entropy=entropy, readonly=readonly, check_head=check_head, wait=wait,
+        **more,
     )  # fmt: skip
     return log
 
 
-def _store(url: str) -> tuple[Any, str]:
-    """Return the class of an address, and where in that store."""
+def is_served(url: str) -> bool:
+    """Tell whether an address names a server, and not a place of this machine."""
+    return url.partition(":")[0] in SERVED
+
+
+def _store(url: str, beside: "Path | None") -> tuple[Any, str, dict[str, Any]]:
+    """Return the class of an address, where in that store, and what else it is told."""
     scheme, colon, place = url.partition(":")
     if not colon or "/" in scheme:
         scheme, place = "sqlite", url
+    more: dict[str, Any] = {}
+    if scheme in SERVED:
+        scheme, place, more = SERVED[0], url, {"beside": beside}
     if scheme not in STORES:
         known = ", ".join(f"{name}:" for name in STORES)
         raise InvalidInputError(
@@ -57,4 +86,13 @@ def _store(url: str) -> tuple[Any, str]:
             field="url",
         )
     module, name = STORES[scheme]
-    return getattr(import_module(f".{module}", __name__), name), place
+    try:
+        found = import_module(f".{module}", __name__)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "psycopg":
+            raise
+        raise RefusedError(
+            "a log in PostgreSQL needs psycopg, which is not installed",
+            hint="`pip install 'sprintlog[postgres]'`",
+        ) from error
+    return getattr(found, name), place, more

@@ -1,0 +1,90 @@
+"""The address of a log in PostgreSQL: taken apart, and shown without its secrets."""
+
+import re
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+
+import msgspec
+
+from ....errors import InvalidInputError
+
+SCHEME = "postgresql"
+_SECRETS = ("password", "passfile", "sslpassword")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
+_DEFAULTS = {
+    "application_name": "sprintlog",
+    "client_encoding": "utf8",
+    # Who waits for a machine that is gone is told after seconds, not after a quarter hour.
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where a log is: what libpq is told, and which of the logs there it is."""
+
+    given: str
+    """For libpq, with whatever secrets are in it: it is printed nowhere."""
+    shown: str
+    """The address as it may be shown and written down."""
+    log: str
+    is_unsafe: bool = False
+    """Whether a server that forgets what it acknowledged is taken all the same."""
+    has_secret: bool = False
+
+    @property
+    def given_with_log(self) -> str:
+        """Return the whole address once more, secrets included."""
+        return f"{self.given}&log={self.log}"
+
+
+def parse(url: str) -> Address:
+    """Return an address taken apart; raise `InvalidInputError` for one that is none."""
+    try:
+        parts = urlsplit(url)
+        pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)
+        user, password = parts.username, parts.password
+    except ValueError as error:
+        raise _wrong("is no address such as postgresql://host/database?log=NAME") from error
+    own = {name: value for name, value in pairs if name in ("log", "unsafe")}
+    log, unsafe = own.get("log", ""), own.get("unsafe", "no")
+    if not _NAME.fullmatch(log):
+        raise _wrong("say which log it is: ?log=NAME, of letters, digits, `.`, `_` and `-`")
+    if unsafe not in ("yes", "no"):
+        raise _wrong("unsafe is yes or no")
+    pairs = [pair for pair in pairs if pair[0] not in own]
+    known = {name for name, _ in pairs}
+    more = [(name, value) for name, value in _DEFAULTS.items() if name not in known]
+    host = parts.netloc.rpartition("@")[2]
+    named = f"{quote(unquote(user))}@{host}" if user else host
+    plain = [pair for pair in pairs if pair[0] not in _SECRETS[:1] + _SECRETS[2:]]
+    plain += [("log", log), *([("unsafe", unsafe)] if unsafe == "yes" else [])]
+    return Address(
+        _put(parts.netloc, parts.path, [*pairs, *more]),
+        _put(named, parts.path, plain),
+        log,
+        unsafe == "yes",
+        password is not None or len(pairs) != len(plain) - len(own),
+    )
+
+
+def check_is_plain(url: str, *, file: str | None = None, field: str | None = None) -> None:
+    """Raise `InvalidInputError` for an address with a secret: it is written nowhere."""
+    if parse(url).has_secret:
+        raise InvalidInputError(
+            "an address that is written down has no password in it",
+            file=file,
+            field=field,
+            hint="leave it out: PGPASSFILE, ~/.pgpass or a service file (`?service=NAME`) "
+            "hold it, or PGPASSWORD or SPRINTLOG_LOG in the environment",
+        )
+
+
+def _put(netloc: str, path: str, pairs: list[tuple[str, str]]) -> str:
+    query = urlencode(pairs, quote_via=quote, safe="/")
+    return urlunsplit((SCHEME, netloc, path or "/", query, ""))
+
+
+def _wrong(problem: str) -> InvalidInputError:
+    return InvalidInputError(problem, field="log")

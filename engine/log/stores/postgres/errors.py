@@ -1,0 +1,90 @@
+"""What PostgreSQL and the network say, in our words; what passes is told apart."""
+
+import psycopg
+from psycopg import errors as codes
+
+from ....errors import (
+    BusyError,
+    NotFoundError,
+    RefusedError,
+    SprintlogError,
+    UnreadableError,
+)
+from .address import Address
+
+_PASSING = (
+    codes.AdminShutdown,
+    codes.CrashShutdown,
+    codes.CannotConnectNow,
+    codes.TooManyConnections,
+    codes.SerializationFailure,
+    codes.DeadlockDetected,
+    codes.ReadOnlySqlTransaction,
+    codes.ConnectionException,
+)
+_PASSING_WORDS = (
+    *("starting up", "shutting down", "recovery", "not yet accepting", "too many"),
+    *("administrator command", "remaining connection slots", "server_login_retry"),
+)
+"""What a server says at the door while it cannot be talked to for a while."""
+
+
+def is_passing(error: psycopg.Error) -> bool:
+    """Tell whether waiting can help: the server is away, or others were in the way."""
+    if isinstance(error, _PASSING):
+        return True
+    if not isinstance(error, psycopg.OperationalError) or error.sqlstate is not None:
+        return False
+    said = str(error)
+    if "FATAL" in said or "could not translate host name" in said:
+        return any(word in said for word in _PASSING_WORDS)
+    return True
+
+
+def explained(error: psycopg.Error, address: Address) -> SprintlogError:
+    """Return an error in our words, with what helps."""
+    said = " ".join((error.diag.message_primary or str(error)).split())
+    where = address.shown
+    match error:
+        case codes.LockNotAvailable():
+            return BusyError(
+                f"the log {address.log} stays locked by another writer",
+                hint="wait for it to finish, or end it, and repeat the command",
+            )
+        case codes.InsufficientPrivilege():
+            return RefusedError(
+                f"the role may not do that ({said})",
+                hint="its owner says `GRANT sprintlog_writer TO role`",
+            )
+        case codes.UndefinedTable() | codes.InvalidSchemaName() | codes.UndefinedFunction():
+            return NotFoundError(
+                f"there is no log at {where}: the database has no schema sprintlog",
+                hint="`sprintlog init --log` with this address makes it",
+            )
+        case codes.DiskFull():
+            return RefusedError(
+                f"nothing recorded: the disk of the server is full ({said})",
+                hint="free some space there and repeat the command",
+            )
+        case codes.DataCorrupted() | codes.IndexCorrupted():
+            return UnreadableError(
+                f"the server says that its data is damaged ({said})",
+                hint="restore a backup of the server",
+            )
+        case codes.ReadOnlySqlTransaction():
+            return RefusedError(
+                f"nothing recorded: {where} only reads: it is a standby, or set so",
+                hint="name the primary, or add target_session_attrs=read-write",
+            )
+        case _:
+            return _of_server(error, said, where)
+
+
+def _of_server(error: psycopg.Error, said: str, where: str) -> SprintlogError:
+    if error.sqlstate is None and isinstance(error, psycopg.OperationalError):
+        return SprintlogError(
+            f"the server of {where} cannot be reached ({said})",
+            hint="check address, network and server; a password belongs into PGPASSFILE, "
+            "a service file or PGPASSWORD",
+        )
+    return SprintlogError(f"PostgreSQL failed at {where} ({said})")

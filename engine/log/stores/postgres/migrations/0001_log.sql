@@ -1,0 +1,445 @@
+-- A log in PostgreSQL 14 or newer. Everything is in the schema `sprintlog`.
+--
+-- Positions are counted in the row of their log, under its lock: no sequence, so no gap.
+-- Payloads are the exact bytes that were recorded; `sprintlog.v_events` shows them as JSON.
+
+CREATE TABLE sprintlog.logs (
+  id integer PRIMARY KEY,
+  name text COLLATE "C" NOT NULL UNIQUE,
+  identity text NOT NULL,
+  position bigint NOT NULL DEFAULT 0,
+  hash bytea NOT NULL DEFAULT '\x0000000000000000000000000000000000000000000000000000000000000000'
+    CHECK (length(hash) = 32)
+) WITH (fillfactor = 10);
+
+CREATE TABLE sprintlog.events (
+  log integer NOT NULL,
+  position bigint NOT NULL CHECK (position > 0),
+  stream text COLLATE "C" NOT NULL,
+  version bigint NOT NULL CHECK (version > 0),
+  id text COLLATE "C" NOT NULL,
+  type text COLLATE "C" NOT NULL,
+  schema_version integer NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  recorded_at text COLLATE "C" NOT NULL,
+  actor text COLLATE "C" NOT NULL,
+  correlation_id text COLLATE "C" NOT NULL,
+  causation_id text COLLATE "C" NOT NULL,
+  key text COLLATE "C",
+  key_digest bytea,
+  remaining integer NOT NULL CHECK (remaining >= 0),
+  observed boolean NOT NULL,
+  salt bytea,
+  payload bytea,
+  payload_digest bytea NOT NULL CHECK (length(payload_digest) = 32),
+  hash bytea NOT NULL CHECK (length(hash) = 32),
+  PRIMARY KEY (log, position),
+  CONSTRAINT events_version UNIQUE (log, stream, version),
+  -- An append whose answer was lost is found by it, and cannot come a second time.
+  CONSTRAINT events_id UNIQUE (log, id)
+);
+CREATE UNIQUE INDEX events_key ON sprintlog.events (log, key) WHERE key IS NOT NULL;
+
+CREATE TABLE sprintlog.leases (
+  log integer NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  token bigint NOT NULL,
+  holder text,
+  host text,
+  since timestamptz,
+  heartbeat timestamptz,
+  expires timestamptz,
+  PRIMARY KEY (log, name)
+) WITH (fillfactor = 50);
+
+-- Nobody changes an event, its owner neither. An erasure takes payload and salt away, in
+-- the same transaction as the event that says so, and nothing else.
+CREATE FUNCTION sprintlog.events_never_change() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF current_setting('sprintlog.erasing', true) = 'on'
+    AND NEW.payload IS NULL AND NEW.salt IS NULL THEN
+    OLD.payload := NULL;
+    OLD.salt := NULL;
+    IF NEW IS NOT DISTINCT FROM OLD THEN
+      RETURN NEW;
+    END IF;
+  END IF;
+  RAISE EXCEPTION 'events are never changed' USING ERRCODE = 'restrict_violation';
+END $$;
+CREATE FUNCTION sprintlog.events_never_go() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RAISE EXCEPTION 'events are never deleted' USING ERRCODE = 'restrict_violation';
+END $$;
+CREATE TRIGGER events_never_change BEFORE UPDATE ON sprintlog.events
+  FOR EACH ROW EXECUTE FUNCTION sprintlog.events_never_change();
+CREATE TRIGGER events_never_go BEFORE DELETE OR TRUNCATE ON sprintlog.events
+  FOR EACH STATEMENT EXECUTE FUNCTION sprintlog.events_never_go();
+CREATE FUNCTION sprintlog.logs_never_go() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RAISE EXCEPTION 'logs are never deleted' USING ERRCODE = 'restrict_violation';
+END $$;
+CREATE TRIGGER logs_never_go BEFORE DELETE OR TRUNCATE ON sprintlog.logs
+  FOR EACH STATEMENT EXECUTE FUNCTION sprintlog.logs_never_go();
+ALTER TABLE sprintlog.events ENABLE ALWAYS TRIGGER events_never_change;
+ALTER TABLE sprintlog.events ENABLE ALWAYS TRIGGER events_never_go;
+ALTER TABLE sprintlog.logs ENABLE ALWAYS TRIGGER logs_never_go;
+
+-- MessagePack, each value in its smallest form, as the hash covers it.
+CREATE FUNCTION sprintlog.packed(_n bigint) RETURNS bytea
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE
+    WHEN _n < 128 THEN substr(int8send(_n), 8)
+    WHEN _n < 256 THEN '\xcc'::bytea || substr(int8send(_n), 8)
+    WHEN _n < 65536 THEN '\xcd'::bytea || substr(int8send(_n), 7)
+    WHEN _n < 4294967296 THEN '\xce'::bytea || substr(int8send(_n), 5)
+    ELSE '\xcf'::bytea || int8send(_n)
+  END
+$$;
+CREATE FUNCTION sprintlog.packed(_text text) RETURNS bytea
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE
+    WHEN _text IS NULL THEN '\xc0'::bytea
+    WHEN octet_length(_text) < 32
+      THEN substr(int4send(160 + octet_length(_text)), 4) || convert_to(_text, 'UTF8')
+    WHEN octet_length(_text) < 256
+      THEN '\xd9'::bytea || substr(int4send(octet_length(_text)), 4) || convert_to(_text, 'UTF8')
+    WHEN octet_length(_text) < 65536
+      THEN '\xda'::bytea || substr(int4send(octet_length(_text)), 3) || convert_to(_text, 'UTF8')
+    ELSE '\xdb'::bytea || int4send(octet_length(_text)) || convert_to(_text, 'UTF8')
+  END
+$$;
+CREATE FUNCTION sprintlog.packed(_bytes bytea) RETURNS bytea
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE
+    WHEN _bytes IS NULL THEN '\xc0'::bytea
+    WHEN length(_bytes) < 256 THEN '\xc4'::bytea || substr(int4send(length(_bytes)), 4) || _bytes
+    WHEN length(_bytes) < 65536 THEN '\xc5'::bytea || substr(int4send(length(_bytes)), 3) || _bytes
+    ELSE '\xc6'::bytea || int4send(length(_bytes)) || _bytes
+  END
+$$;
+CREATE FUNCTION sprintlog.header(
+  _position bigint, _stream text, _version bigint, _id text, _type text,
+  _schema_version integer, _at text, _recorded_at text, _actor text, _correlation_id text,
+  _causation_id text, _key text, _key_digest bytea, _remaining integer, _observed boolean
+) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT '\x9f'::bytea
+    || sprintlog.packed(_position) || sprintlog.packed(_stream) || sprintlog.packed(_version)
+    || sprintlog.packed(_id) || sprintlog.packed(_type)
+    || sprintlog.packed(_schema_version::bigint) || sprintlog.packed(_at)
+    || sprintlog.packed(_recorded_at) || sprintlog.packed(_actor)
+    || sprintlog.packed(_correlation_id) || sprintlog.packed(_causation_id)
+    || sprintlog.packed(_key) || sprintlog.packed(_key_digest)
+    || sprintlog.packed(_remaining::bigint)
+    || CASE WHEN _observed THEN '\xc3'::bytea ELSE '\xc2'::bytea END
+$$;
+
+-- One append, in one round trip: under the lock of the log's row it looks for the key,
+-- compares the expectation, chains and inserts. `outcome` says what became of it:
+--   appended  behind `place`, the hash there and `version`; `last` is the hash of its end
+--   known     the key was used before, at `place`
+--   done      this very append came through before, at `place`; its answer was lost
+--   conflict  the stream is at `version`
+--   fenced    somebody else holds the lease
+--   lost      the log does not hold the head that this writer had been told
+--   gone      there is no such log
+CREATE FUNCTION sprintlog.append(
+  _log integer, _known bigint, _known_hash bytea, _lease text, _token bigint, _again boolean,
+  _wait integer, _stream text, _least bigint, _most bigint, _key text, _key_digest bytea,
+  _recorded_at text, _ids text[], _types text[], _shapes integer[], _ats text[],
+  _actors text[], _correlations text[], _causations text[], _observed boolean[],
+  _salts bytea[], _payloads bytea[],
+  OUT outcome text, OUT place bigint, OUT hash bytea, OUT version bigint, OUT last bytea
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  _count integer := cardinality(_ids);
+  _found bytea;
+  _digest bytea;
+  _position bigint;
+  _version bigint;
+BEGIN
+  -- Acknowledged is durable, whatever the role's settings say.
+  IF current_setting('synchronous_commit') IN ('off', 'local') THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  PERFORM set_config('lock_timeout', _wait::text, true);
+  SELECT l.position, l.hash INTO place, hash
+    FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    outcome := 'gone';
+    RETURN;
+  END IF;
+  IF _known > 0 THEN
+    _found := hash;
+    IF place <> _known THEN
+      SELECT e.hash INTO _found FROM sprintlog.events e
+        WHERE e.log = _log AND e.position = _known;
+    END IF;
+    IF _found IS DISTINCT FROM _known_hash THEN
+      outcome := 'lost';
+      RETURN;
+    END IF;
+  END IF;
+  IF _again THEN
+    SELECT e.position INTO _position FROM sprintlog.events e
+      WHERE e.log = _log AND e.id = _ids[1];
+    IF FOUND THEN
+      outcome := 'done';
+      place := _position;
+      RETURN;
+    END IF;
+  END IF;
+  IF _key IS NOT NULL THEN
+    SELECT e.position INTO _position FROM sprintlog.events e
+      WHERE e.log = _log AND e.key = _key;
+    IF FOUND THEN
+      outcome := 'known';
+      place := _position;
+      RETURN;
+    END IF;
+  END IF;
+  IF _lease IS NOT NULL THEN
+    PERFORM FROM sprintlog.leases l
+      WHERE l.log = _log AND l.name = _lease AND l.token = _token;
+    IF NOT FOUND THEN
+      outcome := 'fenced';
+      RETURN;
+    END IF;
+  END IF;
+  SELECT coalesce(max(e.version), 0) INTO version FROM sprintlog.events e
+    WHERE e.log = _log AND e.stream = _stream;
+  IF version NOT BETWEEN _least AND _most THEN
+    outcome := 'conflict';
+    RETURN;
+  END IF;
+  _position := place;
+  _version := version;
+  last := hash;
+  FOR _i IN 1 .. _count LOOP
+    _position := _position + 1;
+    _version := _version + 1;
+    _digest := sha256(_salts[_i] || _payloads[_i]);
+    last := sha256(last || sprintlog.header(
+      _position, _stream, _version, _ids[_i], _types[_i], _shapes[_i], _ats[_i],
+      _recorded_at, _actors[_i], _correlations[_i], _causations[_i], _key, _key_digest,
+      _count - _i, _observed[_i]) || _digest);
+    INSERT INTO sprintlog.events VALUES (
+      _log, _position, _stream, _version, _ids[_i], _types[_i], _shapes[_i], _ats[_i],
+      _recorded_at, _actors[_i], _correlations[_i], _causations[_i], _key, _key_digest,
+      _count - _i, _observed[_i], _salts[_i], _payloads[_i], _digest, last);
+    _key := NULL;
+    _key_digest := NULL;
+  END LOOP;
+  UPDATE sprintlog.logs l SET position = _position, hash = last WHERE l.id = _log;
+  outcome := 'appended';
+END $$;
+
+-- Events of another log, which must be the next ones: places, versions and chain.
+CREATE FUNCTION sprintlog.take(
+  _log integer, _positions bigint[], _streams text[], _versions bigint[], _ids text[],
+  _types text[], _shapes integer[], _ats text[], _recorded text[], _actors text[],
+  _correlations text[], _causations text[], _keys text[], _key_digests bytea[],
+  _remaining integer[], _observed boolean[], _salts bytea[], _payloads bytea[],
+  _digests bytea[], _hashes bytea[]
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  _place bigint;
+  _hash bytea;
+  _wrong bigint;
+  _count integer := cardinality(_positions);
+BEGIN
+  SELECT l.position, l.hash INTO _place, _hash
+    FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN 'there is no such log';
+  END IF;
+  WITH given AS (
+    SELECT *, lag(g.hash, 1, _hash) OVER (ORDER BY n) AS previous,
+      row_number() OVER (PARTITION BY g.stream ORDER BY n) AS ordinal
+    FROM unnest(
+      _positions, _streams, _versions, _ids, _types, _shapes, _ats, _recorded, _actors,
+      _correlations, _causations, _keys, _key_digests, _remaining, _observed, _salts,
+      _payloads, _digests, _hashes
+    ) WITH ORDINALITY AS g(
+      position, stream, version, id, type, shape, at, recorded_at, actor, correlation_id,
+      causation_id, key, key_digest, remaining, observed, salt, payload, payload_digest,
+      hash, n)
+  ), before AS (
+    SELECT s.stream, (
+      SELECT coalesce(max(e.version), 0) FROM sprintlog.events e
+      WHERE e.log = _log AND e.stream = s.stream COLLATE "C") AS version
+    FROM (SELECT DISTINCT stream FROM given) s
+  )
+  SELECT min(g.position) INTO _wrong FROM given g JOIN before b USING (stream)
+    WHERE g.position IS DISTINCT FROM _place + g.n
+    OR g.version IS DISTINCT FROM b.version + g.ordinal
+    OR (g.payload IS NOT NULL AND sha256(g.salt || g.payload) IS DISTINCT FROM g.payload_digest)
+    OR g.hash IS DISTINCT FROM sha256(g.previous || sprintlog.header(
+      g.position, g.stream, g.version, g.id, g.type, g.shape, g.at, g.recorded_at, g.actor,
+      g.correlation_id, g.causation_id, g.key, g.key_digest, g.remaining, g.observed)
+      || g.payload_digest);
+  IF _wrong IS NOT NULL THEN
+    RETURN 'events are only appended: position ' || _wrong || ' is not the next, or not of this chain';
+  END IF;
+  INSERT INTO sprintlog.events SELECT _log, u.* FROM unnest(
+    _positions, _streams, _versions, _ids, _types, _shapes, _ats, _recorded, _actors,
+    _correlations, _causations, _keys, _key_digests, _remaining, _observed, _salts,
+    _payloads, _digests, _hashes) AS u;
+  UPDATE sprintlog.logs l SET position = _place + _count, hash = _hashes[_count]
+    WHERE l.id = _log;
+  RETURN NULL;
+EXCEPTION WHEN unique_violation THEN
+  RETURN 'events are only appended: position, version, id or key is taken';
+END $$;
+
+-- Take payload and salt out of events, and append the one event that says so: both, or
+-- neither. `outcome` is `nothing` where none of them had a payload still.
+CREATE FUNCTION sprintlog.erase(
+  _log integer, _known bigint, _known_hash bytea, _again boolean, _wait integer,
+  _streams text[], _firsts bigint[], _lasts bigint[], _kinds text[],
+  _stream text, _recorded_at text, _id text, _type text, _shape integer, _at text,
+  _actor text, _correlation text, _causation text, _salt bytea, _payload bytea,
+  OUT outcome text, OUT place bigint, OUT hash bytea, OUT version bigint, OUT last bytea
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  _erased bigint;
+BEGIN
+  PERFORM set_config('lock_timeout', _wait::text, true);
+  PERFORM FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
+  PERFORM set_config('sprintlog.erasing', 'on', true);
+  UPDATE sprintlog.events e SET salt = NULL, payload = NULL
+    FROM unnest(_streams, _firsts, _lasts, _kinds) AS s(stream, first, last, kind)
+    WHERE e.log = _log AND e.payload IS NOT NULL AND e.stream = s.stream COLLATE "C"
+    AND e.version BETWEEN s.first AND s.last AND (s.kind IS NULL OR e.type = s.kind);
+  GET DIAGNOSTICS _erased = ROW_COUNT;
+  PERFORM set_config('sprintlog.erasing', 'off', true);
+  IF _erased = 0 AND NOT _again THEN
+    outcome := 'nothing';
+    RETURN;
+  END IF;
+  SELECT a.* INTO outcome, place, hash, version, last FROM sprintlog.append(
+    _log, _known, _known_hash, NULL, 0, _again, _wait, _stream, 0, 9223372036854775807,
+    NULL, NULL, _recorded_at, ARRAY[_id], ARRAY[_type], ARRAY[_shape], ARRAY[_at],
+    ARRAY[_actor], ARRAY[_correlation], ARRAY[_causation], ARRAY[false], ARRAY[_salt],
+    ARRAY[_payload]) a;
+  IF outcome NOT IN ('appended', 'done') THEN
+    RAISE EXCEPTION 'the erasure cannot be recorded: %', outcome;
+  END IF;
+END $$;
+
+CREATE FUNCTION sprintlog.create_log(_name text) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  _id integer;
+BEGIN
+  LOCK TABLE sprintlog.logs IN SHARE ROW EXCLUSIVE MODE;
+  SELECT coalesce(max(l.id), 0) + 1 INTO _id FROM sprintlog.logs l;
+  INSERT INTO sprintlog.logs (id, name, identity) VALUES (_id, _name, gen_random_uuid()::text)
+    ON CONFLICT (name) DO NOTHING RETURNING id INTO _id;
+  RETURN _id;
+END $$;
+
+-- Leases: one worker for a name across hosts, by the server's clock alone. The token of a
+-- lease grows with every holder, and an append that names an older one is refused.
+CREATE FUNCTION sprintlog.take_lease(
+  _log integer, _name text, _holder text, _host text, _seconds double precision,
+  OUT granted boolean, OUT token bigint, OUT holder text, OUT host text,
+  OUT since text, OUT heartbeat text
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  _lease sprintlog.leases;
+  _now timestamptz := clock_timestamp();
+BEGIN
+  INSERT INTO sprintlog.leases (log, name, token) VALUES (_log, _name, 0)
+    ON CONFLICT (log, name) DO NOTHING;
+  SELECT * INTO _lease FROM sprintlog.leases l
+    WHERE l.log = _log AND l.name = _name FOR UPDATE;
+  _now := clock_timestamp();
+  granted := _lease.holder IS NULL OR _lease.holder = _holder OR _lease.expires <= _now;
+  IF granted THEN
+    -- No append that was let in by the old token is under way any more.
+    PERFORM FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
+    IF _lease.holder IS DISTINCT FROM _holder THEN
+      _lease.token := _lease.token + 1;
+      _lease.since := _now;
+    END IF;
+    UPDATE sprintlog.leases l SET token = _lease.token, holder = _holder, host = _host,
+      since = _lease.since, heartbeat = _now, expires = _now + make_interval(secs => _seconds)
+      WHERE l.log = _log AND l.name = _name RETURNING * INTO _lease;
+  END IF;
+  token := _lease.token;
+  holder := _lease.holder;
+  host := _lease.host;
+  since := to_char(_lease.since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+  heartbeat := to_char(_lease.heartbeat AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+END $$;
+CREATE FUNCTION sprintlog.beat_lease(
+  _log integer, _name text, _token bigint, _seconds double precision
+) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE sprintlog.leases l SET heartbeat = clock_timestamp(),
+    expires = clock_timestamp() + make_interval(secs => _seconds)
+    WHERE l.log = _log AND l.name = _name AND l.token = _token AND l.holder IS NOT NULL;
+  RETURN FOUND;
+END $$;
+CREATE FUNCTION sprintlog.release_lease(_log integer, _name text, _token bigint) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  UPDATE sprintlog.leases SET holder = NULL, host = NULL, expires = NULL
+    WHERE log = _log AND name = _name AND token = _token
+$$;
+
+-- For people who ask in SQL.
+CREATE FUNCTION sprintlog.as_json(_payload bytea) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN convert_from(_payload, 'UTF8')::jsonb;
+EXCEPTION WHEN OTHERS THEN
+  -- What JSON may hold and jsonb may not, such as \u0000: the text has it.
+  RETURN NULL;
+END $$;
+CREATE VIEW sprintlog.v_logs AS SELECT name, position AS events, hash FROM sprintlog.logs;
+CREATE VIEW sprintlog.v_events AS
+  SELECT l.name AS log, e.position, e.stream, e.version, e.id, e.type, e.schema_version,
+    e.at::timestamptz AS at, e.recorded_at::timestamptz AS recorded_at, e.actor,
+    e.correlation_id, e.causation_id, e.key, e.observed,
+    sprintlog.as_json(e.payload) AS data, convert_from(e.payload, 'UTF8') AS text
+  FROM sprintlog.events e JOIN sprintlog.logs l ON l.id = e.log;
+CREATE VIEW sprintlog.v_streams AS
+  SELECT l.name AS log, e.stream, max(e.version) AS version, min(e.at::timestamptz) AS since,
+    max(e.at::timestamptz) AS until
+  FROM sprintlog.events e JOIN sprintlog.logs l ON l.id = e.log GROUP BY l.name, e.stream;
+CREATE VIEW sprintlog.v_leases AS
+  SELECT l.name AS log, s.name, s.host, s.holder, s.since, s.heartbeat, s.expires
+  FROM sprintlog.leases s JOIN sprintlog.logs l ON l.id = s.log WHERE s.holder IS NOT NULL;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA sprintlog FROM PUBLIC;
+
+-- Who writes may call what is above, and read; who reads may read. Where this role may not
+-- make roles, its owner grants the same to others.
+DO $$
+DECLARE
+  _role text;
+BEGIN
+  FOREACH _role IN ARRAY ARRAY['sprintlog_writer', 'sprintlog_reader'] LOOP
+    BEGIN
+      EXECUTE format('CREATE ROLE %I NOLOGIN', _role);
+    EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN
+      -- It is there, or somebody else makes it.
+      NULL;
+    END;
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = _role) THEN
+      EXECUTE format('GRANT USAGE ON SCHEMA sprintlog TO %I', _role);
+      EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA sprintlog TO %I', _role);
+      EXECUTE format('GRANT EXECUTE ON FUNCTION sprintlog.as_json TO %I', _role);
+      IF _role = 'sprintlog_writer' THEN
+        EXECUTE format('GRANT EXECUTE ON FUNCTION sprintlog.append, sprintlog.take, '
+          'sprintlog.erase, sprintlog.create_log, sprintlog.take_lease, '
+          'sprintlog.beat_lease, sprintlog.release_lease TO %I', _role);
+      END IF;
+    END IF;
+  END LOOP;
+END $$;

@@ -1,0 +1,191 @@
+"""Reading a log in PostgreSQL: page by page, so that no transaction stays open."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ....errors import RESCUE, UnreadableError
+from ...chain import START
+from ...chain import Row as StoredRow
+from ...envelope import Head, RecordedEvent
+from ...port import Page, form_of
+from .connection import Connection
+
+ROWS_PER_READ = 1024
+ROWS_PER_SCAN = 512
+
+_COLUMNS = ", ".join(RecordedEvent.__struct_fields__)
+_SELECT = f"SELECT {_COLUMNS} FROM sprintlog.events WHERE log = %b"
+_PAGE = f"{_SELECT} AND position > %b AND position <= %b ORDER BY position LIMIT %b"
+_STREAM_PAGE = (
+    f"{_SELECT} AND stream = %b AND version > %b AND version <= %b"
+    " ORDER BY version LIMIT %b"
+)
+_SCAN = """SELECT version, position, at, type, schema_version, payload
+FROM sprintlog.events WHERE log = %b AND stream = %b AND version > %b AND version <= %b"""
+_SCANS = {
+    False: f"{_SCAN} ORDER BY version LIMIT %b",
+    True: f"{_SCAN} AND type = %b ORDER BY version LIMIT %b",
+}
+_VERSION = (
+    "SELECT coalesce(max(version), 0) FROM sprintlog.events WHERE log = %b AND stream = %b"
+)
+# From one name to the next by the index: a log has many events and few streams.
+_STREAMS = """WITH RECURSIVE named AS (
+  (SELECT stream, version FROM sprintlog.events WHERE log = %b
+   ORDER BY stream DESC, version DESC LIMIT 1)
+  UNION ALL
+  SELECT next.* FROM named, LATERAL (
+    SELECT e.stream, e.version FROM sprintlog.events e
+    WHERE e.log = %b AND e.stream < named.stream
+    ORDER BY e.stream DESC, e.version DESC LIMIT 1) AS next
+) SELECT stream, version FROM named ORDER BY stream"""
+
+
+class Queries:
+    """What can be asked of one log."""
+
+    def __init__(self, connection: Connection, log: int) -> None:
+        self._rows = connection.rows
+        self._log = log
+
+    def find_key(self, key: str) -> list[RecordedEvent]:
+        """Return the events appended under an idempotency key, or an empty list."""
+        rows = self._rows(
+            "SELECT position, remaining FROM sprintlog.events WHERE log = %b AND key = %b",
+            (self._log, key),
+        )
+        if not rows:
+            return []
+        ((first, remaining),) = rows
+        return list(self.read(after=first - 1, until=first + remaining))
+
+    def find_id(self, id_: str) -> RecordedEvent | None:
+        """Return the event with an id, if there is one."""
+        rows = self._rows(f"{_SELECT} AND id = %b", (self._log, id_))
+        return RecordedEvent(*rows[0]) if rows else None
+
+    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
+        """Yield events in order of position: `after` exclusive, `until` inclusive."""
+        for page in self.pages(after=after, until=until):
+            for row in page:
+                yield RecordedEvent(*row)
+
+    def pages(
+        self, *, after: int = 0, until: int | None = None
+    ) -> Iterator[list[StoredRow]]:
+        """Yield the rows of `read`, many at a time."""
+        after, end = max(after, 0), self.last_position()
+        end = end if until is None else min(until, end)
+        while after < end:
+            page = self._rows(_PAGE, (self._log, after, end, ROWS_PER_READ))
+            if not page:
+                return
+            after = page[-1][0]
+            yield page
+
+    def read_stream(
+        self, stream: str, *, after: int = 0, until: int | None = None
+    ) -> Iterator[RecordedEvent]:
+        """Yield one stream's events in order of version, with the same bounds."""
+        after, end = max(after, 0), self.version(stream)
+        end = end if until is None else min(until, end)
+        while after < end:
+            page = self._rows(_STREAM_PAGE, (self._log, stream, after, end, ROWS_PER_READ))
+            if not page:
+                return
+            _check_versions(stream, [row[2] for row in page], after)
+            after = page[-1][2]
+            for row in page:
+                yield RecordedEvent(*row)
+
+    def scan(
+        self,
+        stream: str,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        only: str | None = None,
+    ) -> Iterator[Page]:
+        """Yield what a fold needs of a stream, page by page, with the same bounds."""
+        after, end = max(after, 0), self.version(stream)
+        end = end if until is None else min(until, end)
+        kind = () if only is None else (only,)
+        while after < end:
+            given: tuple[Any, ...] = (self._log, stream, after, end, *kind, ROWS_PER_SCAN)
+            rows = self._rows(_SCANS[only is not None], given)
+            if not rows:
+                break
+            columns: Iterator[Any] = zip(*rows, strict=True)
+            versions, positions, times, types, shapes, payloads = columns
+            if only is None:
+                _check_versions(stream, versions, after)
+            own = zip(times, map(form_of, types, shapes), payloads, strict=True)
+            yield Page(versions, positions, [*own])
+            after = versions[-1]
+        if only is None and after < end:
+            raise _unreadable(f"version {after + 1} of {stream} is missing")
+
+    def head(self) -> Head:
+        """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
+        rows = self._rows(
+            "SELECT position, hash FROM sprintlog.events WHERE log = %b"
+            " ORDER BY position DESC LIMIT 1",
+            (self._log,),
+        )
+        return Head(*rows[0]) if rows else START
+
+    def last_position(self) -> int:
+        """Return the last position."""
+        return self.head().position
+
+    def hash_of(self, stream: str, version: int) -> bytes | None:
+        """Return the hash of a stream's event; None where there is none."""
+        rows = self._rows(
+            "SELECT hash FROM sprintlog.events"
+            " WHERE log = %b AND stream = %b AND version = %b",
+            (self._log, stream, version),
+        )
+        return rows[0][0] if rows else None
+
+    def hash_at(self, position: int) -> bytes | None:
+        """Return the hash of an event; None where there is none."""
+        rows = self._rows(
+            "SELECT hash FROM sprintlog.events WHERE log = %b AND position = %b",
+            (self._log, position),
+        )
+        return rows[0][0] if rows else None
+
+    def streams(self) -> dict[str, int]:
+        """Return every stream's name with its last version, in order of name."""
+        return dict(self._rows(_STREAMS, (self._log, self._log)))
+
+    def version(self, stream: str) -> int:
+        """Return the stream's last version; 0 when it does not exist."""
+        ((version,),) = self._rows(_VERSION, (self._log, stream))
+        return int(version)
+
+    def holding(self, forms: Sequence[bytes]) -> Iterator[str]:
+        """Yield the places of the events that hold one of some forms in any field."""
+        texts = [n for n in RecordedEvent.__struct_fields__ if n not in _BYTES]
+        text = f"convert_to(concat_ws(E'\\n', {', '.join(texts)}), 'UTF8')"
+        fields = (text, *_BYTES)
+        holds = " OR ".join(f"position(f IN {field}) > 0" for field in fields)
+        asked = (
+            "SELECT position, stream FROM sprintlog.events WHERE log = %b AND EXISTS"
+            f" (SELECT FROM unnest(%b::bytea[]) f WHERE {holds}) ORDER BY position"
+        )
+        for row in self._rows(asked, (self._log, [*forms])):
+            yield " ".join(map(str, ("events", *row)))
+
+
+_BYTES = ("key_digest", "salt", "payload", "payload_digest", "hash")
+
+
+def _check_versions(stream: str, versions: Sequence[int], after: int) -> None:
+    """Raise `UnreadableError` unless versions follow one another from there on."""
+    if [*versions] != [*range(after + 1, after + 1 + len(versions))]:
+        raise _unreadable(f"the versions of {stream} do not follow one another")
+
+
+def _unreadable(problem: str) -> UnreadableError:
+    return UnreadableError(problem, hint=RESCUE)

@@ -1,0 +1,60 @@
+"""What is asked of a server by those who look after a log."""
+
+from collections.abc import Iterator
+
+from .connection import Connection
+
+_TRIGGERS = {
+    "events_never_change": "events",
+    "events_never_go": "events",
+    "logs_never_go": "logs",
+}
+_OUR_TRIGGERS = """SELECT t.tgname::text, c.relname::text
+FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+WHERE c.relnamespace = 'sprintlog'::regnamespace AND t.tgenabled = 'A'
+  AND NOT t.tgisinternal"""
+_INVALID = """SELECT c.relname::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE c.relnamespace = 'sprintlog'::regnamespace AND NOT (i.indisvalid AND i.indisready)"""
+_UNIQUE = """SELECT c.relname::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE c.relnamespace = 'sprintlog'::regnamespace AND i.indisunique"""
+_COUNTED = """SELECT l.position = coalesce(e.position, 0)
+  AND l.hash = coalesce(e.hash, decode(repeat('00', 32), 'hex'))
+FROM sprintlog.logs l LEFT JOIN LATERAL (
+  SELECT position, hash FROM sprintlog.events WHERE log = l.id
+  ORDER BY position DESC LIMIT 1
+) e ON true WHERE l.id = %b"""
+_SETTINGS = (
+    *("fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names"),
+    *("wal_level", "archive_mode", "data_checksums"),
+)
+_STANDBYS = """SELECT coalesce(application_name, ''), coalesce(sync_state, 'unknown')
+FROM pg_stat_replication"""
+
+
+def problems(connection: Connection, log: int) -> Iterator[str]:
+    """Yield what is wrong with how the server keeps a log."""
+    on = dict(connection.rows(_OUR_TRIGGERS))
+    for name, table in _TRIGGERS.items():
+        if on.get(name) != table:
+            yield f"the trigger {name} of {table} is missing, or is not always on"
+    for (name,) in connection.rows(_INVALID):
+        yield f"the index {name} is not valid: `REINDEX` makes it anew"
+    unique = {name for (name,) in connection.rows(_UNIQUE)}
+    for name in sorted(
+        {"events_pkey", "events_version", "events_id", "events_key"} - unique
+    ):
+        yield f"the unique index {name} is missing"
+    if connection.rows(_COUNTED, (log,)) != [(True,)]:
+        yield "the counter of the log is not at its last event"
+
+
+def settings(connection: Connection) -> dict[str, str]:
+    """Return the server's settings that say what an acknowledged event survives."""
+    asked = ", ".join(f"current_setting('{name}', true)" for name in _SETTINGS)
+    (values,) = connection.rows(f"SELECT {asked}")
+    return {n: v for n, v in zip(_SETTINGS, values, strict=True) if v is not None}
+
+
+def standbys(connection: Connection) -> list[tuple[str, str]]:
+    """Return the standbys that this role hears of: name, and whether one waits for it."""
+    return [(str(name), str(state)) for name, state in connection.rows(_STANDBYS)]

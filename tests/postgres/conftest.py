@@ -1,0 +1,78 @@
+"""A log on a server, and others that look at the same one."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from os import urandom
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from sprintlog.engine.log.envelope import NewEvent
+from sprintlog.engine.log.port import Wait
+from sprintlog.engine.log.stores.postgres.store import PostgresLog
+from sprintlog.engine.service.workspace import wall_clock
+
+from .server import SERVERS, Server, server, why_not
+
+Open = Callable[..., PostgresLog]
+
+
+@pytest.fixture(params=SERVERS)
+def pg(request: pytest.FixtureRequest) -> Server:
+    """Give a server of every version that can be had."""
+    name: str = request.param
+    if reason := why_not(name):
+        pytest.skip(reason)
+    return server(name)
+
+
+@pytest.fixture
+def newest() -> Server:
+    """Give the server of the newest version alone."""
+    if reason := why_not():
+        pytest.skip(reason)
+    return server()
+
+
+@pytest.fixture
+def log(pg: Server, tmp_path: Path) -> Iterator[PostgresLog]:
+    """Give a new, empty log."""
+    with closing(made(pg.new_url(), tmp_path / "beside")) as log:
+        yield log
+
+
+@pytest.fixture
+def reopen(log: PostgresLog) -> Iterator[Open]:
+    """Give what opens the same log once more, as another machine does."""
+    with ExitStack() as stack:
+
+        def reopen(**options: Any) -> PostgresLog:
+            given = {"clock": wall_clock, "entropy": urandom, "wait": Wait(2.0), **options}
+            url = given.pop("url", log.address.given_with_log)
+            return stack.enter_context(closing(PostgresLog(url, **given)))
+
+        yield reopen
+
+
+@pytest.fixture
+def raw(pg: Server) -> Iterator[psycopg.Connection[Any]]:
+    """Give a connection to the same database, as its owner."""
+    with psycopg.connect(pg.url(), autocommit=True) as connection:
+        yield connection
+
+
+def made(url: str, beside: Path | None = None, *, seconds: float = 5.0) -> PostgresLog:
+    """Return a new log at an address."""
+    if beside is not None:
+        beside.mkdir(parents=True)
+    return PostgresLog.create(
+        url, clock=wall_clock, entropy=urandom, wait=Wait(seconds), beside=beside
+    )
+
+
+def note(number: int = 1, **changes: Any) -> NewEvent:
+    """Return a small event."""
+    given = {"type": "note-added", "payload": b'{"n":%d}' % number, "actor": "runtime"}
+    return NewEvent(**{**given, "at": "2026-01-30T12:00:00Z", **changes})
