@@ -52,6 +52,7 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
     workspace = Workspace.open(
         start,
         folder=folder,
+        address=settings.log_address(),
         safe=safe_list(),
         check_head=check_head,
         wait=Wait(say=progress),
@@ -76,7 +77,12 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
 def find_log() -> Location:
     """Return where the log is, without opening it."""
     start, folder = log_place()
-    return find(start, folder=folder)
+    if (address := settings.log_address()) is None:
+        return find(start, folder=folder)
+    # Imported here: most logs are in their folder.
+    from sprintlog.engine.service.place.served import find_served
+
+    return find_served(start, address, folder=folder)
 
 
 def diagnose(event: str, **fields: object) -> None:

@@ -25,8 +25,8 @@ FOLDERS = {
     "back": ("rollback", "undo", "redo", "extract", "fork", "adopt"),
     "agents": ("hooks", "session"),
     "upkeep": (
-        *("rebuild", "verify", "doctor", "backup", "export", "schema", "config", "prune"),
-        *("completion", "uninstall"),
+        *("rebuild", "verify", "doctor", "backup", "copy", "export", "schema", "config"),
+        *("prune", "completion", "uninstall"),
     ),
     "help": ("help",),
 }

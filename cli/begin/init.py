@@ -13,9 +13,9 @@ from sprintlog.engine.service.place.location import Location, find
 from sprintlog.projections.views.log import LogPlace, Offer
 from sprintlog.projections.workspace import Workspace
 
-from .. import typed
+from .. import settings, typed
 from ..context import environment, here, log_place, with_json
-from ..output import print_json, print_text
+from ..output import counted, print_json, print_text
 from ..settings.person import safe_list
 from .around import look
 from .offers import WANTED, offers
@@ -24,24 +24,36 @@ TAKEN_AT_ONCE = ("state", "plan")
 """Kinds of offers that a person is asked about; what others name comes later."""
 
 
-@typed.command("init", epilog="Examples: sprintlog init\n\nsprintlog init --yes --json")
+@typed.command(
+    "init",
+    epilog="Examples: sprintlog init\n\nsprintlog init --yes --json\n\n"
+    "sprintlog init --log 'postgresql://db.example/work?log=auth'",
+)
 @typed.option("--here", "in_folder", is_flag=True, help="In ./.sprintlog, not inside .git.")
+@typed.option(
+    "--log",
+    "address",
+    metavar="URL",
+    help="The log is on a server: postgresql://HOST/DATABASE?log=NAME. [SPRINTLOG_LOG]",
+)
 @typed.option(
     "--yes", is_flag=True, help="Take in what is safe: what only records, and runs nothing."
 )
 @with_json
-def command(in_folder: bool, yes: bool, as_json: bool) -> None:
+def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> None:
     """Make a log for this work tree, and offer what fits it.
 
     In a git repository it is stored in the git directory, where cleaning up does not
     reach it and all work trees share it; elsewhere in .sprintlog. An existing log is never
-    touched.
+    touched. With --log many machines share one log in PostgreSQL: who comes first makes
+    it, the others join, and the folder has what is this machine's own.
 
     Then it looks for state files of loops, agents, tests and CI, and names the command
     that fits each. On a terminal it asks; --yes takes in each PROGRESS.yaml. Nothing that
     is found is run, and no link is followed.
     """
     start, named = log_place()
+    address = _address(address)
     shadowed = _log_above(start)
     # A git repository below another log is a work tree of its own; a folder is not.
     if shadowed and not (in_folder or named or _is_in_git(start)):
@@ -50,8 +62,10 @@ def command(in_folder: bool, yes: bool, as_json: bool) -> None:
             hint="commands here use it; `sprintlog init --here` makes one of its own",
             file=shadowed,
         )
-    with Workspace.init(start, here=in_folder, folder=named, safe=safe_list()) as workspace:
-        location = workspace.location
+    with Workspace.init(
+        start, here=in_folder, folder=named, address=address, safe=safe_list()
+    ) as workspace:
+        location, events = workspace.location, workspace.log.last_position()
     found = _around(location, here())
     if as_json:
         chosen = [replace(one, taken=yes and one.safe) for one in found]
@@ -61,7 +75,7 @@ def command(in_folder: bool, yes: bool, as_json: bool) -> None:
                 _take(one, "--json")
         return
     inside_git = location.folder.parent.name == ".git" or location.worktree
-    print_text(f"made an empty log in {location.folder}")
+    print_text(_made(location, events))
     if not (inside_git or in_folder or named) and _is_in_git(start):
         print_text(
             "the git directory may not be written, or is another tree's: "
@@ -75,6 +89,28 @@ def command(in_folder: bool, yes: bool, as_json: bool) -> None:
         if one.command:
             print_text(f"  {one.command}")
     print_text("next: `sprintlog` says where you are and what to type")
+
+
+def _address(typed_one: str | None) -> str | None:
+    """Return the log on a server that is meant, where one is."""
+    if typed_one is None:
+        return settings.log_address()
+    # Imported here: most logs are in their folder.
+    from sprintlog.engine.service.place.addresses import check_named
+
+    check_named(typed_one, field="--log")
+    return typed_one
+
+
+def _made(location: Location, events: int) -> str:
+    if location.address is None:
+        return f"made an empty log in {location.folder}"
+    from sprintlog.engine.log.stores.postgres.address import parse
+
+    log = parse(location.address)
+    if events:
+        return f"joined the log {log.log}, {counted(events, 'event')}: {log.shown}"
+    return f"the log {log.log} is empty: {log.shown}"
 
 
 def _around(location: Location, start: Path) -> list[Offer]:
@@ -112,7 +148,8 @@ def _take(offer: Offer, *options: str) -> None:
 
 def _log_above(start: Path) -> str | None:
     try:
-        return str(find(start).database)
+        place = find(start)
+        return str(place.folder if place.is_joined else place.database)
     except NotFoundError:
         return None
 

@@ -104,6 +104,7 @@ TOPICS = {
             "verify": "Check the log, its payloads and the state files.",
             "doctor": "Look at the log and around it; save what is sound.",
             "backup": "Copy the log into one file, checked.",
+            "copy": "Copy a log into another store, or what is new of it.",
             "export": "Write the whole log as JSON Lines.",
             "schema": "Print the JSON Schema of a file or of the events.",
             "config": "Show each setting and who says so; trust a file.",

@@ -87,7 +87,9 @@ def where_lines() -> list[str]:
 
 def _log(workspace: Workspace) -> Iterator[str]:
     events = counted(workspace.log.head().position, "event")
-    yield f"log     {workspace.location.folder}, {events}"
+    place = workspace.location
+    where = workspace.log.described()["why"] if place.is_served else place.folder
+    yield f"log     {where}, {events}"
 
 
 def _sprint(workspace: Workspace) -> Iterator[str]:

@@ -22,9 +22,12 @@ def beat(cause: RecordedEvent) -> None:
     Where none is, or it cannot be told which, there is none to be recorded.
     """
     start, folder = settings.log_place(Path.cwd())
+    address = settings.log_address()
     with (
         suppress(SprintlogError),
-        Workspace.open(start, folder=folder, safe=safe_list(), wait=WAIT) as workspace,
+        Workspace.open(
+            start, folder=folder, address=address, safe=safe_list(), wait=WAIT
+        ) as workspace,
     ):
         workspace.stands_in, workspace.environment = Path.cwd(), os.environ
         workspace.tell = lambda problem: None

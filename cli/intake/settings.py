@@ -45,6 +45,11 @@ class LogSettings(SettingsTable):
         default=None,
         description="The log's folder: a whole path, or one from the file's folder or `~`.",
     )
+    url: Text | None = Field(
+        default=None,
+        description="The log on a server: `postgresql://HOST/DATABASE?log=NAME`, without "
+        "a password.",
+    )
 
 
 class AgentSettings(SettingsTable):

@@ -68,6 +68,25 @@ def log_place(start: Path) -> tuple[Path, str | None]:
     return found.folder, str(found.folder / os.path.expanduser(told))
 
 
+def log_address() -> str | None:
+    """Return the log on a server that is named; None where the folder says where it is.
+
+    SPRINTLOG_LOG names it, else the work tree's file, which has no password in it.
+    """
+    if named := os.environ.get("SPRINTLOG_LOG"):
+        return named
+    if os.environ.get("SPRINTLOG_DIR"):
+        return None
+    told, found = setting("log.url"), settings_file()
+    if told is None or found is None:
+        return None
+    # Imported here: most logs are in their folder.
+    from sprintlog.engine.service.place.addresses import check_named
+
+    check_named(told, file=str(found.path), field="log.url")
+    return str(told)
+
+
 def _read(start: str) -> "SettingsFile | None":
     for folder in _folders(start):
         for name in (NAME, IN_PROJECT):

@@ -22,7 +22,7 @@ BYTES_MAX = 64 * 1024
 PROJECT_BYTES_MAX = 1024 * 1024
 _IN_PROJECT = "tool.sprintlog"
 _EARLY = {"record.off": (bool, "true or false"), "record.actor": (str, "text")}
-_EARLY |= {"log.folder": (str, "text")}
+_EARLY |= {"log.folder": (str, "text"), "log.url": (str, "text")}
 """What recording commands ask for: checked here, without pydantic."""
 
 

@@ -22,6 +22,7 @@ KEYS = {
         "operator on a terminal, else runtime", "--actor", "SPRINTLOG_ACTOR", True
     ),
     "log.folder": Key("found upwards", variable="SPRINTLOG_DIR", needs_trust=True),
+    "log.url": Key("in the folder", "init --log", "SPRINTLOG_LOG", True),
     "agent.command": Key(option="run -- COMMAND", needs_trust=True),
     "agent.timeout": Key("3600", "run --timeout"),
     "agent.hook-command": Key(option="run --hook-command", needs_trust=True),

@@ -64,7 +64,7 @@ def command(target: Path | None, as_json: bool) -> None:
     if target is not None:
         _rescue(location, target, as_json=as_json)
         return
-    checks = judge(examine(location))
+    checks = _of_server() if location.is_served else judge(examine(location))
     if settings.settings_file() is not None:
         checks += _rules()
     if as_json:
@@ -73,6 +73,17 @@ def command(target: Path | None, as_json: bool) -> None:
         print_styled("\n".join(map(_line, checks)))
     if any(check.status == PROBLEM for check in checks):
         sys.exit(INTEGRITY)
+
+
+def _of_server() -> list[Check]:
+    """Return the checks of a log on a server."""
+    # Imported here: most logs are in their folder.
+    from sprintlog.engine.log.stores.postgres.store import PostgresLog
+    from sprintlog.projections.health.server import server_checks
+
+    with open_workspace(check_head=False) as workspace:
+        assert isinstance(workspace.log, PostgresLog)
+        return [*server_checks(workspace, workspace.log)]
 
 
 def _rules() -> list[Check]:

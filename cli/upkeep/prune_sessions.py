@@ -1,6 +1,7 @@
 """`prune --sessions`: what tool calls of old sessions said is erased."""
 
 from datetime import timedelta
+from pathlib import Path
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.agent_sessions.old_sessions import (
@@ -38,7 +39,7 @@ def prune_sessions(
         print_answer(answer, lines, as_json=options.as_json)
         return
     file = workspace.location.database
-    long = file.stat().st_size
+    long = _size(file)
     said, at = [], options.at or workspace.now()
     erasing = erase_sessions(
         workspace.log, found, reason=_reason(age), actor=options.actor, at=at
@@ -56,9 +57,14 @@ def prune_sessions(
     if said:
         # The copy for queries holds it still; the next question makes it again.
         remove_copies(workspace, {read_model.NAME: 0})
-    freed = max(long - file.stat().st_size, 0)
+    freed = max(long - _size(file), 0)
     done = SessionsPruned(names, calls, size, freed, said)
     print_answer(done, [f"{what} erased, {in_units(freed)} freed"], as_json=options.as_json)
+
+
+def _size(file: Path) -> int:
+    """Return how long the log's file is; 0 where it is on a server."""
+    return file.stat().st_size if file.exists() else 0
 
 
 def _reason(age: timedelta) -> str:

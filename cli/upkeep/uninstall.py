@@ -16,7 +16,7 @@ from sprintlog.engine.errors import (
     RefusedError,
 )
 from sprintlog.engine.log.stores.lock_holder import lock_holders
-from sprintlog.engine.service.place.location import Location
+from sprintlog.engine.service.place.location import ADDRESS, Location
 from sprintlog.engine.service.place.trust import owned_by_another
 from sprintlog.projections.health.kept_text import entry_of
 from sprintlog.projections.health.room import in_units, sizes
@@ -153,15 +153,16 @@ def remove_log(location: Location) -> list[str]:
     Raise `BusyError` while somebody is at work with it.
     """
     folder = location.folder
-    _check_free(folder, location.database)
-    if stranger := owned_by_another(folder, location.database):
+    first = folder / ADDRESS if location.is_joined else location.database
+    _check_free(folder, first)
+    if stranger := owned_by_another(folder, first):
         raise RefusedError(f"{stranger} belongs to another user", file=str(stranger))
     # Without its first file no log is found there: whoever comes now begins nothing in it.
-    location.database.rename(aside := location.database.with_name("log.db-gone"))
+    first.rename(aside := first.with_name("log.db-gone"))
     try:
         _check_free(folder, aside)
     except BusyError:
-        aside.rename(location.database)
+        aside.rename(first)
         raise
     aside.unlink()
     left = []

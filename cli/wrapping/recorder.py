@@ -26,6 +26,7 @@ from sprintlog.engine.sprint.iterations.wrapped import EndWrapped
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.projections.workspace import Decide, Workspace, wall_clock
 
+from .. import settings
 from ..context import environment, here, log_place, open_workspace
 from ..settings import off_by
 from ..settings.person import safe_list
@@ -141,7 +142,8 @@ def _workspace() -> Workspace:
             pass
         try:
             start, named = log_place()
-            Workspace.init(start, folder=named, safe=safe_list()).close()
+            address = settings.log_address()
+            Workspace.init(start, folder=named, address=address, safe=safe_list()).close()
         except RefusedError:
             # Another one beside us makes it in this moment.
             if time.monotonic() > until:

@@ -84,15 +84,21 @@ class ServiceWorkspace:
         *,
         here: bool = False,
         folder: str | None = None,
+        address: str | None = None,
         safe: Path | None = None,
         clock: Clock = wall_clock,
         entropy: Entropy = urandom,
         wait: Wait = WAIT,
     ) -> Self:
-        """Make an empty log and open it; raise `RefusedError` over an existing one."""
+        """Make an empty log, or join one on a server; raise `RefusedError` over one."""
         location = locations.place_for_new(start, here=here, folder=folder)
         check_trusted(location, safe=safe)
         locations.make_folder(location)
+        if address is not None:
+            from .place.served import open_or_make
+
+            made = open_or_make(location, address, clock=clock, entropy=entropy, wait=wait)
+            return cls(*made, clock=clock)
         log = create_log(location.url, clock=clock, entropy=entropy, wait=wait)
         return cls(location, log, clock=clock)
 
@@ -107,8 +113,9 @@ class ServiceWorkspace:
         """
         location = Location(root / locations.HIDDEN, root, "")
         locations.make_folder(location)
-        log = create_log("memory:", clock=clock, entropy=entropy)
-        return cls(location, log, clock=clock)
+        return cls(
+            location, create_log("memory:", clock=clock, entropy=entropy), clock=clock
+        )
 
     @classmethod
     def open(
@@ -116,6 +123,7 @@ class ServiceWorkspace:
         start: Path,
         *,
         folder: str | None = None,
+        address: str | None = None,
         safe: Path | None = None,
         clock: Clock = wall_clock,
         entropy: Entropy = urandom,
@@ -128,11 +136,16 @@ class ServiceWorkspace:
         `safe` lists it. `check_head=False` opens one whose end is lost, to look into the
         damage. `wait` says how long others may hold the log, and who hears of it.
         """
-        location = locations.find(start, folder=folder)
-        check_trusted(location, safe=safe)
+        if address is None:
+            location = locations.find(start, folder=folder)
+            check_trusted(location, safe=safe)
+        else:
+            from .place.served import join
+
+            location = join(start, address, folder=folder, safe=safe)
         log = open_log(
-            location.url,
-            clock=clock, entropy=entropy, check_head=check_head, wait=wait,
+            location.url, clock=clock, entropy=entropy, check_head=check_head, wait=wait,
+            beside=location.folder,
         )  # fmt: skip
         workspace = cls(location, log, clock=clock)
         workspace.stands_in = start
@@ -158,8 +171,7 @@ class ServiceWorkspace:
         """Give back the log."""
         self.log.close()
 
-    # The journal's modules are imported when they are needed: what is recorded of a
-    # sprint does not wait for them.
+    # The journal's modules are imported when needed: a sprint does not wait for them.
     @cached_property
     def journals(self) -> "Repository[Journal]":
         """Return the repository of the journal's ids and counts."""
@@ -289,9 +301,7 @@ class ServiceWorkspace:
     def _parts(self) -> tuple[str, ...] | None:
         """Return the folder that one stands in, below the work tree; None outside it."""
         here, root = self.stands_in, self.location.root
-        if here is None or not here.is_relative_to(root):
-            return None
-        return here.relative_to(root).parts
+        return here.relative_to(root).parts if here and here.is_relative_to(root) else None
 
     def sprints(self) -> dict[str, int]:
         """Return the sprints of this log with their versions, in order of name."""
@@ -362,15 +372,13 @@ class ServiceWorkspace:
             return self.now()
         from .streams.points import parse_point
 
-        if time := parse_point(at, now=self.clock()).time:
-            return time
-        return self._time_of(sprint, sprint.version)
+        time = parse_point(at, now=self.clock()).time
+        return time or self._time_of(sprint, sprint.version)
 
     def moved_back(self, sprint: Sprint) -> str | None:
         """Return when a sprint was rolled back last, None when it never was."""
-        if not sprint.knowledge.rollbacks:
-            return None
-        return self._time_of(sprint, sprint.knowledge.rollbacks[-1][0])
+        rollbacks = sprint.knowledge.rollbacks
+        return self._time_of(sprint, rollbacks[-1][0]) if rollbacks else None
 
     def _time_of(self, sprint: Sprint, version: int) -> str:
         stream = sprint_stream(sprint.id)

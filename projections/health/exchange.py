@@ -159,7 +159,7 @@ def _take_all(
                         "is not the head of the events before it", file=file, line=number
                     )
                 continue
-            if problem := _problem(found):
+            if problem := problem_of(found):
                 raise InvalidInputError(problem, file=file, line=number)
             yield found
             head = Head(found.position, found.hash)
@@ -175,7 +175,7 @@ def _take_all(
         take(waiting)
 
 
-def _problem(recorded: RecordedEvent) -> str | None:
+def problem_of(recorded: RecordedEvent) -> str | None:
     """Return why our own log would not hold such an event, if it would not."""
     try:
         event = None if recorded.payload is None else CODEC.decode(recorded)

@@ -8,7 +8,7 @@ an export, files brought back into another folder) is theirs; the log does not k
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.service.agent_sessions.beats import MARK
 from sprintlog.engine.service.agent_sessions.places import FOLDER as SPOOL
-from sprintlog.engine.service.place.location import DATABASE
+from sprintlog.engine.service.place.location import ADDRESS, CACHES, DATABASE
 from sprintlog.engine.service.work_tree.kept_reports import FOLDER as REPORTS
 from sprintlog.engine.service.work_tree.kept_reports import LOCK as REPORTS_LOCK
 from sprintlog.engine.service.work_tree.restore import KEPT
@@ -40,7 +40,7 @@ KEPT_TEXT: tuple[KeptText, ...] = (
     Events("events", why=Why.CHAINED, tables=("events",)),
     Rows("saved states", tables=("checkpoints", "statuses")),
     Rows("digests written", why=Why.KNOWS_OURS, tables=("written", "_sqlite_migrations")),
-    Files("database pages", (f"{DATABASE}-*", DATABASE), Why.NOT_VACUUMED),
+    Files("database pages", (f"{DATABASE}-*", DATABASE, f"{CACHES}*"), Why.NOT_VACUUMED),
     Copy("read model", (f"{read_model.NAME}*",), lock=read_model.LOCK),
     Copy("search index", (f"{search.SEARCH}*",), lock=search.LOCK),
     Files("kept edits", (f"{EDITS}/*",), lock=FILES_LOCK),
@@ -76,7 +76,7 @@ KEPT_TEXT: tuple[KeptText, ...] = (
             *(FILES_LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
             REPORTS_LOCK,
             not_understood.LOCK,
-            *(MARK, "run-*.lock", ".gitignore", "..gitignore.*"),
+            *(MARK, "run-*.lock", ".gitignore", "..gitignore.*", ADDRESS),
         ),
         why=Why.NO_TEXT,
     ),

@@ -53,6 +53,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "alerts": (list[Alert],),
     "audit": (history.Audit,),
     "backup": (log.LogCopied,),
+    "copy": (log.LogCopied,),
     "best": (iterations.BestAnswer,),
     "blame": (history.BlameAnswer, history.BlamedLine),
     "compile": (*RECORDED, log.CompiledAnswer),

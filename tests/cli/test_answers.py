@@ -11,7 +11,14 @@ from .answers import check_answers, command_of, commands
 from .conftest import Run
 
 QUESTIONS = (
-    *(("alerts", "--all"), ("audit",), ("backup", "copy.db"), ("best",), ("diff", "start")),
+    *(
+        ("alerts", "--all"),
+        ("audit",),
+        ("backup", "copy.db"),
+        ("copy", ".", "copied"),
+        ("best",),
+        ("diff", "start"),
+    ),
     *(("blame", "status"), ("blame", "--all"), ("config",), ("decide",), ("doctor",)),
     *(("entry", "list"), ("entry", "observations"), ("entry", "show", "login-1")),
     *(("export", "--out", "all.jsonl"), ("gate", "show"), ("iteration", "list")),

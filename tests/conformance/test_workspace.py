@@ -10,7 +10,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Wait
-from sprintlog.engine.log.stores import create_log
+from sprintlog.engine.log.stores import create_log, open_log
 from sprintlog.engine.service.place.location import Location
 from sprintlog.engine.service.streams.catalogue import EVERY
 from sprintlog.engine.service.streams.soundness import back_up
@@ -142,10 +142,17 @@ def test_a_workspace_in_memory_needs_only_a_folder(tmp_path: Path) -> None:
         Workspace.in_memory(tmp_path)
 
 
+def test_a_backup_of_any_log_is_one_in_sqlite(workspace: Workspace) -> None:
+    """Wherever a log is, its backup is one file that every other command can read."""
+    target = workspace.location.root / "copy.db"
+    head = back_up(workspace.log, target, clock=workspace.clock)
+    copy = open_log(str(target), clock=ticking(), entropy=seeded(), readonly=True)
+    assert list(copy.read()) == list(workspace.log.read())
+    assert copy.head() == head == workspace.log.head()
+    copy.close()
+
+
 SQLITES_OWN: dict[str, Callable[[Workspace], object]] = {
-    "backup": lambda workspace: back_up(
-        workspace.log, workspace.location.root / "copy.db", clock=workspace.clock
-    ),
     "doctor": lambda workspace: examine(workspace.location),
     "salvage": lambda workspace: salvage(workspace.location, Path("new")),
 }

@@ -161,7 +161,7 @@ def test_functions_of_somebody_else_are_noticed(
     ).fetchall()[0][0]
     raw.execute(definition.replace(r"'\x9f'::bytea", r"'\x9e'::bytea"))
     try:
-        with pytest.raises(UnreadableError, match="chained the event otherwise"):
+        with pytest.raises(UnreadableError, match="chained the event in another way"):
             log.append("a", [note()], expect=0)
     finally:
         raw.execute(definition)

@@ -120,7 +120,10 @@ def _record(
 ) -> RecordedEvent | None:
     """Append an event and what waits; let it wait, too, where that cannot be done now."""
     try:
-        log = open_log(location.url, clock=_milliseconds, entropy=urandom, wait=WAIT)
+        log = open_log(
+            location.url,
+            clock=_milliseconds, entropy=urandom, wait=WAIT, beside=location.folder,
+        )  # fmt: skip
     except NotFoundError:
         return None
     except SprintlogError:

@@ -11,6 +11,10 @@ from ...adapters.replace import replace_file
 from ...errors import NotFoundError, RefusedError
 
 DATABASE = "log.db"
+ADDRESS = "log.url"
+"""What is in the folder in place of a database where the log is on a server."""
+CACHES = "caches.db"
+"""What this machine keeps of such a log."""
 HIDDEN = ".sprintlog"
 INSIDE_GIT = "sprintlog"
 
@@ -24,11 +28,36 @@ class Location(msgspec.Struct, frozen=True):
     """The work tree's root; paths of state files are relative to it."""
     worktree: str
     """Name of the linked git work tree; empty for the main one and outside git."""
+    address: str | None = None
+    """The log on a server that somebody named; None for what the folder says."""
 
     @property
     def url(self) -> str:
         """Return the address of the log, for its store."""
-        return f"sqlite:{self.database}"
+        if self.address is not None:
+            return self.address
+        if not self.is_served:
+            return f"sqlite:{self.database}"
+        # Imported here: most logs are in their folder.
+        from .addresses import read_address
+
+        return read_address(self.folder / ADDRESS)
+
+    @property
+    def is_served(self) -> bool:
+        """Tell whether the log is on a server."""
+        is_named = self.address is not None or self.is_joined
+        return is_named and not self.database.exists()
+
+    @property
+    def is_joined(self) -> bool:
+        """Tell whether the folder names a log on a server."""
+        return (self.folder / ADDRESS).exists()
+
+    @property
+    def has_log(self) -> bool:
+        """Tell whether a log is here, or named here."""
+        return self.database.exists() or self.is_joined
 
     @property
     def database(self) -> Path:
@@ -45,7 +74,7 @@ def find(start: Path, *, folder: str | None = None) -> Location:
     if folder:
         return _named(Path(folder).absolute(), start)
     for root in (start, *start.parents):
-        found = [place for place in _candidates(root) if place.database.exists()]
+        found = [place for place in _candidates(root) if place.has_log]
         if len(found) > 1:
             one, other = (place.folder for place in found)
             raise RefusedError(
@@ -88,11 +117,12 @@ def make_folder(location: Location) -> None:
     """
     places = _candidates(location.root)
     for place in places if location in places else [location]:
-        if place.database.exists():
+        if place.has_log:
+            there = place.database if place.database.exists() else place.folder / ADDRESS
             raise RefusedError(
-                f"there is a log already: {place.database}",
+                f"there is a log already: {there}",
                 hint="`sprintlog status` shows it; nothing was changed",
-                file=str(place.database),
+                file=str(there),
             )
     try:
         _make(location.folder)
@@ -141,7 +171,7 @@ def _named(folder: Path, start: Path, *, must_exist: bool = True) -> Location:
         for location in _candidates(root):
             if location.folder.resolve() == folder.resolve():
                 return msgspec.structs.replace(location, folder=folder)
-    if must_exist and not (folder / DATABASE).exists():
+    if must_exist and not Location(folder, start, "").has_log:
         raise NotFoundError(
             f"there is no log in {folder}",
             hint="SPRINTLOG_DIR names it; `sprintlog init` makes one there",

@@ -11,7 +11,7 @@ from pathlib import Path
 from ...adapters.git.repositories import GitRepository, repository_around
 from ...errors import RefusedError, SprintlogError
 from ...log.stores.descriptors import read_whole
-from .location import DATABASE, Location
+from .location import ADDRESS, DATABASE, Location
 
 ROOT = 0
 """The user who may do everything anyhow."""
@@ -26,7 +26,7 @@ def check_trusted(location: Location, *, safe: Path | None) -> None:
     `safe` is the person's list: folders of logs or trees, one a line, `*` for all.
     """
     folder = location.folder
-    stranger = owned_by_another(folder.parent, folder, location.database)
+    stranger = owned_by_another(folder.parent, folder, location.database, folder / ADDRESS)
     is_tracked = stranger is None and _is_tracked(folder)
     if (stranger is None and not is_tracked) or _is_listed(location, safe):
         return
@@ -103,4 +103,6 @@ def _git_tracks(repository: GitRepository, path: str) -> bool:
     except (SprintlogError, OSError):
         # Where git does not say, the name that was found is what there is.
         return True
-    return not {path, f"{path}/{DATABASE}"}.isdisjoint(os.fsdecode(told).split("\0"))
+    return not {path, f"{path}/{DATABASE}", f"{path}/{ADDRESS}"}.isdisjoint(
+        os.fsdecode(told).split("\0")
+    )

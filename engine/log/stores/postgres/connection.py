@@ -21,7 +21,7 @@ Again = Sequence[Any]
 """What is said the second time, where a first time may have come through."""
 
 
-class Connection:
+class ServerConnection:
     """A connection to a server; nobody outside the store has it."""
 
     def __init__(self, address: Address, *, wait: Wait, entropy: Entropy) -> None:

@@ -28,6 +28,8 @@ _PASSING_WORDS = (
 )
 """What a server says at the door while it cannot be talked to for a while."""
 
+_FINAL_WORDS = ("FATAL", "could not translate host name", "failed to resolve host")
+
 
 def is_passing(error: psycopg.Error) -> bool:
     """Tell whether waiting can help: the server is away, or others were in the way."""
@@ -36,7 +38,7 @@ def is_passing(error: psycopg.Error) -> bool:
     if not isinstance(error, psycopg.OperationalError) or error.sqlstate is not None:
         return False
     said = str(error)
-    if "FATAL" in said or "could not translate host name" in said:
+    if any(word in said for word in _FINAL_WORDS):
         return any(word in said for word in _PASSING_WORDS)
     return True
 

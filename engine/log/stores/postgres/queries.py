@@ -8,7 +8,7 @@ from ...chain import START
 from ...chain import Row as StoredRow
 from ...envelope import Head, RecordedEvent
 from ...port import Page, form_of
-from .connection import Connection
+from .connection import ServerConnection
 
 ROWS_PER_READ = 1024
 ROWS_PER_SCAN = 512
@@ -41,10 +41,10 @@ _STREAMS = """WITH RECURSIVE named AS (
 ) SELECT stream, version FROM named ORDER BY stream"""
 
 
-class Queries:
+class ServerQueries:
     """What can be asked of one log."""
 
-    def __init__(self, connection: Connection, log: int) -> None:
+    def __init__(self, connection: ServerConnection, log: int) -> None:
         self._rows = connection.rows
         self._log = log
 

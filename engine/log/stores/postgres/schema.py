@@ -10,7 +10,7 @@ import psycopg
 
 from ....errors import RefusedError, SprintlogError, UnreadableError
 from .address import Address
-from .connection import Connection
+from .connection import ServerConnection
 
 _LOCK = 0x73706C67
 """`splg`: whoever applies steps holds this advisory lock of the database."""
@@ -27,7 +27,7 @@ _KNOWN = "SELECT number, digest FROM sprintlog.migrations ORDER BY number"
 VERSION_MIN = 140000
 
 
-class Step(NamedTuple):
+class Migration(NamedTuple):
     """One step; a published one is never edited."""
 
     number: int
@@ -37,7 +37,7 @@ class Step(NamedTuple):
 
 
 @cache
-def steps() -> tuple[Step, ...]:
+def steps() -> tuple[Migration, ...]:
     """Return every step of this package, in order."""
     found = []
     for file in files(__package__).joinpath("migrations").iterdir():
@@ -45,7 +45,7 @@ def steps() -> tuple[Step, ...]:
         if file.name.endswith(".sql"):
             content = file.read_bytes()
             digest = sha256(content).hexdigest()
-            found.append(Step(int(number), name, content.decode(), digest))
+            found.append(Migration(int(number), name, content.decode(), digest))
     return tuple(sorted(found))
 
 
@@ -72,7 +72,7 @@ def check_applied(applied: Sequence[tuple[int, str]]) -> None:
     )
 
 
-def migrate(connection: Connection) -> None:
+def migrate(connection: ServerConnection) -> None:
     """Apply what is missing, all or nothing; nobody else does meanwhile."""
     check_server(connection)
     with connection.transaction():
@@ -99,7 +99,7 @@ def migrate(connection: Connection) -> None:
             )
 
 
-def check_server(connection: Connection) -> None:
+def check_server(connection: ServerConnection) -> None:
     """Raise `RefusedError` for a server or a database that cannot hold a log."""
     ((version, encoding),) = connection.rows(
         "SELECT current_setting('server_version_num')::int,"

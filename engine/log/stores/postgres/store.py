@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ....errors import NotFoundError, RefusedError, UnreadableError
 from ...append import Stamping, Stamps, check_expected, check_key, check_limits, place
@@ -15,10 +15,13 @@ from ..locks import FileLocks
 from ..memory import MemoryLocks
 from .address import parse
 from .caches import NAME, TABLES, LocalCaches
-from .connection import Connection
-from .queries import Queries
+from .connection import ServerConnection
+from .queries import ServerQueries
 from .rows import APPEND, ERASE, TAKE, append_values, bounds, span_values, take_values
 from .schema import check_applied, check_settings, migrate
+
+if TYPE_CHECKING:
+    from .upkeep import ServerFacts
 
 EVENTS_A_CALL = 512
 _LOCK_MILLISECONDS_MIN = 10
@@ -55,14 +58,14 @@ class PostgresLog:
         self._leases: dict[str, int] = {}
         self._head_file = None if beside is None else HeadFile(beside / f"{NAME}-head")
         known = None if self._head_file is None else self._head_file.read()
-        self.connection = Connection(address, wait=wait, entropy=entropy)
+        self.connection = ServerConnection(address, wait=wait, entropy=entropy)
         try:
             self._log, identity, self.server = self._look()
             self._caches = LocalCaches(beside, identity, entropy=entropy, wait=wait)
         except BaseException:
             self.connection.close()
             raise
-        queries = self._queries = Queries(self.connection, self._log)
+        queries = self._queries = ServerQueries(self.connection, self._log)
         self.find_key, self.find_id = queries.find_key, queries.find_id
         self.read, self.pages = queries.read, queries.pages
         self.read_stream, self.scan = queries.read_stream, queries.scan
@@ -97,7 +100,7 @@ class PostgresLog:
         Raise `RefusedError` where there is a log of this name.
         """
         address = parse(url)
-        connection = Connection(address, wait=wait, entropy=entropy)
+        connection = ServerConnection(address, wait=wait, entropy=entropy)
         try:
             migrate(connection)
             ((made,),) = connection.rows("SELECT sprintlog.create_log(%b)", (address.log,))
@@ -185,8 +188,8 @@ class PostgresLog:
         """Compare what the server made of an append with our own, and answer."""
         if events[-1].hash != last:
             raise UnreadableError(
-                "the server chained the event otherwise than we do: its functions are not "
-                "those of this sprintlog",
+                "the server chained the event in another way than we do: its functions are "
+                "not those of this sprintlog",
                 position=events[-1].position,
                 hint="`sprintlog verify`, and ask the server's owner who changed them",
             )
@@ -278,6 +281,24 @@ class PostgresLog:
 
         yield from problems(self.connection, self._log)
         yield from self._caches.problems()
+
+    def facts(self) -> "ServerFacts":
+        """Return who this is for the server, and what time it has."""
+        from .upkeep import facts
+
+        return facts(self.connection)
+
+    def settings(self) -> dict[str, str]:
+        """Return the server's settings that say what an acknowledged event survives."""
+        from .upkeep import settings
+
+        return settings(self.connection)
+
+    def standbys(self) -> list[tuple[str, str]]:
+        """Return the standbys that this role hears of, and whether one waits for them."""
+        from .upkeep import standbys
+
+        return standbys(self.connection)
 
     def parts(self) -> list[str]:
         """Return the names of all that is kept, here and there."""

@@ -1,8 +1,9 @@
 """What is asked of a server by those who look after a log."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from .connection import Connection
+from .connection import ServerConnection
 
 _TRIGGERS = {
     "events_never_change": "events",
@@ -31,14 +32,14 @@ _STANDBYS = """SELECT coalesce(application_name, ''), coalesce(sync_state, 'unkn
 FROM pg_stat_replication"""
 
 
-def problems(connection: Connection, log: int) -> Iterator[str]:
+def problems(connection: ServerConnection, log: int) -> Iterator[str]:
     """Yield what is wrong with how the server keeps a log."""
     on = dict(connection.rows(_OUR_TRIGGERS))
     for name, table in _TRIGGERS.items():
         if on.get(name) != table:
             yield f"the trigger {name} of {table} is missing, or is not always on"
     for (name,) in connection.rows(_INVALID):
-        yield f"the index {name} is not valid: `REINDEX` makes it anew"
+        yield f"the index {name} is not valid: `REINDEX` makes it again"
     unique = {name for (name,) in connection.rows(_UNIQUE)}
     for name in sorted(
         {"events_pkey", "events_version", "events_id", "events_key"} - unique
@@ -48,13 +49,32 @@ def problems(connection: Connection, log: int) -> Iterator[str]:
         yield "the counter of the log is not at its last event"
 
 
-def settings(connection: Connection) -> dict[str, str]:
+def settings(connection: ServerConnection) -> dict[str, str]:
     """Return the server's settings that say what an acknowledged event survives."""
     asked = ", ".join(f"current_setting('{name}', true)" for name in _SETTINGS)
     (values,) = connection.rows(f"SELECT {asked}")
     return {n: v for n, v in zip(_SETTINGS, values, strict=True) if v is not None}
 
 
-def standbys(connection: Connection) -> list[tuple[str, str]]:
+def standbys(connection: ServerConnection) -> list[tuple[str, str]]:
     """Return the standbys that this role hears of: name, and whether one waits for it."""
     return [(str(name), str(state)) for name, state in connection.rows(_STANDBYS)]
+
+
+class ServerFacts(NamedTuple):
+    """What there is to know of a role and of the server's clock."""
+
+    role: str
+    is_owner: bool
+    clock: float
+    """Seconds since 1970."""
+
+
+def facts(connection: ServerConnection) -> ServerFacts:
+    """Return who this is for the server, and what time it has."""
+    (row,) = connection.rows(
+        "SELECT current_user::text, pg_has_role(n.nspowner, 'MEMBER'),"
+        " extract(epoch FROM clock_timestamp())::float8"
+        " FROM pg_namespace n WHERE n.nspname = 'sprintlog'"
+    )
+    return ServerFacts(*row)

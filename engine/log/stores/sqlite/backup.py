@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from ....errors import RESCUE, RefusedError, UnreadableError
-from ...chain import START, check_rows
+from ...chain import START, check_rows, recorded
 from ...envelope import Head
 from ...port import Clock, Entropy, Log
 from ..descriptors import sync
@@ -33,17 +33,15 @@ def back_up(
     nothing. Raise `RefusedError` over an existing file, `UnreadableError` when the copy
     is damaged.
     """
-    if not isinstance(log, SqliteLog):
-        raise RefusedError(
-            "a backup is for logs in SQLite, and this one is kept elsewhere",
-            hint="`sprintlog export` writes any log as lines",
-        )
     if os.path.lexists(target):
         raise RefusedError(f"{target} exists: a backup is never written over anything")
     draft = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        _copy(log.connection.raw, draft)
+        if isinstance(log, SqliteLog):
+            _copy(log.connection.raw, draft)
+        else:
+            _take(log, draft, clock=clock, entropy=entropy)
         head = check_copy(draft, clock=clock, entropy=entropy, check=check)
         draft.rename(target)
         sync(target.absolute().parent)
@@ -71,6 +69,20 @@ def check_copy(
             raise UnreadableError(problem.problem, position=problem.position, hint=RESCUE)
         check(copy)
         return copy.head()
+
+
+def _take(log: Log, draft: Path, *, clock: Clock, entropy: Entropy) -> None:
+    """Copy the events of a log of another store, in a folder that is only ours."""
+    # Imported here: a log in SQLite is copied by SQLite.
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix=f"{draft.name}.", dir=draft.parent) as folder:
+        path = Path(folder) / "log" / "log.db"
+        with closing(SqliteLog.create(path, clock=clock, entropy=entropy)) as made:
+            with made.taking_over() as take:
+                for page in log.pages():
+                    take([recorded(row) for row in page])
+            _copy(made.connection.raw, draft)
 
 
 def _copy(source: sqlite3.Connection, draft: Path) -> None:

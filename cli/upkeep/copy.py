@@ -1,0 +1,115 @@
+"""`sprintlog copy`: what a log lacks of another one, between any two stores."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import urandom
+from pathlib import Path
+
+import click
+
+from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.log.port import Log, Wait
+from sprintlog.engine.log.stores import create_log, is_served, open_log
+from sprintlog.engine.service.place.addresses import check_named
+from sprintlog.engine.service.place.location import DATABASE, find
+from sprintlog.engine.service.place.trust import check_trusted
+from sprintlog.projections.health.copies import Copied, copy_export, copy_log
+from sprintlog.projections.views.log import LogCopied
+from sprintlog.projections.workspace import wall_clock
+
+from .. import typed
+from ..context import with_json
+from ..output import counted, counting, print_answer, progress
+from ..settings.person import safe_list
+
+_SQLITE = b"SQLite format 3\0"
+
+
+@typed.command(
+    "copy",
+    epilog="Examples: sprintlog copy . 'postgresql://db.example/work?log=auth'\n\n"
+    "sprintlog copy 'postgresql://db.example/work?log=auth' ../auth-copy",
+)
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@with_json
+def command(source: str, target: str, as_json: bool) -> None:
+    """Copy a log into another store: positions, ids, keys and hashes stay.
+
+    Each is a postgresql:// address, a folder with a log, or a log's file; FROM may be an
+    export. TO is made where it is missing: a new folder, or a log on a server. The chain is
+    checked on the way.
+
+    What TO holds must be the beginning of FROM, and only the rest is copied. So a copy that
+    was cut short goes on where it was, and the same command again brings what is new.
+    """
+    with _target(target) as log:
+        done = _copied(source, log)
+    head = done.head.hash.hex()
+    answer = LogCopied(target, done.events, position=done.head.position, head=head)
+    said = f"{target}: {counted(done.events, 'event')} copied, head {head[:16]}"
+    print_answer(answer, [said], as_json=as_json)
+
+
+def _copied(source: str, target: Log) -> Copied:
+    said = counting("events copied")
+    if not is_served(source) and (path := Path(source)).is_file():
+        with path.open("rb") as file:
+            if file.read(len(_SQLITE)) != _SQLITE:
+                file.seek(0)
+                return copy_export(file, target, file=source, progress=said)
+    with _opened(source) as log:
+        return copy_log(log, target, progress=said)
+
+
+@contextmanager
+def _target(named: str) -> Iterator[Log]:
+    try:
+        with _opened(named) as log:
+            yield log
+            return
+    except NotFoundError:
+        if not is_served(named) and Path(named).exists():
+            raise RefusedError(
+                f"there is no log in {named}, and it is there",
+                hint="name a folder that is not there yet, or a folder with a log",
+                file=named,
+            ) from None
+    given = {"clock": wall_clock, "entropy": urandom, "wait": Wait(say=progress)}
+    url = named if is_served(named) else f"sqlite:{Path(named).absolute() / DATABASE}"
+    log = create_log(url, **given)  # type: ignore[arg-type]
+    try:
+        yield log
+    finally:
+        log.close()
+
+
+@contextmanager
+def _opened(named: str) -> Iterator[Log]:
+    url, beside = named, None
+    if is_served(named):
+        check_named(named)
+    elif Path(named).is_dir():
+        url, beside = _in_folder(Path(named).absolute())
+    elif not Path(named).exists():
+        raise NotFoundError(f"there is no log at {named}", file=named)
+    else:
+        url = f"sqlite:{Path(named).absolute()}"
+    log = open_log(
+        url, clock=wall_clock, entropy=urandom, wait=Wait(say=progress), beside=beside
+    )
+    try:
+        yield log
+    finally:
+        log.close()
+
+
+def _in_folder(folder: Path) -> tuple[str, Path]:
+    """Return the address of the log in a folder, or of the work tree that this is."""
+    if (folder / DATABASE).exists():
+        return f"sqlite:{folder / DATABASE}", folder
+    place = find(folder)
+    if folder not in (place.root, place.folder):
+        raise NotFoundError(f"there is no log in {folder}", file=str(folder))
+    check_trusted(place, safe=safe_list())
+    return place.url, place.folder

@@ -1,0 +1,82 @@
+"""A log on a server, and the folder in which this machine keeps what is its own of it."""
+
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...adapters.replace import replace_file
+from ...errors import NotFoundError, RefusedError
+from ...log.port import Clock, Entropy, Log, Wait
+from ...log.stores import create_log, open_log
+from ...log.stores.postgres.address import parse
+from . import location as locations
+from .addresses import read_address
+from .location import ADDRESS, HIDDEN, Location
+from .trust import check_trusted
+
+
+def find_served(start: Path, address: str, *, folder: str | None) -> Location:
+    """Return the folder of a log that somebody named: one that is there, or a new one."""
+    place = _folder(start, folder)
+    if place.database.exists():
+        raise RefusedError(
+            f"there is a log already: {place.database}, and another one is named: "
+            f"{parse(address).shown}",
+            hint="`sprintlog copy` takes its events there; then move log.db away, or name "
+            "another folder in SPRINTLOG_DIR",
+            file=str(place.database),
+        )
+    if place.is_joined:
+        here, named = parse(read_address(place.folder / ADDRESS)), parse(address)
+        if here.log != named.log:
+            raise RefusedError(
+                f"{place.folder} belongs to the log {here.log}, and {named.log} is named",
+                hint="name another folder in SPRINTLOG_DIR",
+                file=str(place.folder),
+            )
+    return replace(place, address=address)
+
+
+def join(start: Path, address: str, *, folder: str | None, safe: Path | None) -> Location:
+    """Return the folder of a log that somebody named, which is made and says so, too."""
+    location = find_served(start, address, folder=folder)
+    check_trusted(location, safe=safe)
+    _write_down(location)
+    return location
+
+
+def open_or_make(
+    location: Location, address: str, *, clock: Clock, entropy: Entropy, wait: Wait
+) -> tuple[Location, Log]:
+    """Return the log on a server that a new folder is for, made where it is not there."""
+    location = replace(location, address=address)
+    given: Any = {"clock": clock, "entropy": entropy, "wait": wait}
+    given["beside"] = location.folder
+    try:
+        log = open_log(location.url, **given)
+    except NotFoundError:
+        log = create_log(location.url, **given)
+    _write_down(location)
+    return location, log
+
+
+def _write_down(location: Location) -> None:
+    """Write down in a log's folder where the log is, without secrets; make the folder."""
+    if location.is_joined:
+        return
+    if not location.folder.exists():
+        locations.make_folder(location)
+    shown = parse(location.url).shown
+    replace_file(location.folder / ADDRESS, f"{shown}\n".encode(), mode=0o600)
+
+
+def _folder(start: Path, folder: str | None) -> Location:
+    if folder is None:
+        try:
+            return locations.find(start)
+        except NotFoundError:
+            pass
+    place = locations.place_for_new(start, folder=folder)
+    is_known = place.folder.name != HIDDEN or place.folder.parent == place.root
+    return place if is_known else replace(place, root=start)

@@ -1,0 +1,137 @@
+"""A log from one store into another: the same events, and nothing twice.
+
+What is there already is the beginning of what comes, or nothing is copied. So a copy that
+was cut short goes on where it was, and one that is repeated brings only what is new.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from sprintlog.engine.errors import InvalidInputError, RefusedError, UnreadableError
+from sprintlog.engine.log.chain import START, Row, check_rows, recorded
+from sprintlog.engine.log.envelope import Head, RecordedEvent
+from sprintlog.engine.log.lines import read_lines
+from sprintlog.engine.log.port import Log
+
+from .exchange import problem_of
+
+EVENTS_A_STEP = 4096
+BYTES_A_STEP = 32 * 1024 * 1024
+
+Progress = Callable[[int], None]
+Pages = Iterator[list[Row]]
+
+
+class Copied(NamedTuple):
+    """What a copy brought."""
+
+    events: int
+    head: Head
+    """The head of the target then."""
+
+
+def copy_log(
+    source: Log, target: Log, *, progress: Progress = lambda count: None
+) -> Copied:
+    """Copy what a log lacks of another one, in steps that each are whole appends.
+
+    Positions, ids, keys and hashes stay, and the chain is checked on the way. Raise
+    `RefusedError` where the target is not the beginning of the source.
+    """
+    end = source.head()
+    before = target.head()
+    if not source.holds(before):
+        raise _no_beginning(before)
+    pages = source.pages(after=before.position, until=end.position)
+    return _copy(pages, target, before, progress)
+
+
+def copy_export(
+    lines: Iterable[bytes],
+    target: Log,
+    *,
+    file: str,
+    progress: Progress = lambda count: None,
+) -> Copied:
+    """Copy what a log lacks of an export; raise `InvalidInputError` naming a wrong line."""
+    before = target.head()
+    return _copy(_pages_of(lines, before, file), target, before, progress, start=START)
+
+
+def _pages_of(lines: Iterable[bytes], before: Head, file: str) -> Pages:
+    """Yield the events of an export one by one, and see that the target is in it."""
+    last = START
+    is_met = before == START
+    for number, found in enumerate(read_lines(lines, file=file), start=2):
+        if isinstance(found, Head):
+            if found != last:
+                raise InvalidInputError(
+                    "is not the head of the events before it", file=file, line=number
+                )
+            continue
+        if problem := problem_of(found):
+            raise InvalidInputError(problem, file=file, line=number)
+        last = Head(found.position, found.hash)
+        is_met = is_met or last == before
+        if found.position >= before.position and not is_met:
+            raise _no_beginning(before)
+        yield [_row(found)]
+    if not is_met:
+        raise _no_beginning(before)
+
+
+def _row(event: RecordedEvent) -> Row:
+    return tuple(getattr(event, name) for name in RecordedEvent.__struct_fields__)
+
+
+def _copy(
+    pages: Pages,
+    target: Log,
+    before: Head,
+    progress: Progress,
+    *,
+    start: Head | None = None,
+) -> Copied:
+    count, head = 0, before
+    waiting: list[RecordedEvent] = []
+
+    def keep() -> None:
+        nonlocal count, head
+        # Whoever is cut short leaves whole appends.
+        whole = len(waiting)
+        while whole and waiting[whole - 1].remaining:
+            whole -= 1
+        if not whole:
+            return
+        with target.taking_over() as take:
+            take(waiting[:whole])
+        count += whole
+        head = Head(waiting[whole - 1].position, waiting[whole - 1].hash)
+        del waiting[:whole]
+        progress(head.position)
+
+    def passed() -> Iterator[Row]:
+        size = 0
+        for page in pages:
+            # Asked for more, the check has found nothing wrong with those before.
+            if len(waiting) >= EVENTS_A_STEP or size >= BYTES_A_STEP:
+                keep()
+                size = 0
+            yield from page
+            new = [recorded(row) for row in page if row[0] > before.position]
+            waiting.extend(new)
+            size += sum(len(event.payload or b"") for event in new)
+
+    for problem in check_rows(passed(), after=before if start is None else start):
+        raise UnreadableError(problem.problem, position=problem.position)
+    if waiting:
+        keep()
+    return Copied(count, head)
+
+
+def _no_beginning(head: Head) -> RefusedError:
+    return RefusedError(
+        f"nothing copied: the target has {head.position} events that are not the beginning "
+        "of the source",
+        hint="copy into a new log, or the other way round where the target is ahead",
+    )

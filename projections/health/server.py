@@ -1,0 +1,89 @@
+"""What doctor says of a log on a server: what its settings promise, and what is sound."""
+
+import time
+from collections.abc import Iterator
+
+from sprintlog.engine.log.stores.postgres.store import PostgresLog
+
+from ..workspace import Workspace
+from .findings import NOTE, OK, PROBLEM, WARNING, Check
+from .verify import verify
+
+SKEW_SECONDS = 2.0
+"""So far apart clocks may be before doctor says so."""
+SLOW_SECONDS = 0.05
+
+
+def server_checks(workspace: Workspace, log: PostgresLog) -> Iterator[Check]:
+    """Yield the checks of a log on a server, of its settings first."""
+    began = time.monotonic()
+    about = log.facts()
+    took = time.monotonic() - began
+    where = f"{log.described()['why']}, PostgreSQL {log.server}"
+    said = f"{where}, answers in {1000 * took:.1f} ms"
+    yield Check("log", OK if took < SLOW_SECONDS else NOTE, said)
+    yield from _durability(log.settings())
+    yield _replication(log)
+    yield _role(about.role, is_owner=about.is_owner)
+    yield _clock(about.clock - time.time())
+    wrong = [*log.problems()]
+    yield from (Check("store", PROBLEM, what) for what in wrong)
+    if not wrong:
+        yield Check("store", OK, "triggers, indexes and counter are as they were made")
+    report = verify(workspace, quick=True)
+    for finding in report.findings:
+        if finding.severity != "remark":
+            what = f"{finding.where}: {finding.what}"
+            yield Check(
+                "chain" if finding.severity == "damage" else "state-file", PROBLEM, what
+            )
+    if report.is_sound:
+        yield Check("chain", OK, f"the newest of {report.head.position} events are sound")
+
+
+def _durability(found: dict[str, str]) -> Iterator[Check]:
+    lost = [name for name in ("fsync", "full_page_writes") if found.get(name) == "off"]
+    if lost:
+        what = f"{' and '.join(lost)} off: what was acknowledged can be lost"
+        yield Check("durability", PROBLEM, what, "switch it on in postgresql.conf")
+    else:
+        commit = found.get("synchronous_commit", "unknown")
+        what = f"fsync is on; an append waits for the disk (synchronous_commit: {commit})"
+        yield Check("durability", OK, what)
+    if found.get("data_checksums") == "off":
+        what = "the server does not check its pages for what a disk changed"
+        yield Check("checksums", NOTE, what, "`pg_checksums --enable` while it is stopped")
+    if found.get("archive_mode") == "off":
+        what = "the server archives nothing: a backup is as old as when it was made"
+        yield Check("archive", NOTE, what, "`sprintlog copy` or pg_basebackup, often")
+
+
+def _replication(log: PostgresLog) -> Check:
+    known = log.standbys()
+    waited = [name or "unnamed" for name, state in known if state in ("sync", "quorum")]
+    if waited:
+        what = f"an append waits for {', '.join(waited)}"
+        return Check("replication", OK, what)
+    if known:
+        what = (
+            f"{len(known)} standby servers, none is waited for: a failover can lose the end"
+        )
+        return Check("replication", WARNING, what, "synchronous_standby_names names them")
+    return Check("replication", NOTE, "no standby that this role is told of")
+
+
+def _role(role: str, *, is_owner: bool) -> Check:
+    if is_owner:
+        what = f"{role} owns the log: it could drop it"
+        return Check(
+            "role", NOTE, what, "`GRANT sprintlog_writer TO …` is enough to record"
+        )
+    return Check("role", OK, f"{role} may only call and read")
+
+
+def _clock(skew: float) -> Check:
+    what = f"the server's clock is {abs(skew):.1f} s {'ahead' if skew > 0 else 'behind'}"
+    hint = "times of events are each machine's own: let all ask one time server"
+    if abs(skew) > SKEW_SECONDS:
+        return Check("clock", WARNING, what, hint)
+    return Check("clock", OK, what)

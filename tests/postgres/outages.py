@@ -1,0 +1,149 @@
+"""Writers that go on through outages, and what their log is to be afterwards."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from os import urandom
+from typing import Any
+
+import psycopg
+
+from sprintlog.engine.log.chain import check_chain
+from sprintlog.engine.log.envelope import NewEvent
+from sprintlog.engine.log.port import Expect, Wait
+from sprintlog.engine.log.stores.postgres.store import PostgresLog
+from sprintlog.engine.service.workspace import wall_clock
+
+PATIENCE = Wait(120.0)
+
+
+def event(number: int, **changes: Any) -> NewEvent:
+    """Return an event that says which one of its writer it is."""
+    return NewEvent(
+        "note-added", b'{"n":%d}' % number, "2026-01-30T12:00:00Z", "runtime", **changes
+    )
+
+
+def opened(url: str, wait: Wait = PATIENCE) -> PostgresLog:
+    """Open a log as another machine does."""
+    return PostgresLog(url, clock=wall_clock, entropy=urandom, wait=wait)
+
+
+class Writers:
+    """Threads that append to one log, each to a stream of its own and to a common one."""
+
+    def __init__(self, url: str, *, writers: int, appends: int) -> None:
+        self.url, self.appends = url, appends
+        self.problems: list[str] = []
+        self.acknowledged: Counter[str] = Counter()
+        self._threads = [
+            threading.Thread(target=self._guarded, args=(f"w{n}",)) for n in range(writers)
+        ]
+
+    def start(self) -> None:
+        """Begin."""
+        for thread in self._threads:
+            thread.start()
+
+    def is_going_on(self) -> bool:
+        """Tell whether one of them has not come to its end."""
+        return any(thread.is_alive() for thread in self._threads)
+
+    def wait(self) -> None:
+        """Wait until all have come to their ends."""
+        for thread in self._threads:
+            thread.join()
+
+    def _guarded(self, name: str) -> None:
+        try:
+            self._write(name)
+        except Exception as error:  # noqa: BLE001 (told by the test)
+            self.problems.append(f"{name}: {type(error).__name__}: {error}")
+
+    def _write(self, name: str) -> None:
+        with closing(opened(self.url)) as log:
+            for number in range(self.appends):
+                # In turn: by its version, by a key, and with neither.
+                stream, expect = (name, number - number // 3)
+                given: dict[str, Any] = {"expect": expect}
+                if number % 3 == 2:
+                    stream, given = "common", {"expect": Expect.ANY}
+                elif number % 3 == 1:
+                    given |= {"key": f"{name}-{number}", "key_digest": bytes(32)}
+                appended = log.append(stream, [event(number, correlation_id=name)], **given)
+                if appended.duplicate and "key" not in given:
+                    self.problems.append(f"{name}: {number} is called a duplicate")
+                self.acknowledged[name] += 1
+
+
+def faults_of(url: str, writers: Writers) -> list[str]:
+    """Return what is wrong with a log after writers came to their ends: lost or doubled."""
+    found = list(writers.problems)
+    with closing(opened(url)) as log:
+        events = list(log.read())
+        found += [str(problem) for problem in check_chain(events)]
+        found += [*log.problems()]
+    said = Counter((e.correlation_id, e.payload) for e in events)
+    found += [f"{who} {what!r} {n} times" for (who, what), n in said.items() if n > 1]
+    for name, count in writers.acknowledged.items():
+        there = {what for who, what in said if who == name}
+        lost = [n for n in range(count) if b'{"n":%d}' % n not in there]
+        found += [f"{name}: {n} was acknowledged and is not there" for n in lost]
+    if len(events) != sum(writers.acknowledged.values()):
+        found.append(f"{len(events)} events, {sum(writers.acknowledged.values())} told")
+    return found
+
+
+def followed(
+    url: str,
+    *,
+    writers: int,
+    appends: int,
+    rollbacks: int,
+    pause: Callable[[], None] = lambda: time.sleep(0.002),
+) -> list[str]:
+    """Let a reader follow writers, and others that roll back; return what it saw wrong."""
+    at_work = Writers(url, writers=writers, appends=appends)
+    stop = threading.Event()
+    undone = [
+        threading.Thread(target=_roll_back, args=(url, stop)) for _ in range(rollbacks)
+    ]
+    seen: list[int] = []
+    with closing(opened(url)) as log:
+        at_work.start()
+        for thread in undone:
+            thread.start()
+        is_last = False
+        while not is_last:
+            is_last = not at_work.is_going_on()
+            seen += [e.position for e in log.read(after=seen[-1] if seen else 0)]
+            pause()
+        stop.set()
+    for thread in undone:
+        thread.join()
+    found = faults_of(url, at_work)
+    if seen != [*range(1, writers * appends + 1)]:
+        found.append(f"the reader saw {len(seen)} positions, not each one once in order")
+    return found
+
+
+def _roll_back(url: str, stop: threading.Event) -> None:
+    """Append within transactions that are rolled back."""
+    from sprintlog.engine.log.append import Stamping
+    from sprintlog.engine.log.stores.postgres.rows import APPEND, append_values, bounds
+
+    stamping = Stamping(wall_clock, urandom)
+    with closing(opened(url)) as log:
+        number = log._log
+        with psycopg.connect(log.address.given, autocommit=True) as raw:
+            while not stop.is_set():
+                stamps = stamping.stamp(1)
+                values = append_values([event(0)], stamps, 1)
+                given = (
+                    number, 0, bytes(32), None, 0, False, 10_000, "undone",
+                    *bounds(Expect.ANY), None, None, stamps.recorded_at, *values,
+                )  # fmt: skip
+                with raw.transaction(force_rollback=True):
+                    raw.execute(APPEND, given)

@@ -1,0 +1,126 @@
+"""Networks that break and servers that crash: nothing is lost, and nothing twice there."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.log.port import Expect, Wait
+
+from .conftest import made, note
+from .outages import Writers, faults_of, followed, opened
+from .proxy import FAULTS, LOSE_ANSWER, Proxy
+from .server import NEWEST, Server, programs_of, why_not
+
+
+@pytest.fixture
+def new_log(newest: Server) -> str:
+    """Give the name of a new log."""
+    with closing(made(newest.new_url())) as log:
+        return log.address.log
+
+
+@pytest.fixture(scope="module")
+def crashing() -> Iterator[Server]:
+    """Give a server of its own, which nobody else misses while it is down."""
+    if reason := why_not():
+        pytest.skip(reason)
+    server = Server(programs_of(NEWEST))
+    yield server
+    server.remove()
+
+
+def test_a_network_that_breaks_loses_and_doubles_nothing(
+    newest: Server, new_log: str
+) -> None:
+    """Requests are torn, answers lost after the COMMIT: each event is there once."""
+    proxy = Proxy(newest.port, share=0.3, seed=7)
+    url = newest.url_by_tcp(new_log, port=proxy.port)
+    writers = Writers(url, writers=4, appends=30)
+    writers.start()
+    writers.wait()
+    proxy.close()
+    assert {*proxy.done} == {*FAULTS}
+    assert faults_of(newest.url(new_log), writers) == []
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_an_append_whose_answer_was_lost_is_found(
+    newest: Server, new_log: str, key: str | None
+) -> None:
+    """It is answered as what it is, and no duplicate: with a key and without one."""
+    proxy = Proxy(newest.port, share=0.0, seed=1)
+    with closing(opened(newest.url_by_tcp(new_log, port=proxy.port))) as log:
+        log.append("a", [note(1)], expect=0)
+        proxy._fault = lambda said: LOSE_ANSWER if not proxy.done else None  # type: ignore[method-assign]
+        given = {} if key is None else {"key": key, "key_digest": bytes(32)}
+        appended = log.append("a", [note(2), note(3)], expect=1, **given)  # type: ignore[arg-type]
+        assert proxy.done == {LOSE_ANSWER: 1}
+        assert not appended.duplicate
+        assert appended.events == [*log.read()][1:]
+        assert log.append("a", [note(4)], expect=3).events[0].position == 4
+    proxy.close()
+
+
+def test_who_waits_in_vain_says_that_it_may_be_there(newest: Server, new_log: str) -> None:
+    """When the server stays away after a request, one sentence says how to go on."""
+    proxy = Proxy(newest.port, share=0.0, seed=1)
+    url = newest.url_by_tcp(new_log, port=proxy.port)
+    with closing(opened(url, Wait(0.5))) as log:
+        log.append("a", [note(1)], expect=0)
+        proxy._fault = lambda said: LOSE_ANSWER  # type: ignore[method-assign]
+        with pytest.raises(SprintlogError, match="may be in the log or not") as caught:
+            log.append("a", [note(2)], expect=Expect.ANY, key="k", key_digest=bytes(32))
+    assert "same key" in str(caught.value.hint)
+    proxy.close()
+    with closing(opened(newest.url(new_log))) as log:
+        again = log.append("a", [note(2)], expect=Expect.ANY, key="k", key_digest=bytes(32))
+        assert again.duplicate
+        assert log.last_position() == 2
+
+
+def test_a_server_that_crashes_loses_and_doubles_nothing(crashing: Server) -> None:
+    """Sixteen writers go on through crashes in the middle of their appends."""
+    url = crashing.new_url()
+    made(url).close()
+    writers = Writers(url, writers=16, appends=12)
+    writers.start()
+    crashes = 0
+    while writers.is_going_on() and crashes < 2:
+        told = sum(writers.acknowledged.values())
+        if told > 40 * (crashes + 1):
+            crashing.stop("immediate")
+            crashing.start()
+            crashes += 1
+        time.sleep(0.01)
+    writers.wait()
+    assert crashes == 2
+    assert faults_of(url, writers) == []
+
+
+def test_a_reader_that_follows_sees_each_event_once(newest: Server, new_log: str) -> None:
+    """Beside writers, and others that roll back, positions come without a gap."""
+    url = newest.url(new_log)
+    assert followed(url, writers=8, appends=20, rollbacks=3) == []
+
+
+def test_nothing_is_kept_in_a_session(newest: Server, new_log: str) -> None:
+    """Nothing is used that a pooler in transaction mode takes away."""
+    with closing(opened(newest.url(new_log))) as log:
+        changed = (
+            "SELECT name, setting FROM pg_settings WHERE source = 'session' ORDER BY 1"
+        )
+        before = log.connection.rows(changed)
+        for version in range(12):
+            log.append("a", [note()], expect=version)
+            list(log.read())
+        assert log.connection.rows(changed) == before
+        rows = log.connection.rows
+        assert rows("SELECT count(*) FROM pg_prepared_statements WHERE name <> ''") == [
+            (0,)
+        ]
+        assert rows("SELECT count(*) FROM pg_cursors WHERE name <> ''") == [(0,)]
+        held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+        assert rows(held) == [(0,)]
