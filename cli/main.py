@@ -28,6 +28,7 @@ FOLDERS = {
         *("rebuild", "verify", "doctor", "backup", "copy", "export", "schema", "config"),
         *("prune", "completion", "uninstall"),
     ),
+    "web": ("serve",),
     "help": ("help",),
 }
 """The commands by the folder that holds their modules; what is said of them is in help."""

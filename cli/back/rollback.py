@@ -58,7 +58,7 @@ def command(
     options = Options(given)
     with recording("rollback", options) as run:
         reason = options.masked({"reason": reason})["reason"]
-        step = _step(run, to, paths, reason, of_plan=of_plan, of_files=of_files)
+        step = step_back(run, to, paths, reason, of_plan=of_plan, of_files=of_files)
         done = go_back(run, step, Agreement(dry_run, yes))
         if done.outcome is not None and step.order is None:
             sprint, number = done.outcome.state, done.outcome.state.plan.iteration
@@ -68,7 +68,7 @@ def command(
             hint_at(run, more if has_snapshot(sprint, number) else None)
 
 
-def _step(
+def step_back(
     run: Recording,
     to: str,
     paths: tuple[str, ...],
@@ -77,6 +77,7 @@ def _step(
     of_plan: bool,
     of_files: bool,
 ) -> Step:
+    """Return the step back to a point: of the plan, of files that were kept, or both."""
     workspace, sprint_id = run.workspace, run.sprint_id
     command = None
     if not of_files:

@@ -77,6 +77,7 @@ TOPICS = {
             "replay": "Play a sprint's history and show what each event changed.",
             "audit": "List the decisions: who, when, on what evidence.",
             "query": "Ask with SQL.",
+            "serve": "Show the sprints in a browser, live.",
         },
     ),
     "going-back": Topic(

@@ -68,19 +68,27 @@ def command(reading: ReadOptions) -> None:
     with open_workspace() as workspace:
         sprint, at = reading.sprint(workspace), reading.at
         check_exists(sprint)
+        if reading.as_json:
+            print_json(status_answer(workspace, sprint, at))
+            return
         action = told(what_is_next(workspace, sprint, at=at))
         budgets = all_standings(workspace, sprint, at=at)
         found = views.status(workspace, sprint, action, at=at)
         judged = _judged(workspace, sprint)
-        if reading.as_json:
-            print_json(found if judged is None else _with_iterations(found, judged))
-            return
         quality = [] if judged is None else _quality_lines(judged)
     lines = _lines(sprint, found, action, quality)
     lines.extend(budget_lines(budgets))
     print_styled("\n".join(lines))
     if settings.settings_file() is not None and (line := _differing(sprint)):
         note(line)
+
+
+def status_answer(workspace: Workspace, sprint: Sprint, at: str | None) -> views.Status:
+    """Return where a sprint stands, or stood, as it is answered."""
+    action = told(what_is_next(workspace, sprint, at=at))
+    found = views.status(workspace, sprint, action, at=at)
+    judged = _judged(workspace, sprint)
+    return found if judged is None else _with_iterations(found, judged)
 
 
 def _judged(workspace: Workspace, sprint: Sprint) -> "Judged | None":

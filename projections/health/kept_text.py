@@ -77,6 +77,7 @@ KEPT_TEXT: tuple[KeptText, ...] = (
             REPORTS_LOCK,
             not_understood.LOCK,
             *(MARK, "run-*.lock", ".gitignore", "..gitignore.*", ADDRESS),
+            "serve.token",
         ),
         why=Why.NO_TEXT,
     ),

@@ -4,14 +4,14 @@ The same log and point give the same bytes. What a live page replaces is one sec
 """
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
 from ..workspace import Workspace
 from .assets import asset
 from .facts import Facts
-from .markup import Markup, joined, tag, text
+from .markup import NOTHING, Markup, joined, tag, text
 from .sections.comparison import comparison
 from .sections.decisions import decisions
 from .sections.events import events
@@ -51,10 +51,18 @@ _DOCTYPE = "<!DOCTYPE html>"
 
 
 class Served(NamedTuple):
-    """What a server adds to the page: a script of its own, and to where it may connect."""
+    """What a server adds to the page; the policy is the one that it answers with."""
 
-    script: str = ""
-    connects: str = "'none'"
+    links: Markup
+    """In the head: a style of its own."""
+    bar: Markup
+    """Before the links to the sections: where one is, and whether the page is live."""
+    decide: Markup
+    """Behind the head: what can be recorded; nothing where the page only reads."""
+    script: Markup
+    """Before the page's own script, which changes what is there."""
+    body: Mapping[str, str]
+    """Attributes that the server's script reads."""
 
 
 def page(workspace: Workspace, sprint_id: str, *, at: str | None = None) -> str:
@@ -66,37 +74,49 @@ def page(workspace: Workspace, sprint_id: str, *, at: str | None = None) -> str:
 
 def document(facts: Facts, served: Served | None = None) -> str:
     """Return the page of facts as a document of HTML."""
-    parts = [build(facts) for build in SECTIONS.values()]
-    served = served or Served()
+    first, *others = (build(facts) for build in SECTIONS.values())
     style, script = asset("page.css"), asset("page.js")
-    scripts = [script, *([Markup(served.script)] if served.script else [])]
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"style-src {_digest(style)}",
-            " ".join(("script-src", *map(_digest, scripts))),
-            f"connect-src {served.connects}",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
+    added = served or Served(_policy(), NOTHING, NOTHING, NOTHING, {})
     inside = joined(
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        added.links,
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="referrer", content="no-referrer"),
         tag("title", facts.sprint.id, ": ", str(facts.status.status)),
         tag("style", style),
     )
     body = [
         tag("a", "Skip to what matters", href="#head", class_="skip"),
-        tag("nav", *map(_link, SECTIONS), aria_label="sections"),
-        tag("main", *parts),
-        *(tag("script", one) for one in scripts),
+        tag("nav", added.bar, *map(_link, SECTIONS), aria_label="sections"),
+        tag("main", first, added.decide, *others),
+        added.script,
+        tag("script", script),
     ]
-    whole = tag("html", tag("head", inside), tag("body", *body), lang="en")
+    whole = tag("html", tag("head", inside), tag("body", *body, **added.body), lang="en")
     return f"{_DOCTYPE}\n{whole}\n"
+
+
+def _policy() -> Markup:
+    """Return what keeps a file from anything but its own style and script."""
+    style, script = sources()
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src {style}",
+            f"script-src {script}",
+            "connect-src 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    referrer = tag("meta", name="referrer", content="no-referrer")
+    kept = tag("meta", http_equiv="Content-Security-Policy", content=policy)
+    return joined(kept, referrer)
+
+
+def sources() -> tuple[str, str]:
+    """Return the page's style and its script as a policy names them."""
+    return _digest(asset("page.css")), _digest(asset("page.js"))
 
 
 def sections(facts: Facts, *names: str) -> dict[str, str]:

@@ -8,7 +8,10 @@ from ..words.phrases import UNKNOWN
 
 TEXT_CHARS_MAX = 600
 """A longer text is cut; commands of the terminal have all of it."""
-_VOID = {"meta", "input", "br", "col", "rect", "line", "circle", "path", "use", "polyline"}
+_VOID = {
+    *("br", "circle", "col", "input", "line", "link", "meta", "path", "polyline", "rect"),
+    "use",
+}
 
 
 class Markup(str):

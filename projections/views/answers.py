@@ -126,6 +126,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "rules show": (rules.RulesAnswer,),
     "run": (work.Next, runs.DryRun),
     "schema": (DOCUMENT,),
+    "serve": (log.LogServed,),
     "show best": (DOCUMENT,),
     "show event": (whole_events.WholeEvent,),
     "show iteration": (files.SnapshotFiles,),

@@ -12,6 +12,8 @@ from sprintlog.engine.sprint.events import Injection
 
 Text = str | UnsetType
 More = TypeVar("More", bound=Struct)
+SAID_CHARS_MAX = 200
+"""How much of what an event is about fits into a line."""
 
 
 class EventReference(Struct, frozen=True, kw_only=True):
@@ -38,6 +40,15 @@ class Recorded(EventReference, frozen=True, kw_only=True):
     """True for a key that was used before."""
 
 
+class EventLine(EventReference, frozen=True, kw_only=True):
+    """An event in a line: where it is, when, who, and what it is about."""
+
+    at: str
+    actor: str
+    said: str
+    """Its type and what it is about; at most 200 characters."""
+
+
 class Unchanged(Struct, frozen=True, kw_only=True):
     """It was so already: nothing was recorded."""
 
@@ -53,6 +64,12 @@ Answered = Recorded | list[Recorded] | Unchanged
 def reference(event: RecordedEvent) -> EventReference:
     """Return where an event is."""
     return filled(EventReference, event, hash=event.hash.hex())
+
+
+def event_line(event: RecordedEvent, *, said: str | None = None) -> EventLine:
+    """Return an event in a line; `said` stands for what it says of itself."""
+    told = described(event) if said is None else said
+    return filled(EventLine, event, hash=event.hash.hex(), said=told[:SAID_CHARS_MAX])
 
 
 def recorded(

@@ -247,6 +247,13 @@ def judgements(
     return sorted(told, key=attrgetter("iteration"))
 
 
+def every(judged: Judged) -> list[JudgedIteration]:
+    """Return all iterations by their number, the baseline first."""
+    base, failures = judged.baseline(), judged.failures()
+    found = [*([base] if base else []), *judged.all()]
+    return judgements(judged, found, failures.values(), judged.unmeasured())
+
+
 def with_description(one: JudgedIteration, said: Description | None) -> JudgedIteration:
     """Return an iteration with what was said of it beside its measurement."""
     if said is None:
@@ -322,10 +329,8 @@ def report(judged: Judged, found: IterationReport) -> IterationAnswer:
 
 def summary(judged: Judged, stopped: Action | None = None) -> IterationsAnswer:
     """Return what a sprint came to; `stopped` is why it does not go on."""
-    base, failures, said = judged.baseline(), judged.failures(), judged.summaries()
-    found = [*([base] if base else []), *judged.all()]
+    said, rows = judged.summaries(), every(judged)
     given, selection = advice_in_force(judged), judged.selected()
-    rows = judgements(judged, found, failures.values(), judged.unmeasured())
     sprint, best = judged.sprint, judged.tracker.best
     return IterationsAnswer(
         sprint.id,

@@ -33,6 +33,16 @@ class LogPlace(Struct, frozen=True):
     offers: list[Offer]
 
 
+class LogServed(Struct, frozen=True):
+    """Where a log can be looked at in a browser."""
+
+    url: str
+    """With the token that lets one in."""
+    host: str
+    port: int
+    writes: bool
+
+
 class Uninstalled(Struct, frozen=True):
     """What is installed, and the log; whether they were removed, and what was not."""
 

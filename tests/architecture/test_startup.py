@@ -18,7 +18,10 @@ from tests.kept_states import keep_only
 
 from .tree import PACKAGE_PATH, ROOT, dotted, modules
 
-SLOW = {"defusedxml", "lizard", "pydantic", "sqlite_utils", "structlog", "yaml"}
+SLOW = {
+    *("defusedxml", "lizard", "pydantic", "sqlite_utils", "structlog", "yaml"),
+    *("anyio", "asyncio", "sse_starlette", "starlette", "uvicorn"),
+}
 STORE = "sprintlog.engine.log.stores.sqlite.store"
 HOT_PATH = ("sprintlog.projections.workspace", "sprintlog.cli.main", STORE)
 OTHERS = {
@@ -41,6 +44,7 @@ OTHERS = {
     "rebuild",
     "replay",
     "schema",
+    "serve",
     "show",
     "status",
     "uninstall",
@@ -111,6 +115,14 @@ def test_only_what_reads_agents_output_imports_its_decoders() -> None:
     decoders = "sprintlog.engine.adapters.agents"
     assert not any(name.startswith(decoders) for name in modules_imported_by(*names))
     assert decoders in modules_imported_by("sprintlog.cli.work.run")
+
+
+def test_no_other_command_imports_the_live_page() -> None:
+    """Whatever is typed but `serve`, nothing of the server is there before it is called."""
+    others = [f"sprintlog.cli.{module_of(name)}" for name in COMMANDS if name != "serve"]
+    imported = modules_imported_by(*others)
+    assert not [name for name in imported if name.startswith("sprintlog.cli.web")]
+    assert not {name.split(".")[0] for name in imported} & {"starlette", "uvicorn"}
 
 
 def test_recording_commands_start_without_slow_libraries() -> None:

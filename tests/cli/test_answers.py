@@ -81,6 +81,7 @@ ELSEWHERE = {
         "journal migrate",
         "run",
         "schema",
+        "serve",
         "session reconcile",
     ),
 }

@@ -23,10 +23,7 @@ from sprintlog.engine.log.erasures import ERASURE_EVENTS
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sessions.events import SESSION_EVENTS, TouchedFile
 from sprintlog.engine.sprint import events
-from sprintlog.engine.sprint.events import (
-    queue,
-    snapshots,
-)
+from sprintlog.engine.sprint.events import queue, snapshots
 
 from . import journal
 from .answers import answers_page
@@ -34,6 +31,7 @@ from .configuration import configuration_page
 from .masking import forms_module, limits_page, masking_module
 from .problem_codes import sprint_page
 from .public import commands_module, events_module
+from .routes import routes_page
 from .tables import query_page
 from .transitions import transitions_page
 
@@ -376,6 +374,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "configuration.md": lambda: configuration_page(NOTE),
     "events.md": events_page,
     "limits.md": limits_page,
+    "live-page.md": lambda: routes_page(NOTE),
     "sprint-yaml.md": lambda: sprint_page(REFERENCE / "sprint-yaml.md"),
     "query.md": lambda: query_page(NOTE),
     "transitions.md": lambda: transitions_page(NOTE),

@@ -36,9 +36,7 @@ FULL_PERCENT, WARNED_PERCENT = 100, 80
 
 def head(facts: Facts) -> Markup:
     """Return what a person wants to know first."""
-    status = str(facts.status.status)
-    chip = tag("span", status, class_=f"chip {_TONES.get(status, 'steady')}")
-    title = tag("h1", facts.sprint.id, " ", chip)
+    title = tag("h1", facts.sprint.id, " ", chip(str(facts.status.status)))
     when = joined(
         "as of version ", str(facts.version), ", ", time(facts.last.at), " UTC, position ",
         f"{facts.last.position:,} of the log",
@@ -51,6 +49,11 @@ def head(facts: Facts) -> Markup:
     parts.append(tag("dl", *_figures(facts), class_="figures"))
     parts.append(_budgets(facts))
     return tag("header", *filter(None, parts), id="head")
+
+
+def chip(status: str) -> Markup:
+    """Return the status of a sprint, in the tone of what it means."""
+    return tag("span", status, class_=f"chip {_TONES.get(status, 'steady')}")
 
 
 def said(line: str) -> Markup:

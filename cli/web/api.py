@@ -1,0 +1,277 @@
+"""`GET /api/…`: what commands answer with `--json`, under the words of the command.
+
+Options are parameters: `sprintlog status --sprint auth --at iter:3` is
+`/api/status?sprint=auth&at=iter:3`. Each answer has the schema of its command.
+"""
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.service.agent_sessions import known_sessions
+from sprintlog.engine.service.gate_runs import is_alive
+from sprintlog.engine.service.prompts import with_prompt
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.streams.judged import evaluate
+from sprintlog.engine.sprint.queue.requests import find_request
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.transitions import check_exists
+from sprintlog.engine.sprint.state.tree import gate_status
+from sprintlog.projections.history import blame, differences
+from sprintlog.projections.history.kept_decisions import decisions_at
+from sprintlog.projections.iterations.tracker import tracker_data
+from sprintlog.projections.state_files import progress_json
+from sprintlog.projections.views import (
+    answers,
+    events,
+    history,
+    iterations,
+    journal,
+    queue,
+    rules,
+    runs,
+    sessions,
+    whole_events,
+    work,
+)
+from sprintlog.projections.workspace import Workspace
+
+from ..work.prompt_option import prompt_file_in
+from ..work.queue import requests_of
+from ..work.status import status_answer
+from .follower import line_of
+
+EVENTS_MAX = 1000
+"""How many events one answer has at most; `after` asks for those that follow."""
+
+
+class Question(NamedTuple):
+    """What a request asks for, its parameters by name."""
+
+    workspace: Workspace
+    given: Mapping[str, str]
+
+    @property
+    def at(self) -> str | None:
+        """Return the point that is asked for; None for now."""
+        return self.given.get("at")
+
+    def sprint(self) -> Sprint:
+        """Return the sprint that is meant, as it is or was."""
+        name = self.workspace.choose(self.given.get("sprint"))
+        sprint = self.workspace.sprint(name, at=self.at)
+        check_exists(sprint)
+        return sprint
+
+    def number(self, name: str, default: int = 0) -> int:
+        """Return a number; raise `InvalidInputError` for a text that is none."""
+        text = self.given.get(name, str(default))
+        if not (text.isascii() and text.isdigit() and len(text) < 16):
+            raise InvalidInputError(f"{text[:40]!r} is no number", field=name)
+        return int(text)
+
+    def text(self, name: str) -> str:
+        """Return a text that has to be given."""
+        if name not in self.given:
+            raise InvalidInputError("has to be given", field=name)
+        return self.given[name]
+
+
+class Route(NamedTuple):
+    """One way to ask: its parameters, and what answers."""
+
+    takes: tuple[str, ...]
+    answer: Callable[[Question], Any]
+
+
+def answer(workspace: Workspace, command: str, given: Mapping[str, str]) -> Any:
+    """Return what a command answers; raise `NotFoundError` for one that nobody asks for."""
+    route = ROUTES.get(command)
+    if route is None:
+        raise _no_answer(command)
+    for name in given:
+        if name not in route.takes:
+            raise InvalidInputError(
+                f"is unknown; there are: {', '.join(route.takes) or 'none'}",
+                field=name[:40],
+            )
+    return route.answer(Question(workspace, given))
+
+
+def _no_answer(command: str) -> NotFoundError:
+    said = f"there is no answer of {command[:60]!r} here"
+    return NotFoundError(said, unknown=(command, ROUTES))
+
+
+def _alerts(asked: Question) -> Any:
+    judged = evaluate(asked.workspace.log, asked.sprint())
+    if "iteration" in asked.given:
+        return judged.one(asked.number("iteration")).alerts
+    return [alert for one in judged.all() for alert in one.alerts]
+
+
+def _audit(asked: Question) -> Any:
+    sprint = asked.sprint()
+    found = decisions_at(asked.workspace, sprint.id, sprint.version)
+    return history.Audit(sprint.id, sprint.version, [*found])
+
+
+def _blame(asked: Question) -> Any:
+    name = asked.workspace.choose(asked.given.get("sprint"))
+    found = blame.blame(asked.workspace, name, [asked.text("field")], at=asked.at)
+    return history.blamed(next(iter(found)))
+
+
+def _difference(asked: Question) -> Any:
+    return history.difference(found_difference(asked))
+
+
+def found_difference(asked: Question) -> differences.Difference:
+    """Return a state file at two points, the second one as it is now."""
+    return differences.difference(
+        asked.workspace,
+        asked.text("from"),
+        asked.given.get("to"),
+        sprint_id=asked.given.get("sprint"),
+        file=asked.given.get("file", "progress"),
+    )
+
+
+def _events(asked: Question) -> Any:
+    limit = min(asked.number("limit", EVENTS_MAX), EVENTS_MAX)
+    after, stream = asked.number("after"), asked.given.get("stream", "")
+    log = asked.workspace.log
+    if "stream" not in asked.given:
+        stream = sprint_stream(asked.workspace.choose(asked.given.get("sprint")))
+    found = log.read_stream(stream, after=after) if stream else log.read(after=after)
+    return [*map(whole_events.envelope, islice(found, limit))]
+
+
+def _event(asked: Question) -> Any:
+    position = asked.number("position")
+    read = asked.workspace.log.read(after=max(position - 1, 0), until=position)
+    if (found := next(read, None)) is None:
+        raise NotFoundError(f"there is no position {position}", position=position)
+    return whole_events.envelope(found)
+
+
+def _gates(asked: Question) -> Any:
+    sprint = asked.sprint()
+    every = dict.fromkeys(sprint.plan.tree.nodes.values())
+    gated = [node for node in every if gate_status(node.data) is not None]
+    return [work.gate(sprint, node, is_alive) for node in gated]
+
+
+def _iterations(asked: Question) -> Any:
+    return iterations.every(evaluate(asked.workspace.log, asked.sprint()))
+
+
+def _journal(asked: Question) -> Any:
+    return progress_json.as_data(asked.workspace.document(at=asked.at))
+
+
+def _journal_status(asked: Question) -> Any:
+    document = asked.workspace.document(at=asked.at)
+    state = asked.workspace.journals.at_version(JOURNAL, document.version)
+    return journal.figures(document, state, asked.given.get("prd"))
+
+
+def _next(asked: Question) -> Any:
+    sprint = asked.sprint()
+    action = runs.what_is_next(asked.workspace, sprint, at=asked.at)
+    file, is_now = prompt_file_in(asked.workspace, None), asked.at is None
+    action = with_prompt(asked.workspace, sprint, action, file=file, now=is_now)
+    return work.next_answer(sprint.id, action)
+
+
+def _queue(asked: Question) -> Any:
+    sprint, words = asked.sprint(), ("status", "priority", "type")
+    wanted = {name: (asked.given[name],) for name in words if name in asked.given}
+    return [queue.request(sprint, entry) for entry in requests_of(sprint, wanted)]
+
+
+def _request(asked: Question) -> Any:
+    sprint = asked.sprint()
+    entry = find_request(sprint, asked.text("request"))
+    return queue.with_history(sprint, entry, asked.workspace.events(sprint.id))
+
+
+def _report(asked: Question) -> Any:
+    sprint = asked.sprint()
+    action = runs.what_is_next(asked.workspace, sprint, at=asked.at)
+    stopped = action if action.do in work.STOPPED else None
+    return iterations.summary(evaluate(asked.workspace.log, sprint), stopped)
+
+
+def _rules(asked: Question) -> Any:
+    sprint = asked.sprint()
+    found = sprint.knowledge.tracker.rules_at(sprint.version)
+    return rules.rules(found, sprint.knowledge.loops.budgets)
+
+
+def _schema(asked: Question) -> Any:
+    name = asked.given.get("answer")
+    if name is not None and name not in ROUTES:
+        raise _no_answer(name)
+    return answers.schemas(name)
+
+
+def _session(asked: Question) -> Any:
+    log = asked.workspace.log
+    if "session" in asked.given:
+        stream = known_sessions.choose_session(log, asked.given["session"])
+        return sessions.session_answer(log, stream)
+    names = known_sessions.sessions(log)
+    return [sessions.session_answer(log, f"session/{name}") for name in names]
+
+
+def sprint_rows(workspace: Workspace) -> list[work.SprintRow]:
+    """Return the sprints of a log with their status."""
+    return [
+        work.SprintRow(name, workspace.status_of(name, version), version)
+        for name, version in workspace.sprints().items()
+    ]
+
+
+def lines_after(workspace: Workspace, after: int, limit: int) -> list[events.EventLine]:
+    """Return the events after a position in a line each, at most so many."""
+    found = islice(workspace.log.read(after=after), limit)
+    return [*map(line_of, found)]
+
+
+_OF_SPRINT = ("sprint", "at")
+ROUTES: dict[str, Route] = {
+    "alerts": Route((*_OF_SPRINT, "iteration"), _alerts),
+    "audit": Route(_OF_SPRINT, _audit),
+    "best": Route(
+        _OF_SPRINT,
+        lambda asked: iterations.best(evaluate(asked.workspace.log, asked.sprint())),
+    ),
+    "blame": Route((*_OF_SPRINT, "field"), _blame),
+    "diff": Route(("sprint", "from", "to", "file"), _difference),
+    "gate show": Route(_OF_SPRINT, _gates),
+    "iteration list": Route(_OF_SPRINT, _iterations),
+    "journal status": Route(("at", "prd"), _journal_status),
+    "log": Route(("sprint", "stream", "after", "limit"), _events),
+    "next": Route(_OF_SPRINT, _next),
+    "queue list": Route((*_OF_SPRINT, "status", "priority", "type"), _queue),
+    "queue show": Route((*_OF_SPRINT, "request"), _request),
+    "report": Route(_OF_SPRINT, _report),
+    "rules show": Route(_OF_SPRINT, _rules),
+    "schema": Route(("answer",), _schema),
+    "show best": Route(
+        _OF_SPRINT,
+        lambda asked: tracker_data(evaluate(asked.workspace.log, asked.sprint())),
+    ),
+    "show event": Route(("position",), _event),
+    "show journal": Route(("at",), _journal),
+    "show progress": Route(_OF_SPRINT, lambda asked: asked.sprint().document),
+    "show session": Route(("session",), _session),
+    "sprint list": Route((), lambda asked: sprint_rows(asked.workspace)),
+    "status": Route(
+        _OF_SPRINT, lambda asked: status_answer(asked.workspace, asked.sprint(), asked.at)
+    ),
+}
+"""What can be asked, by the words of the command whose answer it is."""

@@ -1,0 +1,342 @@
+"""The application: which address is answered by what."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.resources import files
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+import msgspec
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from sprintlog.engine.errors import (
+    InvalidInputError,
+    NotFoundError,
+    SprintlogError,
+    UnreadableError,
+)
+from sprintlog.projections.exports.openmetrics import CONTENT_TYPE, openmetrics
+from sprintlog.projections.page import document
+from sprintlog.projections.workspace import Workspace
+
+from ..output import CONFLICT, error_answer, exit_code
+from ..work.status import status_answer
+from . import actions, api, forms, pages
+from .follower import LogFollower, Tell
+from .guard import Access, Guard, is_form_of, policy
+from .markup import address
+from .reader import LogReader, OpenWorkspace
+from .tail import FellBehindError, Tail
+from .tokens import form_token, is_same
+
+
+class StaticFile(NamedTuple):
+    """A file that is sent as it is."""
+
+    package: str
+    kind: str
+
+
+STREAMS_MAX = 256
+"""How many pages may listen at the same time."""
+SEND_SECONDS_MAX = 10
+"""Who takes longer to read a few events is let go, and comes again."""
+PING_SECONDS = 15
+FORM_BYTES_MAX = 64 * 1024
+PARAMETERS_MAX = 20
+STATIC = {
+    "live.js": StaticFile(__package__, "text/javascript; charset=utf-8"),
+    "page.css": StaticFile(document.__package__, "text/css; charset=utf-8"),
+    "web.css": StaticFile(__package__, "text/css; charset=utf-8"),
+}
+"""The files that are sent, and nothing else: no path is ever made of an address."""
+
+
+class ServerSettings(NamedTuple):
+    """How a server is wanted."""
+
+    access: Access
+    writes: bool = False
+    actor: str = "operator:web"
+
+
+class Server:
+    """What all requests share: one reader, one follower, the newest events."""
+
+    def __init__(
+        self, open_workspace: OpenWorkspace, settings: ServerSettings, tell: Tell
+    ) -> None:
+        self.settings, self.tell = settings, tell
+        self.open_workspace = open_workspace
+        self.reader = LogReader(open_workspace)
+        self.tail: Tail
+        self.listening = 0
+        self._writing = asyncio.Lock()
+
+    @asynccontextmanager
+    async def running(self, app: Starlette) -> AsyncIterator[None]:
+        """Follow the log as long as the server runs."""
+        position = await self.reader.ask(lambda workspace: workspace.log.head().position)
+        self.tail = Tail(position, self._page)
+        follower = LogFollower(self.open_workspace, self.tail, tell=self.tell)
+        follower.start()
+        try:
+            yield
+        finally:
+            self.tail.close()
+            await asyncio.to_thread(follower.stop)
+            await asyncio.to_thread(self.reader.close)
+
+    async def _page(self, after: int, limit: int) -> list[Any]:
+        return await self.reader.ask(lambda w: api.lines_after(w, after, limit))
+
+    # --- Reading ----------------------------------------------------------------
+    async def overview(self, request: Request) -> Response:
+        """Answer with all sprints of the log."""
+        _parameters(request)
+        return HTMLResponse(await self.reader.ask(pages.overview))
+
+    async def sprint(self, request: Request) -> Response:
+        """Answer with the page of a sprint."""
+        given = _parameters(request, "id")
+        token = form_token(self.settings.access.token) if self.settings.writes else None
+        page = partial(pages.sprint_page, sprint_id=given.get("id"), form_token=token)
+        own = {"Content-Security-Policy": policy(*document.sources())}
+        return HTMLResponse(await self.reader.ask(page), headers=own)
+
+    async def difference(self, request: Request) -> Response:
+        """Answer with any two points compared."""
+        given = _parameters(request, "sprint", "from", "to", "file")
+        known = {name: value for name, value in given.items() if value}
+        return HTMLResponse(
+            await self.reader.ask(lambda w: pages.compared(api.Question(w, known)))
+        )
+
+    async def api(self, request: Request) -> Response:
+        """Answer as a command does with `--json`."""
+        command = request.path_params["command"].replace("/", " ")
+        given = _parameters(request)
+        return _json(
+            await self.reader.ask(lambda w: _encoded(api.answer(w, command, given)))
+        )
+
+    async def metrics(self, request: Request) -> Response:
+        """Answer with the figures of every sprint as OpenMetrics."""
+        said = await self.reader.ask(_metrics)
+        return Response(said, headers={"Content-Type": CONTENT_TYPE})
+
+    async def health(self, request: Request) -> Response:
+        """Answer whether the log can be read."""
+        problem = self.tail.problem
+        return PlainTextResponse(
+            "ok\n" if problem is None else "the log cannot be read\n",
+            200 if problem is None else 503,
+        )
+
+    async def static(self, request: Request) -> Response:
+        """Answer with one of our own files."""
+        name = request.path_params["name"]
+        if name not in STATIC:
+            raise NotFoundError(f"there is no file {name[:60]!r}")
+        package = STATIC[name].package
+        content = files(package).joinpath("static", name).read_bytes()
+        return Response(content, headers={"Content-Type": STATIC[name].kind})
+
+    # --- Events -----------------------------------------------------------------
+    async def events(self, request: Request) -> Response:
+        """Answer with every event after a position, and with those that come."""
+        given = _parameters(request, "after")
+        # Who was here before says itself what it has seen.
+        if (seen := request.headers.get("last-event-id")) is not None:
+            given = {"after": seen}
+        after = self.tail.position
+        if "after" in given:
+            number = partial(api.Question.number, name="after")
+            after = await self.reader.ask(lambda w: number(api.Question(w, given)))
+        if self.listening >= STREAMS_MAX:
+            return PlainTextResponse(
+                "refused: too many pages are open\n", 503, {"Retry-After": "5"}
+            )
+        return EventSourceResponse(
+            self._said(after), ping=PING_SECONDS, send_timeout=SEND_SECONDS_MAX
+        )
+
+    async def _said(self, after: int) -> AsyncIterator[ServerSentEvent]:
+        self.listening += 1
+        try:
+            head = self.tail.position
+            if after > head:
+                head = await self.reader.ask(lambda w: w.log.head().position)
+            if after > head:
+                # Another log has taken its place.
+                yield ServerSentEvent(event="reset", data="{}", id=str(head))
+                after = head
+            yield ServerSentEvent(comment="here", retry=1000)
+            async for line in self.tail.after(after):
+                said = msgspec.json.encode(line).decode()
+                yield ServerSentEvent(said, id=str(line.position))
+        except FellBehindError:
+            self.tell("a page is too slow, and is let go")
+        finally:
+            self.listening -= 1
+
+    # --- Writing ----------------------------------------------------------------
+    async def act(self, request: Request) -> Response:
+        """Show what an action would record; record it where that was agreed to."""
+        action = actions.action_of(_parameters(request, "do").get("do", ""))
+        given = await self._form(request)
+        sprint_id, version = given.pop("sprint", ""), given.pop("version", None)
+        checked = actions.check(action, given)
+        actor = self.settings.actor
+        if version is None:
+            shown = await self.reader.ask(
+                lambda w: actions.show(w, action, sprint_id, checked, actor=actor)
+            )
+            token = form_token(self.settings.access.token)
+            page = forms.confirmation(action, sprint_id, checked, shown, token)
+            return HTMLResponse(page)
+        expected = _number(version)
+        async with self._writing:
+            await asyncio.to_thread(self._record, action, sprint_id, checked, expected)
+        self.tell(f"recorded: {action.command}")
+        return RedirectResponse(address("/sprint", {"id": sprint_id}), 303)
+
+    def _record(
+        self,
+        action: actions.PageAction,
+        sprint_id: str,
+        given: Mapping[str, str],
+        version: int,
+    ) -> None:
+        # A log of its own: whoever waits for the log holds up nobody who reads.
+        with self.open_workspace() as workspace:
+            actions.record(
+                workspace,
+                action,
+                sprint_id,
+                given,
+                actor=self.settings.actor,
+                version=version,
+            )
+
+    async def _form(self, request: Request) -> dict[str, str]:
+        if not is_form_of(request):
+            raise HTTPException(415, "give a form")
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > FORM_BYTES_MAX:
+                raise HTTPException(413, f"a form has at most {FORM_BYTES_MAX} bytes")
+        try:
+            text = body.decode("ascii")
+            pairs = parse_qsl(
+                text, errors="strict", max_num_fields=PARAMETERS_MAX, separator="&"
+            )
+        except ValueError as error:
+            raise InvalidInputError("is no form", field="body") from error
+        given = dict(pairs)
+        token = given.pop("form", "")
+        if not is_same(token, form_token(self.settings.access.token)):
+            raise HTTPException(403, "it is no form of this server")
+        return given
+
+
+def routes_of(server: Server) -> list[Route]:
+    """Return every address that is answered."""
+    get = ["GET"]
+    return [
+        Route("/", server.overview, methods=get),
+        Route("/sprint", server.sprint, methods=get),
+        Route("/diff", server.difference, methods=get),
+        Route("/events", server.events, methods=get),
+        Route("/metrics", server.metrics, methods=get),
+        Route("/healthz", server.health, methods=get),
+        Route("/api/{command:path}", server.api, methods=get),
+        Route("/static/{name}", server.static, methods=get),
+        Route("/act", server.act, methods=["POST"]),
+    ]
+
+
+def make_app(server: Server) -> Guard:
+    """Return the application with its guard around it."""
+    handlers: Mapping[Any, Callable[..., Any]] = {
+        SprintlogError: _failed,
+        HTTPException: _http_failed,
+    }
+    app = Starlette(
+        routes=routes_of(server), exception_handlers=handlers, lifespan=server.running
+    )
+    settings = server.settings
+    return Guard(app, access=settings.access, writes=settings.writes)
+
+
+def _parameters(request: Request, *takes: str) -> dict[str, str]:
+    """Return the parameters of an address; raise `InvalidInputError` for a wrong one.
+
+    Where none are named, whoever answers knows which there are.
+    """
+    pairs = request.query_params.multi_items()
+    given = dict(pairs)
+    if len(given) != len(pairs) or len(pairs) > PARAMETERS_MAX:
+        raise InvalidInputError("give each parameter once", field="query")
+    for name in given:
+        if takes and name not in takes:
+            said = f"is unknown; there are: {', '.join(takes)}"
+            raise InvalidInputError(said, field=name[:40])
+    return given
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise InvalidInputError(f"{text[:40]!r} is no number", field="version")
+    return int(text)
+
+
+def _metrics(workspace: Workspace) -> str:
+    found = [
+        status_answer(workspace, workspace.sprint(name), None)
+        for name in workspace.sprints()
+    ]
+    return openmetrics(workspace.log.head().position, found)
+
+
+def _encoded(answer: Any) -> bytes:
+    return msgspec.json.encode(answer, enc_hook=str)
+
+
+def _json(content: bytes, status: int = 200) -> Response:
+    return Response(content, status, {"Content-Type": "application/json"})
+
+
+async def _failed(request: Request, error: SprintlogError) -> Response:
+    status = _status_of(error)
+    if request.url.path.startswith("/api/"):
+        return _json(_encoded(error_answer(error)), status)
+    if request.url.path in ("/events", "/metrics"):
+        return PlainTextResponse(f"error: {error.message}\n", status)
+    sprint_id = request.query_params.get("id")
+    return HTMLResponse(forms.refused(error, sprint_id), status)
+
+
+def _status_of(error: SprintlogError) -> int:
+    """Return the status of an error, as its exit code is on the terminal."""
+    match error:
+        case NotFoundError():
+            return 404
+        case InvalidInputError():
+            return 400
+        case UnreadableError():
+            return 500
+        case _:
+            return 409 if exit_code(error) == CONFLICT else 422
+
+
+async def _http_failed(request: Request, error: HTTPException) -> Response:
+    return PlainTextResponse(f"refused: {error.detail}\n", error.status_code)

@@ -1,0 +1,193 @@
+"""Who may ask what: hosts, the token, other sites, forms; and what every answer carries.
+
+Nothing of a request is looked at further before it has passed here. What is refused says
+why in one line, and never what was sent.
+"""
+
+from ipaddress import ip_address
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request, cookie_parser
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from . import markup
+from .tokens import is_same
+
+
+def policy(style: str = "", script: str = "") -> str:
+    """Return the policy of an answer; a page may have a style and a script in itself.
+
+    Nothing but what this server sends is run, shown or asked.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'self' {script}".rstrip(),
+            f"style-src 'self' {style}".rstrip(),
+            "img-src 'self' data:",
+            "connect-src 'self'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+        )
+    )
+
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": policy(),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    # With none at all a browser would not say of a form which page it comes from.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+OPEN = "/healthz"
+"""The one path that asks for no token, and says nothing of the log."""
+_PARAMETER = "token"
+_READING = ("GET", "HEAD")
+
+
+class Access:
+    """What a server lets in."""
+
+    def __init__(self, token: str, *, port: int, names: tuple[str, ...] = ()) -> None:
+        self.token = token
+        self.cookie = f"sprintlog-{port}"
+        """Browsers send cookies of a host to all of its ports: each has its own name."""
+        self.names = {"localhost", *(name.lower() for name in names)}
+
+    def knows_host(self, host: str) -> bool:
+        """Tell whether a request is meant for us, by its `Host`.
+
+        A page of somebody else whose name was pointed here (DNS rebinding) has that
+        name in it. An address cannot be pointed anywhere.
+        """
+        name = _name_of(host)
+        return name is not None and (name in self.names or _is_address(name))
+
+
+class Guard:
+    """Lets through what may be asked, and puts the headers on every answer."""
+
+    def __init__(self, app: ASGIApp, *, access: Access, writes: bool) -> None:
+        self._app, self._access, self._writes = app, access, writes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+
+        async def send_safe(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refused = self._refusal(scope)
+        await (refused or self._app)(scope, receive, send_safe)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers, method = Headers(scope=scope), scope["method"]
+        if not self._access.knows_host(headers.get("host", "")):
+            return _refuse(421, "no host of this server: `sprintlog serve --name NAME`")
+        if scope["path"] == OPEN and method in _READING:
+            return None
+        if method not in (*_READING, "POST"):
+            return _refuse(405, "this server answers GET, HEAD and POST")
+        is_let_in = self._is_let_in(headers)
+        if method in _READING and (entered := self._entered(scope)) is not None:
+            return entered
+        if not is_let_in:
+            return _not_let_in()
+        if method == "POST":
+            return self._refusal_to_write(headers)
+        return None
+
+    def _is_let_in(self, headers: Headers) -> bool:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            return is_same(given.strip(), self._access.token)
+        cookies = cookie_parser(headers.get("cookie", ""))
+        return is_same(cookies.get(self._access.cookie, ""), self._access.token)
+
+    def _entered(self, scope: Scope) -> Response | None:
+        """Return what lets somebody in who has the address with the token.
+
+        It is a page that goes on to the same address without it, and no redirect: behind
+        a link from elsewhere a browser would not send the cookie that it was just given.
+        """
+        if _PARAMETER.encode() not in scope["query_string"]:
+            return None
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = [value for name, value in query if name == _PARAMETER]
+        if not given:
+            return None
+        if not is_same(given[-1], self._access.token):
+            return _not_let_in()
+        rest = urlencode([pair for pair in query if pair[0] != _PARAMETER])
+        page = markup.entered(_local(scope["path"]), rest)
+        response = HTMLResponse(page, headers={"Referrer-Policy": "no-referrer"})
+        response.set_cookie(
+            self._access.cookie, self._access.token, httponly=True, samesite="strict"
+        )
+        return response
+
+    def _refusal_to_write(self, headers: Headers) -> Response | None:
+        if not self._writes:
+            return _refuse(403, "only for reading: `sprintlog serve --write` records")
+        origin, host = headers.get("origin"), headers.get("host", "")
+        by_token = headers.get("authorization") is not None
+        if origin is None and not by_token:
+            return _refuse(403, "it does not say from which page it comes (Origin)")
+        if origin is not None and origin.partition("://")[2] != host:
+            return _refuse(403, "it comes from a page of another site")
+        if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            return _refuse(403, "it comes from a page of another site")
+        return None
+
+
+def _name_of(host: str) -> str | None:
+    """Return the name in a `Host` without its port; None for what is none."""
+    if host.startswith("["):
+        name, bracket, port = host[1:].partition("]")
+        port = port.removeprefix(":")
+        return name if bracket and (not port or port.isdigit()) else None
+    name, _, port = host.partition(":")
+    return name.lower() if name and (not port or port.isdigit()) else None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _local(path: str) -> str:
+    """Return a path of this server; one that begins with two slashes names another."""
+    return f"/{path.lstrip('/')}"
+
+
+def _refuse(status: int, why: str) -> Response:
+    return PlainTextResponse(f"refused: {why}\n", status)
+
+
+def _not_let_in() -> Response:
+    said = "refused: open the address with the token that `sprintlog serve` printed\n"
+    return PlainTextResponse(said, 401, {"WWW-Authenticate": "Bearer"})
+
+
+def is_form_of(request: Request) -> bool:
+    """Tell whether a request carries a form of a page, and no other kind of content."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind == "application/x-www-form-urlencoded"

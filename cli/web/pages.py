@@ -1,0 +1,180 @@
+"""The pages: an overview of the log, the page of a sprint, and any two points compared."""
+
+from collections.abc import Iterator, Sequence
+
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.words import COMPLETED
+from sprintlog.projections.history.differences import told
+from sprintlog.projections.history.files import STATE_FILES
+from sprintlog.projections.page import document as page
+from sprintlog.projections.page.facts import Facts
+from sprintlog.projections.page.markup import (
+    NOTHING,
+    Markup,
+    heading,
+    row,
+    section,
+    table,
+    tag,
+    text,
+)
+from sprintlog.projections.page.numbers import time
+from sprintlog.projections.page.sections.head import chip
+from sprintlog.projections.views.work import Status
+from sprintlog.projections.words.phrases import counted
+from sprintlog.projections.workspace import Workspace
+
+from ..work.status import status_answer
+from .api import Question, found_difference
+from .forms import forms
+from .markup import bar, document, hidden, link, served
+
+CHANGES_MAX = 2000
+"""How many changed fields a page shows; the terminal and the API have all."""
+SPRINTS_MAX = 500
+"""How many sprints the overview has; those that are not finished come first."""
+
+
+def overview(workspace: Workspace) -> str:
+    """Return the page of all sprints and work trees of the log."""
+    position = workspace.log.head().position
+    rows = [*_sprints(workspace)]
+    trees = dict.fromkeys(worktree for worktree, _ in rows)
+    sections: list[Markup] = []
+    for number, tree in enumerate(trees):
+        found = [cells for worktree, cells in rows if worktree == tree]
+        title = f"Work tree {tree}" if tree else "Main work tree"
+        named = [heading(name) for name in HEAD]
+        listed = table(named, [row(cells) for cells in found], label=title, class_="wide")
+        sections.append(section(f"tree-{number}", title, listed))
+    if not rows:
+        said = tag("p", "There is no sprint in this log yet.")
+        sections.append(section("tree-0", "Sprints", said))
+    where = f"{workspace.location.root}, {counted(position, 'event')}"
+    head = tag(
+        "header", tag("h1", "All sprints"), tag("p", where, class_="note"), id="head"
+    )
+    return document(
+        "All sprints",
+        bar(tag("strong", "all sprints"), link("two points", "/diff"), is_live=True),
+        tag("main", head, *sections),
+        position=position,
+    )
+
+
+HEAD = ("sprint", "status", "what it does or needs", "iteration", "last activity", "file")
+
+
+def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
+    """Yield each sprint's work tree and cells; the open ones first, the latest first."""
+    standing = [
+        (status == COMPLETED, name)
+        for name, version in workspace.sprints().items()
+        for status in [workspace.status_of(name, version)]
+    ]
+    for _, name in sorted(standing)[:SPRINTS_MAX]:
+        sprint = workspace.sprint(name)
+        place = sprint.plan.place
+        found = status_answer(workspace, sprint, None)
+        last = found.last_activity
+        cells = [
+            tag("td", link(name, "/sprint", id=name)),
+            tag("td", chip(str(found.status))),
+            tag("td", text(_doing(found))),
+            tag("td", text(_iteration(found)), class_="num"),
+            tag("td", text(last) if not isinstance(last, str) else time(last)),
+            tag("td", text(None if place is None else place.path)),
+        ]
+        yield ("" if place is None else place.worktree), cells
+
+
+def _doing(found: Status) -> str | None:
+    """Return what a sprint is doing, or why it stands still."""
+    if found.stopped is not None:
+        said = found.stopped.why or found.stopped.do
+        return f"{found.stopped.because}: {said}" if found.stopped.because else said
+    if found.status == COMPLETED:
+        return "done"
+    return f"at {found.pointer}" if found.pointer else None
+
+
+def _iteration(found: Status) -> object:
+    return found.stats.get("current-iteration") if isinstance(found.stats, dict) else None
+
+
+def compared(asked: Question) -> str:
+    """Return the page that compares a state file at any two points."""
+    sprint_id = asked.workspace.choose(asked.given.get("sprint"))
+    parts: list[Markup] = [_points(asked, sprint_id)]
+    if "from" in asked.given:
+        found = found_difference(asked)
+        changes = found.changes()
+        titles = [f"{one.subject} version {one.version}" for one in (found.old, found.new)]
+        lines = [tag("li", told(change)) for change in changes[:CHANGES_MAX]]
+        shown = tag("ul", *lines, class_="changes") if lines else "No difference."
+        more = len(changes) - len(lines)
+        title = f"{found.file.path}: {titles[0]} → {titles[1]}"
+        left = tag("p", f"{more} more; `sprintlog diff` has all") if more else NOTHING
+        unified = tag("pre", found.unified()[:_TEXT_MAX], tabindex="0")
+        whole = tag("details", tag("summary", "As a unified diff"), unified)
+        parts.append(section("difference", title, shown, left, whole))
+    return document(
+        f"{sprint_id}: two points",
+        bar(link("all sprints", "/"), link(sprint_id, "/sprint", id=sprint_id)),
+        tag("main", tag("h1", "What is different between two points"), *parts),
+    )
+
+
+_TEXT_MAX = 200_000
+
+
+def _points(asked: Question, sprint_id: str) -> Markup:
+    """Return the form that asks for two points."""
+    given = asked.given
+    files = [
+        tag("option", name, value=name, selected=name == given.get("file", "progress"))
+        for name in STATE_FILES
+    ]
+    return tag(
+        "form",
+        hidden({"sprint": sprint_id}),
+        labelled("From", "from", given.get("from", "start")),
+        labelled("To", "to", given.get("to", "")),
+        tag("label", "File ", tag("select", *files, name_="file")),
+        tag("button", "Compare", type="submit"),
+        tag(
+            "p",
+            "A point is iter:N, version:N, position:N, best, start or a time; "
+            "without To it is now.",
+            class_="note",
+        ),
+        action="/diff",
+        method="get",
+        class_="points",
+    )
+
+
+def labelled(label: str, name: str, value: str) -> Markup:
+    """Return a field of a form with its label."""
+    field = tag("input", name_=name, value=value, autocomplete="off", spellcheck="false")
+    return tag("label", f"{label} ", field)
+
+
+def sprint_page(
+    workspace: Workspace, *, sprint_id: str | None, form_token: str | None
+) -> str:
+    """Return the page of a sprint as it is now; with a token of forms one that writes."""
+    position = workspace.log.head().position
+    facts = Facts(workspace, workspace.choose(sprint_id))
+    sprint = facts.sprint
+    acts = NOTHING if form_token is None else forms(sprint, form_token)
+    streams = streams_of(sprint)
+    return page.document(
+        facts, served(acts, sprint_id=sprint.id, position=position, streams=streams)
+    )
+
+
+def streams_of(sprint: Sprint) -> Sequence[str]:
+    """Return the streams whose events change the page of a sprint."""
+    return (sprint_stream(sprint.id), "journal", "session")

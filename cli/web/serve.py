@@ -1,0 +1,117 @@
+"""`sprintlog serve`: sprints in a browser, as they are now."""
+
+from importlib.util import find_spec
+
+import click
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.projections.views.log import LogServed
+
+from .. import typed
+from ..context import open_workspace, with_json
+from ..output import note, print_answer, warn
+from ..record import check_actor
+
+NEEDED = ("starlette", "uvicorn", "sse_starlette")
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+PORT = 8642
+ACTOR = "operator:web"
+
+
+@typed.command(
+    "serve",
+    epilog="Examples: sprintlog serve\n\nsprintlog serve --write --port 0",
+)
+@typed.option(
+    "--host",
+    default="127.0.0.1",
+    metavar="ADDRESS",
+    help="Where it listens; others reach only what is not loopback. [127.0.0.1]",
+)
+@typed.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    metavar="N",
+    help=f"On which port; 0 takes a free one. [{PORT}]",
+)
+@typed.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="HOST",
+    help="A name under which browsers reach it, besides localhost and addresses.",
+)
+@typed.option(
+    "--write",
+    "writes",
+    is_flag=True,
+    help="Let the page decide on requests, pause, resume and go back.",
+)
+@typed.option(
+    "--actor",
+    envvar="SPRINTLOG_ACTOR",
+    default=ACTOR,
+    metavar="WHO",
+    help=f"Who the page records for: operator or operator:…. [{ACTOR}]",
+)
+@typed.option("--new-token", is_flag=True, help="Make a new token: old addresses end.")
+@with_json
+@click.pass_context
+def command(
+    context: click.Context,
+    host: str,
+    port: int,
+    names: tuple[str, ...],
+    writes: bool,
+    actor: str,
+    new_token: bool,
+    as_json: bool,
+) -> None:
+    """Show the sprints of this log in a browser, always as they are now.
+
+    It prints an address with a token, which opens it once and is then kept in a cookie.
+    Nobody else gets in, and nothing can be changed unless --write allows it. It
+    needs `pip install 'sprintlog[web]'`. Ctrl-C ends it; pages that are open go on when
+    it is started again.
+    """
+    check_installed()
+    if check_actor(actor).partition(":")[0] != "operator":
+        raise click.UsageError(f"--actor {actor[:40]!r}: give operator or operator:NAME")
+    # Imported here: they take longer than any other command.
+    from .app import Server, ServerSettings, make_app
+    from .guard import Access
+    from .server import Logged, bound, hand_on, logger, run
+    from .tokens import kept_token
+
+    with open_workspace() as workspace:
+        folder = workspace.location.folder
+    listening = bound(host, port)
+    found = int(listening.getsockname()[1])
+    token = kept_token(folder, is_new=new_token)
+    log = logger(as_json=as_json)
+    hand_on(log)
+    if host not in LOOPBACK:
+        warn(f"others can reach {host}: the address and its answers are not encrypted")
+    access = Access(token, port=found, names=(*names, host))
+    settings = ServerSettings(access, writes=writes, actor=actor)
+    server = Server(open_workspace, settings, log.warning)
+    is_verbose = context.find_root().params.get("verbose")
+    app = make_app(server)
+    at = f"[{host}]" if ":" in host else host
+    url = f"http://{at}:{found}/?token={token}"
+    print_answer(LogServed(url, host, found, writes), [url], as_json=as_json)
+    if not as_json:
+        note("Ctrl-C ends it; whoever has this address can read the log")
+    run(Logged(app, log.info) if is_verbose else app, listening)
+
+
+def check_installed() -> None:
+    """Raise `RefusedError` where what it needs is not installed."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise RefusedError(
+            f"{', '.join(missing)}: not installed, and a live page needs it",
+            hint="`pip install 'sprintlog[web]'`",
+            missing=missing,
+        )

@@ -1,0 +1,121 @@
+"""The process that serves: its socket, its signals, and what it says on stderr."""
+
+import logging
+import socket
+import sys
+from collections.abc import Callable
+
+import structlog
+import uvicorn
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.projections.markdown import visible
+
+CONNECTIONS_MAX = 512
+END_SECONDS = 1
+"""How long answers under way may take once the server is to end."""
+
+Tell = Callable[..., None]
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; raise `RefusedError` where the port is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(CONNECTIONS_MAX)
+    except OSError as error:
+        listening.close()
+        said = f"cannot listen on {host}, port {port}: {error.strerror}"
+        raise RefusedError(said, hint="`sprintlog serve --port 0` takes a free one") from (
+            error
+        )
+    except OverflowError as error:
+        listening.close()
+        raise RefusedError(f"{port} is no port") from error
+    return listening
+
+
+def run(app: ASGIApp, listening: socket.socket) -> None:
+    """Serve until a signal ends it; streams that are open end at once."""
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        limit_concurrency=CONNECTIONS_MAX,
+        timeout_graceful_shutdown=END_SECONDS,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def logger(*, as_json: bool) -> "structlog.typing.FilteringBoundLogger":
+    """Return what says on stderr what happens: lines, or JSON for a script."""
+    render: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer()
+        if as_json
+        else structlog.dev.ConsoleRenderer(colors=False)
+    )
+    made: structlog.typing.FilteringBoundLogger = structlog.wrap_logger(
+        structlog.PrintLogger(sys.stderr),
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _visible,
+            render,
+        ],
+    )
+    return made
+
+
+def _visible(
+    log: object, name: str, said: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    return {n: visible(v) if isinstance(v, str) else v for n, v in said.items()}
+
+
+def hand_on(log: "structlog.typing.FilteringBoundLogger") -> None:
+    """Let what libraries have to say be said as everything else is."""
+    for name in ("uvicorn", "sse_starlette", "asyncio"):
+        library = logging.getLogger(name)
+        library.handlers, library.propagate = [LibraryLog(log)], False
+
+
+class LibraryLog(logging.Handler):
+    """Hands on what the libraries say in a log of their own."""
+
+    def __init__(self, log: "structlog.typing.FilteringBoundLogger") -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it as we say things: one line, without what was asked for."""
+        told = record.exc_info[1] if record.exc_info else None
+        more = {} if told is None else {"error": f"{type(told).__name__}: {told}"}
+        self._log.warning(
+            record.getMessage().partition("\n")[0], source=record.name, **more
+        )
+
+
+class Logged:
+    """Says what was asked and how it was answered; never a parameter, nor a header."""
+
+    def __init__(self, app: ASGIApp, tell: Tell) -> None:
+        self._app, self._tell = app, tell
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on."""
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                said = {"path": scope["path"], "status": message["status"]}
+                self._tell(scope["method"], **said)
+            await send(message)
+
+        await self._app(scope, receive, told if scope["type"] == "http" else send)

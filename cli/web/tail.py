@@ -1,0 +1,92 @@
+"""The end of the log as all open pages see it: read once, kept short, handed to each."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from itertools import islice
+
+from sprintlog.projections.views.events import EventLine
+
+KEPT_MAX = 2048
+"""How many of the newest events are kept for those who read them a little later."""
+PAGE = 512
+"""How many events are read at a time for somebody who was away."""
+
+ReadPage = Callable[[int, int], Awaitable[Sequence[EventLine]]]
+"""Answers the events after a position, at most so many."""
+
+
+class FellBehindError(Exception):
+    """Somebody reads more slowly than is recorded, and is to come again."""
+
+
+class Tail:
+    """The newest events of a log, and whoever waits for the next one.
+
+    Nobody has a queue: each reader has a place, and what is kept is kept once. It belongs
+    to the loop of the server.
+    """
+
+    def __init__(self, position: int, read_page: ReadPage) -> None:
+        self.position = position
+        """The last event that is known."""
+        self.is_closed = False
+        self.problem: str | None = None
+        """Why the log cannot be read now; None where it can."""
+        self._read_page = read_page
+        self._kept: deque[EventLine] = deque(maxlen=KEPT_MAX)
+        self._changed = asyncio.Event()
+
+    def take(self, lines: Sequence[EventLine]) -> None:
+        """Take in events that were appended, in order."""
+        new = [line for line in lines if line.position > self.position]
+        self.problem = None
+        if new:
+            self._kept.extend(new)
+            self.position = new[-1].position
+            self._wake()
+
+    def fail(self, problem: str) -> None:
+        """Take in that the log cannot be read now."""
+        self.problem = problem
+
+    def close(self) -> None:
+        """Let everybody who waits end."""
+        self.is_closed = True
+        self._wake()
+
+    async def after(self, position: int) -> AsyncIterator[EventLine]:
+        """Yield every event after a position, once each, and for ever what comes.
+
+        What was missed is read from the log, page by page. Raise `FellBehindError` for
+        one who had caught up and is too slow since.
+        """
+        has_caught_up = False
+        while not self.is_closed:
+            if position >= self.position:
+                has_caught_up = True
+                await self._changed.wait()
+                continue
+            page: Sequence[EventLine] | None = self._since(position)
+            if page is None:
+                if has_caught_up:
+                    raise FellBehindError
+                page = await self._read_page(position, PAGE)
+                if not page:
+                    # It is in the log by now, and will be known here soon.
+                    await self._changed.wait()
+                    continue
+            for line in page:
+                yield line
+            position = page[-1].position
+
+    def _since(self, position: int) -> list[EventLine] | None:
+        """Return some kept events after a position; None where not all of them are kept."""
+        if not self._kept or self._kept[0].position > position + 1:
+            return None
+        skipped = position + 1 - self._kept[0].position
+        return list(islice(self._kept, skipped, skipped + PAGE))
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()

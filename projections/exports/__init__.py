@@ -1,0 +1,1 @@
+"""The log for other tools, each in its own form."""

@@ -1,0 +1,186 @@
+"""How every sprint stands as OpenMetrics text, for what collects figures over time.
+
+What nobody knows has no sample: a 0 would be a figure.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.sprint.state.times import parse
+from sprintlog.engine.sprint.state.words import SPRINT_STATUSES
+
+from ..views.quality import StandingAnswer
+from ..views.runs import RUNNING
+from ..views.work import Status
+
+CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+Labels = dict[str, str]
+Sample = tuple[Labels, float | int]
+
+
+class Metric(NamedTuple):
+    """One metric of a sprint: what it is called, its kind, what it means, its samples."""
+
+    name: str
+    kind: str
+    help: str
+    samples: Callable[[Status], Iterable[Sample]]
+    unit: str = ""
+
+
+def openmetrics(position: int, sprints: Sequence[Status]) -> str:
+    """Return a log and its sprints as OpenMetrics text."""
+    log = Metric("log_events", "counter", "Events in the log.", lambda one: ())
+    lines = [*_head(log), _line(log, {}, position)]
+    for metric in METRICS:
+        lines += _head(metric)
+        lines += [
+            _line(metric, {"sprint": one.sprint, **labels}, value)
+            for one in sprints
+            for labels, value in metric.samples(one)
+        ]
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def _status(one: Status) -> Iterator[Sample]:
+    if one.status in SPRINT_STATUSES:
+        for word in SPRINT_STATUSES:
+            yield {"sprintlog_sprint_status": word}, int(word == one.status)
+
+
+def _running(one: Status) -> Iterator[Sample]:
+    if one.run:
+        yield {}, int(one.run.state == RUNNING)
+
+
+def _last_activity(one: Status) -> Iterator[Sample]:
+    if isinstance(one.last_activity, str):
+        # A document that came in may say anything there.
+        try:
+            yield {}, round(parse(one.last_activity).timestamp(), 3)
+        except InvalidInputError:
+            return
+
+
+def _phases(one: Status) -> Iterator[Sample]:
+    for word, number in sorted(Counter(p.status for p in one.phases).items()):
+        yield {"status": word}, number
+
+
+def _queue(one: Status) -> Iterator[Sample]:
+    for word, number in sorted(one.queue.items()):
+        yield {"status": word}, number
+
+
+def _iteration(one: Status) -> Iterator[Sample]:
+    stats: Any = one.stats if isinstance(one.stats, dict) else {}
+    if isinstance(number := stats.get("current-iteration"), int):
+        yield {}, number
+
+
+def _scores(one: Status) -> Iterator[Sample]:
+    if isinstance(one.iterations, StandingAnswer):
+        for which in ("best", "last"):
+            quality = getattr(one.iterations, which)
+            if quality is not None and quality.score is not None:
+                yield {"which": which}, quality.score
+
+
+def _alerts(one: Status) -> Iterator[Sample]:
+    if isinstance(one.iterations, StandingAnswer):
+        for severity, number in sorted(one.iterations.alerts.items()):
+            yield {"severity": severity}, number
+
+
+def _tokens(one: Status) -> Iterator[Sample]:
+    for kind in ("input", "output", "cache_read", "cache_creation"):
+        known = getattr(one.spent, f"{kind}_tokens", None) if one.spent else None
+        if isinstance(known, int):
+            yield {"kind": kind}, known
+
+
+def _cost(one: Status) -> Iterator[Sample]:
+    known = one.spent.cost_usd if one.spent else None
+    if isinstance(known, float | int):
+        yield {}, known
+
+
+def _budgets(one: Status) -> Iterator[Sample]:
+    for budget in one.budgets or ():
+        if budget.limit:
+            yield {"of": budget.of, "budget": budget.budget}, budget.spent / budget.limit
+
+
+def _one(value: float | int) -> list[Sample]:
+    return [({}, value)]
+
+
+METRICS = (
+    Metric(
+        "sprint_events", "counter", "Events of the sprint.", lambda one: _one(one.version)
+    ),
+    Metric("sprint_status", "stateset", "Where the sprint stands.", _status),
+    Metric(
+        "sprint_stale",
+        "gauge",
+        "1 where nothing was recorded for 15 minutes.",
+        lambda one: _one(int(one.stale)),
+    ),
+    Metric("sprint_running", "gauge", "1 while a run of the loop goes on.", _running),
+    Metric(
+        "last_activity_timestamp_seconds",
+        "gauge",
+        "When the sprint was last worked on.",
+        _last_activity,
+        "seconds",
+    ),
+    Metric("phases", "gauge", "Phases, steps and sub-phases by their status.", _phases),
+    Metric("queue_requests", "gauge", "Requests of the queue by their status.", _queue),
+    Metric(
+        "human_needed",
+        "gauge",
+        "In how many places a person is needed.",
+        lambda one: _one(len(one.human_needed)),
+    ),
+    Metric("iteration", "gauge", "The number of the iteration.", _iteration),
+    Metric("iteration_score", "gauge", "Quality of the best and the last one.", _scores),
+    Metric("iteration_alerts", "gauge", "Alerts of the last one by severity.", _alerts),
+    Metric(
+        "agent_runs",
+        "counter",
+        "Runs of agents.",
+        lambda one: _one(one.spent.runs) if one.spent else (),
+    ),
+    Metric(
+        "agent_seconds",
+        "counter",
+        "How long agents ran.",
+        lambda one: _one(one.spent.duration_ms / 1000) if one.spent else (),
+        "seconds",
+    ),
+    Metric("agent_tokens", "counter", "Tokens that agents said they took.", _tokens),
+    Metric("agent_cost_dollars", "counter", "What agents said it cost.", _cost, "dollars"),
+    Metric("budget_spent_ratio", "gauge", "How much of it is spent.", _budgets, "ratio"),
+)
+"""What is told of every sprint, in this order; each name follows `sprintlog_`."""
+
+
+def _head(metric: Metric) -> Iterator[str]:
+    name = f"sprintlog_{metric.name}"
+    yield f"# TYPE {name} {metric.kind}"
+    if metric.unit:
+        yield f"# UNIT {name} {metric.unit}"
+    yield f"# HELP {name} {metric.help}"
+
+
+def _line(metric: Metric, labels: Labels, value: float | int) -> str:
+    said = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
+    suffix = "_total" if metric.kind == "counter" else ""
+    return f"sprintlog_{metric.name}{suffix}{f'{{{said}}}' if said else ''} {value!r}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

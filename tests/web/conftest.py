@@ -1,0 +1,220 @@
+"""A log with a started sprint, and the server of it in this process."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from starlette.testclient import TestClient
+from starlette.types import Message
+
+from sprintlog.cli.web.app import Server, ServerSettings
+from sprintlog.cli.web.app import make_app as make_app
+from sprintlog.cli.web.guard import Access, Guard
+from sprintlog.engine.sprint.events import Place
+from sprintlog.engine.sprint.phases.lifecycle import StartSprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
+from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
+from sprintlog.projections.workspace import Workspace
+
+from ..cli.conftest import done as done
+from ..cli.conftest import folder as folder
+from ..cli.conftest import run as run
+from ..cli.conftest import sprint as sprint
+
+TOKEN = "t" * 43
+PORT = 8642
+HOST = f"127.0.0.1:{PORT}"
+ORIGIN = f"http://{HOST}"
+KEY = {"Authorization": f"Bearer {TOKEN}"}
+PATIENCE_SECONDS = 20.0
+
+MakeServer = Callable[..., Server]
+
+
+class Said(list[str]):
+    """What a server says on stderr."""
+
+
+def make_server(
+    open_workspace: Callable[[], Workspace], said: list[str], *, writes: bool = False
+) -> Server:
+    """Return a server with a token that tests know."""
+    settings = ServerSettings(Access(TOKEN, port=PORT), writes=writes)
+    return Server(open_workspace, settings, said.append)
+
+
+@pytest.fixture
+def server_of() -> MakeServer:
+    """Return what makes a server of the log that a folder belongs to."""
+
+    def make(folder: Path, *, writes: bool = False) -> Server:
+        return make_server(lambda: Workspace.open(folder), [], writes=writes)
+
+    return make
+
+
+def make_log(folder: Path) -> Path:
+    """Make a log with the sprint `auth` in a folder, started, with one request."""
+    plan = {
+        "phases": [{"id": "setup", "prompt": "Set up"}, {"id": "build", "prompt": "Do"}]
+    }
+    asked = SubmittedRequest("Crash", "high", "bug", request="req-1")
+    with Workspace.init(folder, here=True) as workspace:
+        create = CreateSprint(plan=plan, place=Place("PROGRESS.yaml"))
+        for command in (create, StartSprint(), QueueRequests((asked,))):
+            workspace.handle(command, sprint_id="auth", at="2026-01-15T09:00:00Z")
+    return folder
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Return a folder with such a log."""
+    return make_log(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Return a browser before a server that only reads, which its tests share."""
+    folder = make_log(tmp_path_factory.mktemp("read"))
+    server = make_server(lambda: Workspace.open(folder), [])
+    with TestClient(make_app(server), base_url=ORIGIN) as client:
+        yield client
+
+
+@pytest.fixture
+def stranger(browser: TestClient) -> TestClient:
+    """Return it as one that has been nowhere."""
+    browser.cookies.clear()
+    return browser
+
+
+@pytest.fixture
+def client(stranger: TestClient) -> TestClient:
+    """Return it as one that was let in."""
+    stranger.get(f"/?token={TOKEN}")
+    return stranger
+
+
+@pytest.fixture
+def writer(log: Path, server_of: MakeServer) -> Iterator[TestClient]:
+    """Return a browser that was let in, before a server that writes."""
+    app = make_app(server_of(log, writes=True))
+    with TestClient(app, base_url=ORIGIN, headers={"Origin": ORIGIN}) as client:
+        client.get(f"/?token={TOKEN}")
+        yield client
+
+
+class Heard(NamedTuple):
+    """One message of a stream of events."""
+
+    event: str
+    id: int
+    data: dict[str, Any]
+
+
+class Listener:
+    """A page that listens: what it has heard, in order."""
+
+    def __init__(self, app: Guard, *, after: int | None = None, seen: int | None = None):
+        headers = [(b"host", HOST.encode())]
+        headers += [(name.lower().encode(), x.encode()) for name, x in KEY.items()]
+        headers += [] if seen is None else [(b"last-event-id", str(seen).encode())]
+        self._scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/events",
+            "query_string": b"" if after is None else f"after={after}".encode(),
+            "headers": headers,
+        }
+        self._app = app
+        self._rest = ""
+        self._gone = asyncio.Event()
+        self._news = asyncio.Event()
+        self.reads = asyncio.Event()
+        """Cleared, it reads nothing more."""
+        self.reads.set()
+        self.status = 0
+        self.heard: list[Heard] = []
+        self.task = asyncio.create_task(self._listen())
+
+    async def _listen(self) -> None:
+        asked = False
+
+        async def receive() -> Message:
+            nonlocal asked
+            if not asked:
+                asked = True
+                return {"type": "http.request", "body": b"", "more_body": False}
+            await self._gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.status = message["status"]
+            else:
+                self._take(message["body"].decode())
+            self._news.set()
+            await self.reads.wait()
+
+        try:
+            await self._app(self._scope, receive, send)
+        finally:
+            self._news.set()
+
+    def _take(self, text: str) -> None:
+        *whole, self._rest = (self._rest + text).split("\r\n\r\n")
+        for message in whole:
+            lines = [line.partition(": ") for line in message.splitlines()]
+            fields = {name: value for name, _, value in lines if name}
+            if "data" in fields:
+                event = fields.get("event", "message")
+                data = json.loads(fields["data"])
+                self.heard.append(Heard(event, int(fields["id"]), data))
+
+    @property
+    def positions(self) -> list[int]:
+        """Return the positions that were heard of."""
+        return [one.id for one in self.heard]
+
+    async def until(self, is_so: Callable[["Listener"], bool]) -> None:
+        """Wait until something is so; fail where it never is."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not is_so(self):
+                assert not self.task.done(), self.heard
+                self._news.clear()
+                if not is_so(self):
+                    await self._news.wait()
+
+    async def until_at(self, position: int) -> None:
+        """Wait until a position was heard of."""
+        await self.until(lambda one: position in one.positions)
+
+    async def ended(self) -> None:
+        """Wait until the server ends it."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await asyncio.wait([self.task])
+
+    async def leave(self) -> None:
+        """Close the page."""
+        self._gone.set()
+        self.reads.set()
+        await self.ended()
+
+
+@asynccontextmanager
+async def serving(server: Server) -> AsyncIterator[Guard]:
+    """Give the application of a server while it follows its log."""
+    app = make_app(server)
+    async with server.running(app):  # type: ignore[arg-type]
+        yield app
+
+
+def in_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a test's own coroutine to its end, in a thread: a browser has a loop in ours."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(test())).result()

@@ -1,0 +1,179 @@
+"""`/api/…` answers what commands answer, `/metrics` what the official parser reads."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+
+from sprintlog.cli.web import api
+from sprintlog.cli.web.app import PARAMETERS_MAX
+from sprintlog.projections.exports.openmetrics import METRICS, openmetrics
+from sprintlog.projections.views.answers import schemas
+from sprintlog.projections.views.work import Status
+
+from ..cli.conftest import Run
+from .conftest import ORIGIN, TOKEN, MakeServer, make_app
+
+ASKED: dict[str, tuple[dict[str, str], list[str]]] = {
+    "alerts": ({}, ["--all"]),
+    "audit": ({"at": "version:3"}, ["--at", "version:3"]),
+    "best": ({}, []),
+    "blame": ({"field": "status"}, ["status"]),
+    "diff": ({"from": "start", "to": "version:2"}, ["start", "version:2"]),
+    "gate show": ({}, []),
+    "iteration list": ({}, []),
+    "journal status": ({}, []),
+    "log": ({}, []),
+    "next": ({"sprint": "auth"}, ["--sprint", "auth"]),
+    "queue list": ({"status": "pending"}, ["--status", "pending"]),
+    "queue show": ({"request": "req-1"}, ["req-1"]),
+    "report": ({}, []),
+    "rules show": ({}, []),
+    "schema": ({}, ["answers"]),
+    "show best": ({}, []),
+    "show event": ({"position": "2"}, ["2"]),
+    "show journal": ({}, []),
+    "show progress": ({"at": "version:1"}, ["--at", "version:1"]),
+    "show session": ({}, []),
+    "sprint list": ({}, []),
+    "status": ({"at": "version:2"}, ["--at", "version:2"]),
+}
+"""What is asked of each, and how the command is typed that answers the same."""
+MEASURED = ("--metric", "test_count=10", "--metric", "tests_passed=9")
+
+
+@pytest.fixture
+def night(sprint: Path, done: Run) -> Path:
+    """Return a folder with a gate, a measured iteration, a request and a journal."""
+    done("iteration", "baseline", *MEASURED)
+    done("iteration", "start")
+    done("iteration", "end", *MEASURED)
+    done("queue", "add", "Crash", "--priority", "high", "--type", "bug")
+    done("entry", "record", "login", "--status", "completed", "--summary", "done")
+    return sprint
+
+
+def test_each_answer_is_that_of_its_command(
+    night: Path, done: Run, server_of: MakeServer
+) -> None:
+    """Under a command's words is what it prints with --json, by the schema it has."""
+    assert {*ASKED} == {*api.ROUTES}
+    with TestClient(make_app(server_of(night)), base_url=ORIGIN) as client:
+        client.get(f"/?token={TOKEN}")
+        for command, (given, typed) in ASKED.items():
+            answer = client.get(f"/api/{command.replace(' ', '/')}", params=given)
+            if command == "gate show":
+                # No phase has one: the command says so, and here it is an empty list.
+                assert answer.json() == []
+                continue
+            as_json = [] if command == "schema" else ["--json"]
+            printed = done(*command.split(), *typed, *as_json)
+            expected: Any = printed.lines if command == "log" else printed.json
+            assert answer.json() == expected, command
+            if command not in ("log", "schema"):
+                jsonschema.validate(answer.json(), schemas(command))
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/api/status?sprint=nobody", 404, "there is no sprint nobody"),
+        ("/api/statuss", 404, "statuss"),
+        ("/api/status?sprints=auth", 400, "sprints: is unknown; there are: sprint, at"),
+        ("/api/status?at=whenever", 400, "whenever"),
+        ("/api/log?after=-1", 400, "after: '-1' is no number"),
+        ("/api/log?limit=1e3", 400, "limit: '1e3' is no number"),
+        ("/api/blame", 400, "field: has to be given"),
+        ("/api/blame?field=no.such", 404, "no.such"),
+        ("/api/show/event?position=99", 404, "there is no position 99"),
+        ("/api/diff?from=start&file=passwd", 404, "there is no state file"),
+        ("/api/status?at=start&at=best", 400, "give each parameter once"),
+        ("/api/schema?answer=passwd", 404, "passwd"),
+    ],
+)
+def test_wrong_questions_get_one_line(
+    client: TestClient, path: str, status: int, said: str
+) -> None:
+    """An error is that of the command: its kind, the field, a hint; the status fits."""
+    answer = client.get(path)
+    assert answer.status_code == status
+    assert said in answer.json()["message"]
+    assert {"error", "message", "hint"} <= answer.json().keys()
+
+
+def test_an_answer_is_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long log comes in pages, whatever somebody asks for; so do parameters."""
+    monkeypatch.setattr(api, "EVENTS_MAX", 2)
+    assert len(client.get("/api/log?limit=1000").json()) == 2
+    assert [x["position"] for x in client.get("/api/log?after=2").json()] == [3]
+    many = "&".join(f"a{n}=1" for n in range(PARAMETERS_MAX + 1))
+    assert client.get(f"/api/status?{many}").status_code == 400
+
+
+def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Return what the official parser reads, every sample by name and labels."""
+    families: Any = text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_the_official_parser_reads_the_metrics(night: Path, server_of: MakeServer) -> None:
+    """`/metrics` is OpenMetrics; scores, requests and events are those of the sprint."""
+    with TestClient(make_app(server_of(night)), base_url=ORIGIN) as client:
+        answer = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+        client.get(f"/?token={TOKEN}")
+        position = client.get("/api/log?stream=").json()[-1]["position"]
+    found = samples(answer.text)
+    assert answer.headers["content-type"].startswith("application/openmetrics-text")
+    sprint = ("sprint", "auth")
+    assert found["sprintlog_log_events_total", frozenset()] == position
+    status = ("sprintlog_sprint_status", "in-progress")
+    assert found["sprintlog_sprint_status", frozenset({sprint, status})] == 1
+    assert (
+        found["sprintlog_queue_requests", frozenset({sprint, ("status", "pending")})] == 1
+    )
+    assert found["sprintlog_iteration", frozenset({sprint})] == 1
+    assert ("sprintlog_iteration_score", frozenset({sprint, ("which", "best")})) in found
+
+
+def test_what_nobody_knows_has_no_sample(client: TestClient) -> None:
+    """Before a run or a measurement there is no figure, and so no 0."""
+    found = {name for name, _ in samples(client.get("/metrics").text)}
+    assert "sprintlog_sprint_events_total" in found
+    unknown = ("agent", "iteration", "budget", "sprint_running")
+    assert not [x for x in found if x.removeprefix("sprintlog_").startswith(unknown)]
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "<b>", "\u202eabc", "é" * 60])
+def test_any_name_of_a_sprint_survives(tmp_path: Path, name: str) -> None:
+    """Quotes, backslashes and breaks in a name are what the parser reads again."""
+    status = Status(
+        sprint=name, version=3, status="what", stale=False, stopped=None, pointer=None,
+        current=None, stats=None, last_activity="long ago", human_needed=[], queue={},
+        phases=[],
+    )  # fmt: skip
+    found = samples(openmetrics(3, [status]))
+    assert found["sprintlog_sprint_events_total", frozenset({("sprint", name)})] == 3
+    assert not [x for x, _ in found if x in ("sprintlog_sprint_status", "last_activity")]
+
+
+def test_metrics_are_named_once() -> None:
+    """Each metric has one name and a help in one sentence."""
+    assert len({metric.name for metric in METRICS}) == len(METRICS)
+    assert all(metric.help.endswith(".") for metric in METRICS)
+
+
+def test_json_is_the_answer_of_the_library(client: TestClient) -> None:
+    """An answer says what it is, and is one document."""
+    answer = client.get("/api/sprint/list")
+    assert answer.headers["content-type"] == "application/json"
+    assert json.loads(answer.content) == [
+        {"sprint": "auth", "status": "in-progress", "version": 3}
+    ]

@@ -1,0 +1,199 @@
+"""The pages of the server: what they show, and that nothing that is recorded acts there."""
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from sprintlog.engine.log.envelope import NewEvent
+from sprintlog.engine.log.port import Expect
+from sprintlog.engine.sprint.events import Place
+from sprintlog.engine.sprint.phases.lifecycle import StartSprint
+from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.plan.create import CreateSprint
+from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
+from sprintlog.projections.page.document import sources
+from sprintlog.projections.workspace import Workspace
+
+from .conftest import ORIGIN, TOKEN, MakeServer, make_app
+
+NAME = "<script>alert(1)\"'><img src=x onerror=alert(1)>&quot;"
+"""What an id may be: it has no character that cannot be printed."""
+HOSTILE = f"{NAME}\u202e\x1b[2J"
+
+
+class Acting(HTMLParser):
+    """Collects what acts in a page: scripts, handlers, frames, addresses elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.scripts = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Look at an element."""
+        given = {name: value or "" for name, value in attrs}
+        acting = [name for name in given if name.startswith("on") or name == "style"]
+        self.found += [f"{tag} {name}" for name in acting]
+        if tag in ("iframe", "object", "embed", "img", "base", "audio", "video"):
+            self.found.append(tag)
+        for name in ("href", "src", "action", "formaction", "xlink:href"):
+            value = given.get(name, "")
+            if value and not re.match(r"(/(?!/)|#|\?|data:,$)", value):
+                self.found.append(f"{tag} {name}={value}")
+        self.scripts += tag == "script"
+
+
+def acting(page: str) -> Acting:
+    """Return what acts in a page."""
+    found = Acting()
+    found.feed(page)
+    return found
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, server_of: MakeServer) -> Iterator[TestClient]:
+    """Return a browser that was let in before a log whose every text is hostile."""
+    phases = [{"id": NAME, "prompt": HOSTILE}, {"id": "b", "prompt": "</script>"}]
+    create = CreateSprint(plan={"phases": phases}, place=Place("PROGRESS.yaml"))
+    asked = SubmittedRequest(HOSTILE, "high", "bug", request=NAME)
+    with Workspace.init(tmp_path, here=True) as workspace:
+        for command in (create, StartSprint(), QueueRequests((asked,)), AddNote(HOSTILE)):
+            workspace.handle(command, sprint_id=NAME, actor=f"agent:{NAME}")
+    app = make_app(server_of(tmp_path, writes=True))
+    with TestClient(app, base_url=ORIGIN, headers={"Origin": ORIGIN}) as client:
+        client.get(f"/?token={TOKEN}")
+        yield client
+
+
+def test_markup_in_names_is_text(hostile: TestClient) -> None:
+    """Ids, prompts, titles, actors and notes with markup are shown, and do nothing."""
+    for path, scripts in (("/", 1), ("/sprint", 3), ("/diff", 0)):
+        given = {"id": NAME} if path == "/sprint" else {}
+        given |= {"sprint": NAME, "from": "start"} if path == "/diff" else {}
+        answer = hostile.get(path, params=given)
+        assert answer.status_code == 200
+        found = acting(answer.text)
+        assert (path, found.found, found.scripts) == (path, [], scripts)
+        assert "\u202e" not in answer.text
+        assert "&lt;script&gt;alert(1)" in answer.text
+
+
+def test_markup_in_addresses_is_text(hostile: TestClient) -> None:
+    """What an address names comes back as text, also where it is an error."""
+    for path in ("/sprint", "/diff", "/api/status", "/act"):
+        name = {"/sprint": "id", "/act": "do"}.get(path, "sprint")
+        answer = hostile.request(
+            "POST" if path == "/act" else "GET", path, params={name: f"x{HOSTILE}"}
+        )
+        assert answer.status_code in (404, 415)
+        if answer.headers["content-type"].startswith("text/html"):
+            assert acting(answer.text).found == []
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_form_carries_names_as_they_are(hostile: TestClient) -> None:
+    """A request whose id has quotes and markup in it can be decided on."""
+    page = hostile.get("/sprint", params={"id": NAME}).text
+    fields = FormFields()
+    fields.feed(page)
+    (form,) = [one for one in fields.forms if one["action"].endswith("queue+reject")]
+    assert form["request"] == NAME
+    given = {name: form[name] for name in ("sprint", "form", "request")}
+    given["reasoning"] = HOSTILE
+    shown = FormFields()
+    shown.feed(hostile.post(form["action"], data=given).text)
+    (again,) = shown.forms
+    action = again.pop("action")
+    assert hostile.post(action, data=again).status_code == 200
+    (request,) = hostile.get("/api/queue/list").json()
+    assert (request["id"], request["status"]) == (NAME, "rejected")
+
+
+class FormFields(HTMLParser):
+    """Collects the forms of a page with what their hidden fields hold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[dict[str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Look at an element."""
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.forms.append({"action": given["action"]})
+        if tag == "input" and given.get("type") == "hidden":
+            self.forms[-1][given["name"]] = given["value"]
+
+
+def test_all_sprints_and_work_trees_are_on_one_page(
+    log: Path, server_of: MakeServer
+) -> None:
+    """The overview has each sprint with a link to it, by the work tree of its file."""
+    with Workspace.open(log) as workspace:
+        for name, place in (
+            ("other", Place("sub/PROGRESS.yaml")),
+            ("linked", Place("PROGRESS.yaml", worktree="feature")),
+        ):
+            plan = {"phases": [{"id": "one", "prompt": "Do it"}]}
+            workspace.handle(CreateSprint(plan, place), sprint_id=name)
+    with TestClient(make_app(server_of(log)), base_url=ORIGIN) as client:
+        client.get(f"/?token={TOKEN}")
+        page = client.get("/").text
+    main, linked = page.index("Main work tree"), page.index("Work tree feature")
+    assert main < page.index("/sprint?id=auth") < page.index("/sprint?id=other")
+    assert page.index("/sprint?id=linked") > linked
+    assert "at setup" in page
+
+
+def test_two_points_are_compared(client: TestClient) -> None:
+    """Any two points of a state file: what differs, field by field and line by line."""
+    page = client.get("/diff?sprint=auth&from=version:1&to=version:2&file=progress").text
+    assert "status: not-started → in-progress" in page
+    assert "version 1 → auth version 2" in page
+    assert (
+        "No difference." in client.get("/diff?sprint=auth&from=version:2&to=version:2").text
+    )
+    assert client.get("/diff?sprint=auth&from=nonsense").status_code == 400
+    assert 'name="from"' in client.get("/diff?sprint=auth").text
+
+
+def test_the_page_of_a_sprint_may_run_its_own_script_alone(client: TestClient) -> None:
+    """The policy of the answer names the digests of the page's style and script."""
+    answer = client.get("/sprint?id=auth")
+    allowed = answer.headers["content-security-policy"]
+    assert all(source in allowed for source in sources())
+    assert "http-equiv" not in answer.text
+    assert all(source not in client.get("/").headers["content-security-policy"]
+               for source in sources())  # fmt: skip
+
+
+def test_a_log_without_sprints_has_a_page(tmp_path: Path, server_of: MakeServer) -> None:
+    """An empty log is no error: there is an overview, figures, and a stream."""
+    Workspace.init(tmp_path, here=True).close()
+    with TestClient(make_app(server_of(tmp_path)), base_url=ORIGIN) as client:
+        client.get(f"/?token={TOKEN}")
+        assert "no sprint in this log yet" in client.get("/").text
+        assert client.get("/sprint").status_code == 404
+        assert client.get("/metrics").text.endswith("# EOF\n")
+        assert client.get("/api/sprint/list").json() == []
+
+
+def test_an_event_of_a_newer_version_is_in_the_stream(log: Path) -> None:
+    """What this version does not know is named by its type, and holds up nothing."""
+    from sprintlog.cli.web.follower import line_of
+
+    new = NewEvent(
+        type="from-the-future",
+        schema_version=1,
+        at="2026-01-15T09:00:00Z",
+        actor="runtime",
+        payload=b"{}",
+    )
+    with Workspace.open(log) as workspace:
+        workspace.log.append("sprint/auth", [new], expect=Expect.ANY)
+        (recorded,) = workspace.log.read(after=3)
+    assert line_of(recorded).said == "from-the-future"

@@ -1,0 +1,191 @@
+"""`sprintlog serve` as a process: what it prints, how it ends, what is open meanwhile."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from sprintlog.cli.web import serve
+from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.projections.workspace import Workspace
+
+from ..cli.conftest import Run
+
+START = """
+import signal, sys
+from sprintlog.cli.__main__ import main
+# A shell that starts it behind the tests would have it deaf.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
+class Serving(NamedTuple):
+    """A server that runs."""
+
+    process: "subprocess.Popen[str]"
+    url: str
+    port: int
+
+    @property
+    def token(self) -> str:
+        """Return the token of the address."""
+        return self.url.partition("token=")[2]
+
+    def get(self, path: str, *headers: str) -> "socket.socket":
+        """Ask for a path, and return what the answer comes through."""
+        asked = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", *headers, "", ""]
+        asked.sendall("\r\n".join(lines).encode())
+        return asked
+
+    def listen(self, seen: int) -> "socket.socket":
+        """Return a stream of events after a position."""
+        key = f"Cookie: sprintlog-{self.port}={self.token}"
+        return self.get("/events", key, f"Last-Event-ID: {seen}")
+
+    def end(self, number: int) -> tuple[int, str]:
+        """End it by a signal; return how it ended, and what it said on stderr."""
+        self.process.send_signal(number)
+        _, err = self.process.communicate(timeout=20)
+        return self.process.returncode, err
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[Serving]:
+    """Give a server of a folder's log; it is ended with this."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", START, "serve", "--json", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, process.communicate()
+        said = json.loads(line)
+        yield Serving(process, said["url"], said["port"])
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def read_until(stream: "socket.socket", position: int) -> list[int]:
+    """Return the positions that a stream says up to one of them."""
+    text = ""
+    while f"\nid: {position}\r" not in text:
+        got = stream.recv(65536)
+        assert got, text
+        text += got.decode()
+    return [int(number) for number in re.findall(r"\nid: (\d+)\r", text)]
+
+
+def note(folder: Path, text: str) -> None:
+    """Append a note from elsewhere."""
+    with Workspace.open(folder) as workspace:
+        workspace.handle(AddNote(text), sprint_id="auth")
+
+
+def test_ctrl_c_ends_it_at_once_with_streams_open(log: Path) -> None:
+    """A signal ends the server although pages listen; the exit code says which one."""
+    with serving(log, "--port", "0") as server:
+        assert server.url == f"http://127.0.0.1:{server.port}/?token={server.token}"
+        streams = [server.listen(0) for _ in range(5)]
+        assert [read_until(stream, 3) for stream in streams] == [[1, 2, 3]] * 5
+        code, err = server.end(signal.SIGINT)
+        assert (code, "Traceback" in err) == (130, False)
+        for stream in streams:
+            stream.close()
+
+
+def test_pages_go_on_after_a_restart(log: Path) -> None:
+    """On the same port, with the same cookie, a page hears all it missed, once each."""
+    with serving(log, "--port", "0") as first:
+        stream = first.listen(0)
+        heard = read_until(stream, 3)
+        code, _ = first.end(signal.SIGTERM)
+        assert code in (-signal.SIGTERM, 128 + signal.SIGTERM)
+        stream.close()
+    note(log, "while nobody served")
+    with serving(log, "--port", str(first.port)) as second:
+        assert second.url == first.url
+        stream = second.listen(heard[-1])
+        note(log, "and now")
+        assert heard + read_until(stream, 5) == [1, 2, 3, 4, 5]
+        stream.close()
+
+
+def test_no_token_is_in_what_it_says(log: Path) -> None:
+    """What is said of requests has neither parameters nor headers, also of wrong ones."""
+    with serving(log, "--port", "0", "--write") as server:
+        for path in (f"/?token={server.token}", f"/nowhere?token={server.token}", "/x"):
+            answer = server.get(path, f"Cookie: sprintlog-{server.port}={server.token}")
+            answer.recv(65536)
+            answer.close()
+        _, err = server.end(signal.SIGINT)
+    assert server.token not in err
+
+
+def test_a_port_that_is_taken_is_one_line(log: Path, run: Run) -> None:
+    """Where another program listens, it is said with what to type."""
+    os.chdir(log)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = run("serve", "--port", port)
+    assert result.code == 1
+    assert result.err.splitlines() == [
+        f"error: cannot listen on 127.0.0.1, port {port}: Address already in use",
+        "hint: `sprintlog serve --port 0` takes a free one",
+    ]
+
+
+def test_what_is_not_installed_is_one_line(
+    log: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the extra it is said what is missing, and the command that installs it."""
+    os.chdir(log)
+    monkeypatch.setattr(serve, "find_spec", lambda name: None)
+    result = run("serve")
+    assert result.code == 1
+    assert result.err.splitlines() == [
+        "error: starlette, uvicorn, sse_starlette: not installed, and a live page needs it",
+        "hint: `pip install 'sprintlog[web]'`",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "said"),
+    [
+        (["--actor", "agent:x"], 2, "--actor 'agent:x': give operator or operator:NAME"),
+        (["--port", "70000"], 2, "--port"),
+        (["--host", "256.1.1.1"], 1, "cannot listen on 256.1.1.1"),
+    ],
+)
+def test_wrong_options_are_refused(
+    log: Path, run: Run, typed: list[str], code: int, said: str
+) -> None:
+    """An actor who is no person, a port that is none, an address that is not here."""
+    os.chdir(log)
+    result = run("serve", *typed)
+    assert result.code == code
+    assert said in result.err
+    assert not list(log.glob(".sprintlog/serve.token"))
+
+
+def test_without_a_log_there_is_nothing_to_serve(folder: Path, run: Run) -> None:
+    """It is said before anything listens, as by every command."""
+    result = run("serve")
+    assert result.code == 3
+    assert "there is no log" in result.err
