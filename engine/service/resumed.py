@@ -1,9 +1,10 @@
-"""What a run took alone of a session that was taken up again, and told as a whole."""
+"""What a run took alone of a session of which other runs or readings are recorded."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..iterations.events import Usage
 from ..sprint.events import AgentRan
+from .streams.catalogue import CODEC
 from .workspace import ServiceWorkspace
 
 SAY_TOTALS = ("codex",)
@@ -17,31 +18,38 @@ def taken_alone(
     agent: str | None,
     sessions: Sequence[str],
     output_sha256: str | None,
+    since: int | None = None,
 ) -> Usage | None:
-    """Return what a run took beyond what earlier ones of its session did, in any sprint.
+    """Return what a run took that is not recorded yet.
 
-    Of several sessions in one output it is not known whose figures they are.
+    Some agents say what all of their session took: what earlier runs did is none of it.
+    Of the others it is what was read in their transcript `since` it began, a position of
+    the log. Of several sessions in one output it is not known whose figures they are.
     """
-    if usage is None or agent not in SAY_TOTALS or len(sessions) != 1:
+    if usage is None or len(sessions) != 1:
         return usage
-    # Imported here: few agents say totals.
+    if agent in SAY_TOTALS:
+        before = [run for run in _runs(workspace) if run.output_sha256 != output_sha256]
+    elif since is not None:
+        before = [run for run in _runs_since(workspace, since) if _is_reading(run)]
+    else:
+        return usage
+    before = [
+        run for run in before if run.agent == agent and [*run.sessions] == [*sessions]
+    ]
+    if not before:
+        return usage
+    # Imported here: few sessions are recorded twice.
     from ..sprint.iterations.session_runs import used_alone
 
-    before = [
-        run
-        for name in workspace.sprints()
-        for run in workspace.repository.events(name, AgentRan)
-        if run.agent == agent
-        and [*run.sessions] == [*sessions]
-        # What is recorded again is as it was.
-        and run.output_sha256 != output_sha256
-    ]
-    return used_alone(usage, before) if before else usage
+    return used_alone(usage, before)
 
 
-def alone(workspace: ServiceWorkspace, ran: AgentRan) -> AgentRan:
+def alone(
+    workspace: ServiceWorkspace, ran: AgentRan, *, since: int | None = None
+) -> AgentRan:
     """Return a run with what it took alone."""
-    # Imported here, as above.
+    # Imported here: `iteration end` without an agent's output does without.
     from msgspec.structs import replace
 
     usage = taken_alone(
@@ -50,5 +58,24 @@ def alone(workspace: ServiceWorkspace, ran: AgentRan) -> AgentRan:
         agent=ran.agent,
         sessions=ran.sessions,
         output_sha256=ran.output_sha256,
+        since=since,
     )
     return ran if usage is ran.usage else replace(ran, usage=usage)
+
+
+def _runs(workspace: ServiceWorkspace) -> Iterator[AgentRan]:
+    for name in workspace.sprints():
+        yield from workspace.repository.events(name, AgentRan)
+
+
+def _runs_since(workspace: ServiceWorkspace, since: int) -> Iterator[AgentRan]:
+    for recorded in workspace.log.read(after=since):
+        if recorded.type == AgentRan.type and recorded.payload is not None:
+            event = CODEC.decode(recorded)
+            assert isinstance(event, AgentRan)
+            yield event
+
+
+def _is_reading(run: AgentRan) -> bool:
+    """Tell whether a run was read in a transcript: nobody saw what it printed."""
+    return run.command is None and not run.output and run.exit_code is None

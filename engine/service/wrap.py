@@ -159,8 +159,12 @@ def ended(
     number: int | None,
     ends: bool,
     now: str,
+    since: int,
 ) -> EndWrapped:
-    """Return the command that records what became of a wrapped command."""
+    """Return the command that records what became of a wrapped command.
+
+    `since` is the position of the log when it began.
+    """
     verdict = judge(
         wrapped.answer,
         errors=wrapped.errors.text(),
@@ -170,7 +174,7 @@ def ended(
     # All that plain words say stands in the output already.
     summary = verdict.summary if wrapped.activity.agent is not None else None
     said = said_beside(wrapped.answer.text)
-    ran = alone(workspace, _ran(wrapped, verdict, number))
+    ran = alone(workspace, _ran(wrapped, verdict, number), since=since)
     return EndWrapped(ran, ends, summary, said)
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,10 +62,15 @@ def record(request: pytest.FixtureRequest, folder: Path, done: Run) -> Record:
     return {"end --from": end, "run": loop, "wrap": wrap}[request.param]
 
 
+def runs(done: Run) -> list[dict[str, Any]]:
+    """Return what is recorded of each run."""
+    found = done("log", "--all", "--type", "agent-ran", "--json").lines
+    return [event["data"] for event in found]
+
+
 def spent(done: Run) -> list[tuple[int, int, int]]:
     """Return the tokens of each run: in, out, from the cache."""
-    found = done("log", "--all", "--type", "agent-ran", "--json").lines
-    used = [event["data"]["usage"] for event in found]
+    used = [one["usage"] for one in runs(done)]
     names = ("input_tokens", "output_tokens", "cache_read_tokens")
     return [tuple(one[name] for name in names) for one in used]
 
@@ -84,3 +90,50 @@ def test_what_is_less_than_before_is_no_total(record: Record, done: Run) -> None
     record(printed("first", TOTAL))
     record(printed("again", FIRST))
     assert spent(done) == [(1340, 400, 6500), (1000, 250, 4000)]
+
+
+READ = {
+    "type": "assistant",
+    "sessionId": "4f21",
+    "message": {
+        "id": "m1",
+        "stop_reason": "tool_use",
+        "usage": {"input_tokens": 120, "output_tokens": 40},
+        "content": [{"type": "text", "text": "I look."}],
+    },
+}
+PRINTED = {
+    "type": "result",
+    "subtype": "success",
+    "session_id": "4f21",
+    "is_error": False,
+    "result": "Done.",
+    "modelUsage": {"m": {"inputTokens": 240, "outputTokens": 80}},
+}
+
+
+@pytest.mark.parametrize(
+    "reads", [("import", "transcript"), ("session", "reconcile", "--ended", "--transcript")]
+)
+@pytest.mark.parametrize("outer", ["run", "wrap"])
+def test_what_is_read_while_it_runs_is_not_counted_again(
+    folder: Path, done: Run, outer: str, reads: tuple[str, ...]
+) -> None:
+    """A session whose transcript is taken in before it ends costs what its end says."""
+    done("init", "--here")
+    done("sprint", "create", "win", "--goal", "Win", "--max-iterations", "1")
+    Path("4f21.jsonl").write_text(json.dumps(READ) + "\n")
+    Path("printed").write_text(json.dumps(PRINTED) + "\n")
+    hook = {"session_id": "4f21", "hook_event_name": "SessionStart", "source": "startup"}
+    Path("hook").write_text(json.dumps(hook))
+    ours = f"{sys.executable} -m sprintlog.cli"
+    read = f"{' '.join(reads)} 4f21.jsonl >&2 || true"
+    script = f"{ours} hook claude < hook; {ours} {read}; cat printed"
+    words = [sys.executable, "-m", "sprintlog.cli", outer, "--", "sh", "-c", script]
+    subprocess.run(words, capture_output=True, check=False)
+    until = time.monotonic() + 60
+    while not any("exit_code" in one for one in runs(done)) and time.monotonic() < until:
+        time.sleep(0.1)
+    used = [one.get("usage", {}) for one in runs(done)]
+    names = ("input_tokens", "output_tokens")
+    assert [sum(one.get(name, 0) for one in used) for name in names] == [240, 80]

@@ -201,6 +201,7 @@ class Driver:
             agent=activity.agent,
             sessions=activity.sessions,
             output_sha256=run.output.sha256,
+            since=since,
         )
         used = priced(took, self.means.price)
         is_priced = used != took
