@@ -1,7 +1,7 @@
 """`iteration measure --by-rules`: what `run --measure` does, for a loop of one's own."""
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint.iterations.follow_up import Do, due, loop_rules
+from sprintlog.engine.sprint.iterations.follow_up import loop_rules, to_measure
 
 from .. import settings
 from ..context import environment
@@ -28,8 +28,8 @@ def measure_due(options: Options) -> None:
                 f"no rule of sprint {sprint.id} says what is to be measured",
                 hint="`sprintlog rules set --measure CMD --report FILE` puts one in force",
             )
-        found = due(sprint)
-        if found is None or found.do is not Do.MEASURE:
+        number = to_measure(sprint)
+        if number is None:
             answer(run.handle_with(lambda state, at: []), as_json=options.as_json)
             return
         capturer = Capturer(
@@ -42,12 +42,12 @@ def measure_due(options: Options) -> None:
             masks=options.masks,
         )
         done = measure_by_rules(
-            workspace, sprint.id, found.number, capturer, envelope=run.envelope({})
+            workspace, sprint.id, number, capturer, envelope=run.envelope({})
         )
         for note in done.notes:
             warn(note)
         if done.not_kept is not None:
-            warn(f"the files of iteration {found.number} are not kept: {done.not_kept}")
+            warn(f"the files of iteration {number} are not kept: {done.not_kept}")
         try:
             answer(done.outcome, as_json=options.as_json)
         finally:

@@ -215,7 +215,8 @@ def measure(
     """Say what an iteration led to, once, without ending it.
 
     With --by-rules that is run and read which `rules set --measure` or `run --measure` put
-    in force, and nothing where nothing is due. What cannot be measured is recorded, too.
+    in force: for the iteration that is due, or again where that failed last; else nothing.
+    What cannot be measured is recorded, too.
     """
     if by_rules:
         typed = (number, *given_metrics, metrics_file, score, capturing or None)

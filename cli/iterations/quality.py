@@ -6,10 +6,13 @@ from sprintlog.engine.iterations.loop_rules import ROLLBACK
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.sprint.iterations.stretches import lies_on, path
 from sprintlog.projections.iterations.quality import standing
 
-from ..output import coloured, counted, wrapped
+from ..output import coloured, counted, visible, wrapped
 from ..screen.terminal import ATTENTION, BAD
+
+BACK_SHOWN_MAX = 10
 
 
 def standing_lines(judged: Judged) -> list[str]:
@@ -25,6 +28,7 @@ def standing_lines(judged: Judged) -> list[str]:
     one = found.best or found.last
     if known and one is not None and (unknown := unknown_parts(one.score)):
         lines += wrapped(f"  of each score: {unknown}", indent="  ")
+    lines += _turns(judged)
     if found.last is not None and (alerts := found.last.alerts):
         worst = alerts[0]
         many = counted(len(alerts), "alert")
@@ -38,6 +42,24 @@ def standing_lines(judged: Judged) -> list[str]:
         )
         lines += _toned(f"advice: {_advice(found.advice, more)}", ATTENTION)
     return lines
+
+
+def _turns(judged: Judged) -> list[str]:
+    """Return what was taken back because it was worse, and what was selected."""
+    sprint, tracker = judged.sprint, judged.tracker
+    lines, on = [], path(sprint.knowledge.rollbacks, sprint.version)
+    back = [number for at, number in sprint.knowledge.gone_back if lies_on(on, at)]
+    if back:
+        named = ", ".join(map(str, back[-BACK_SHOWN_MAX:]))
+        more = f"{len(back) - BACK_SHOWN_MAX} more, " if len(back) > BACK_SHOWN_MAX else ""
+        what = f"iteration{'s' if len(back) > 1 else ''} {more}{named}"
+        lines.append(f"taken back: {what}  (`sprintlog log --type rolled-back`)")
+    if tracker.selected is not None:
+        said = f"selected: iteration {tracker.selected.number}"
+        if tracker.applied:
+            said += f", its files are in {visible(tracker.applied[-1].destination)}"
+        lines.append(said)
+    return [part for line in lines for part in wrapped(line, indent="  ")]
 
 
 def _advice(given: Recommendation, more: str) -> str:

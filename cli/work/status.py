@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from sprintlog.engine.service.gate_runs import is_alive
-from sprintlog.engine.sprint.agent.actions import COMPLETE, Action
+from sprintlog.engine.sprint.agent.actions import COMPLETE, STOP, Action
 from sprintlog.engine.sprint.gates.checks import run_of
 from sprintlog.engine.sprint.gates.gate import attempts_of
 from sprintlog.engine.sprint.gates.policy import gate_of
@@ -132,7 +132,8 @@ def _lines(
     stats = document.get("stats") or {}
     status = str(document.get("status"))
     lines = [f"{visible(sprint.id)}  {coloured(visible(status), TONES.get(status))}"]
-    stale = found.stale
+    # Of what is known to stand still nobody wonders why it is silent.
+    stale = found.stale and action.do != STOP
     silent = "  stale: silent for more than 15 minutes" if stale else ""
     seen = document.get("last-activity")
     if seen and not terminal().has_utc:

@@ -156,6 +156,10 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         entries = _ENTRY.iter_unpack(self.ledger)
         return [number for number, _, _, flags, _ in entries if flags & wanted == wanted]
 
+    def versions(self) -> list[tuple[int, int]]:
+        """Return number and version of every measured iteration, in that order."""
+        return [entry[:2] for entry in _ENTRY.iter_unpack(self.ledger)]
+
     def keep(self, entry: TrackedIteration) -> None:
         """Add a measured iteration."""
         built_on = 0 if entry.previous is None else entry.previous + 1

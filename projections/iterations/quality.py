@@ -8,6 +8,7 @@ from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.measurement import unmeasured_iteration
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.starts import newest_first
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 
@@ -56,7 +57,7 @@ def _has_files_back(judged: Judged, last: Judgement | None) -> bool:
 def iteration_of_files(sprint: Sprint) -> int | None:
     """Return the iteration whose files were brought back, all of them, since the last."""
     knowledge = sprint.knowledge
-    since = knowledge.iterations[-1][1] if knowledge.iterations else 0
+    _, since = next(newest_first(knowledge.starts), (0, 0))
     later = [one.event for one in knowledge.restored if one.version > since]
     if not later or later[-1].undoes or later[-1].rollback in knowledge.undid:
         return None

@@ -10,7 +10,7 @@ from sprintlog.engine.sprint.iterations.loop import open_iteration
 from sprintlog.engine.sprint.runs.budgets import options
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import gate_status
-from sprintlog.engine.sprint.state.words import RUNNING
+from sprintlog.engine.sprint.state.words import IN_PROGRESS, RUNNING
 
 from ..views import runs as views
 from ..views.work import STOPPED, Status
@@ -32,7 +32,12 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
     said = stopped(action, when)
     since = _since(found, run, when)
     if said or run is None:
-        yield from (told for told in said if told[0] != "hint")
+        # Beside the word `in-progress` a bare reason would not say that nothing goes on.
+        stands = action.do == actions.STOP and sprint.plan.status == IN_PROGRESS
+        why = "stopped" if stands else "why"
+        for word, text in said:
+            if word != "hint":
+                yield why if word == "why" else word, text
         if said and since:
             yield "since", since
         yield from (told for told in said if told[0] == "hint")

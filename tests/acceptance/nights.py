@@ -5,11 +5,14 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.faults import nights
+from tests.faults import long_loop, nights
 
-from .criterion import Verdict
+from .criterion import Skip, Verdict
 
 KILLS, KILLS_A_NIGHT = 500, 20
+ITERATIONS = 10_000
+KIB_MORE_MAX = 1_024
+"""What is kept of nine thousand iterations, and no more: a few bytes of each."""
 
 
 def killed(data: Path, seed: int) -> Verdict:
@@ -37,3 +40,27 @@ def killed(data: Path, seed: int) -> Verdict:
 def _night(kind: str, rng: random.Random, *, kills: int) -> nights.Night:
     with tempfile.TemporaryDirectory() as name:
         return nights.bring_to_end(nights.prepare(Path(name), kind), rng, kills=kills)
+
+
+def long(data: Path, seed: int) -> Verdict:
+    """See that `run` holds at the end of a long loop what it held after its begin."""
+    if not Path("/proc/self/status").exists():
+        raise Skip("memory and descriptors are read in /proc")
+    with tempfile.TemporaryDirectory() as name:
+        tree = long_loop.prepare(Path(name), ITERATIONS)
+        found = long_loop.live(tree, ITERATIONS)
+        early, late = long_loop.growth(found.samples, ITERATIONS)
+        cost = long_loop.spent(tree)["cost_usd"]
+    problems = [] if found.code == 20 else [f"it ended with {found.code}: {found.said}"]
+    if late.kib - early.kib > KIB_MORE_MAX:
+        problems.append(f"memory grew by {late.kib - early.kib} KiB")
+    if (late.files, late.threads) > (early.files, early.threads):
+        problems.append(f"{late} holds more than {early}")
+    if cost != ITERATIONS * float(long_loop.COST):
+        problems.append(f"{cost} dollars are not the sum of what was paid")
+    counts = (
+        f"{ITERATIONS:,} iterations, {len(found.samples):,} looks; {early.kib:,} KiB and "
+        f"{early.files} files in the second tenth, {late.kib:,} KiB and {late.files} files "
+        "in the last"
+    )
+    return Verdict(not problems, counts, problems)

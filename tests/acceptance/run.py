@@ -92,6 +92,7 @@ CRITERIA: dict[str, Criterion] = {
     "a killed loop ends like one nobody disturbed": loops.killed,
     "a goal is reached the same by a killed loop": loops.killed_goal,
     "nights of killed loops end the same": nights.killed,
+    "10,000 iterations take no more memory and files": nights.long,
     "a real sprint goes on to its end under our rules": going_on.to_the_end,
     "every iteration's files come back exactly": snapshots.every_iteration,
     "a killed restore is finished and loses nothing": snapshots.killed,

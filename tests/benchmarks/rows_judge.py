@@ -4,11 +4,19 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
-from sprintlog.engine.iterations.events import IterationMeasured
+from sprintlog.engine.iterations.events import IterationMeasured, RulesSet
+from sprintlog.engine.iterations.loop_rules import LoopRules, MeasureRules
 from sprintlog.engine.iterations.metrics import check_metrics
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.judged import evaluate
-from sprintlog.engine.sprint.events import IterationStarted, SprintStarted
+from sprintlog.engine.sprint.events import (
+    AgentRan,
+    IterationEnded,
+    IterationStarted,
+    RolledBack,
+    SnapshotTaken,
+    SprintStarted,
+)
 from sprintlog.engine.sprint.iterations.loop import StartIteration, start_iteration
 from sprintlog.engine.sprint.iterations.measurement import (
     EndMeasuredIteration,
@@ -118,15 +126,29 @@ def listed(bench: Bench) -> Figure:
 
 def shown(bench: Bench) -> Figure:
     """Measure `show best` as a command, in a long and a short loop."""
+    return _typed(bench, make_measured, "show", "best")
+
+
+def stood(bench: Bench) -> Figure:
+    """Measure `status` in the morning after a long and a short night.
+
+    The files of each iteration are kept, and the last setback is to be taken back, as one
+    was before it: what is asked of the past then, is asked.
+    """
+    return _typed(bench, make_night, "status")
+
+
+def _typed(bench: Bench, make: Callable[[Path, int], None], *words: str) -> Figure:
+    """Measure a command in a long and a short loop."""
     shells = []
     for iterations in (bench.sizes.iterations, FEW):
-        folder = bench.new_folder(f"shown-{iterations}")
-        make_measured(folder, iterations)
+        folder = bench.new_folder(f"{words[0]}-{iterations}")
+        make(folder, iterations)
         shells.append(Shell(bench, folder))
     many, few = shells
     found = side_by_side(
-        lambda: many.sprintlog("show", "best"),
-        lambda: few.sprintlog("show", "best"),
+        lambda: many.sprintlog(*words),
+        lambda: few.sprintlog(*words),
         rounds=bench.sizes.processes // 2 + 1,
         by=PROCESSES,
     )
@@ -157,8 +179,17 @@ def make_measured(
     folder: Path, iterations: int, score_of: Callable[[int], float | None] = lambda _: None
 ) -> None:
     """Make a log of a loop with so many measured iterations."""
+    _make(folder, _loop(iterations, score_of))
+
+
+def make_night(folder: Path, iterations: int) -> None:
+    """Make a log of a loop as `run` leaves it that measures, keeps files and went back."""
+    _make(folder, _night(iterations))
+
+
+def _make(folder: Path, events: Iterator[Event]) -> None:
     with make_sprint(folder, PHASES) as workspace:
-        append_all(workspace.log, new_events(_loop(iterations, score_of)), version=1)
+        append_all(workspace.log, new_events(events), version=1)
         keep_only(workspace.repository, workspace.repository.from_nothing(SPRINT))
         workspace.refresh(SPRINT)
 
@@ -169,6 +200,29 @@ def _loop(iterations: int, score_of: Callable[[int], float | None]) -> Iterator[
         yield IterationStarted(number)
         measured = check_metrics(_metrics(number))
         yield IterationMeasured(number, measured, number - 1 or None, score_of(number))
+
+
+def _night(iterations: int) -> Iterator[Event]:
+    """Yield iterations that get better, and at the end two that lose tests.
+
+    The first of these was taken back.
+    """
+    yield RulesSet(loop=LoopRules(measure=MeasureRules(("make test",)), keeps_files=True))
+    yield SprintStarted()
+    best = iterations - 2
+    for number in range(1, iterations + 1):
+        lost = number > best
+        metrics = {"test_count": 900, "tests_passed": 800 if lost else 890}
+        metrics["lint_errors"] = 0 if lost else iterations - number
+        yield IterationStarted(number)
+        yield AgentRan("", "completed", exit_code=0, duration_ms=8, iteration=number)
+        yield IterationEnded(number, summary=f"did {number}")
+        built_on = best if lost else number - 1 or None
+        yield IterationMeasured(number, check_metrics(metrics), built_on)
+        yield SnapshotTaken(f"{number:040x}", number, f"{number:040x}", 5, 3_000)
+        if number == best + 1:
+            # Behind plan, rules and begin five events are those of an iteration.
+            yield RolledBack(3 + 5 * best)
 
 
 def _lost_at_once(number: int) -> float:

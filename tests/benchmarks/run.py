@@ -120,6 +120,7 @@ ROWS: dict[str, Row] = {
     "the tracker's file after 10,000": Row(rows_judge.tracked),
     "an iteration of the list of 10,000": Row(rows_judge.listed, Goal(1.2, True)),
     "`show best` after 10,000": Row(rows_judge.shown, Goal(1.5, True)),
+    "`status` after 10,000": Row(rows_judge.stood, Goal(1.2, True)),
     "a report of 1,000 setbacks": Row(rows_judge.reported, Goal(1.5, True)),
     "compiling a phase, large": Row(rows_compile.without_recording, Goal(1.5, True)),
     "compiling and recording a phase, large": Row(rows_compile.per_phase, Goal(1.5, True)),

@@ -123,6 +123,30 @@ def test_the_last_iteration_is_judged_before_the_end(
     assert done("status", "--json").json["status"] == "in-progress"
 
 
+def test_what_was_put_right_is_measured_again(folder: Path, run: Run, done: Run) -> None:
+    """Once a person mended what kept it from being measured, the work counts as it is."""
+    tree = prepare(done, folder, BREAKS)
+    result = run("run", *MEASURES, "--snapshot", "--select", *RUN)
+    assert (result.code, types(done).count("agent-ran")) == (26, 3)
+    assert "`sprintlog iteration measure --by-rules` measures it again" in result.out
+    # As long as nothing is put right, nothing is new.
+    done("iteration", "measure", "--by-rules")
+    assert types(done).count("measurement-failed") == 2
+    assert run("run", *RUN).code == 26
+    (tree / "broken").unlink()
+    (tree / "tests").write_text("7\n")
+    done("iteration", "measure", "--by-rules")
+    measured = done("log", "--type", "iteration-measured", "--json").lines[-1]["data"]
+    assert (measured["number"], measured["metrics"]["test_count"]) == (3, 7)
+    assert run("run", *RUN).code == 0
+    assert types(done).count("agent-ran") == 3
+    # The files that were measured are the iteration's, and not those that could not be.
+    done("extract", "iter:3", "--into", "three")
+    assert not (tree / "three" / "broken").exists()
+    assert (tree / "three" / "tests").read_text() == "7\n"
+    done("verify")
+
+
 def test_a_person_lets_it_go_on(folder: Path, run: Run, done: Run) -> None:
     """A person's word stands against the advice until something new is measured."""
     prepare(done, folder, WORSE)

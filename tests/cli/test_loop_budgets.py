@@ -64,7 +64,7 @@ def test_a_sprint_stops_at_its_budget(run: Run, goal_agent: Make, done: Run) -> 
     told = done("next", "--json").json
     assert (told["do"], told["because"]) == ("stop", "budget")
     assert told["why"] == "the budget is spent: cost $0.10 of $0.10 in the sprint"
-    assert done("status").out.splitlines()[1] == f"why: {told['why']}"
+    assert done("status").out.splitlines()[1] == f"stopped: {told['why']}"
     assert run(*command).code == 25
     before = done("status", "--json").json["spent"]
     done(*hinted(result, command))

@@ -24,7 +24,7 @@ def test_stops_at_the_last_iteration(run: Run, agent: Any, done: Run) -> None:
         *agent(plan=PLAN.replace("max-iterations: 40", "stats: {max-iterations: 1}"))
     )
     assert (result.code, "iteration 1 of at most 1" in result.out) == (20, True)
-    assert done("status").out.splitlines()[1] == "why: iteration 1 of at most 1 is over"
+    assert done("status").out.splitlines()[1] == "stopped: iteration 1 of at most 1 is over"
 
 
 ASKS = """

@@ -59,7 +59,9 @@ def test_cents_are_added_exactly(going: Scenario) -> None:
     stop = next_action(going.sprint, now=START)
     assert (stop.do, stop.because) == (actions.STOP, actions.BUDGET)
     assert stop.why == "the budget is spent: cost $1.00 of $1.00 in the sprint"
-    assert stop.hint == "`sprintlog rules set --budget-cost 2` allows more"
+    assert stop.hint == (
+        "`sprintlog rules set --budget-cost 2` allows more; then start the loop again"
+    )
 
 
 def test_the_excess_is_shown(going: Scenario) -> None:

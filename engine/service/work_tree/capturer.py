@@ -22,7 +22,7 @@ from ...sprint.iterations.measurement import (
     Measuring,
 )
 from ...sprint.iterations.own_metrics import pointers
-from ...sprint.iterations.snapshots import has_snapshot
+from ...sprint.iterations.snapshots import has_snapshot, was_not_measured
 from ...sprint.state.sprint import Sprint
 from ..port import Envelope, Outcome, Service
 from .kept_reports import keep_reports
@@ -57,11 +57,13 @@ def measure_by_rules(
     """Measure an iteration, 0 for the baseline; record what came of it in one append.
 
     What cannot be measured is a fact, too. Where the rules say so the files are kept with
-    it, after all was run; that they cannot be kept ends nothing.
+    it, after all was run; that they cannot be kept ends nothing. What is measured again
+    after that failed may be other files by then: they are kept again.
     """
     command = _measured(workspace, sprint_id, number, capturer, interruptible)
     sprint, not_kept = workspace.sprint(sprint_id), None
-    if loop_rules(sprint).keeps_files and not has_snapshot(sprint, number):
+    is_kept = has_snapshot(sprint, number) and not was_not_measured(sprint, number)
+    if loop_rules(sprint).keeps_files and not is_kept:
         try:
             with kept_files(workspace, sprint_id, store_of(workspace), limits=Limits()) as (
                 taken,

@@ -57,7 +57,7 @@ def _stop(sprint: Sprint, one: BudgetState, action: Action) -> Action:
         if is_less(more, one.spent):
             more = plus(one.spent, one.limit)
         command = f"sprintlog rules set {option} {typed(one.budget, more)}"
-        hint = f"`{command}` allows more"
+        hint = f"`{command}` allows more; then start the loop again"
     return Action(
         actions.STOP,
         because=actions.LIMIT if is_limit else actions.BUDGET,

@@ -25,6 +25,7 @@ from ..state.sprint import Plan, Sprint
 from ..state.starts import newest_first
 from ..state.words import COMPLETED, IN_PROGRESS, PAUSED_AT_BREAKPOINT
 from .loop import open_iteration
+from .measurement import unmeasured_iteration
 from .snapshots import has_snapshot
 
 UNMEASURED_MAX = 1
@@ -88,6 +89,22 @@ def due(sprint: Sprint) -> Due | None:
     if not is_answered(tracker):
         return Due(Do.DECIDE, number)
     return _follow(sprint, rules)
+
+
+def to_measure(sprint: Sprint) -> int | None:
+    """Return which iteration is measured by rule when somebody asks for it; None for none.
+
+    That is what is due, else the last one as long as its measurement failed: whoever put
+    right what kept it from being measured has it measured again.
+    """
+    found = due(sprint)
+    if found is not None and found.do is Do.MEASURE:
+        return found.number
+    failed, plan = sprint.knowledge.tracker.failed, sprint.plan
+    is_over = plan.status in JUDGED_IN and open_iteration(plan) is None
+    if not is_over or loop_rules(sprint).measure is None or failed is None:
+        return None
+    return failed.number if failed.number == unmeasured_iteration(sprint) else None
 
 
 def note_of(sprint: Sprint) -> str | None:
@@ -164,12 +181,15 @@ def _roll_back(sprint: Sprint, advice: RecommendationGiven, rules: LoopRules) ->
 
 
 _GO_ON = "`sprintlog decide --go-on` goes on all the same"
+_AGAIN = "`sprintlog iteration measure --by-rules` measures it again"
 
 
 def _ways(sprint: Sprint, advice: RecommendationGiven) -> str:
-    if advice.target is None or not has_snapshot(sprint, advice.target):
-        return _GO_ON
-    return f"`sprintlog rollback iter:{advice.target}` goes back; {_GO_ON}"
+    """Return what a person can type who has looked at it."""
+    ways = [_AGAIN] if advice.cause == UNMEASURED else []
+    if advice.target is not None and has_snapshot(sprint, advice.target):
+        ways.append(f"`sprintlog rollback iter:{advice.target}` goes back")
+    return "; ".join([*ways, _GO_ON])
 
 
 def _why(advice: RecommendationGiven) -> str:

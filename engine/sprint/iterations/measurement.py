@@ -205,13 +205,15 @@ def measured_on_path(sprint: Sprint) -> list[int]:
         return sorted(knowledge.tracker.numbers())
     stretches = path(knowledge.rollbacks, sprint.version)
     began = dict(knowledge.iterations)
-    ends = iteration_ends(knowledge, version=sprint.version)
-    return sorted(
-        number
-        for number, version in ((m.number, m.version) for m in knowledge.tracker.measured)
-        if lies_on(stretches, began.get(number, version))
-        and (lies_on(stretches, version) or lies_on(stretches, ends.get(number, version)))
-    )
+    found: list[int] = []
+    late: list[int] = []
+    for number, version in knowledge.tracker.versions():
+        if lies_on(stretches, began.get(number, version)):
+            (found if lies_on(stretches, version) else late).append(number)
+    if late:
+        ends = iteration_ends(knowledge, version=sprint.version)
+        found += [n for n in late if n in ends and lies_on(stretches, ends[n])]
+    return sorted(found)
 
 
 def observed_measurement(sprint: Sprint, event: IterationMeasured) -> IterationMeasured:

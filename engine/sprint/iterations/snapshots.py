@@ -31,13 +31,22 @@ def purpose_now(sprint: Sprint, *, worktree: str) -> str:
     """Return what a snapshot that is taken now is for.
 
     The files in which an iteration ended are what was measured. One that is taken after
-    that is of its own moment, unless none was taken before.
+    that is of its own moment, unless none was taken before, or nothing could be measured.
     """
     number = sprint.plan.iteration
     if not number or open_iteration(sprint.plan) is not None:
         return f.OF_ITERATION
+    if was_not_measured(sprint, number):
+        return f.OF_ITERATION
     known = [h for h in sprint.knowledge.snapshots if h.worktree == worktree]
     return f.OF_MOMENT if _is_of(number, known) else f.OF_ITERATION
+
+
+def was_not_measured(sprint: Sprint, number: int) -> bool:
+    """Tell whether an iteration was to be measured and that failed, and still stands so."""
+    tracker = sprint.knowledge.tracker
+    has_failed = tracker.failed is not None and tracker.failed.number == number
+    return has_failed and tracker.entry(number) is None
 
 
 class TakeSnapshot(Command, frozen=True):

@@ -1,0 +1,27 @@
+"""A loop that goes on for long holds no more than one that began a while ago."""
+
+from pathlib import Path
+
+from . import long_loop
+from .long_loop import Sample
+
+ITERATIONS = 12
+
+
+def test_each_iteration_is_paid_and_measured_once(tmp_path: Path) -> None:
+    """The short form: the loop is seen at work, ends at its limit, and sums are exact."""
+    tree = long_loop.prepare(tmp_path, ITERATIONS)
+    found = long_loop.live(tree, ITERATIONS)
+    assert found.code == 20, found.said
+    assert {one.iteration for one in found.samples} <= {*range(1, ITERATIONS + 1)}
+    assert all(one.kib > 0 and one.files > 0 for one in found.samples)
+    spent = long_loop.spent(tree)
+    assert (spent["runs"], spent["cost_usd"]) == (ITERATIONS, 0.012)
+
+
+def test_sees_what_grows() -> None:
+    """What the second tenth held is compared with what the last one holds at most."""
+    samples = [Sample(n, 20_000 + n, 12 + n // 50, 1) for n in range(1, 101)]
+    early, late = long_loop.growth(samples, 100)
+    assert (early.kib, late.kib) == (20_019, 20_100)
+    assert (early.files, late.files) == (12, 14)
