@@ -285,15 +285,8 @@ def best_of(number: int, found: "Score", version: int) -> Best:
     from .score import DIMENSIONS
 
     components = tuple(sorted(found.components))
-    has_own = len(found.dimensions) > len(DIMENSIONS)
-    return Best(
-        number,
-        str(found.value),
-        components,
-        found.is_given,
-        version,
-        found.parts if has_own else (),
-    )
+    parts = found.parts if len(found.dimensions) > len(DIMENSIONS) else ()
+    return Best(number, str(found.value), components, found.is_given, version, parts)
 
 
 def _hundredths(found: "Score") -> int | None:

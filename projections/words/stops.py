@@ -48,7 +48,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
     yield "stopped", _ended(run)
     yield "since", str(since)
     started = sprint.knowledge.loops.started
-    budgets = options(started.budgets) if started is not None else ""
+    budgets = options(started) if started is not None else ""
     command = " ".join(filter(None, ("sprintlog run", budgets, "-- COMMAND")))
     yield "hint", f"`{command}` goes on where it was"
 

@@ -92,6 +92,19 @@ def test_a_command_that_hangs_is_ended(
     notices.end()
 
 
+def test_a_command_that_floods_is_read_and_let_go(
+    make: Make, tmp_path: Path, said: list[str]
+) -> None:
+    """Whatever it prints is kept nowhere, and the next notice is told all the same."""
+    notices = make("head -c 30000000 /dev/zero | tee /dev/stderr; cat >> told")
+    for _ in range(2):
+        notices.send(notice())
+    notices.end()
+    assert len((tmp_path / "told").read_text().splitlines()) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["told"]
+    assert said == []
+
+
 @pytest.mark.parametrize("word", NOTICES)
 @pytest.mark.parametrize("of", [(STOPPED,), (PERSON,), (QUALITY, WAITING)])
 def test_a_needed_person_is_an_end_too(word: str, of: tuple[str, ...]) -> None:

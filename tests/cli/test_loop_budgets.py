@@ -160,7 +160,8 @@ def test_an_agent_without_a_cost_stops_at_once(
 def test_a_price_makes_costs_of_tokens(run: Run, goal_agent: Make, done: Run) -> None:
     """Tokens cost what they are said to cost, and the sum says so exactly."""
     options = ("--budget-cost", "0.01", "--price", "3/15", "--rest", "0")
-    result = run(*with_options(goal_agent(TOKENS), *options))
+    command = goal_agent(TOKENS)
+    result = run(*with_options(command, *options))
     assert result.code == 25
     assert "cost $0.0135 of $0.01 in this run, $0.0035 too much" in result.out
     ran = events(done, "agent-ran")
@@ -168,6 +169,21 @@ def test_a_price_makes_costs_of_tokens(run: Run, goal_agent: Make, done: Run) ->
     assert all(one["is_priced"] for one in ran)
     assert done("status", "--json").json["spent"]["cost_usd"] == 0.0135
     assert events(done, "run-started")[0]["price"] == {"given": 3.0, "written": 15.0}
+    again = hinted(result, command)
+    assert again[:5] == ["run", "--budget-cost", "0.01", "--price", "3/15"]
+    assert run(*again).code == 25
+
+
+def test_a_price_of_unknown_tokens_is_none(run: Run, goal_agent: Make, done: Run) -> None:
+    """Where nobody says the tokens either, no price is hinted; what is typed goes on."""
+    command = goal_agent(SILENT)
+    options = ("--budget-cost", "5", "--price", "3/15", "--rest", "0")
+    result = run(*with_options(command, *options))
+    assert result.code == 25
+    assert "does not say what it costs, nor how many tokens it takes" in result.out
+    again = hinted(result, command)
+    assert again[: again.index("--")] == ["run"]
+    assert run(*with_options(again, "--budget-iterations", "1")).code == 20
 
 
 def test_a_known_agent_without_a_cost_is_refused(

@@ -38,7 +38,7 @@ REPEATED = ("gate-started", "gate-interrupted", "heartbeat-recorded")
 BEFORE = {"sprint-compiled", "budgets-set"}
 """Types of what is recorded before the night."""
 TIME = re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]+Z")
-RUN_SECONDS_MAX = 120
+RUN_SECONDS_MAX = 1_200
 LIFE_SECONDS = (0.15, 1.6)
 APPENDS_AHEAD = 5
 OPTIONS = (
@@ -195,7 +195,8 @@ def _live(tree: Path, how: str, seconds: float) -> tuple[int, str]:
         except subprocess.TimeoutExpired:
             loop.kill()
             code = loop.wait()
-            assert seconds < RUN_SECONDS_MAX, "the loop hangs"
+            said.seek(0)
+            assert seconds < RUN_SECONDS_MAX, f"the loop hangs: {said.read()[-2_000:]}"
         said.seek(0)
         return code, said.read()
 

@@ -33,7 +33,7 @@ def stop_by_budget(sprint: Sprint, action: Action, now: str, *, of: str) -> Acti
             return _stop(sprint, one, action)
     for one in found:
         if one.budget in (COST, TOKENS) and one.budget in sprint.knowledge.loops.silent:
-            return _silent(one, action)
+            return _silent(sprint, one, action)
     return None
 
 
@@ -50,7 +50,7 @@ def _stop(sprint: Sprint, one: BudgetState, action: Action) -> Action:
     option = f"--budget-{one.budget}"
     started = sprint.knowledge.loops.started
     if one.of == OF_RUN and started is not None:
-        command = f"sprintlog run {options(started.budgets)} -- COMMAND"
+        command = f"sprintlog run {options(started)} -- COMMAND"
         hint = f"`{command}` goes on with as much again"
     else:
         more = plus(one.limit, one.limit)
@@ -68,23 +68,27 @@ def _stop(sprint: Sprint, one: BudgetState, action: Action) -> Action:
     )
 
 
-def _silent(one: BudgetState, action: Action) -> Action:
+def _silent(sprint: Sprint, one: BudgetState, action: Action) -> Action:
+    started = sprint.knowledge.loops.started
+    is_priced = started is not None and started.price is not None
     what = "what it costs" if one.budget == COST else "how many tokens it takes"
-    whose = "run" if one.of == OF_RUN else "sprint"
-    hint = "`sprintlog run --price IN/OUT -- COMMAND` computes it from the tokens, with "
-    hint += "what a million of them costs, given and written; or "
+    ways = []
+    if one.budget == COST and is_priced:
+        # A price makes costs of tokens, and these are unknown, too.
+        what = "what it costs, nor how many tokens it takes"
+    elif one.budget == COST:
+        computes = "`sprintlog run --price IN/OUT -- COMMAND` computes it from the tokens"
+        ways = [f"{computes}, with what a million of them costs, given and written"]
     if one.of == OF_SPRINT:
-        command = f"sprintlog rules set --budget-{one.budget} none"
-        hint += f"`{command}`"
+        ways.append(f"`sprintlog rules set --budget-{one.budget} none`")
     else:
-        hint += "`sprintlog run -- COMMAND` goes on without that budget"
-    if one.budget == TOKENS:
-        hint = hint.partition("; or ")[2]
+        ways.append("`sprintlog run -- COMMAND` goes on without that budget")
+    whose = "run" if one.of == OF_RUN else "sprint"
     return Action(
         actions.STOP,
         because=actions.BUDGET,
         phase=action.phase,
         iteration=action.iteration,
         why=f"the agent does not say {what}, so the {whose}'s budget cannot be kept",
-        hint=hint,
+        hint="; or ".join(ways),
     )

@@ -9,7 +9,7 @@ import msgspec
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
-from ..events import Budgets, BudgetsSet, BudgetWarned
+from ..events import Budgets, BudgetsSet, BudgetWarned, RunStarted
 from ..goal.settings import max_iterations
 from ..state.knowledge import COST as COST
 from ..state.knowledge import TOKENS as TOKENS
@@ -189,13 +189,17 @@ def typed(budget: str, text: str) -> str:
     return text if budget == COST else whole
 
 
-def options(budgets: Budgets) -> str:
-    """Return the options that say the same of another run."""
+def options(started: RunStarted) -> str:
+    """Return the options that say the same of another run: budgets, and the price."""
     words = [
         f"--budget-{name} {typed(name, plus(None, limit))}"
         for name, field in FIELDS.items()
-        if (limit := getattr(budgets, field)) is not None
+        if (limit := getattr(started.budgets, field)) is not None
     ]
+    if (price := started.price) is not None:
+        each = (price.given, price.written, price.cached)
+        said = "/".join(plus(None, one) for one in each if one is not None)
+        words.append(f"--price {said}")
     return " ".join(words)
 
 
