@@ -1,5 +1,6 @@
 """A process is known again by its number, its start, and the machine's start."""
 
+import gc
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 from sprintlog.engine.adapters.processes import process as processes
 from sprintlog.engine.adapters.processes.process import is_alive, process
+from sprintlog.engine.adapters.processes.supervisor import SET_CHILD_SUBREAPER, prctl
 
 
 @pytest.fixture(params=["proc", "ps"])
@@ -58,3 +60,18 @@ def test_tells_a_number_given_again() -> None:
     """The same number from another time is another process."""
     assert not is_alive(process()._replace(started="other"))
     assert not is_alive(process()._replace(boot_id="other"))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="prctl is of Linux")
+def test_to_adopt_again_leaves_nothing_behind() -> None:
+    """However often a loop runs something, it makes no more objects for that than once."""
+    ctypes = pytest.importorskip("ctypes")
+    prctl(SET_CHILD_SUBREAPER, 0)
+    gc.disable()
+    try:
+        before = len(ctypes._CFuncPtr.__subclasses__())
+        for _ in range(5):
+            prctl(SET_CHILD_SUBREAPER, 0)
+        assert len(ctypes._CFuncPtr.__subclasses__()) == before
+    finally:
+        gc.enable()

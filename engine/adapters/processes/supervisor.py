@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 Order = dict[str, Any]
@@ -209,10 +210,18 @@ def prctl(option: int, value: int) -> bool:
     if not sys.platform.startswith("linux"):
         return False
     try:
-        import ctypes
+        system = _system()
     except ImportError:
         return False
-    return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
+    return bool(system.prctl(option, value, 0, 0, 0) == 0)
+
+
+@cache
+def _system() -> Any:
+    # Each one that is made is a class of its own, which a loop of a night would pile up.
+    import ctypes
+
+    return ctypes.CDLL(None)
 
 
 def main() -> None:
