@@ -76,6 +76,8 @@ class Server:
         self.settings, self.tell = settings, tell
         self.open_workspace = open_workspace
         self.reader = LogReader(open_workspace)
+        token = form_token(settings.access.token) if settings.writes else None
+        self.pages = pages.SprintPages(token)
         self.tail: Tail
         self.listening = 0
         self._writing = asyncio.Lock()
@@ -106,10 +108,9 @@ class Server:
     async def sprint(self, request: Request) -> Response:
         """Answer with the page of a sprint."""
         given = _parameters(request, "id")
-        token = form_token(self.settings.access.token) if self.settings.writes else None
-        page = partial(pages.sprint_page, sprint_id=given.get("id"), form_token=token)
+        made = await self.reader.ask(lambda w: self.pages.page(w, given.get("id")))
         own = {"Content-Security-Policy": policy(*document.sources())}
-        return HTMLResponse(await self.reader.ask(page), headers=own)
+        return HTMLResponse(made, headers=own)
 
     async def difference(self, request: Request) -> Response:
         """Answer with any two points compared."""
@@ -193,6 +194,7 @@ class Server:
         action = actions.action_of(_parameters(request, "do").get("do", ""))
         given = await self._form(request)
         sprint_id, version = given.pop("sprint", ""), given.pop("version", None)
+        request.state.sprint = sprint_id
         checked = actions.check(action, given)
         actor = self.settings.actor
         if version is None:
@@ -321,7 +323,7 @@ async def _failed(request: Request, error: SprintlogError) -> Response:
         return _json(_encoded(error_answer(error)), status)
     if request.url.path in ("/events", "/metrics"):
         return PlainTextResponse(f"error: {error.message}\n", status)
-    sprint_id = request.query_params.get("id")
+    sprint_id = getattr(request.state, "sprint", None) or request.query_params.get("id")
     return HTMLResponse(forms.refused(error, sprint_id), status)
 
 

@@ -6,10 +6,11 @@ from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.sprint.queue.view import takes_part
 from sprintlog.engine.sprint.state import words
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.page.markup import Markup, section, tag, text
+from sprintlog.projections.page.markup import Markup, command, section, tag, text
+from sprintlog.projections.page.sections.head import said as told
 
 from .actions import ACTIONS, Field, Given, PageAction, Shown
-from .markup import address, bar, document, hidden, link
+from .markup import address, bar, document, head, hidden, link
 
 _RUNNING = (words.IN_PROGRESS,)
 _STOPPED = (
@@ -77,9 +78,11 @@ def confirmation(
     action: PageAction, sprint_id: str, given: Given, shown: Shown, form_token: str
 ) -> str:
     """Return the page that shows what would be recorded, and asks."""
-    told = [tag("li", line) for line in shown.lines]
-    what = tag("ul", *told) if told else tag("p", "It is so already: nothing.")
-    said = [tag("li", f"{name}: {value}") for name, value in given.items()]
+    lines = [tag("li", line) for line in shown.lines]
+    what = tag("ul", *lines, class_="shown")
+    if not lines:
+        what = tag("p", "Nothing: it is so already.")
+    said = [tag("li", tag("b", name), " ", value) for name, value in given.items()]
     again = tag(
         "form",
         hidden(
@@ -101,9 +104,9 @@ def confirmation(
         bar(link("all sprints", "/"), link(sprint_id, "/sprint", id=sprint_id)),
         tag(
             "main",
-            tag("h1", f"{action.label}: {sprint_id}"),
-            tag("p", f"`sprintlog {action.command}`, at version {shown.version}, with:"),
-            tag("ul", *said),
+            head(f"{action.label}: {sprint_id}", f"as of version {shown.version}"),
+            tag("p", command(f"sprintlog {action.command}"), " with" if said else ""),
+            tag("ul", *said, class_="shown"),
             tag("h2", "It would record"),
             what,
             again,
@@ -113,11 +116,11 @@ def confirmation(
 
 def refused(error: SprintlogError, sprint_id: str | None) -> str:
     """Return the page that says what is wrong, and what helps."""
-    hint = tag("p", error.hint, class_="hint") if error.hint else None
+    hint = tag("p", told(error.hint)) if error.hint else None
     back = link("Back", "/sprint", id=sprint_id) if sprint_id else link("Back", "/")
     said = tag("p", error.message, class_="error", role="alert")
     return document(
         "sprintlog: refused",
         bar(link("all sprints", "/")),
-        tag("main", tag("h1", "That did not work"), said, hint, tag("p", back)),
+        tag("main", head("That did not work"), said, hint, tag("p", back)),
     )

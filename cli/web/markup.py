@@ -54,6 +54,12 @@ def served(
     return Served(joined(_ICON, _STYLE), bar, decide, _SCRIPT, _live(position, streams))
 
 
+def head(title: str, *notes: object) -> Markup:
+    """Return the head of a page, with what is to be known beside its title."""
+    said = [tag("p", note, class_="note") for note in notes]
+    return tag("header", tag("h1", title), *said, id="head")
+
+
 def bar(*parts: object, is_live: bool = False) -> Markup:
     """Return the line at the top: whether the page is up to date, and where one is."""
     said = [tag("span", part) for part in parts]

@@ -1,6 +1,9 @@
 """The pages: an overview of the log, the page of a sprint, and any two points compared."""
 
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
+from typing import NamedTuple
 
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -28,10 +31,15 @@ from sprintlog.projections.workspace import Workspace
 from ..work.status import status_answer
 from .api import Question, found_difference
 from .forms import forms
-from .markup import bar, document, hidden, link, served
+from .markup import bar, document, head, hidden, link, served
+
+Clock = Callable[[], float]
 
 CHANGES_MAX = 2000
 """How many changed fields a page shows; the terminal and the API have all."""
+FRESH_SECONDS = 5.0
+"""How long a page is shown again while nothing is recorded."""
+PAGES_MAX = 16
 SPRINTS_MAX = 500
 """How many sprints the overview has; those that are not finished come first."""
 
@@ -46,19 +54,18 @@ def overview(workspace: Workspace) -> str:
         found = [cells for worktree, cells in rows if worktree == tree]
         title = f"Work tree {tree}" if tree else "Main work tree"
         named = [heading(name) for name in HEAD]
-        listed = table(named, [row(cells) for cells in found], label=title, class_="wide")
+        listed = table(
+            named, [row(cells) for cells in found], label=f"table of {title}", class_="wide"
+        )
         sections.append(section(f"tree-{number}", title, listed))
     if not rows:
         said = tag("p", "There is no sprint in this log yet.")
         sections.append(section("tree-0", "Sprints", said))
     where = f"{workspace.location.root}, {counted(position, 'event')}"
-    head = tag(
-        "header", tag("h1", "All sprints"), tag("p", where, class_="note"), id="head"
-    )
     return document(
         "All sprints",
         bar(tag("strong", "all sprints"), link("two points", "/diff"), is_live=True),
-        tag("main", head, *sections),
+        tag("main", head("All sprints", where), *sections),
         position=position,
     )
 
@@ -122,7 +129,7 @@ def compared(asked: Question) -> str:
     return document(
         f"{sprint_id}: two points",
         bar(link("all sprints", "/"), link(sprint_id, "/sprint", id=sprint_id)),
-        tag("main", tag("h1", "What is different between two points"), *parts),
+        tag("main", head("What is different between two points"), *parts),
     )
 
 
@@ -161,18 +168,46 @@ def labelled(label: str, name: str, value: str) -> Markup:
     return tag("label", f"{label} ", field)
 
 
-def sprint_page(
-    workspace: Workspace, *, sprint_id: str | None, form_token: str | None
-) -> str:
-    """Return the page of a sprint as it is now; with a token of forms one that writes."""
-    position = workspace.log.head().position
-    facts = Facts(workspace, workspace.choose(sprint_id))
-    sprint = facts.sprint
-    acts = NOTHING if form_token is None else forms(sprint, form_token)
-    streams = streams_of(sprint)
-    return page.document(
-        facts, served(acts, sprint_id=sprint.id, position=position, streams=streams)
-    )
+class SprintPages:
+    """The pages of sprints as they are now; many who look at one wait for it once."""
+
+    def __init__(self, form_token: str | None, *, clock: Clock = monotonic) -> None:
+        """Make pages with forms that carry a token; without one they only read."""
+        self._form_token, self._clock = form_token, clock
+        self._kept: OrderedDict[str, _KeptPage] = OrderedDict()
+
+    def page(self, workspace: Workspace, sprint_id: str | None) -> str:
+        """Return the page of a sprint, made again where something was recorded since."""
+        name = workspace.choose(sprint_id)
+        position, now = workspace.log.head().position, self._clock()
+        kept = self._kept.get(name)
+        # Some of it is said by the clock: whether a run goes on, and since when.
+        if kept and kept.position == position and now - kept.made < FRESH_SECONDS:
+            return kept.text
+        made = _KeptPage(position, now, self._made(workspace, name, position))
+        self._kept[name] = made
+        self._kept.move_to_end(name)
+        while len(self._kept) > PAGES_MAX:
+            self._kept.popitem(last=False)
+        return made.text
+
+    def _made(self, workspace: Workspace, name: str, position: int) -> str:
+        facts = Facts(workspace, name)
+        sprint, token = facts.sprint, self._form_token
+        acts = NOTHING if token is None else forms(sprint, token)
+        streams = streams_of(sprint)
+        return page.document(
+            facts, served(acts, sprint_id=sprint.id, position=position, streams=streams)
+        )
+
+
+class _KeptPage(NamedTuple):
+    """A page as it was made."""
+
+    position: int
+    """Up to where in the log it goes."""
+    made: float
+    text: str
 
 
 def streams_of(sprint: Sprint) -> Sequence[str]:

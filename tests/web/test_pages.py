@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from sprintlog.cli.web import pages
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.sprint.events import Place
@@ -15,7 +16,9 @@ from sprintlog.engine.sprint.phases.lifecycle import StartSprint
 from sprintlog.engine.sprint.phases.notes import AddNote
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
+from sprintlog.projections.page import document as whole
 from sprintlog.projections.page.document import sources
+from sprintlog.projections.page.facts import Facts
 from sprintlog.projections.workspace import Workspace
 
 from .conftest import ORIGIN, TOKEN, MakeServer, make_app
@@ -197,3 +200,28 @@ def test_an_event_of_a_newer_version_is_in_the_stream(log: Path) -> None:
         workspace.log.append("sprint/auth", [new], expect=Expect.ANY)
         (recorded,) = workspace.log.read(after=3)
     assert line_of(recorded).said == "from-the-future"
+
+
+def test_many_who_look_at_a_page_wait_for_it_once(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page is made once for each event, and again after a while for what clocks say."""
+    made: list[str] = []
+    document, now = whole.document, [0.0]
+
+    def counted(facts: Facts, served: whole.Served) -> str:
+        made.append("page")
+        return document(facts, served)
+
+    monkeypatch.setattr(whole, "document", counted)
+    kept = pages.SprintPages(None, clock=lambda: now[0])
+    with Workspace.open(log) as workspace:
+        assert len({kept.page(workspace, "auth") for _ in range(20)}) == 1
+        assert len(made) == 1
+        workspace.handle(AddNote("new"), sprint_id="auth")
+        assert "as of version 4," in kept.page(workspace, None)
+        assert kept.page(workspace, "auth") == kept.page(workspace, None)
+        assert len(made) == 2
+        now[0] += pages.FRESH_SECONDS
+        kept.page(workspace, "auth")
+        assert len(made) == 3
