@@ -1,6 +1,7 @@
 """What hooks of real agents were handed, recorded in any order and by any of three ways."""
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from sprintlog.engine.service.agent_sessions.hook import take_hook
+
 from .commands import answers, clean_environment, run, run_given
 from .criterion import Skip, Verdict
 
@@ -18,7 +21,7 @@ Told = tuple[str, bytes]
 Sessions = dict[str, set[str]]
 """By stream, what its events say whatever their order and their times."""
 NAMES = ("hooks*.jsonl", "http-hooks.jsonl", "plugin-events.jsonl")
-AT_ONCE, SHUFFLES = 8, 4
+AT_ONCE, SHUFFLES = 8, 6
 
 
 class ThreeWays(NamedTuple):
@@ -86,11 +89,22 @@ def _told(data: Path) -> Iterable[Told]:
             yield ("claude" if is_other else file.parent.name.partition("-")[0]), line
 
 
-def _recorded(work: Path, told: list[Told], *, at_once: int = 1) -> Sessions:
+def _recorded(work: Path, told: list[Told], *, at_once: int = 0) -> Sessions:
+    """Return what a new log has; with `at_once` by so many processes beside each other."""
     work.mkdir()
     run(work, "init", "--here")
-    with ThreadPoolExecutor(at_once) as pool:
-        list(pool.map(lambda one: run_given(one[1], work, "hook", one[0]), told))
+    with ThreadPoolExecutor(at_once or 1) as pool:
+        if at_once:
+            list(pool.map(lambda one: run_given(one[1], work, "hook", one[0]), told))
+    for agent, content in () if at_once else told:
+        take_hook(
+            agent,
+            content,
+            start=work,
+            folder=None,
+            safe=work / "none",
+            environment=os.environ,
+        )
     # Where the log was busy for too long they wait: whoever records next takes them in.
     run(work, "sprint", "create", "s", "--goal", "Do it all")
     found: Sessions = {}

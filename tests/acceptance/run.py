@@ -39,7 +39,7 @@ from . import (
     wrapped,
 )
 from .criterion import Skip, Verdict
-from .live_agents import recording
+from .live_agents import hooked, recording
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -87,6 +87,7 @@ CRITERIA: dict[str, Criterion] = {
     "live-agents: real programs are recorded as their server says": (
         recording.as_the_server_says
     ),
+    "live-hooks: real programs' hooks tell of all that they do": hooked.tell_all,
     "hostile gates get their verdict and leave nothing": gates.hostile,
     "a killed gate costs no retry": gates.killed,
     "a killed loop ends like one nobody disturbed": loops.killed,
@@ -120,8 +121,10 @@ def main() -> int:
             continue
         if criterion is file_faults.every_operation:
             criterion = partial(criterion, every=max(1, options.every))
-        if criterion is recording.as_the_server_says and options.agents is not None:
-            criterion = partial(criterion, folder=options.agents.resolve())
+        if options.agents is not None:
+            at = options.agents.resolve()
+            if criterion is recording.as_the_server_says or criterion is hooked.tell_all:
+                criterion = partial(criterion, folder=at)
         began = time.monotonic()
         try:
             verdict = criterion(options.data, options.seed)

@@ -10,7 +10,8 @@ from .programs import Program, installed
 from .runs import Case, Ran, play
 from .tokens import ANSWER, Answered
 
-_CALLS = {"Delegate", "Edit", "Run", "Write"}
+CALLS = {"Delegate", "Edit", "Run", "Write"}
+"""The acts of the scripted model that are calls of tools."""
 _FAILS = {"limited-always", "refused"}
 _CATEGORY = {"limited-always": "rate-limit"}
 
@@ -92,7 +93,7 @@ def _figures(case: Case, ran: Ran) -> dict[str, tuple[object, object]]:
     if program.names_model and answered:
         models = sorted({one.model for one in answered})
         figures["models"] = recorded.get("models"), models
-    calls, told = sum(one.act in _CALLS for one in answered), recorded.get("tool_calls")
+    calls, told = sum(one.act in CALLS for one in answered), recorded.get("tool_calls")
     if (program.name, case.form) == ("claude", "json"):
         figures["tool calls, of which its result says none"] = told, None
     elif answered or told is not None:

@@ -52,16 +52,16 @@ def play(case: Case, server: ModelServer, folder: Path | None) -> Ran:
         home, work = Path(name) / "home", Path(name) / "work"
         home.mkdir()
         work.mkdir()
-        _git(work, "init", "-q")
+        git(work, "init", "-q")
         (work / "README.md").write_text("A repository.\n")
-        _git(work, "add", ".")
-        _git(work, "commit", "-qm", "first")
+        git(work, "add", ".")
+        git(work, "commit", "-qm", "first")
         env = environment(case.program, home, server.url, folder=folder)
         server.ledger.taken()
         server.lingers.clear()
         prompt = f"Do it. play:{case.play} at:{work}"
         command = [*case.program.forms[case.form], prompt]
-        done, problems = _wrapped(command, work, env, by=case.by, server=server)
+        done, problems = wrapped(command, work, env, by=case.by, server=server)
         events = answers(work, "log")
         return Ran(
             done.returncode,
@@ -74,7 +74,7 @@ def play(case: Case, server: ModelServer, folder: Path | None) -> Ran:
         )
 
 
-def _wrapped(
+def wrapped(
     command: list[str],
     work: Path,
     env: dict[str, str],
@@ -82,6 +82,7 @@ def _wrapped(
     by: signal.Signals | None,
     server: ModelServer,
 ) -> "tuple[subprocess.CompletedProcess[bytes], list[str]]":
+    """Run a command under `wrap`; return how it ended, and what went wrong around it."""
     wrap = [sys.executable, "-m", "sprintlog.cli", "wrap", "--", *command]
     problems: list[str] = []
     with subprocess.Popen(
@@ -137,6 +138,7 @@ def _only(events: list[Any], type_: str, problems: list[str]) -> dict[str, Any]:
     return found[0] if found else {}
 
 
-def _git(folder: Path, *arguments: str) -> None:
+def git(folder: Path, *arguments: str) -> None:
+    """Run git in a folder, as somebody."""
     who = ("-c", "user.name=A", "-c", "user.email=a@example.com")
     subprocess.run(["git", *who, *arguments], cwd=folder, check=True)
