@@ -25,12 +25,17 @@ _PROJECTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR")
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Record what a hook was handed and end; return where click is to explain."""
-    if not arguments or arguments[0].startswith("-"):
+    """Record what a hook was handed and end; return where click is to explain.
+
+    An agent whose hook names none is not stopped for that: some stop where one ends with 2.
+    """
+    agent = next(iter(arguments), "")
+    is_named = agent != "" and not agent.startswith("-")
+    if not is_named and (os.isatty(0) or {"-h", "--help"} & {*arguments}):
         return
     gc.disable()
     try:
-        hook(arguments[0])
+        hook(agent)
     finally:
         os._exit(0)
 

@@ -91,6 +91,18 @@ def test_a_hook_that_is_too_long_is_counted(log: Path, hook: Hook) -> None:
     assert count_odd(log) == 1
 
 
+@pytest.mark.parametrize("words", [[], ["--json"], ["nobody"]])
+def test_a_hook_that_names_no_agent_stops_none(
+    log: Path, folder: Path, words: list[str]
+) -> None:
+    """It ends with 0, prints nothing, and is counted: a mistake in a file of hooks."""
+    command = [*SPRINTLOG, "hook", *words]
+    done = subprocess.run(command, cwd=folder, input=after_tool(), capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert events_of(log) == []
+    assert count_odd(log) == 1
+
+
 def test_two_agents_on_one_session_are_two_streams(log: Path, hook: Hook) -> None:
     """The same id of two agents names two sessions, and neither loses anything."""
     copilot = {
