@@ -146,7 +146,8 @@ def test_an_advice_is_followed_once(given: Given) -> None:
     sprint.given(*worked(1, "a"), IterationMeasured(1, Metrics(test_count=1)), BACK)
     back = sprint.sprint.version
     assert found(sprint.given(RolledBack(5))) is None
-    assert "was taken back" in (note_of(sprint.sprint) or "")
+    said = note_of(sprint.sprint) or ""
+    assert "was taken back: plan and files are as they were before the first" in said
     assert sprint.sprint.knowledge.gone_back == [(back + 1, 1)]
     assert found(sprint.given(RolledBack(back, undoes=back + 1))) is None
     assert "still there" in (note_of(sprint.sprint) or "")

@@ -117,9 +117,11 @@ def note_of(sprint: Sprint) -> str | None:
     parts = [f"# Iteration {advice.number} was no success", _reasons(advice)]
     gone = [number for _, number in sprint.knowledge.gone_back[-1:]]
     if gone == [advice.number] and sprint.plan.iteration != advice.number:
+        end = f"at the end of iteration {advice.target}"
+        when = end if advice.target else "before the first iteration"
         parts.append(
-            f"Its work was taken back: plan and files are as they were at the end of "
-            f"iteration {advice.target}. Do the work in another way."
+            f"Its work was taken back: plan and files are as they were {when}. Do the work "
+            "in another way."
         )
     else:
         parts.append("Its work is still there. Repair that first.")
