@@ -15,7 +15,8 @@ from sprintlog.engine.service.loop.budget_watch import check_cost_is_known
 from sprintlog.engine.service.loop.driver import Driver, Means
 from sprintlog.engine.service.loop.runner import Runner
 from sprintlog.engine.service.loop.runs import recorded
-from sprintlog.engine.service.lost_runs import host
+from sprintlog.engine.service.place.host import host
+from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.agent.actions import DONE, Action
 from sprintlog.engine.sprint.state.words import PRIORITIES
 from sprintlog.projections.views.work import next_answer
@@ -182,7 +183,11 @@ def _drive(
             told_wait_seconds=notifying.wait_seconds,
         )
         folder = workspace.location.folder
-        with hold(folder, chosen, now=workspace.now()) as (lock, before):
+        stream, holder = sprint_stream(chosen), f"{host()}:{folder}"
+        with (
+            hold(folder, chosen, now=workspace.now()) as (lock, before),
+            workspace.log.leases.hold(stream, holder=holder, host=host()),
+        ):
             check_cost_is_known(workspace.sprint(chosen), means)
             means = with_rules(workspace, chosen, judged, means)
             lost = workspace.sprint(chosen).knowledge.loops.open

@@ -296,6 +296,31 @@ class Locks(Protocol):
         """
 
 
+class LeaseHeld(msgspec.Struct, frozen=True):
+    """Who works on a stream of a log that many machines share."""
+
+    host: str
+    since: str
+    heartbeat: str
+    """When it was heard of last, by the server's clock."""
+    seconds_left: float
+    """After so long without a further word the lease is over."""
+
+
+class Leases(Protocol):
+    """One worker for a stream, among all machines that share the log."""
+
+    def of(self, stream: str) -> LeaseHeld | None:
+        """Return who works on a stream, where anybody does and another could."""
+
+    def hold(self, stream: str, *, holder: str, host: str) -> AbstractContextManager[None]:
+        """Be the only one who works on a stream; `holder` is who may take over its own.
+
+        Raise `BusyError` naming the host where another one does. Who loses the lease, since
+        nothing was heard of it for too long, cannot append to the stream any more.
+        """
+
+
 class Log(EventStore, Erasing, Acknowledged, Maintenance, Protocol):
     """A whole store: one log with everything that is kept beside it."""
 
@@ -310,6 +335,10 @@ class Log(EventStore, Erasing, Acknowledged, Maintenance, Protocol):
     @property
     def locks(self) -> Locks:
         """Return the locks."""
+
+    @property
+    def leases(self) -> Leases:
+        """Return who works on which stream."""
 
     def close(self) -> None:
         """Give back what the store holds; further calls are errors."""

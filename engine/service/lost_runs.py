@@ -15,17 +15,13 @@ from ..sprint.agent.next import next_action
 from ..sprint.events import RunStarted
 from ..sprint.runs.record import LoseRun
 from ..sprint.state.sprint import Sprint
+from .place.host import host
 from .port import Service, Skippable
 from .streams.catalogue import sprint_stream
 
 AROUND: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
 """What does not keep the end of a run from being recorded."""
 ALIVE, GONE, ELSEWHERE = "alive", "gone", "elsewhere"
-
-
-def host() -> str:
-    """Return this machine's name."""
-    return os.uname().nodename
 
 
 def seen_from_here(folder: Path, sprint_id: str, started: RunStarted) -> str:
@@ -51,7 +47,8 @@ def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -
     if started is None:
         return False
     found = seen_from_here(service.location.folder, sprint.id, started)
-    is_ours = holds_lock and started.host == host()
+    # Who works on a log of many machines holds the lease that the other one lost.
+    is_ours = holds_lock and (started.host == host() or service.location.is_served)
     if found != GONE and not is_ours:
         return False
     seen = _time_of_head(service, sprint)

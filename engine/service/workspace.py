@@ -139,6 +139,7 @@ class ServiceWorkspace:
         if address is None:
             location = locations.find(start, folder=folder)
             check_trusted(location, safe=safe)
+            location = location.of_this_host()
         else:
             from .place.served import join
 

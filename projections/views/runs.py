@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from sprintlog.engine.service.lost_runs import ALIVE, seen_from_here, spent_until
+from sprintlog.engine.service.lost_runs import ALIVE, ELSEWHERE, seen_from_here, spent_until
 from sprintlog.engine.service.lost_runs import GONE as GONE
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.workspace import ServiceWorkspace
@@ -65,6 +65,10 @@ class LoopRun(Struct, frozen=True, kw_only=True):
     why: str | UnsetType | None = UNSET
     last_seen: str | UnsetType = UNSET
     """Of one that was killed: the time of its last event."""
+    heartbeat: str | UnsetType = UNSET
+    """Of one on another machine that has the lease: when it was heard of last."""
+    lease_seconds: int | UnsetType = UNSET
+    """Of the same: after so long without a word another machine may take over."""
 
 
 class DryRun(Struct, frozen=True, kw_only=True):
@@ -131,13 +135,17 @@ def last_run(
     started, ended = loops.started, loops.ended
     if started is None:
         return UNSET
-    found = RUNNING if ended is None else ENDED
+    found, lease = RUNNING if ended is None else ENDED, None
     if ended is None and not is_past:
         seen = seen_from_here(workspace.location.folder, sprint.id, started)
         found = RUNNING if seen == ALIVE else seen
+        lease = workspace.log.leases.of(sprint_stream(sprint.id))
     told: dict[str, Any] = {} if ended is None else _end(workspace, sprint)
     if found == RUNNING and (began := _iteration_since(workspace, sprint)):
         told = {"iteration_since": began}
+    if lease is not None and lease.host == started.host and found == ELSEWHERE:
+        seconds = round(lease.seconds_left)
+        told = {"heartbeat": lease.heartbeat, "lease_seconds": seconds}
     if found == GONE:
         told = {"last_seen": _time(workspace, sprint, sprint.version)}
         now = told["last_seen"]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
@@ -20,6 +20,9 @@ from ..chain import START
 from ..chain import Row as StoredRow
 from ..envelope import Appended, Head, NewEvent, RecordedEvent, Span
 from ..port import WAIT, Clock, Entropy, Expect, Expected, Page, Take, Wait, row_of
+
+if TYPE_CHECKING:
+    from .leases import OwnLeases
 
 ROWS_PER_PAGE = 512
 
@@ -247,6 +250,14 @@ class MemoryLog:
     def described(self) -> dict[str, str]:
         """Return how the log is kept, and why so."""
         return {"journal": "none", "why": "the log is in memory and goes with the process"}
+
+    @property
+    def leases(self) -> "OwnLeases":
+        """Return leases that are given at once."""
+        # Imported here: only a loop asks for one.
+        from .leases import OwnLeases
+
+        return OwnLeases()
 
     def close(self) -> None:
         """Forget nothing, but refuse further calls as every store does."""

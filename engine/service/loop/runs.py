@@ -12,7 +12,8 @@ from ...sprint.agent.actions import Action
 from ...sprint.agent.ends import DONE, ERROR, SIGNAL
 from ...sprint.agent.notices import of_end
 from ...sprint.runs.record import BeginRun, FinishRun
-from ..lost_runs import AROUND, host, record_lost
+from ..lost_runs import AROUND, record_lost
+from ..place.host import host
 from .budget_watch import check_cost_is_known
 from .driver import Driver
 from .notices import PATIENCE_SECONDS, SIGNAL_PATIENCE_SECONDS

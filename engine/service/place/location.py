@@ -49,6 +49,19 @@ class Location(msgspec.Struct, frozen=True):
         is_named = self.address is not None or self.is_joined
         return is_named and not self.database.exists()
 
+    def of_this_host(self) -> "Location":
+        """Return the work tree by a name that no other machine's has, where many share it.
+
+        Whatever belongs to one work tree, such as state files and snapshots, stays with it.
+        """
+        if not self.is_served:
+            return self
+        # Imported here: most logs are in their folder.
+        from .host import host
+
+        name = "/".join(filter(None, (host(), self.worktree)))
+        return msgspec.structs.replace(self, worktree=name)
+
     @property
     def is_joined(self) -> bool:
         """Tell whether the folder names a log on a server."""

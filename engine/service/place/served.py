@@ -43,7 +43,7 @@ def join(start: Path, address: str, *, folder: str | None, safe: Path | None) ->
     location = find_served(start, address, folder=folder)
     check_trusted(location, safe=safe)
     _write_down(location)
-    return location
+    return location.of_this_host()
 
 
 def open_or_make(
@@ -58,7 +58,7 @@ def open_or_make(
     except NotFoundError:
         log = create_log(location.url, **given)
     _write_down(location)
-    return location, log
+    return location.of_this_host(), log
 
 
 def _write_down(location: Location) -> None:

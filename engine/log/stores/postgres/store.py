@@ -16,6 +16,7 @@ from ..memory import MemoryLocks
 from .address import parse
 from .caches import NAME, TABLES, LocalCaches
 from .connection import ServerConnection
+from .leases import ServerLeases
 from .queries import ServerQueries
 from .rows import APPEND, ERASE, TAKE, append_values, bounds, span_values, take_values
 from .schema import check_applied, check_settings, migrate
@@ -55,7 +56,6 @@ class PostgresLog:
         self._stamping = Stamping(clock, entropy)
         self._closed = False
         self._head: Head | None = None
-        self._leases: dict[str, int] = {}
         self._head_file = None if beside is None else HeadFile(beside / f"{NAME}-head")
         known = None if self._head_file is None else self._head_file.read()
         self.connection = ServerConnection(address, wait=wait, entropy=entropy)
@@ -74,6 +74,7 @@ class PostgresLog:
         self.head, self.last_position = queries.head, queries.last_position
         self.checkpoints = self._caches.checkpoints
         self.digests = self._caches.digests
+        self.leases = ServerLeases(self.connection, self._log, entropy=entropy)
         # What is locked are files of this machine.
         self.locks = MemoryLocks(wait) if beside is None else FileLocks(beside, wait)
         self._wait = max(_LOCK_MILLISECONDS_MIN, round(wait.seconds * 1000))
@@ -142,7 +143,7 @@ class PostgresLog:
         check_limits(stream, new_events, key=key, key_digest=key_digest)
         count = len(new_events)
         stamps = self._stamping.stamp(count)
-        token = self._leases.get(stream)
+        token = self.leases.tokens.get(stream)
         before = (*self._known(), token and stream, token or 0)
         rest = (
             self._wait, stream, *bounds(expect), key, key_digest, stamps.recorded_at,

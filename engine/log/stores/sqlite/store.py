@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ....errors import RefusedError, SprintlogError
 from ...append import (
@@ -32,6 +32,9 @@ from .journal_mode import Growth, JournalMode, checkpoint, checkpoint_if_large
 from .queries import Queries
 from .rows import ROWS_PER_INSERT, insert, insert_each
 from .schema import tables_of_litestream
+
+if TYPE_CHECKING:
+    from ..leases import OwnLeases
 
 LOOKS_FIRST = 4
 """How many appends look first after one that found events of others."""
@@ -333,6 +336,14 @@ class SqliteLog:
     def tables_of_litestream(self) -> list[str]:
         """Return the names of the tables that Litestream made, where it copied the log."""
         return tables_of_litestream(self.connection.raw)
+
+    @property
+    def leases(self) -> "OwnLeases":
+        """Return leases that are given at once."""
+        # Imported here: only a loop asks for one.
+        from ..leases import OwnLeases
+
+        return OwnLeases()
 
     def close(self) -> None:
         """Give back the file; the last to close lets SQLite tidy up under its lock."""

@@ -346,12 +346,11 @@ END $$;
 -- lease grows with every holder, and an append that names an older one is refused.
 CREATE FUNCTION sprintlog.take_lease(
   _log integer, _name text, _holder text, _host text, _seconds double precision,
-  OUT granted boolean, OUT token bigint, OUT holder text, OUT host text,
-  OUT since text, OUT heartbeat text
+  OUT granted boolean, OUT token bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _lease sprintlog.leases;
-  _now timestamptz := clock_timestamp();
+  _now timestamptz;
 BEGIN
   INSERT INTO sprintlog.leases (log, name, token) VALUES (_log, _name, 0)
     ON CONFLICT (log, name) DO NOTHING;
@@ -359,22 +358,16 @@ BEGIN
     WHERE l.log = _log AND l.name = _name FOR UPDATE;
   _now := clock_timestamp();
   granted := _lease.holder IS NULL OR _lease.holder = _holder OR _lease.expires <= _now;
+  token := _lease.token;
   IF granted THEN
     -- No append that was let in by the old token is under way any more.
     PERFORM FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
-    IF _lease.holder IS DISTINCT FROM _holder THEN
-      _lease.token := _lease.token + 1;
-      _lease.since := _now;
-    END IF;
-    UPDATE sprintlog.leases l SET token = _lease.token, holder = _holder, host = _host,
-      since = _lease.since, heartbeat = _now, expires = _now + make_interval(secs => _seconds)
-      WHERE l.log = _log AND l.name = _name RETURNING * INTO _lease;
+    token := token + 1;
+    UPDATE sprintlog.leases l SET token = _lease.token + 1, holder = _holder,
+      host = _host, since = _now, heartbeat = _now,
+      expires = _now + make_interval(secs => _seconds)
+      WHERE l.log = _log AND l.name = _name;
   END IF;
-  token := _lease.token;
-  holder := _lease.holder;
-  host := _lease.host;
-  since := to_char(_lease.since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
-  heartbeat := to_char(_lease.heartbeat AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 END $$;
 CREATE FUNCTION sprintlog.beat_lease(
   _log integer, _name text, _token bigint, _seconds double precision

@@ -1,0 +1,97 @@
+"""One worker for a stream across machines, and what becomes of who lost its lease."""
+
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.errors import BusyError, RefusedError
+from sprintlog.engine.log.port import Expect
+from sprintlog.engine.log.stores.postgres.store import PostgresLog
+
+from .conftest import Open, note
+from .outages import opened
+
+STREAM = "sprint/auth"
+
+
+def hold(log: PostgresLog, host: str):  # type: ignore[no-untyped-def]
+    """Return a lease for a host, not yet taken."""
+    return log.leases.hold(STREAM, holder=host, host=host)
+
+
+def test_one_host_works_on_a_stream(log: PostgresLog, reopen: Open) -> None:
+    """Another one is refused with who works on it, and may when that ended."""
+    other = reopen()
+    with hold(log, "one"):
+        held = other.leases.of(STREAM)
+        assert held is not None
+        assert held.host == "one"
+        assert 0 < held.seconds_left <= log.leases.seconds
+        with pytest.raises(BusyError, match="worked on by one since") as caught:
+            hold(other, "two").__enter__()
+        assert caught.value.fields["host"] == "one"
+        with other.leases.hold("sprint/other", holder="two", host="two"):
+            pass
+    assert other.leases.of(STREAM) is None
+    with hold(other, "two"):
+        assert log.leases.of(STREAM) is not None
+
+
+def test_who_is_silent_for_too_long_is_taken_over(log: PostgresLog, reopen: Open) -> None:
+    """Its late append is refused and nothing is recorded; others go on."""
+    other = reopen()
+    log.leases.seconds = 0.05
+    log.leases._keep = lambda *given: None  # type: ignore[method-assign]
+    with hold(log, "one"):
+        log.append(STREAM, [note(1)], expect=0)
+        time.sleep(0.1)
+        with hold(other, "two"):
+            with pytest.raises(RefusedError, match="lost to another worker"):
+                log.append(STREAM, [note(2)], expect=1)
+            with pytest.raises(RefusedError, match="lost to another worker"):
+                log.append(STREAM, [note(2)], expect=Expect.ANY)
+            other.append(STREAM, [note(3)], expect=1)
+            log.append("another", [note(4)], expect=0)
+    assert [e.payload for e in log.read_stream(STREAM)] == [b'{"n":1}', b'{"n":3}']
+
+
+def test_a_worker_that_is_there_keeps_its_lease(log: PostgresLog, reopen: Open) -> None:
+    """It is heard of again and again, also while its agent works for long."""
+    other = reopen()
+    log.leases.seconds = 0.4
+    with hold(log, "one"):
+        first = other.leases.of(STREAM)
+        time.sleep(1.0)
+        later = other.leases.of(STREAM)
+        with pytest.raises(BusyError):
+            hold(other, "two").__enter__()
+        assert first is not None
+        assert later is not None
+        assert (later.since, later.heartbeat > first.heartbeat) == (first.since, True)
+        log.append(STREAM, [note()], expect=0)
+
+
+def test_a_host_takes_its_own_lease_back(log: PostgresLog, reopen: Open) -> None:
+    """A process that was killed there is no other machine: its successor need not wait."""
+    log.leases._keep = lambda *given: None  # type: ignore[method-assign]
+    held = hold(log, "one")
+    held.__enter__()
+    other = reopen()
+    with hold(other, "one"):
+        other.append(STREAM, [note()], expect=0)
+        with pytest.raises(RefusedError, match="lost to another worker"):
+            log.append(STREAM, [note()], expect=1)
+    # What the first one gives back then is no longer its own.
+    with hold(other, "one"):
+        held.__exit__(None, None, None)
+        assert other.leases.of(STREAM) is not None
+
+
+def test_who_works_on_nothing_is_not_fenced(log: PostgresLog, tmp_path: Path) -> None:
+    """A person records in a sprint while a worker of another machine is at it."""
+    with closing(opened(log.address.given_with_log)) as person, hold(log, "one"):
+        person.append(STREAM, [note(1)], expect=Expect.ANY)
+        log.append(STREAM, [note(2)], expect=Expect.ANY)
+    assert log.version(STREAM) == 2
