@@ -80,8 +80,8 @@ class ServerLeases:
         if held is None:
             return BusyError(f"somebody else works on {stream}", hint="try again")
         return BusyError(
-            f"{stream} is being worked on by {held.host} since {held.since}, last seen "
-            f"{held.heartbeat}",
+            f"{stream} is being worked on by {held.host} since {held.since}, last heartbeat"
+            f" {held.heartbeat}",
             hint="end it there, or wait: where it is gone its lease is over in "
             f"{held.seconds_left:.0f} s",
             host=held.host,
