@@ -1,9 +1,13 @@
 """The entry point: a group that imports a command only when it is typed."""
 
+import _thread
 import os
 import sys
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 import click
@@ -118,7 +122,8 @@ def main() -> None:
             print_offers(cli)
             return
         try:
-            cli.main(prog_name="sprintlog", standalone_mode=False)
+            with _interrupts_between_imports():
+                cli.main(prog_name="sprintlog", standalone_mode=False)
         finally:
             clear_counting()
     except SprintlogError as error:
@@ -189,6 +194,37 @@ def _is_alone(context: click.Context, error: click.ClickException) -> bool:
     missing = error.param if isinstance(error, click.MissingParameter) else None
     needs_choice = missing is not None and isinstance(missing.type, click.Choice)
     return needs_choice or isinstance(context.command, click.Group)
+
+
+@contextmanager
+def _interrupts_between_imports() -> Iterator[None]:
+    """Let Ctrl-C wait while `import` is at work.
+
+    It has a callback for each module. What is raised there is printed and goes no
+    further, so the command would go on.
+    """
+    # The inner module: `signal` makes names of all numbers, which this has no use for.
+    from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
+
+    if getsignal(SIGINT) is not default_int_handler:
+        yield
+        return
+    signal(SIGINT, _interrupted)
+    try:
+        yield
+    finally:
+        signal(SIGINT, default_int_handler)
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    if frame is None or not frame.f_code.co_filename.startswith("<frozen importlib"):
+        raise KeyboardInterrupt
+    _thread.start_new_thread(_interrupt_later, ())
+
+
+def _interrupt_later() -> None:
+    time.sleep(0.001)
+    _thread.interrupt_main()
 
 
 def _hold_standard_files() -> None:

@@ -28,6 +28,8 @@ from .measure import OURS, WALL, Figure, duration, rate, side_by_side, speed_up
 from .samples import PHASES, SPRINT, address, loop_events
 
 OPENINGS = 10
+_REPLAYS = 5
+"""A replay takes hundredths of a second: of many, some are undisturbed."""
 _flat = chained.from_iterable
 _ROOT = Path(__file__).resolve().parents[2]
 _FOLDED = ("version", "at", "type", "payload")
@@ -109,7 +111,7 @@ def _replay(bench: Bench, name: str, library: Any, against: str) -> Figure:
         sides = side_by_side(
             lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             theirs.get,
-            rounds=2 * bench.sizes.rounds,
+            rounds=_REPLAYS * bench.sizes.rounds,
             units=(events, events),
         )
     theirs.close()

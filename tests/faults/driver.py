@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 from typing import Any, BinaryIO, NoReturn
 
 import click
@@ -104,7 +105,9 @@ def _become(job: dict[str, Any], out: BinaryIO, err: BinaryIO) -> NoReturn:
         if number != signal.SIGINT:
             signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), number))
         else:
-            signal.signal(signal.SIGALRM, signal.default_int_handler)
+            # In the background they would be ignored.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGALRM, _interrupt)
         signal.setitimer(signal.ITIMER_REAL, seconds)
     for name, limit in job.get("limits", {}).items():
         kind = getattr(resource, f"RLIMIT_{name}")
@@ -112,6 +115,13 @@ def _become(job: dict[str, Any], out: BinaryIO, err: BinaryIO) -> NoReturn:
     if fault := job.get("fault"):
         _arm(job["folder"], fault)
     _end(lambda: _perform(job))
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Do as for an interrupt, in what is at work now."""
+    handler = signal.getsignal(signal.SIGINT)
+    if callable(handler):
+        handler(signal.SIGINT, frame)
 
 
 def _perform(job: dict[str, Any]) -> None:
