@@ -172,12 +172,11 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         """Return the measurement of an iteration, None where there is none."""
         if not 0 <= number <= self.highest:
             return None
-        # Looked for as bytes: one by one would take as long as there are many.
-        wanted, end = _NUMBER.pack(number), len(self.ledger)
-        while (place := self.ledger.rfind(wanted, 0, end)) >= 0:
-            if place % _ENTRY.size == 0:
-                return self._at(place)
-            end = place + len(wanted) - 1
+        # Looked for by its lowest byte: one by one would take as long as there are many.
+        lowest, at = self.ledger[:: _ENTRY.size], len(self.ledger)
+        while (at := lowest.rfind(number & 0xFF, 0, at)) >= 0:
+            if _NUMBER.unpack_from(self.ledger, at * _ENTRY.size) == (number,):
+                return self._at(at * _ENTRY.size)
         return None
 
     def _at(self, place: int) -> TrackedIteration:

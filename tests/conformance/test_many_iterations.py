@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from sprintlog.engine.iterations import tracker as tracker_module
 from sprintlog.engine.iterations.evaluation import Judge, Judgement
 from sprintlog.engine.iterations.events import IterationMeasured
 from sprintlog.engine.iterations.exact import rounded
@@ -172,3 +173,26 @@ def test_an_entry_is_found_among_bytes_that_look_like_it() -> None:
     for number in [*numbers, 3, 257, 1 << 16, -1]:
         expected = next((e for e in tracker.newest_first() if e.number == number), None)
         assert tracker.entry(number) == expected
+
+
+def test_of_many_entries_few_are_looked_at_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many iterations there are, those whose numbers begin alike are looked at."""
+    looks: list[int] = []
+
+    class Counting:
+        """Reads numbers and notes where."""
+
+        def unpack_from(self, ledger: bytearray, place: int) -> tuple[int]:
+            looks.append(place)
+            return (int.from_bytes(ledger[place : place + 4], "little"),)
+
+    monkeypatch.setattr(tracker_module, "_NUMBER", Counting())
+    tracker = Tracker(highest=1024)
+    for number in range(1, 1025):
+        tracker.keep(TrackedIteration(number, 3 * number, number - 1, False))
+    for number in (1, 500, 1024):
+        looks.clear()
+        found = tracker.entry(number)
+        assert found is not None
+        assert found.number == number
+        assert len(looks) <= 4
