@@ -13,7 +13,7 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.port import Expect, Expected, Wait
-from sprintlog.engine.service.place.location import Location, find
+from sprintlog.engine.service.place.location import REDACTION, Location, find
 from sprintlog.projections.workspace import Workspace
 
 from . import settings, typed
@@ -59,6 +59,8 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
     )
     workspace.stands_in = here()
     workspace.environment, workspace.tell = os.environ, warn
+    if check_head and os.path.lexists(workspace.location.folder / REDACTION):
+        _finish_redaction(workspace)
     if named := os.environ.get("SPRINTLOG_JOURNAL"):
         # Imported here: hardly anybody sets it.
         from .places import journal_place
@@ -72,6 +74,15 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
         **workspace.log.described(),
     )
     return workspace
+
+
+def _finish_redaction(workspace: Workspace) -> None:
+    """Finish what somebody began to erase, before anything else is done."""
+    # Imported here: almost never was one cut short.
+    from sprintlog.projections.trust.redaction import finish
+
+    if not getattr(workspace.log, "readonly", False) and finish(workspace):
+        note("a redaction that was cut short was finished")
 
 
 def find_log() -> Location:

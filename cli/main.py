@@ -30,7 +30,7 @@ FOLDERS = {
     "agents": ("hooks", "session"),
     "upkeep": (
         *("rebuild", "verify", "doctor", "backup", "copy", "export", "schema", "config"),
-        *("prune", "completion", "uninstall"),
+        *("prune", "redact", "completion", "uninstall"),
     ),
     "web": ("serve",),
     "help": ("help",),

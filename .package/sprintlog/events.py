@@ -135,6 +135,7 @@ from .engine.sprint.events.snapshots import (
     FilesRestored as FilesRestored,
     KeptCopy as KeptCopy,
     RestoreStarted as RestoreStarted,
+    SnapshotRewritten as SnapshotRewritten,
     SnapshotTaken as SnapshotTaken,
     SnapshotsPruned as SnapshotsPruned,
 )

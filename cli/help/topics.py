@@ -110,6 +110,7 @@ TOPICS = {
             "schema": "Print the JSON Schema of a file or of the events.",
             "config": "Show each setting and who says so; trust a file.",
             "prune": "Remove old snapshots, to free their space.",
+            "redact": "Erase what was said, also from snapshots and caches.",
             "completion": "Print the completion script of a shell.",
             "uninstall": "Remove what was installed, and the log if you say so.",
         },

@@ -107,7 +107,7 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
     What fits best comes first. The index is a cache, made from the log when it is needed.
     """
     from sprintlog.projections.sql.search import search as search_in
-    from sprintlog.projections.views.search import found_part
+    from sprintlog.projections.views.journal import found_part
 
     with open_workspace() as workspace:
         found = search_in(workspace, " ".join(words), kind=kind, limit=limit)

@@ -122,6 +122,9 @@ class BaselineCaptured(Event, frozen=True):
     """Iteration 0 was measured, before any change."""
 
     type: ClassVar[str] = "baseline-captured"
+    stays: ClassVar[tuple[str, ...]] = (
+        *("metrics", "loop_id", "origins", "reports.file", "reports.kept"),
+    )
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("baseline")
     reach: ClassVar[Reach] = Reach.NOTHING
@@ -149,6 +152,9 @@ class IterationMeasured(AboutIteration, frozen=True):
     """What a loop iteration led to was measured."""
 
     type: ClassVar[str] = "iteration-measured"
+    stays: ClassVar[tuple[str, ...]] = (
+        *("metrics", "origins", "tree", "reports.file", "reports.kept"),
+    )
     ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
     metrics: Metrics
     previous: int | None = None
@@ -188,6 +194,7 @@ class MeasurementRetracted(AboutIteration, frozen=True):
     """A measurement was wrong: from here on nothing is judged by it."""
 
     type: ClassVar[str] = "measurement-retracted"
+    stays: ClassVar[tuple[str, ...]] = ("best",)
     is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "`sprintlog iteration retract N --reason TEXT` records it"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
@@ -207,6 +214,7 @@ class BaselineReplaced(AboutIteration, frozen=True):
     """What is measured from here on is compared with another iteration."""
 
     type: ClassVar[str] = "baseline-replaced"
+    stays: ClassVar[tuple[str, ...]] = ("metrics",)
     only_caused: ClassVar[str] = "`sprintlog iteration baseline --from N` records it"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "measurement", ("number", "reason"), judges="number"
@@ -221,6 +229,7 @@ class MeasurementFailed(AboutIteration, frozen=True):
     """What an iteration led to could not be measured."""
 
     type: ClassVar[str] = "measurement-failed"
+    stays: ClassVar[tuple[str, ...]] = ("reports.file", "reports.kept")
     as_evidence: ClassVar[tuple[str, ...] | None] = ("error",)
     error: str
     """Why not."""
@@ -258,6 +267,7 @@ class RecommendationGiven(AboutIteration, frozen=True):
     """Somebody asked what to do after an iteration, and this was the answer."""
 
     type: ClassVar[str] = "recommendation-given"
+    stays: ClassVar[tuple[str, ...]] = ("action", "cause", "alerts")
     only_caused: ClassVar[str] = "`sprintlog decide` records what it answers"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "recommendation",
@@ -314,6 +324,9 @@ class RulesSet(Event, frozen=True):
     """These weights, limits and policies are in force from here on."""
 
     type: ClassVar[str] = "rules-set"
+    stays: ClassVar[tuple[str, ...]] = (
+        *("weights", "thresholds", "progress_edits", "metrics", "loop.on_regression"),
+    )
     kind: ClassVar[Kind] = Kind.CONTROL
     subject: ClassVar[Subject] = Subject("rules")
     reach: ClassVar[Reach] = Reach.NOTHING
@@ -339,6 +352,7 @@ class ArtifactsApplied(Event, frozen=True):
     """The files of the selected iteration were put in place."""
 
     type: ClassVar[str] = "artifacts-applied"
+    stays: ClassVar[tuple[str, ...]] = ("source", "destination")
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("artifacts")
     reach: ClassVar[Reach] = Reach.NOTHING

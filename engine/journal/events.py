@@ -9,8 +9,29 @@ from ..log.event import Event, Kind, Reach, Subject, events_in
 from .state.checks import event_time
 from .state.shapes import Entry, Learning, Pattern
 
+OF_ENTRY = (
+    "id",
+    "timestamp",
+    "prd_id",
+    "status",
+    "observations.type",
+    "observations.category",
+    "observations.severity",
+    "observations.action_taken",
+    "observations.related_learning_id",
+    "context.recovery_action",
+    "context.dependencies_completed",
+)
+"""What stays of an entry whose texts are erased."""
+OF_LEARNING = ("id", "type", "source_prd_id", "source_entry_id", "created_at")
+OF_PATTERN = ("id", "type", "discovered_at", "source_prd_id", "confidence")
 PLACE = ".ralph/progress.json"
 """Where a journal's file is where nobody says otherwise (R157)."""
+
+
+def _in(field: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of what is within a field."""
+    return tuple(f"{field}.{name}" for name in names)
 
 
 class JournalEvent(Event, frozen=True):
@@ -31,6 +52,7 @@ class JournalOpened(JournalEvent, frozen=True):
     """The journal began."""
 
     type: ClassVar[str] = "journal-opened"
+    stays: ClassVar[tuple[str, ...]] = ("created_at", "version", "worktree", "place")
     moment: ClassVar[str] = "created_at"
     subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.TOP
@@ -51,6 +73,7 @@ class JournalMoved(JournalEvent, frozen=True):
     """Its file has another place from now on."""
 
     type: ClassVar[str] = "journal-moved"
+    stays: ClassVar[tuple[str, ...]] = ("place", "worktree")
     subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.NOTHING
     only_caused: ClassVar[str] = "`sprintlog journal open --place PATH` causes it"
@@ -64,6 +87,7 @@ class JournalRaised(JournalEvent, frozen=True):
     """Its file came back by a later version of the schema."""
 
     type: ClassVar[str] = "journal-raised"
+    stays: ClassVar[tuple[str, ...]] = ("version",)
     subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.TOP
     only_caused: ClassVar[str] = (
@@ -79,6 +103,11 @@ class JournalCorrected(JournalEvent, frozen=True):
     """What was recorded was put right by hand: these parts are as they stand here."""
 
     type: ClassVar[str] = "journal-corrected"
+    stays: ClassVar[tuple[str, ...]] = (
+        *_in("entries", OF_ENTRY),
+        *_in("learnings", OF_LEARNING),
+        *_in("patterns", OF_PATTERN),
+    )
     subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.WHOLE
     only_caused: ClassVar[str] = (
@@ -96,6 +125,7 @@ class EntryRecorded(JournalEvent, frozen=True):
     """An iteration's work on a PRD ended."""
 
     type: ClassVar[str] = "entry-recorded"
+    stays: ClassVar[tuple[str, ...]] = _in("entry", OF_ENTRY)
     moment: ClassVar[str] = "entry.timestamp"
     subject: ClassVar[Subject] = Subject("entry", ("entry.id",), is_told=True)
     reach: ClassVar[Reach] = Reach.WHOLE
@@ -107,6 +137,7 @@ class LearningAdded(JournalEvent, frozen=True):
     """Something was learned."""
 
     type: ClassVar[str] = "learning-added"
+    stays: ClassVar[tuple[str, ...]] = _in("learning", OF_LEARNING)
     moment: ClassVar[str] = "learning.created_at"
     subject: ClassVar[Subject] = Subject("learning", ("learning.id",), is_told=True)
     reach: ClassVar[Reach] = Reach.WHOLE
@@ -120,6 +151,7 @@ class LearningReferenced(JournalEvent, frozen=True):
     """A learning was used."""
 
     type: ClassVar[str] = "learning-referenced"
+    stays: ClassVar[tuple[str, ...]] = ("learning_id", "prd_id", "entry_id")
     subject: ClassVar[Subject] = Subject("learning", ("learning_id",))
     reach: ClassVar[Reach] = Reach.NODE
     only_caused: ClassVar[str] = "with an entry_id `sprintlog prepare PRD` causes it"
@@ -137,6 +169,7 @@ class LearningRetired(JournalEvent, frozen=True):
     """A learning no longer holds; it stays readable."""
 
     type: ClassVar[str] = "learning-retired"
+    stays: ClassVar[tuple[str, ...]] = ("learning_id",)
     subject: ClassVar[Subject] = Subject("learning", ("learning_id",))
     reach: ClassVar[Reach] = Reach.NODE
     learning_id: str
@@ -148,6 +181,7 @@ class PatternDiscovered(JournalEvent, frozen=True):
     """A pattern of the codebase was discovered."""
 
     type: ClassVar[str] = "pattern-discovered"
+    stays: ClassVar[tuple[str, ...]] = _in("pattern", OF_PATTERN)
     moment: ClassVar[str] = "pattern.discovered_at"
     subject: ClassVar[Subject] = Subject("pattern", ("pattern.id",), is_told=True)
     reach: ClassVar[Reach] = Reach.WHOLE

@@ -10,7 +10,9 @@ causation_id, key, key_digest, remaining, observed. Every value takes MessagePac
 smallest form (integers as int, text as str in UTF-8, digests as bin, truth as bool,
 absence as nil), so each is prefixed by its kind and length: two different envelopes
 never share a header, and nothing is not the empty text. An erased event keeps its
-payload_digest, so the chain holds without salt and payload.
+payload_digest, so the chain holds without salt and payload. Where something remains of
+it, that is in the place of its payload, without a salt: its digest is in the event that
+says so (`payload-erased`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -157,9 +159,11 @@ def _problems(
         yield f"{event.stream} goes from version {version} to {event.version}"
     if event.remaining < 0 or not continues:
         yield "does not continue the append that was begun: `remaining` is off"
-    if event.payload is not None and (
-        event.salt is None
-        or payload_digest(event.salt, event.payload) != event.payload_digest
+    # Without a salt it is what remains of an erased event: an erasure says its digest.
+    if (
+        event.payload is not None
+        and event.salt is not None
+        and payload_digest(event.salt, event.payload) != event.payload_digest
     ):
         yield "the payload is not the one that was recorded"
     if event_hash(before.hash, header(event), event.payload_digest) != event.hash:

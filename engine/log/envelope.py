@@ -1,9 +1,13 @@
 """What the log keeps around every payload, before and after it has a place."""
 
+from collections.abc import Iterable, Iterator
+
 import msgspec
 
 PAYLOAD_BYTES_MAX = 1024 * 1024
 DOCUMENT_BYTES_MAX = 8 * 1024 * 1024
+ERASURES = "erasures"
+"""The stream of the events that say what was erased, one for the whole log."""
 
 
 class NewEvent(msgspec.Struct, frozen=True):
@@ -57,7 +61,7 @@ class RecordedEvent(msgspec.Struct, frozen=True, gc=False):
     salt: bytes | None
     """Random bytes that make the payload's digest unguessable; erased with it."""
     payload: bytes | None
-    """The event as JSON; None once redacted."""
+    """The event as JSON; what remains of it once it is erased, None for nothing."""
     payload_digest: bytes
     hash: bytes
     """The chain: sha256 over the hash before, the header and the payload's digest."""
@@ -86,6 +90,13 @@ class Span(msgspec.Struct, frozen=True, omit_defaults=True):
         """Tell whether an event is one of them."""
         is_there = stream == self.stream and self.first <= version <= self.last
         return is_there and self.only in (None, type_)
+
+
+def places_in(spans: Iterable[Span]) -> Iterator[tuple[str, int]]:
+    """Yield stream and version of the events in spans, in their order."""
+    for span in spans:
+        for version in range(span.first, span.last + 1):
+            yield span.stream, version
 
 
 class Appended(msgspec.Struct, frozen=True):

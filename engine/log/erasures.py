@@ -7,17 +7,19 @@ Payload and salt go together: without the salt nobody can guess the text by its 
 from collections.abc import Iterable
 from typing import ClassVar
 
-from .envelope import Span
+from .. import hashes
+from .envelope import ERASURES, Span, places_in
 from .event import Event, Kind, Reach, Subject, events_in
 
-STREAM = "erasures"
-"""The stream of these events, one for the whole log."""
+STREAM = ERASURES
+"""The stream of these events."""
 
 
 class PayloadErased(Event, frozen=True):
     """Payloads were taken out of the log, in the same moment as this was recorded."""
 
     type: ClassVar[str] = "payload-erased"
+    stays: ClassVar[tuple[str, ...]] = ("reason", "spans", "remainders")
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("erasure", ("reason",))
     reach: ClassVar[Reach] = Reach.NOTHING
@@ -31,6 +33,8 @@ class PayloadErased(Event, frozen=True):
     """Of how many events there was a payload still."""
     bytes: int
     """How long those were."""
+    remainders: tuple[str, ...] = ()
+    """sha256 of what remains of each of them, in their order; without any, nothing does."""
 
 
 ERASURE_EVENTS = events_in(globals())
@@ -41,11 +45,28 @@ class Erasures:
 
     def __init__(self, events: Iterable[PayloadErased]) -> None:
         self._spans: dict[str, list[Span]] = {}
+        self._remainders: dict[tuple[str, int], str] = {}
         for event in events:
             for span in event.spans:
                 self._spans.setdefault(span.stream, []).append(span)
+            if event.remainders:
+                places = places_in(event.spans)
+                self._remainders.update(zip(places, event.remainders, strict=False))
 
-    def tell_of(self, stream: str, version: int, type_: str) -> bool:
-        """Tell whether an event is among those that were erased."""
+    def tell_of(
+        self, stream: str, version: int, type_: str, remainder: bytes | str | None = None
+    ) -> bool:
+        """Tell whether an event is among those that were erased, with this remainder."""
+        if remainder is not None:
+            known = self._remainders.get((stream, version))
+            return known == digest_of(remainder)
         spans = self._spans.get(stream, ())
-        return any(span.holds(stream, version, type_) for span in spans)
+        return (stream, version) not in self._remainders and any(
+            span.holds(stream, version, type_) for span in spans
+        )
+
+
+def digest_of(remainder: bytes | str) -> str:
+    """Return what stands for what remains of an event; it holds no secret."""
+    content = remainder.encode() if isinstance(remainder, str) else remainder
+    return hashes.sha256(content).hexdigest()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from enum import Enum
 from operator import attrgetter
 from types import FunctionType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import msgspec
 
@@ -98,6 +98,9 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     """How it is read as a decision; None where it is none."""
     as_evidence: ClassVar[tuple[str, ...] | None] = None
     """The fields that tell a later decision what went wrong, or stopped the sprint."""
+    stays: ClassVar[tuple[str, ...]] = ()
+    """The texts that stay when what it says is erased, since others refer to them; those
+    within a field after a dot. Figures stay, too."""
     ends: ClassVar[tuple[str, ...]] = ()
     """Such evidence that is overcome with it: types, all `HERE`, or `EVERYTHING`."""
     is_quiet: ClassVar[bool] = False
@@ -108,6 +111,13 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     def own_time(self) -> str | None:
         """Return when it happened, where the event itself says so."""
         return None
+
+    def remains(self) -> Self:
+        """Return what is left of it when its words are erased."""
+        # Imported here: hardly any process erases.
+        from .remains import remains
+
+        return msgspec.structs.replace(self, **remains(self, self.stays))
 
     def name(self) -> str:
         """Return the name of what it is about; empty where its type says it all."""

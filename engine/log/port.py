@@ -175,13 +175,19 @@ class Erasing(Protocol):
     """The one exception to what is never changed: payloads go, and an event says so."""
 
     def erase(
-        self, spans: Sequence[Span], *, stream: str, said: NewEvent
+        self,
+        spans: Sequence[Span],
+        *,
+        stream: str,
+        said: NewEvent,
+        remainders: Sequence[bytes] = (),
     ) -> Appended | None:
         """Append an event, and erase payload and salt of those before: both or neither.
 
-        None where none of them has a payload any more; then nothing is recorded. What
-        was erased is in no file of the store when this returns; where somebody who reads
-        the log prevents that, it is once the log was opened again.
+        `remainders` are put in the places of their payloads, in their order; without any
+        there is none. None where each of them was erased before; then nothing is
+        recorded. What was erased is in no file of the store when this returns; where
+        somebody who reads the log prevents that, it is once the log was opened again.
         """
 
     def give_back(self) -> None:

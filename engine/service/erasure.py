@@ -1,12 +1,16 @@
 """Taking payloads out of the log, and saying so in the same moment."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..errors import RefusedError
-from ..log.envelope import Appended, Span
-from ..log.erasures import STREAM, PayloadErased
+from ..log.codec import encode
+from ..log.envelope import Appended, RecordedEvent, Span
+from ..log.erasures import STREAM, PayloadErased, digest_of
 from ..log.port import Log
-from .streams.catalogue import masked, new_event
+from .streams.catalogue import CODEC, masked, new_event
+
+EVENTS_OF_AN_ERASURE = 5_000
+"""So many events are erased at once, with one event that names them."""
 
 
 def measured(log: Log, span: Span) -> tuple[int, int]:
@@ -26,8 +30,7 @@ def erase(
 
     `at` is when it happens. Raise `RefusedError` for what the log says of erasures itself.
     """
-    if any(span.stream == STREAM for span in spans):
-        raise RefusedError("what was erased is not forgotten: its events stay")
+    _check_not_erasures(span.stream for span in spans)
     found = [measured(log, span) for span in spans]
     event = PayloadErased(
         reason,
@@ -37,3 +40,51 @@ def erase(
     )
     said = new_event(masked(event), at=at, actor=actor)
     return log.erase(spans, stream=STREAM, said=said)
+
+
+def remainder(event: RecordedEvent) -> bytes:
+    """Return what remains of an event: its place in the story, and no words."""
+    return encode(CODEC.decode(event).remains())
+
+
+def erase_words(
+    log: Log, events: Sequence[RecordedEvent], *, reason: str, actor: str, at: str
+) -> Iterator[Appended]:
+    """Erase what events say, but for what others refer to; yield what says so.
+
+    All the states that follow from them can be computed as before. What was erased
+    already is left as it is.
+    """
+    _check_not_erasures(event.stream for event in events)
+    meant = (event for event in events if event.salt is not None)
+    ordered = sorted(meant, key=lambda event: (event.stream, event.version))
+    for start in range(0, len(ordered), EVENTS_OF_AN_ERASURE):
+        some = ordered[start : start + EVENTS_OF_AN_ERASURE]
+        left = [remainder(event) for event in some]
+        said = PayloadErased(
+            reason,
+            tuple(_spans(some)),
+            payloads=len(some),
+            bytes=sum(len(event.payload or b"") for event in some),
+            remainders=tuple(map(digest_of, left)),
+        )
+        new = new_event(said, at=at, actor=actor)
+        appended = log.erase(said.spans, stream=STREAM, said=new, remainders=left)
+        if appended is not None:
+            yield appended
+
+
+def _spans(events: Sequence[RecordedEvent]) -> Iterator[Span]:
+    """Yield the spans of events that are in order of stream and version."""
+    begin = events[0]
+    for event, after in zip(events, (*events[1:], None), strict=True):
+        follows = after is not None and after.stream == event.stream
+        if after is None or not follows or after.version != event.version + 1:
+            yield Span(begin.stream, begin.version, event.version)
+            if after is not None:
+                begin = after
+
+
+def _check_not_erasures(streams: Iterator[str]) -> None:
+    if STREAM in streams:
+        raise RefusedError("what was erased is not forgotten: its events stay")

@@ -46,6 +46,7 @@ class SessionStarted(SessionEvent, frozen=True):
     """A session began, or goes on."""
 
     type: ClassVar[str] = "session-started"
+    stays: ClassVar[tuple[str, ...]] = ("how", "model", "version", "transcript")
     subject: ClassVar[Subject] = Subject("session", ("how",))
     how: str | None = None
     """The agent's word for it: `startup`, `resume`, `clear` ..."""
@@ -71,6 +72,9 @@ class ToolCalled(SessionEvent, frozen=True):
     """The agent called a tool, and the call ended."""
 
     type: ClassVar[str] = "tool-called"
+    stays: ClassVar[tuple[str, ...]] = (
+        *("tool", "call", "files.change", "subagent", "found_in"),
+    )
     subject: ClassVar[Subject] = Subject("tool call", ("tool",))
     tool: str
     """The tool, by the agent's own name."""
@@ -104,6 +108,7 @@ class ToolCalled(SessionEvent, frozen=True):
 class AboutSubagent(SessionEvent, frozen=True):
     """What happened to a subagent."""
 
+    stays: ClassVar[tuple[str, ...]] = ("subagent", "role")
     subject: ClassVar[Subject] = Subject("subagent", ("subagent",))
     subagent: str
     """The agent's own id of it."""
@@ -127,6 +132,7 @@ class ContextCompacted(SessionEvent, frozen=True):
     """The agent is to go on with a summary of what was said."""
 
     type: ClassVar[str] = "context-compacted"
+    stays: ClassVar[tuple[str, ...]] = ("trigger",)
     trigger: str | None = None
     """`auto` or `manual`."""
 
@@ -135,6 +141,7 @@ class TurnEnded(SessionEvent, frozen=True):
     """The agent answered, or failed to. The session goes on: only its end ends work."""
 
     type: ClassVar[str] = "turn-ended"
+    stays: ClassVar[tuple[str, ...]] = ("transcript",)
     failed: bool = False
     """Whether the agent could not answer, or was stopped."""
     error: str | None = None
@@ -157,6 +164,7 @@ class SessionEnded(SessionEvent, frozen=True):
     """A session came to its end; it may be resumed."""
 
     type: ClassVar[str] = "session-ended"
+    stays: ClassVar[tuple[str, ...]] = ("reason",)
     subject: ClassVar[Subject] = Subject("session", ("reason",))
     reason: str | None = None
     """The agent's word for why."""

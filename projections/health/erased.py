@@ -13,7 +13,12 @@ from sprintlog.engine.log.port import EventStore
 from sprintlog.engine.service.streams.catalogue import CODEC
 
 _place_of: Final = RecordedEvent.__struct_fields__.index
-_event_of = itemgetter(*map(_place_of, ("stream", "version", "type")))
+_event_of = itemgetter(*map(_place_of, ("stream", "version", "type", "payload")))
+_salt_of = itemgetter(_place_of("salt"))
+
+
+_PAYLOAD: Final = _place_of("payload")
+UNSAID = "its payload is another one"
 
 
 def erasures_of(log: EventStore) -> Erasures:
@@ -30,5 +35,7 @@ def erasures_of(log: EventStore) -> Erasures:
 def unsaid(rows: Iterable[Row], erasures: Erasures) -> Iterator[tuple[str, str]]:
     """Yield where a payload is gone and no event says so, and what is wrong."""
     for row in rows:
-        if not erasures.tell_of(*_event_of(row)):
-            yield f"position {row[0]}", "its payload is gone, and no event says so"
+        if _salt_of(row) is not None or erasures.tell_of(*_event_of(row)):
+            continue
+        what = "its payload is gone" if row[_PAYLOAD] is None else UNSAID
+        yield f"position {row[0]}", f"{what}, and no event says so"

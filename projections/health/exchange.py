@@ -1,6 +1,6 @@
 """A whole log out as JSON Lines, and in again: the same positions, the same hashes."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from sprintlog.engine.errors import (
@@ -125,7 +125,8 @@ def import_log(
                 "there are events in this log already: a log is imported into an empty one",
                 hint="`sprintlog init --here` in a new folder makes one",
             )
-        _take_all(lines, take, file=file, progress=progress)
+        erased = _take_all(lines, take, file=file, progress=progress)
+        _check_erased(workspace, erased, file)
         _check_readable(workspace, file)
     sprints, journal = SprintFile(workspace), JournalFile(workspace)
     files = {name: _state_file(sprints, name) for name in workspace.sprints()}
@@ -145,9 +146,13 @@ def _take_all(
     *,
     file: str,
     progress: Progress,
-) -> None:
-    """Take the events of an export; raise `InvalidInputError` at its first problem."""
+) -> list[int]:
+    """Take the events of an export; raise `InvalidInputError` at its first problem.
+
+    Return the positions of those that were erased.
+    """
     number, head = 1, START
+    erased: list[int] = []
     waiting: list[RecordedEvent] = []
 
     def passed() -> Iterator[RecordedEvent]:
@@ -163,6 +168,8 @@ def _take_all(
                 raise InvalidInputError(problem, file=file, line=number)
             yield found
             head = Head(found.position, found.hash)
+            if found.salt is None:
+                erased.append(found.position)
             waiting.append(found)
             if len(waiting) == EVENTS_A_STEP:
                 take(waiting)
@@ -173,6 +180,24 @@ def _take_all(
         raise InvalidInputError(found.problem, file=file, line=number)
     if waiting:
         take(waiting)
+    return erased
+
+
+def _check_erased(workspace: Workspace, erased: Sequence[int], file: str) -> None:
+    """Raise `InvalidInputError` where an event lost its payload, and none says so."""
+    if not erased:
+        return
+    # Imported here: in most logs nothing was erased.
+    from .erased import erasures_of, unsaid
+
+    log = workspace.log
+    erasures = erasures_of(log)
+    for position in erased:
+        rows = (
+            row for page in log.pages(after=position - 1, until=position) for row in page
+        )
+        for _, what in unsaid(rows, erasures):
+            raise InvalidInputError(what, file=file, line=position + 1)
 
 
 def problem_of(recorded: RecordedEvent) -> str | None:

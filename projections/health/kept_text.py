@@ -8,7 +8,12 @@ an export, files brought back into another folder) is theirs; the log does not k
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.service.agent_sessions.beats import MARK
 from sprintlog.engine.service.agent_sessions.places import FOLDER as SPOOL
-from sprintlog.engine.service.place.location import ADDRESS, CACHES, DATABASE
+from sprintlog.engine.service.place.location import (
+    ADDRESS,
+    CACHES,
+    DATABASE,
+    REDACTION,
+)
 from sprintlog.engine.service.work_tree.kept_reports import FOLDER as REPORTS
 from sprintlog.engine.service.work_tree.kept_reports import LOCK as REPORTS_LOCK
 from sprintlog.engine.service.work_tree.restore import KEPT
@@ -25,6 +30,8 @@ from .text_places import (
     Events,
     Files,
     KeptText,
+    Pages,
+    ResultFiles,
     Rows,
     Snapshots,
     Transcripts,
@@ -34,13 +41,15 @@ from .text_places import (
     matches,
 )
 
+REDACTION_LOCK = "redacting.lock"
+UNDER_WAY = "a redaction under way"
 _SNAPSHOTS_LOCK = f"{SNAPSHOTS}/lock"
 
 KEPT_TEXT: tuple[KeptText, ...] = (
     Events("events", why=Why.CHAINED, tables=("events",)),
     Rows("saved states", tables=("checkpoints", "statuses")),
     Rows("digests written", why=Why.KNOWS_OURS, tables=("written", "_sqlite_migrations")),
-    Files("database pages", (f"{DATABASE}-*", DATABASE, f"{CACHES}*"), Why.NOT_VACUUMED),
+    Pages("database pages", (f"{DATABASE}-*", DATABASE, f"{CACHES}*")),
     Copy("read model", (f"{read_model.NAME}*",), lock=read_model.LOCK),
     Copy("search index", (f"{search.SEARCH}*",), lock=search.LOCK),
     Files("kept edits", (f"{EDITS}/*",), lock=FILES_LOCK),
@@ -52,6 +61,7 @@ KEPT_TEXT: tuple[KeptText, ...] = (
     Files("kept reports", (f"{REPORTS}/*",), lock=REPORTS_LOCK),
     Files("blocks of large files", (f"{BLOCKS}/*",), why=Why.NO_TEXT),
     Files("lost events", (LOST,), Why.NOT_ALONE),
+    Files(UNDER_WAY, (f"{REDACTION}*",), lock=REDACTION_LOCK),
     Snapshots(
         "snapshots", (f"{SNAPSHOTS}/{STORE}/*", f"{SNAPSHOTS}/store.new/*"), Why.NAMED
     ),
@@ -68,13 +78,13 @@ KEPT_TEXT: tuple[KeptText, ...] = (
         lock=_SNAPSHOTS_LOCK,
     ),
     TreeFiles("state files", why=Why.FOLLOWS),
-    TreeFiles("output", why=Why.TREES_OWN),
+    ResultFiles("output"),
     Transcripts("transcripts"),
     Files(
         "locks",
         (
             *(FILES_LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
-            REPORTS_LOCK,
+            *(REPORTS_LOCK, REDACTION_LOCK),
             not_understood.LOCK,
             *(MARK, "run-*.lock", ".gitignore", "..gitignore.*", ADDRESS),
             "serve.token",

@@ -1,7 +1,9 @@
 """The kinds of places that keep text: how it is found there, and what can be let go."""
 
+import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,6 +15,7 @@ from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.adapters.snapshots.object_search import inflated, objects_holding
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.remains import ERASED
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.service.agent_sessions.places import folders as waiting_places
 from sprintlog.engine.service.place.location import HIDDEN
@@ -24,34 +27,48 @@ from ..sql import proof
 from ..workspace import Workspace
 
 _CHUNK = 1 << 20
+FEW = 16
+"""So many forms are looked for one by one."""
+PIECE_CHARS, PIECES_MAX = 64, 64
+"""A longer text is known by pieces of this length, so many of them."""
 
 
 class Why(Enum):
     """Why text cannot be let go of where it stands."""
 
-    CHAINED = "events are not changed; `sprintlog prune --sessions` empties old calls alone"
+    CHAINED = "`sprintlog redact` erases what events say"
     FOLLOWS = "it follows from the events, and is as they are"
     KNOWS_OURS = "by it our files are known from those that somebody edited"
-    NAMED = "an event names the snapshot; `sprintlog prune` removes old ones"
-    NOT_VACUUMED = "the store cannot clear the space of deleted rows yet"
-    TREES_OWN = "it is a file of the work tree, like those that people make"
+    NAMED = "an event names the snapshot; `sprintlog redact` makes another in its place"
+    IN_USE = "somebody reads the log: it is cleared when it is opened again"
     NOT_ALONE = "other events that are nowhere else are beside it"
     NO_TEXT = "nobody's words get there"
 
 
 class Needle:
-    """A text that is looked for, in all the ways in which it is written down."""
+    """Texts that are looked for, in all the ways in which they are written down."""
 
-    def __init__(self, text: str) -> None:
-        if not text or "\n" in text:
+    def __init__(self, *texts: str) -> None:
+        if not texts or any(not text or "\n" in text for text in texts):
             raise InvalidInputError("give one line of text", field="text")
-        quoted = msgspec.json.encode(text)[1:-1]
-        self.forms = tuple({text.encode(), quoted, text.replace("'", "''").encode()})
-        """As it is, as JSON and as YAML quote it."""
+        self.wholes = tuple(dict.fromkeys(f for text in texts for f in _forms(text)))
+        """As they are, as JSON and as YAML quote them."""
+        pieces = (piece for text in texts for piece in _pieces(text))
+        self.forms = tuple(dict.fromkeys(f for piece in pieces for f in _forms(piece)))
+        """The same of what they are known by: long ones may be somewhere in parts."""
+        self._any = re.compile(b"|".join(map(re.escape, self.forms)))
 
     def is_in(self, content: bytes) -> bool:
         """Tell whether bytes hold the text."""
-        return any(form in content for form in self.forms)
+        if len(self.forms) <= FEW:
+            return any(form in content for form in self.forms)
+        return self._any.search(content) is not None
+
+    def erased_from(self, content: bytes) -> bytes:
+        """Return bytes without the texts; where parts of one are left, nothing else is."""
+        for form in sorted(self.wholes, key=len, reverse=True):
+            content = content.replace(form, ERASED.encode())
+        return f"{ERASED}\n".encode() if self.is_in(content) else content
 
     def is_in_file(self, path: Path) -> bool:
         """Tell whether a plain file holds the text, in its name or in its bytes."""
@@ -218,16 +235,39 @@ class Snapshots(KeptText, frozen=True):
         return Erased(gone, tuple(left), self.why if left else None)
 
 
+class Pages(Files, frozen=True):
+    """The files of the database, also the space in them that nothing takes any more."""
+
+    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
+        """Let the store write itself anew: what no row holds any more is gone."""
+        found = tuple(self.scan(workspace, needle))
+        if not found:
+            return Erased()
+        workspace.log.give_back()
+        left = tuple(self.scan(workspace, needle))
+        gone = tuple(name for name in found if name not in left)
+        return Erased(gone, left, Why.IN_USE if left else None)
+
+
 class TreeFiles(KeptText, frozen=True):
-    """Files of ours in the work tree, which stay: they follow, or are of the tree."""
+    """State files in the work tree, which stay: they follow from the events."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the files that hold the text."""
-        if self.why is Why.TREES_OWN:
-            return _found_below(workspace, {OUTPUT}, needle)
-        # What follows from the log, in this work tree.
         paths = {*kept_out(workspace)} - {HIDDEN, *_transcript_paths(workspace)}
         return _found_below(workspace, paths, needle)
+
+
+class ResultFiles(KeptText, frozen=True):
+    """What was put into the work tree as the result of a loop."""
+
+    def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
+        """Return the files that hold the text."""
+        return _found_below(workspace, {OUTPUT}, needle)
+
+    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
+        """Remove those that hold it; `sprintlog extract` puts them there again."""
+        return remove_from_tree(workspace, self.scan(workspace, needle))
 
 
 class Transcripts(KeptText, frozen=True):
@@ -239,15 +279,39 @@ class Transcripts(KeptText, frozen=True):
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
         """Remove those that hold it; nobody could write them again."""
-        found = self.scan(workspace, needle)
-        for path in found:
-            folder, _, name = path.rpartition("/")
-            with (
-                opened(workspace.location.root) as root,
-                opened_below(root, folder) as descriptor,
-            ):
-                os.unlink(name, dir_fd=descriptor)
-        return Erased(tuple(found))
+        return remove_from_tree(workspace, self.scan(workspace, needle))
+
+
+def remove_from_tree(workspace: Workspace, paths: Sequence[str]) -> Erased:
+    """Remove files of ours from the work tree, over no link."""
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        with (
+            opened(workspace.location.root) as root,
+            opened_below(root, folder) as descriptor,
+        ):
+            os.unlink(name, dir_fd=descriptor)
+    return Erased(tuple(paths))
+
+
+def _forms(text: str) -> Iterator[bytes]:
+    """Yield a text as it is, and as JSON, JSON within JSON, and YAML quote it."""
+    quoted = msgspec.json.encode(text)[1:-1]
+    yield from (text.encode(errors="surrogateescape"), quoted)
+    yield msgspec.json.encode(quoted.decode())[1:-1]
+    yield json.dumps(text)[1:-1].encode()
+    yield text.replace("'", "''").encode(errors="surrogateescape")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield what a text is known by: itself, or pieces of it from end to end."""
+    if len(text) <= 2 * PIECE_CHARS:
+        yield text
+        return
+    last = len(text) - PIECE_CHARS
+    for number in range(PIECES_MAX):
+        start = last * number // (PIECES_MAX - 1)
+        yield text[start : start + PIECE_CHARS]
 
 
 def files_in(folder: Path) -> Iterator[tuple[str, Path]]:

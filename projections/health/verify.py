@@ -204,10 +204,9 @@ class _Counted:
         left = self._on_the_way.take(page)
         if rows := [row for row in left if row[_PAYLOAD] is not None]:
             self._read(rows)
-        if len(rows) < len(left) and len(self._findings) < PROBLEMS_MAX:
-            gone = (row for row in left if row[_PAYLOAD] is None)
+        if len(self._findings) < PROBLEMS_MAX:
             self._findings += [
-                Finding("damage", *found) for found in unsaid(gone, self._erasures)
+                Finding("damage", *found) for found in unsaid(page, self._erasures)
             ]
 
     def _read(self, rows: list[Row]) -> None:

@@ -21,9 +21,9 @@ from . import (
     queue,
     rules,
     runs,
-    search,
     sessions,
     settings,
+    trust,
     whole_events,
     work,
 )
@@ -93,7 +93,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     ),
     "iteration snapshot": (files.SnapshotAnswer, *RECORDED),
     "journal migrate": (journal.Migrated, *RECORDED),
-    "journal search": (list[search.FoundText],),
+    "journal search": (list[journal.FoundText],),
     "journal status": (journal.JournalFigures,),
     "learning extract": (list[journal.Proposal], *RECORDED),
     "learning list": (list[Learning],),
@@ -114,6 +114,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "queue show": (queue.RequestWithHistory,),
     "rebuild": (log.Rebuilt,),
     "recover": (journal.RecoveryAnswer,),
+    "redact": (trust.Redaction, trust.RedactionDone),
     "redo": (back.WentBack,),
     "replay": (history.StepAnswer,),
     "report": (

@@ -1,12 +1,14 @@
 """The journal: its figures, what is found in it, what is proposed from it."""
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import asdict
 
 from sprintlog.engine.journal.document import JournalDocument
 from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.state.journal import Journal
 from sprintlog.engine.journal.state.shapes import Entry, Learning
 
+from ..sql.search import LEARNING, Hit
 from .events import filled
 
 
@@ -76,3 +78,16 @@ def figures(document: JournalDocument, journal: Journal, prd: str | None) -> Jou
         next_pattern_id=journal.next_pattern_id,
         last_entry=UNSET if prd is None else queries.last_entry(document, prd),
     )
+
+
+class FoundText(Hit, frozen=True):
+    """Something the journal says that holds every word of a search."""
+
+    still_valid: bool | UnsetType | None = UNSET
+    """Of a learning."""
+
+
+def found_part(hit: Hit, learnings: dict[str, bool]) -> FoundText:
+    """Return what was found; `learnings` says which of them still hold."""
+    holds = learnings.get(hit.id) if hit.kind == LEARNING else UNSET
+    return FoundText(**asdict(hit), still_valid=holds)

@@ -83,6 +83,7 @@ ELSEWHERE = {
         "schema",
         "serve",
         "session reconcile",
+        "redact",
     ),
 }
 """Commands whose answers need a workspace of their own: their own tests get them."""

@@ -42,7 +42,7 @@ print(json.dumps({"type": "result", "result": json.dumps({
 THEIRS = ("plan.yaml", "agent.py", "said", "made")
 BY_HAND = (
     *("lost.jsonl", "snapshots/kept/0123", "finished/auth.PROGRESS.yaml"),
-    *("not-understood/prd.txt", "spool/0123", "reports/0123"),
+    *("not-understood/prd.txt", "spool/0123", "reports/0123", "redaction"),
 )
 """What damage, a race and another sprint leave: files of these names."""
 
@@ -193,7 +193,7 @@ def test_what_is_erased_is_gone_and_what_is_left_says_why(workspace: Workspace) 
         assert left[entry.name] == [*erased.left], entry.name
     assert {name for name, places in left.items() if places} == {
         *("events", "database pages", "lost events"),
-        *("snapshots", "state files", "output"),
+        *("snapshots", "state files"),
     }
 
 

@@ -101,3 +101,30 @@ def test_giving_back_changes_no_event(log: Log, events: list[RecordedEvent]) -> 
     assert list(log.read()) == before
     log.append("a", [CALL], expect=4)
     assert list(check_chain(log.read())) == []
+
+
+def test_what_remains_takes_the_place_of_the_payload(
+    log: Log, events: list[RecordedEvent]
+) -> None:
+    """What remains is read like a payload; salt and payload are gone, the chain holds."""
+    left = [b'{"chars":0}', b'{"tool":"[erased]"}']
+    appended = log.erase([Span("a", 1, 2)], stream="erasures", said=SAID, remainders=left)
+    assert appended is not None
+    found = list(log.read_stream("a"))
+    assert [event.payload for event in found[:3]] == [*left, CALL.payload]
+    assert [event.salt is None for event in found] == [True, True, False, False]
+    assert [row[2] for page in log.scan("a", until=2) for row in page.rows] in (
+        left,
+        [one.decode() for one in left],
+    )
+    assert list(check_chain(log.read())) == []
+
+
+def test_what_remains_is_not_erased_again(log: Log, events: list[RecordedEvent]) -> None:
+    """A second time nothing is left to be erased, whether something remains or not."""
+    first = [Span("a", 1, 1)]
+    log.erase(first, stream="erasures", said=SAID, remainders=[b'{"chars":0}'])
+    before = list(log.read())
+    assert log.erase(first, stream="erasures", said=SAID) is None
+    assert log.erase(first, stream="erasures", said=SAID, remainders=[b"{}"]) is None
+    assert list(log.read()) == before

@@ -134,17 +134,17 @@ class _Taker:
         left = list(self._listing.left_out)
         try:
             with process.stdin as stream:
-                _begin(stream, known.tree, at_seconds)
+                begin(stream, known.tree, at_seconds)
                 # What changes its kind must be gone before what comes in its place.
                 gone = sorted(before.keys() - self.files.keys())
-                stream.writelines(b"D %s\n" % _quoted(p) for p in gone)
+                stream.writelines(b"D %s\n" % quoted(p) for p in gone)
                 left += self._write_changed(stream, changed)
                 stream.writelines(
-                    b"D %s\n" % _quoted(p)
+                    b"D %s\n" % quoted(p)
                     for p in changed
                     if p not in self.files and p in before
                 )
-                _put(stream, b"100644", MANIFEST.encode(), encode(self._manifest(left)))
+                put(stream, b"100644", MANIFEST.encode(), encode(self._manifest(left)))
                 stream.write(b"get-mark :1\nls :1 \ndone\n")
             answer = process.stdout.read().split()
         except BrokenPipeError:
@@ -194,7 +194,7 @@ class _Taker:
                     continue
                 room -= len(content)
                 self.files[path] = status
-                _put(stream, _git_mode(status[0]), _quoted(path), content)
+                put(stream, _git_mode(status[0]), quoted(path), content)
         return left
 
 
@@ -244,7 +244,8 @@ def _git_mode(mode: int) -> bytes:
     return b"100755" if mode & 0o100 else b"100644"
 
 
-def _begin(stream: IO[bytes], tree: str, at_seconds: int) -> None:
+def begin(stream: IO[bytes], tree: str, at_seconds: int) -> None:
+    """Begin a snapshot, on the content of another one where there is one."""
     # Its own name is in it: no two snapshots are one commit, dropped with either of them.
     name = uuid4().hex.encode()
     stream.write(
@@ -255,13 +256,15 @@ def _begin(stream: IO[bytes], tree: str, at_seconds: int) -> None:
         stream.write(b"M 040000 %s \n" % tree.encode())
 
 
-def _put(stream: IO[bytes], mode: bytes, path: bytes, content: bytes) -> None:
+def put(stream: IO[bytes], mode: bytes, path: bytes, content: bytes) -> None:
+    """Put a file into it."""
     stream.write(b"M %s inline %s\ndata %d\n" % (mode, path, len(content)))
     stream.write(content)
     stream.write(b"\n")
 
 
-def _quoted(path: str) -> bytes:
+def quoted(path: str) -> bytes:
+    """Return the path of a file in a snapshot as git is told it."""
     name = os.fsencode(f"{FILES}/{path}")
     name = name.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return b'"%s"' % name

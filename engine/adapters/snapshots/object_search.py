@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from ..git.command import Git
+from .without_text import unzipped
 
 _ZLIB = b"\x78"
 """How every compressed stream of git's begins."""
@@ -18,7 +19,8 @@ def objects_holding(git: Git, forms: Sequence[bytes]) -> Iterator[str]:
         while head := process.stdout.readline().split():
             oid, _, size = head
             content = process.stdout.read(int(size) + 1)
-            if any(form in content for form in forms):
+            inner = unzipped(content)
+            if any(form in content or form in inner for form in forms):
                 yield oid.decode()
 
 

@@ -23,6 +23,8 @@ from .soundness import FIXED, Unsound, mend, unsound
 FILES, MANIFEST = "files", "manifest"
 """What a commit's tree holds: the work tree's files, and what a git tree cannot say."""
 REFS = "refs/snapshots/"
+ALIASES = "refs/rewritten/"
+"""Names of the snapshots that came in the places of others, by the ids of those."""
 STORE = "store.git"
 ASIDE = "damaged"
 """The folder, beside the store, of files that are not what was written."""
@@ -99,10 +101,15 @@ class Store:
         """Return a snapshot; raise `NotFoundError` when the store does not hold it."""
         if not _ID.fullmatch(commit) or not self.exists:
             raise _missing(commit)
+        listing = "ls-tree", "-r", "-z", "-l", "--full-tree"
         try:
-            listed = self.git.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
+            listed = self.git.run(*listing, commit)
         except GitError as error:
-            raise _missing(commit) from error
+            # What was recorded before names the one whose place it took.
+            if (taken := self.aliases().get(commit)) is None:
+                raise _missing(commit) from error
+            commit = taken
+            listed = self.git.run(*listing, commit)
         files = []
         manifest = ""
         for line in filter(None, listed.split(b"\0")):
@@ -150,6 +157,18 @@ class Store:
             known.unlink(missing_ok=True)
         mend(self.git, self.folder / ASIDE)
 
+    def aliases(self) -> dict[str, str]:
+        """Return by the ids of old snapshots those that came in their places."""
+        listed = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", ALIASES)
+        found = (line.split(" ", 1) for line in listed.decode().splitlines())
+        return {name.removeprefix(ALIASES): commit for name, commit in found}
+
+    def replace(self, commit: str, other: str) -> None:
+        """Let a snapshot take the place of another one; the lock must be held."""
+        again = [old for old, new in self.aliases().items() if new == commit]
+        for old in (commit, *again):
+            self.git.run("update-ref", f"{ALIASES}{old}", other)
+
     def hold(self, commits: Iterable[str]) -> None:
         """Give a name again to snapshots that lost theirs; the lock must be held."""
         listed = self.snapshots()
@@ -179,6 +198,8 @@ class Store:
         known = self.snapshots()
         self._unlock()
         command = "".join(f"delete {known[c]}\0{c}\0" for c in commits if c in known)
+        dropped = {(old, new) for old, new in self.aliases().items() if new in commits}
+        command += "".join(f"delete {ALIASES}{old}\0{new}\0" for old, new in dropped)
         if command:
             self.git.run("update-ref", "-z", "--stdin", given=command.encode())
 

@@ -18,7 +18,7 @@ from ..append import (
 )
 from ..chain import START
 from ..chain import Row as StoredRow
-from ..envelope import Appended, Head, NewEvent, RecordedEvent, Span
+from ..envelope import Appended, Head, NewEvent, RecordedEvent, Span, places_in
 from ..port import WAIT, Clock, Entropy, Expect, Expected, Page, Take, Wait, row_of
 
 if TYPE_CHECKING:
@@ -119,7 +119,12 @@ class MemoryLog:
                 self._keys[event.key] = event
 
     def erase(
-        self, spans: Sequence[Span], *, stream: str, said: NewEvent
+        self,
+        spans: Sequence[Span],
+        *,
+        stream: str,
+        said: NewEvent,
+        remainders: Sequence[bytes] = (),
     ) -> Appended | None:
         """Append an event, and take payload and salt out of others."""
         self._check_open()
@@ -127,8 +132,10 @@ class MemoryLog:
         if not found:
             return None
         appended = self.append(stream, [said], expect=Expect.ANY)
+        left = dict(zip(places_in(spans), remainders, strict=False))
         for event in found:
-            self._replace(msgspec.structs.replace(event, salt=None, payload=None))
+            payload = left.get((event.stream, event.version))
+            self._replace(msgspec.structs.replace(event, salt=None, payload=payload))
         return appended
 
     def _replace(self, event: RecordedEvent) -> None:
@@ -379,9 +386,9 @@ def _paged(rows: Iterable[Paged]) -> Iterator[list[Paged]]:
 
 
 def _is_among(event: RecordedEvent, spans: Sequence[Span]) -> bool:
-    """Tell whether an event is one of those, and has a payload still."""
+    """Tell whether an event is one of those, and was not erased yet."""
     place = event.stream, event.version, event.type
-    return event.payload is not None and any(span.holds(*place) for span in spans)
+    return event.salt is not None and any(span.holds(*place) for span in spans)
 
 
 def _end(until: int | None, length: int) -> int:

@@ -102,7 +102,7 @@ class _Known:
             self._version = recorded.version
             self._work = self._work or recorded.correlation_id or ""
             event = event_of(recorded)
-            if event is None:
+            if recorded.salt is None:
                 self._erased = max(self._erased or recorded.at, recorded.at, key=parse)
             if isinstance(event, ToolCalled):
                 if event.found_in is not None and self._has_no_id(event):

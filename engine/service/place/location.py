@@ -15,6 +15,8 @@ ADDRESS = "log.url"
 """What is in the folder in place of a database where the log is on a server."""
 CACHES = "caches.db"
 """What this machine keeps of such a log."""
+REDACTION = "redaction"
+"""The file that says what is being erased, until that is done."""
 HIDDEN = ".sprintlog"
 INSIDE_GIT = "sprintlog"
 

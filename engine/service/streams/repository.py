@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 
 from ...errors import NotFoundError
-from ...log.envelope import RecordedEvent
+from ...log.envelope import ERASURES, RecordedEvent
 from ...log.event import Event
 from ...log.port import Checkpoints, EventStore
 from ...sprint.events import RolledBack
@@ -45,21 +45,33 @@ class Repository(Generic[State]):
         self.checkpoints = SavedStates(checkpoints, kind, log)
         self._log = log
         self._known: dict[str, State] = {}
+        self._erasures = -1
+        """How many erasures the log had when a state was asked for first; -1 before."""
 
     def current(self, name: str) -> State:
         """Return the state as the log has it now, carried on from the one before.
 
         It belongs to the reader: read it, do not change it.
         """
-        known = self._known.pop(name, None)
+        known = None if self._was_erased() else self._known.pop(name, None)
         state = self.at_head(name) if known is None else self.catch_up(known)
         self._known[name] = state
         return state
+
+    def _was_erased(self) -> bool:
+        """Tell whether events were erased since: what is known may hold what they said."""
+        if (erasures := self._log.version(ERASURES)) == self._erasures:
+            return False
+        is_first, self._erasures = self._erasures < 0, erasures
+        self._known.clear()
+        return not is_first
 
     def take(self, state: State, recorded_events: list[RecordedEvent]) -> State:
         """Return a state carried over events just appended, not reading them again."""
         if any(event.type == RolledBack.type for event in recorded_events):
             self._known[state.id] = state
+            return self.current(state.id)
+        if self._was_erased():
             return self.current(state.id)
         events = [
             (event.version, event.at, CODEC.decode(event)) for event in recorded_events
@@ -205,6 +217,8 @@ class Repository(Generic[State]):
 
     def save(self, state: State) -> None:
         """Keep the state when enough happened since the last one on its path."""
+        if self._was_erased():
+            return
         self.checkpoints.keep(self.kind.stream(state.id), state)
 
     def _brought_to(

@@ -16,6 +16,7 @@ class GateStarted(AboutGate, frozen=True):
     """The script of a phase's gate is about to be run."""
 
     type: ClassVar[str] = "gate-started"
+    stays: ClassVar[tuple[str, ...]] = ("phase", "run", "process_started", "boot_id")
     only_caused: ClassVar[str] = "`sprintlog gate run` records it before it runs the script"
     is_quiet: ClassVar[bool] = True
     attempt: int

@@ -26,6 +26,7 @@ class DynamicStepAdded(Event, frozen=True):
     """A step towards the goal came in (R55-R59)."""
 
     type: ClassVar[str] = "dynamic-step-added"
+    stays: ClassVar[tuple[str, ...]] = ("id",)
     subject: ClassVar[Subject] = Subject("step", ("id",), is_told=True)
     reach: ClassVar[Reach] = Reach.TOP
     records: ClassVar[str] = "dynamic-steps"
@@ -39,6 +40,7 @@ class DynamicStepUpdated(Event, frozen=True):
     """A step towards the goal has another status, another prompt, or both."""
 
     type: ClassVar[str] = "dynamic-step-updated"
+    stays: ClassVar[tuple[str, ...]] = ("id", "status")
     subject: ClassVar[Subject] = Subject("step", ("id",))
     reach: ClassVar[Reach] = Reach.TOP
     records: ClassVar[str] = "dynamic-steps"
@@ -66,6 +68,7 @@ class IterationFailed(Event, frozen=True):
     """An iteration's run failed; the iteration goes on when it may be tried again."""
 
     type: ClassVar[str] = "iteration-failed"
+    stays: ClassVar[tuple[str, ...]] = ("category", "next_retry_at")
     subject: ClassVar[Subject] = Subject("iteration", ("number",))
     reach: ClassVar[Reach] = Reach.TOP
     as_evidence: ClassVar[tuple[str, ...] | None] = ("category", "error")
@@ -79,6 +82,7 @@ class GoalClaimed(Event, frozen=True):
     """The goal was said to be reached when that could not count; the loop goes on."""
 
     type: ClassVar[str] = "goal-claimed"
+    stays: ClassVar[tuple[str, ...]] = ("requests",)
     subject: ClassVar[Subject] = GOAL
     reach: ClassVar[Reach] = Reach.TOP
     only_caused: ClassVar[str] = "`goal-completed` causes it where that cannot count yet"
@@ -97,6 +101,7 @@ class GoalCompleted(Event, frozen=True):
     """The goal is reached, and with it the sprint is completed (R65-R67, P39)."""
 
     type: ClassVar[str] = "goal-completed"
+    stays: ClassVar[tuple[str, ...]] = ("open_steps",)
     subject: ClassVar[Subject] = GOAL
     reach: ClassVar[Reach] = Reach.TOP
     as_decision: ClassVar[AsDecision | None] = AsDecision(
@@ -113,6 +118,7 @@ class GoalCompleted(Event, frozen=True):
 class AboutHook(Event, frozen=True):
     """What happened to a hook of an iteration."""
 
+    stays: ClassVar[tuple[str, ...]] = ("hook_id",)
     subject: ClassVar[Subject] = Subject("hook", ("hook_id",))
     reach: ClassVar[Reach] = Reach.TOP
     records: ClassVar[str] = "hook-tasks"
@@ -124,6 +130,7 @@ class HookTaskSpawned(AboutHook, frozen=True):
     """A hook of an iteration is about to be run, for the first time or again (R60-R64)."""
 
     type: ClassVar[str] = "hook-task-spawned"
+    stays: ClassVar[tuple[str, ...]] = ("hook_id", "transcript")
     transcript: str
     pid: int | None = None
 

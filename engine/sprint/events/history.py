@@ -31,6 +31,7 @@ class EditObserved(Event, frozen=True):
     """Somebody else changed a state file; this changes nothing but is kept."""
 
     type: ClassVar[str] = "edit-observed"
+    stays: ClassVar[tuple[str, ...]] = ("path", "digest", "kept")
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = EDIT
     reach: ClassVar[Reach] = Reach.NOTHING
@@ -55,6 +56,7 @@ class ForkCreated(Event, frozen=True):
     """What stands before it in this stream was taken over from a point of another one."""
 
     type: ClassVar[str] = "fork-created"
+    stays: ClassVar[tuple[str, ...]] = ("source", "hash")
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = SPRINT
     reach: ClassVar[Reach] = Reach.NOTHING
@@ -78,6 +80,7 @@ class EditAdopted(Event, frozen=True):
     """An edit that was observed became events, as far as that was possible."""
 
     type: ClassVar[str] = "edit-adopted"
+    stays: ClassVar[tuple[str, ...]] = ("path", "digest")
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = EDIT
     reach: ClassVar[Reach] = Reach.NOTHING

@@ -21,6 +21,7 @@ class IterationStarted(Event, frozen=True):
     """A loop iteration began; numbers are never given twice."""
 
     type: ClassVar[str] = "iteration-started"
+    stays: ClassVar[tuple[str, ...]] = ("phase",)
     subject: ClassVar[Subject] = Subject("iteration", ("phase", "number"), "phase")
     reach: ClassVar[Reach] = Reach.TOP
     ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
@@ -49,6 +50,7 @@ class IterationEnded(Event, frozen=True):
     """A loop iteration ended; the start of the next one ends one that was left open."""
 
     type: ClassVar[str] = "iteration-ended"
+    stays: ClassVar[tuple[str, ...]] = ("git",)
     subject: ClassVar[Subject] = Subject("iteration", ("number",))
     reach: ClassVar[Reach] = Reach.TOP
     ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
@@ -75,6 +77,10 @@ class AgentRan(Event, frozen=True):
     """An agent's command ended, or was ended at its time limit."""
 
     type: ClassVar[str] = "agent-ran"
+    stays: ClassVar[tuple[str, ...]] = (
+        *("phase", "status", "agent", "agent_version", "models", "sessions", "error_kind"),
+        *("git_before", "git_after", "limit.waits_for", "limit.until", "model", "found_in"),
+    )
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("agent", ("phase",), "phase")
     reach: ClassVar[Reach] = Reach.NOTHING
@@ -197,6 +203,9 @@ class RunStarted(AboutRun, frozen=True):
     """A process began to drive the sprint."""
 
     type: ClassVar[str] = "run-started"
+    stays: ClassVar[tuple[str, ...]] = (
+        *("run", "since", "host", "process_started", "boot_id"),
+    )
     only_caused: ClassVar[str] = "`sprintlog run` records it before it does anything"
     run: str
     """Names this run."""
@@ -222,6 +231,7 @@ class RunEnded(AboutRun, frozen=True):
     """A run ended, or its process was found to be gone."""
 
     type: ClassVar[str] = "run-ended"
+    stays: ClassVar[tuple[str, ...]] = ("run", "because", "last_seen")
     only_caused: ClassVar[str] = "`sprintlog run` records it on its way out"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "run", ("because", "why"), ("exit_code",)
@@ -259,6 +269,7 @@ class BudgetWarned(AboutRun, frozen=True):
     """Most of a budget is spent; this is said once of each."""
 
     type: ClassVar[str] = "budget-warned"
+    stays: ClassVar[tuple[str, ...]] = ("budget", "of")
     only_caused: ClassVar[str] = "`sprintlog run` records it at 80 % of a budget"
     budget: str
     """`iterations`, `cost`, `tokens`, `time` or `failures`."""

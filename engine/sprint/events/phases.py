@@ -1,8 +1,9 @@
 """The events of phases and steps: carried out, failed, left out, done again, injected."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from ...log.envelope import DOCUMENT_BYTES_MAX
 from ...log.event import HERE, AsDecision, Event, Reach, Subject
@@ -12,6 +13,7 @@ from .sprint import Source
 class AboutPhase(Event, frozen=True):
     """What happened at one node of the plan; `phase` is its address."""
 
+    stays: ClassVar[tuple[str, ...]] = ("phase",)
     subject: ClassVar[Subject] = Subject("phase", ("phase",), "phase")
     reach: ClassVar[Reach] = Reach.NODE
     phase: str
@@ -21,6 +23,7 @@ class PhaseStarted(AboutPhase, frozen=True):
     """A leaf began to execute; `phase` is its address."""
 
     type: ClassVar[str] = "phase-started"
+    stays: ClassVar[tuple[str, ...]] = ("phase", "model")
     model: str | None = None
 
 
@@ -36,6 +39,7 @@ class PhaseFailed(AboutPhase, frozen=True):
     """A leaf's execution failed."""
 
     type: ClassVar[str] = "phase-failed"
+    stays: ClassVar[tuple[str, ...]] = ("phase", "category")
     as_evidence: ClassVar[tuple[str, ...] | None] = ("category", "error")
     error: str
     category: str = "logic"
@@ -48,6 +52,7 @@ class RetryScheduled(AboutPhase, frozen=True):
     """
 
     type: ClassVar[str] = "retry-scheduled"
+    stays: ClassVar[tuple[str, ...]] = ("phase", "next_retry_at", "waits_for")
     next_retry_at: str
     why: str | None = None
     """What a limit was told in."""
@@ -139,6 +144,9 @@ class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
 class Injection(Event, frozen=True):
     """What both injections say: what came into the plan, and where."""
 
+    stays: ClassVar[tuple[str, ...]] = (
+        *("position", "into", "after", "before", "id_prefix", "sources.path"),
+    )
     subject: ClassVar[Subject] = Subject("phase", address="into")
     reach: ClassVar[Reach] = Reach.WHOLE
     is_structural: ClassVar[bool] = True
@@ -160,6 +168,13 @@ class Injection(Event, frozen=True):
     """What its ids were made from, with numbers that are never given again."""
     sources: tuple[Source, ...] = ()
     """The files it was made from."""
+
+    def remains(self) -> Self:
+        """Return what is left of it: its nodes without their words."""
+        # Imported here: hardly any process erases.
+        from ..document.erased import remains_of
+
+        return replace(super().remains(), nodes=remains_of(self.nodes))
 
 
 class PhaseInjected(Injection, frozen=True):

@@ -38,6 +38,9 @@ class RequestQueued(Event, frozen=True):
     """Something was found that waits for a decision (R134)."""
 
     type: ClassVar[str] = "request-queued"
+    stays: ClassVar[tuple[str, ...]] = (
+        *("request", "priority", "request_type", "created_at", "discovered_in", "origin"),
+    )
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = REQUEST
     reach: ClassVar[Reach] = Reach.TOP
@@ -66,6 +69,11 @@ class RequestDecided(Event, frozen=True):
     """A request was approved, rejected, deferred, or put into the backlog (R129)."""
 
     type: ClassVar[str] = "request-decided"
+    stays: ClassVar[tuple[str, ...]] = (
+        *("request", "decision", "rule", "injection.position", "injection.ref"),
+        *("injection.workflow", "injection.id_prefix", "injection.model", "deferred_until"),
+        *("phase",),
+    )
     subject: ClassVar[Subject] = msgspec.structs.replace(REQUEST, address="phase")
     reach: ClassVar[Reach] = Reach.TOP
     records: ClassVar[str] = "operator-queue"
@@ -95,6 +103,7 @@ class RequestReturned(Event, frozen=True):
     """What a request was deferred to was reached: it is pending again."""
 
     type: ClassVar[str] = "request-returned"
+    stays: ClassVar[tuple[str, ...]] = ("request", "until")
     subject: ClassVar[Subject] = REQUEST
     reach: ClassVar[Reach] = Reach.TOP
     records: ClassVar[str] = "operator-queue"
@@ -109,6 +118,7 @@ class RequestReopened(Event, frozen=True):
     """A decision was taken back: the request is pending again, and nothing else changed."""
 
     type: ClassVar[str] = "request-reopened"
+    stays: ClassVar[tuple[str, ...]] = ("request",)
     subject: ClassVar[Subject] = REQUEST
     reach: ClassVar[Reach] = Reach.TOP
     records: ClassVar[str] = "operator-queue"

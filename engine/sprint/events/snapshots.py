@@ -46,6 +46,7 @@ class SnapshotTaken(AboutSnapshot, frozen=True):
     """The work tree's files were kept as they were."""
 
     type: ClassVar[str] = "snapshot-taken"
+    stays: ClassVar[tuple[str, ...]] = ("snapshot", "tree", "purpose", "worktree", "git")
     only_caused: ClassVar[str] = "`sprintlog iteration snapshot` takes one and records it"
     snapshot: str
     """Its id in the store of snapshots."""
@@ -79,6 +80,9 @@ class RestoreStarted(AboutSnapshot, frozen=True):
     """
 
     type: ClassVar[str] = "restore-started"
+    stays: ClassVar[tuple[str, ...]] = (
+        *("snapshot", "before", "worktree", "paths", "into", "since"),
+    )
     only_caused: ClassVar[str] = (
         "`sprintlog rollback TO` records it before it writes a file"
     )
@@ -111,6 +115,7 @@ class FilesRestored(AboutSnapshot, frozen=True):
     """A restore came to its end."""
 
     type: ClassVar[str] = "files-restored"
+    stays: ClassVar[tuple[str, ...]] = ("kept.copy",)
     only_caused: ClassVar[str] = "`sprintlog rollback TO` records it when all is written"
     started: int
     """The version of its beginning."""
@@ -128,10 +133,32 @@ class FilesRestored(AboutSnapshot, frozen=True):
     """It was cut short, and what it had done was put back as it stood before."""
 
 
+class SnapshotRewritten(AboutSnapshot, frozen=True):
+    """A snapshot was made anew without a text that was erased; the old one is gone.
+
+    Whatever names the old one means the new one from here on.
+    """
+
+    type: ClassVar[str] = "snapshot-rewritten"
+    stays: ClassVar[tuple[str, ...]] = ("snapshot", "into", "tree", "reason")
+    only_caused: ClassVar[str] = "`sprintlog redact` records it when it erases a text"
+    snapshot: str
+    """The old one's id; the store holds it no more."""
+    into: str
+    """The id of the one that takes its place."""
+    tree: str
+    """The id of its content."""
+    files: int
+    """In how many files a text was erased."""
+    reason: str
+    """Why; no word of what was erased."""
+
+
 class SnapshotsPruned(AboutSnapshot, frozen=True):
     """Snapshots were removed, to give their room back."""
 
     type: ClassVar[str] = "snapshots-pruned"
+    stays: ClassVar[tuple[str, ...]] = ("snapshots",)
     only_caused: ClassVar[str] = "`sprintlog prune` removes them and records it"
     snapshots: tuple[str, ...]
     """Their ids; the store holds them no more."""

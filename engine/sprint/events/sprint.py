@@ -1,8 +1,9 @@
 """The events of a sprint: how it came in, began, waited, went on and ended."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from ...log.envelope import DOCUMENT_BYTES_MAX
 from ...log.event import EVERYTHING, AsDecision, Event, Kind, Reach, Subject
@@ -32,6 +33,7 @@ class SprintCompiled(Event, frozen=True):
     """A whole plan came in, every phase pending."""
 
     type: ClassVar[str] = "sprint-compiled"
+    stays: ClassVar[tuple[str, ...]] = ("place", "sources.path")
     schema_version: ClassVar[int] = 2
     payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
     subject: ClassVar[Subject] = SPRINT
@@ -43,11 +45,19 @@ class SprintCompiled(Event, frozen=True):
     sources: tuple[Source, ...] = ()
     """The files it was made from, in the order in which they were read."""
 
+    def remains(self) -> Self:
+        """Return what is left of it: of the document its nodes without their words."""
+        # Imported here, and below: hardly any process erases.
+        from ..document.erased import remains_of
+
+        return replace(super().remains(), document=remains_of(self.document))
+
 
 class SprintImported(Event, frozen=True):
     """Another tool's document came in: whole, or as the JSON Patch to its next version."""
 
     type: ClassVar[str] = "sprint-imported"
+    stays: ClassVar[tuple[str, ...]] = ("source", "place", "committed_at", "lost")
     payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
     subject: ClassVar[Subject] = SPRINT
     reach: ClassVar[Reach] = Reach.WHOLE
@@ -64,6 +74,13 @@ class SprintImported(Event, frozen=True):
     """When git took this version in; the event's time is when it was written."""
     lost: tuple[str, ...] = ()
     """The addresses of what was done in the version before and is not in this one."""
+
+    def remains(self) -> Self:
+        """Return what is left of it: of the document its nodes without their words."""
+        from ..document.erased import remains_of, remains_of_patch
+
+        patch = None if self.patch is None else remains_of_patch(self.patch)
+        return replace(super().remains(), document=remains_of(self.document), patch=patch)
 
 
 class AboutSprint(Event, frozen=True):
@@ -156,6 +173,7 @@ class NoteAdded(Event, frozen=True):
     """A remark for whoever reads the log."""
 
     type: ClassVar[str] = "note-added"
+    stays: ClassVar[tuple[str, ...]] = ("phase",)
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("note", ("phase",), "phase")
     reach: ClassVar[Reach] = Reach.NOTHING

@@ -127,6 +127,19 @@ Back = RollBack | Undo | Redo
 """What goes back with the state."""
 
 
+def rewrite_snapshot(sprint: Sprint, rewritten: f.SnapshotRewritten) -> list[Event]:
+    """Return what says that a snapshot has another one in its place, where it is named."""
+    return [rewritten] if rewritten.snapshot in named_snapshots(sprint) else []
+
+
+def named_snapshots(sprint: Sprint) -> set[str]:
+    """Return every snapshot that a sprint goes back to, or may."""
+    knowledge = sprint.knowledge
+    restores = [r.event for r in (*knowledge.restoring, *knowledge.restored)]
+    held = {held.snapshot for held in knowledge.snapshots}
+    return held | {s for e in restores for s in (e.snapshot, e.before, e.since)} - {""}
+
+
 class StartRestore(Command, frozen=True):
     """Begin to bring files back: what stood there is kept before, the state goes along.
 
@@ -310,6 +323,20 @@ def _record_ended(knowledge: Knowledge, event: f.FilesRestored, version: int) ->
     knowledge.restoring = [r for r in knowledge.restoring if r.version != event.started]
     if not event.given_up:
         knowledge.restored += ended
+
+
+def _record_rewritten(
+    knowledge: Knowledge, event: f.SnapshotRewritten, version: int
+) -> None:
+    old, new = event.snapshot, event.into
+    for held in knowledge.snapshots:
+        if held.snapshot == old:
+            held.snapshot = new
+    for restore in (*knowledge.restoring, *knowledge.restored):
+        named = {"snapshot": restore.event.snapshot, "before": restore.event.before}
+        named["since"] = restore.event.since
+        changed = {name: new for name, snapshot in named.items() if snapshot == old}
+        restore.event = structs.replace(restore.event, **changed)
 
 
 def _record_pruned(knowledge: Knowledge, event: f.SnapshotsPruned, version: int) -> None:

@@ -13,7 +13,7 @@ _VERSION_MAX = 2**63 - 1
 APPEND = f"SELECT * FROM sprintlog.append({', '.join(['%b'] * 13 + ['%b::text[]'] * 2)},\
  %b::int[], {', '.join(['%b::text[]'] * 4)}, %b::bool[], %b::bytea[], %b::bytea[])"
 ERASE = f"SELECT * FROM sprintlog.erase({', '.join(['%b'] * 5)}, %b::text[], %b::bigint[],\
- %b::bigint[], %s::text[], {', '.join(['%b'] * 11)})"
+ %b::bigint[], %s::text[], %s::bytea[], {', '.join(['%b'] * 11)})"
 _ARRAYS = (
     *("bigint", "text", "bigint", "text", "text", "int", "text", "text", "text", "text"),
     *("text", "text", "bytea", "int", "bool", "bytea", "bytea", "bytea", "bytea"),

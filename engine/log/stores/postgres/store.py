@@ -231,7 +231,12 @@ class PostgresLog:
             self._acknowledge(Head(last[0].position, last[0].hash))
 
     def erase(
-        self, spans: Sequence[Span], *, stream: str, said: NewEvent
+        self,
+        spans: Sequence[Span],
+        *,
+        stream: str,
+        said: NewEvent,
+        remainders: Sequence[bytes] = (),
     ) -> Appended | None:
         """Append an event and erase payloads, as the port says.
 
@@ -241,7 +246,8 @@ class PostgresLog:
         self._check_can_record()
         check_limits(stream, [said], key=None, key_digest=None)
         stamps = self._stamping.stamp(1)
-        rest = (self._wait, *span_values(spans), stream, *_said(said, stamps))
+        left = [*remainders]
+        rest = (self._wait, *span_values(spans), left, stream, *_said(said, stamps))
         ((outcome, position, hash_, version, last),) = self.connection.rows(
             ERASE, (*self._known(), False, *rest), again=(*self._known(), True, *rest)
         )

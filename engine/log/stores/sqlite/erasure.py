@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ....errors import RefusedError
-from ...envelope import Span
+from ...envelope import Span, places_in
 from ..descriptors import held_open, sync
 from .connection import Connection
 from .database import mark_path
@@ -22,7 +22,7 @@ from .schema import NEVER_CHANGE, text_of
 
 _AMONG = (
     "stream = ? AND version >= ? AND version <= ? AND (? IS NULL OR type = ?)"
-    " AND payload IS NOT NULL"
+    " AND salt IS NOT NULL"
 )
 CLEAR_SECONDS = 5.0
 """So long whoever erases waits for those who read; then the next opening clears."""
@@ -64,14 +64,22 @@ def erasing(connection: Connection) -> Iterator[None]:
 
 
 def has_payloads(connection: Connection, spans: Sequence[Span]) -> bool:
-    """Tell whether one of the events has a payload still."""
+    """Tell whether one of the events was not erased yet."""
     asked = f"SELECT 1 FROM events WHERE {_AMONG} LIMIT 1"
     return any(connection.rows(asked, _bounds(span)) for span in spans)
 
 
-def erase(connection: Connection, spans: Sequence[Span]) -> None:
-    """Take payload and salt out of events."""
-    for span in spans:
+def erase(
+    connection: Connection, spans: Sequence[Span], remainders: Sequence[bytes]
+) -> None:
+    """Take payload and salt out of events; put what remains of them in their place."""
+    for (stream, version), left in zip(places_in(spans), remainders, strict=False):
+        connection.rows(
+            "UPDATE events SET salt = NULL, payload = ?"
+            " WHERE stream = ? AND version = ? AND salt IS NOT NULL",
+            (left.decode(), stream, version),
+        )
+    for span in () if remainders else spans:
         connection.rows(
             f"UPDATE events SET salt = NULL, payload = NULL WHERE {_AMONG}", _bounds(span)
         )

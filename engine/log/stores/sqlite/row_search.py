@@ -7,6 +7,10 @@ Ask = Callable[[str, Sequence[Any]], Iterable[Any]]
 """Runs one statement with its parameters and answers its rows."""
 
 
+PARAMETERS_MAX = 500
+"""SQLite allows a condition to be no deeper than 1,000."""
+
+
 def tables_of(ask: Ask) -> list[str]:
     """Return the names of the tables that keep rows of their own."""
     rows = ask(
@@ -23,10 +27,15 @@ def rows_holding(ask: Ask, forms: Sequence[bytes], tables: Iterable[str]) -> Ite
     for table in tables:
         about = ask(f'PRAGMA table_info("{table}")', ())
         columns = [f'"{name}"' for _, name, *_ in about]
-        holds = " OR ".join(
-            f"instr(CAST({column} AS BLOB), ?)" for _ in forms for column in columns
-        )
-        given = [form for form in forms for _ in columns]
         first = ", ".join(columns[:2])
-        for row in ask(f'SELECT {first} FROM "{table}" WHERE {holds}', given):
-            yield " ".join(map(str, (table, *row)))
+        found: dict[str, None] = {}
+        step = max(PARAMETERS_MAX // len(columns), 1)
+        for start in range(0, len(forms), step):
+            some = forms[start : start + step]
+            holds = " OR ".join(
+                f"instr(CAST({column} AS BLOB), ?)" for _ in some for column in columns
+            )
+            given = [form for form in some for _ in columns]
+            rows = ask(f'SELECT {first} FROM "{table}" WHERE {holds}', given)
+            found |= dict.fromkeys(" ".join(map(str, (table, *row))) for row in rows)
+        yield from found

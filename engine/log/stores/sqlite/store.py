@@ -151,7 +151,12 @@ class SqliteLog:
             raise RuntimeError("an append inside another transaction is not durable")
 
     def erase(
-        self, spans: Sequence[Span], *, stream: str, said: NewEvent
+        self,
+        spans: Sequence[Span],
+        *,
+        stream: str,
+        said: NewEvent,
+        remainders: Sequence[bytes] = (),
     ) -> Appended | None:
         """Append an event and erase payloads, as the port says."""
         # Imported here: hardly any process erases.
@@ -167,7 +172,7 @@ class SqliteLog:
         with erasing(self.connection):
             if not has_payloads(self.connection, spans):
                 return None
-            erase(self.connection, spans)
+            erase(self.connection, spans, remainders)
             end = self._queries.end(stream, acknowledged)
             check_head(acknowledged, lambda position: end.known_hash)
             stamps = self._stamping.stamp(1)

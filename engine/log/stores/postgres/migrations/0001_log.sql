@@ -52,14 +52,14 @@ CREATE TABLE sprintlog.leases (
   PRIMARY KEY (log, name)
 ) WITH (fillfactor = 50);
 
--- Nobody changes an event, its owner neither. An erasure takes payload and salt away, in
--- the same transaction as the event that says so, and nothing else.
+-- Nobody changes an event, its owner neither. An erasure takes payload and salt away, and
+-- puts what remains in the place of the payload, in the same transaction as the event that says so, and nothing else.
 CREATE FUNCTION sprintlog.events_never_change() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF current_setting('sprintlog.erasing', true) = 'on'
-    AND NEW.payload IS NULL AND NEW.salt IS NULL THEN
-    OLD.payload := NULL;
+    AND OLD.salt IS NOT NULL AND NEW.salt IS NULL THEN
+    OLD.payload := NEW.payload;
     OLD.salt := NULL;
     IF NEW IS NOT DISTINCT FROM OLD THEN
       RETURN NEW;
@@ -276,7 +276,7 @@ BEGIN
   SELECT min(g.position) INTO _wrong FROM given g JOIN before b USING (stream)
     WHERE g.position IS DISTINCT FROM _place + g.n
     OR g.version IS DISTINCT FROM b.version + g.ordinal
-    OR (g.payload IS NOT NULL AND sha256(g.salt || g.payload) IS DISTINCT FROM g.payload_digest)
+    OR (g.payload IS NOT NULL AND g.salt IS NOT NULL AND sha256(g.salt || g.payload) IS DISTINCT FROM g.payload_digest)
     OR g.hash IS DISTINCT FROM sha256(g.previous || sprintlog.header(
       g.position, g.stream, g.version, g.id, g.type, g.shape, g.at, g.recorded_at, g.actor,
       g.correlation_id, g.causation_id, g.key, g.key_digest, g.remaining, g.observed)
@@ -296,11 +296,11 @@ EXCEPTION WHEN unique_violation THEN
 END $$;
 
 -- Take payload and salt out of events, and append the one event that says so: both, or
--- neither. `outcome` is `nothing` where none of them had a payload still.
+-- neither. `outcome` is `nothing` where each of them was erased before.
 CREATE FUNCTION sprintlog.erase(
   _log integer, _known bigint, _known_hash bytea, _again boolean, _wait integer,
   _streams text[], _firsts bigint[], _lasts bigint[], _kinds text[],
-  _stream text, _recorded_at text, _id text, _type text, _shape integer, _at text,
+  _remainders bytea[], _stream text, _recorded_at text, _id text, _type text, _shape integer, _at text,
   _actor text, _correlation text, _causation text, _salt bytea, _payload bytea,
   OUT outcome text, OUT place bigint, OUT hash bytea, OUT version bigint, OUT last bytea
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -310,9 +310,15 @@ BEGIN
   PERFORM set_config('lock_timeout', _wait::text, true);
   PERFORM FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
   PERFORM set_config('sprintlog.erasing', 'on', true);
-  UPDATE sprintlog.events e SET salt = NULL, payload = NULL
-    FROM unnest(_streams, _firsts, _lasts, _kinds) AS s(stream, first, last, kind)
-    WHERE e.log = _log AND e.payload IS NOT NULL AND e.stream = s.stream COLLATE "C"
+  UPDATE sprintlog.events e SET salt = NULL,
+    payload = _remainders[(s.begin + e.version - s.first)::integer]
+    FROM (
+      SELECT u.*, 1 + coalesce(sum(u.last - u.first + 1) OVER (
+        ORDER BY u.n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::bigint AS begin
+      FROM unnest(_streams, _firsts, _lasts, _kinds)
+        WITH ORDINALITY AS u(stream, first, last, kind, n)
+    ) s
+    WHERE e.log = _log AND e.salt IS NOT NULL AND e.stream = s.stream COLLATE "C"
     AND e.version BETWEEN s.first AND s.last AND (s.kind IS NULL OR e.type = s.kind);
   GET DIAGNOSTICS _erased = ROW_COUNT;
   PERFORM set_config('sprintlog.erasing', 'off', true);

@@ -117,7 +117,8 @@ def is_whole(event: RecordedEvent) -> bool:
     if event.payload is None:
         return True
     salt = event.salt
-    return salt is not None and payload_digest(salt, event.payload) == event.payload_digest
+    # Without a salt it is what remains of one that was erased.
+    return salt is None or payload_digest(salt, event.payload) == event.payload_digest
 
 
 def follows(event: RecordedEvent, previous: bytes) -> bool:

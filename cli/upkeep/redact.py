@@ -1,0 +1,250 @@
+"""`sprintlog redact`: erase what was said, everywhere that sprintlog can reach."""
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from sprintlog.engine.errors import RefusedError
+
+from .. import typed
+from ..back.agreement import with_asking
+from ..context import HAPPENED, open_workspace, with_actor, with_json
+from ..output import counted, hint, on_terminal, print_answer, table, warn
+from ..record import check_actor
+
+if TYPE_CHECKING:
+    from sprintlog.projections.trust.reach import Unreached
+    from sprintlog.projections.trust.selection import Chosen
+    from sprintlog.projections.views.trust import PlaceOfText, UnreachedPlace
+    from sprintlog.projections.workspace import Workspace
+
+_RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
+TEXT_BYTES_MAX = 8 << 20
+SHOWN_MAX = 20
+
+
+def _ranges(
+    context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+) -> tuple[tuple[int, int], ...]:
+    found = []
+    for text in value:
+        match = _RANGE.fullmatch(text)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not 0 < first <= last:
+            raise click.UsageError(f"{text[:40]!r}: give a position like 12, or 12-20")
+        found.append((first, last))
+    return tuple(found)
+
+
+@typed.command(
+    "redact",
+    epilog="Examples: sprintlog redact 412 --reason 'holds a token' --dry-run\n\n"
+    "pass show token | sprintlog redact --text - --reason 'old token' --yes",
+)
+@click.argument("positions", nargs=-1, callback=_ranges, metavar="[POSITION]...")
+@typed.option("--stream", metavar="STREAM", help="Only events of this stream.")
+@typed.option("--session", metavar="SESSION", help="Only what an agent's session said.")
+@typed.option("--since", metavar="TIME", callback=HAPPENED, help="Only since then.")
+@typed.option("--until", metavar="TIME", callback=HAPPENED, help="Only until then.")
+@typed.option("--text", metavar="TEXT", help="What holds this text; - reads it from stdin.")
+@typed.option("--pattern", metavar="REGEX", help="What holds a match of a pattern.")
+@typed.option("--reason", required=True, metavar="TEXT", help="Why; this stays.")
+@typed.option(
+    "--whole-sprint",
+    is_flag=True,
+    help="Also plans: then all that their sprints say.",
+)
+@with_asking
+@with_actor
+@with_json
+def command(
+    positions: tuple[tuple[int, int], ...],
+    stream: str | None,
+    session: str | None,
+    since: str | None,
+    until: str | None,
+    text: str | None,
+    pattern: str | None,
+    reason: str,
+    whole_sprint: bool,
+    dry_run: bool,
+    yes: bool,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """Erase what events said, and the same text wherever sprintlog keeps it.
+
+    That it was said stays: when, by whom, which kind of event, ids and figures. Snapshots
+    are written again without the text, and so are state files. It cannot be undone.
+    """
+    from sprintlog.engine.masking import mask
+    from sprintlog.projections.trust import redaction
+    from sprintlog.projections.trust.selection import Selector, chosen
+
+    if text == "-":
+        text = _from_stdin()
+    with open_workspace() as workspace:
+        if session is not None:
+            from sprintlog.engine.service.agent_sessions import known_sessions
+
+            stream = known_sessions.choose_session(workspace.log, session)
+        redaction.settle(workspace)
+        selector = Selector(positions, stream, since, until, text, pattern, whole_sprint)
+        found = chosen(workspace, selector)
+        if found.needle is not None and found.needle.is_in(reason.encode()):
+            raise RefusedError("the reason holds the text that is to be erased")
+        places, left = _places(workspace, found)
+        if not found.events and not places:
+            _show(found, places, left, as_json=as_json, is_done=False)
+            return
+        if dry_run or not yes:
+            if dry_run or not as_json:
+                _show(found, places, left, as_json=as_json, is_done=False)
+            if dry_run:
+                return
+            _ask(as_json=as_json)
+        note = redaction.note_of(
+            found.events,
+            found.texts,
+            reason=mask(reason),
+            actor=check_actor(actor),
+            at=workspace.now(),
+        )
+        done = redaction.redact(workspace, note)
+        _answer(found, done, left, as_json=as_json)
+
+
+def _from_stdin() -> str:
+    """Return a text that is not to be in the history of a shell."""
+    content = sys.stdin.buffer.read(TEXT_BYTES_MAX)
+    return content.decode("utf-8", "surrogateescape").rstrip("\r\n")
+
+
+def _places(
+    workspace: "Workspace", found: "Chosen"
+) -> tuple[list["PlaceOfText"], list["Unreached"]]:
+    """Return where else the text is, and where it stays."""
+    from sprintlog.projections.health.kept_text import KEPT_TEXT, UNDER_WAY
+    from sprintlog.projections.health.text_places import Events, Pages
+    from sprintlog.projections.trust.reach import unreached
+    from sprintlog.projections.views.trust import PlaceOfText
+
+    needle = found.needle
+    if needle is None:
+        return [], []
+    entries = [
+        entry
+        for entry in KEPT_TEXT
+        if not isinstance(entry, Events | Pages) and entry.name != UNDER_WAY
+    ]
+    places = [
+        PlaceOfText(kind=entry.name, where=where)
+        for entry in entries
+        for where in entry.scan(workspace, needle)
+    ]
+    return places, unreached(workspace, found.events, needle)
+
+
+def _show(
+    found: "Chosen",
+    places: list["PlaceOfText"],
+    left: list["Unreached"],
+    *,
+    as_json: bool,
+    is_done: bool,
+) -> None:
+    from sprintlog.projections.views.trust import ErasedEvent, Redaction
+
+    events = [
+        ErasedEvent(
+            position=event.position,
+            stream=event.stream,
+            version=event.version,
+            type=event.type,
+            at=event.at,
+            bytes=len(event.payload or b""),
+        )
+        for event in found.events
+    ]
+    answer = Redaction(events=events, places=places, unreached=_unreached(left))
+    rows = [
+        [str(event.position), event.at[:19], event.stream, event.type, str(event.bytes)]
+        for event in events[:SHOWN_MAX]
+    ]
+    lines = table(rows, right=frozenset({0, 4})) if rows else []
+    lines += _more(len(events), "event")
+    lines += [f"{place.kind}  {place.where}" for place in places[:SHOWN_MAX]]
+    lines += _more(len(places), "place")
+    beside = f", and {counted(len(places), 'place')} beside them" if places else ""
+    lines.append(
+        f"would erase what {counted(len(events), 'event')} said{beside}"
+        if events or places
+        else "nothing to erase: it is in no event that was not erased, and nowhere else"
+    )
+    print_answer(answer, lines, as_json=as_json)
+    if not as_json:
+        _tell(left)
+
+
+def _more(count: int, noun: str) -> list[str]:
+    return [f"… and {counted(count - SHOWN_MAX, f'more {noun}')}"] * (count > SHOWN_MAX)
+
+
+def _ask(*, as_json: bool) -> None:
+    """Ask whether it is to be done; raise `RefusedError` where it is not."""
+    nothing = "nothing was erased"
+    if as_json or not on_terminal():
+        raise RefusedError(
+            f"{nothing}: nobody can be asked here",
+            hint="with --yes it is done; it cannot be undone",
+        )
+    if not click.confirm("Erase it? This cannot be undone.", err=True):
+        raise RefusedError(nothing)
+
+
+def _answer(
+    found: "Chosen", done: object, left: list["Unreached"], *, as_json: bool
+) -> None:
+    from sprintlog.projections.trust.reach import COPIES, Unreached
+    from sprintlog.projections.trust.redaction import Redacted
+    from sprintlog.projections.views.events import reference
+    from sprintlog.projections.views.trust import PlaceOfText, RedactionDone
+
+    assert isinstance(done, Redacted)
+    left = [*left, *(Unreached(one.where, one.why) for one in done.left)]
+    places = [
+        PlaceOfText(kind=kind, where=where)
+        for kind, gone in done.gone.items()
+        for where in gone
+    ]
+    answer = RedactionDone(
+        erased=len(found.events),
+        places=places,
+        snapshots=done.snapshots,
+        unreached=_unreached(left),
+        events=[*map(reference, done.said)],
+    )
+    lines = [f"what {counted(len(found.events), 'event')} said is erased"]
+    lines += [f"{place.kind}  {place.where}" for place in places]
+    lines += [f"snapshot {a[:12]} is now {b[:12]}" for a, b in done.snapshots.items()]
+    print_answer(answer, lines, as_json=as_json)
+    if not as_json:
+        _tell(left)
+        hint(COPIES)
+
+
+def _unreached(left: list["Unreached"]) -> list["UnreachedPlace"]:
+    from sprintlog.projections.views.trust import UnreachedPlace
+
+    return [
+        UnreachedPlace(where=one.where, why=one.why, command=one.command) for one in left
+    ]
+
+
+def _tell(left: list["Unreached"]) -> None:
+    for one in left:
+        warn(f"not reached: {one.where}: {one.why}")
+        if one.command:
+            hint(f"`{one.command}`")

@@ -1,0 +1,42 @@
+"""What remains of a document when its words are erased: its nodes, and how far they are."""
+
+from typing import Any
+
+from ...log.remains import ERASED
+
+STAYS = frozenset(
+    (
+        *("id", "sprint-id", "status", "mode", "model", "workflow", "elapsed", "hook-id"),
+        *("priority", "type", "ref", "decision", "position", "idPrefix", "transcript"),
+        *("discovered-in", "deferred-until", "deferredUntil", "category"),
+        "retryOn",
+    )
+)
+"""The keys whose texts others refer to, beside all that end with `-at`: moments."""
+RUN = ("script", "command")
+"""The keys whose texts are run."""
+NOT_RUN = f"echo '{ERASED}' >&2; exit 1"
+"""What is run in the place of what was erased: it says so, and fails."""
+
+
+def remains_of(part: Any, *, key: str = "") -> Any:
+    """Return a part of a document without its words; `key` is where it is."""
+    if isinstance(part, dict):
+        return {name: remains_of(value, key=name) for name, value in part.items()}
+    if isinstance(part, list):
+        stays = key in STAYS
+        whole = [one for one in part if stays or not isinstance(one, str)]
+        return [remains_of(one, key=key) for one in whole]
+    if not isinstance(part, str) or not part or key in STAYS or key.endswith("-at"):
+        return part
+    return NOT_RUN if key in RUN else ERASED
+
+
+def remains_of_patch(patch: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a JSON Patch of a document without its words."""
+    return [
+        {**step, "value": remains_of(step["value"], key=step["path"].rpartition("/")[2])}
+        if "value" in step
+        else step
+        for step in patch
+    ]

@@ -1,0 +1,125 @@
+"""What a redaction cannot reach, each with what a person can do about it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.adapters.git.borrowed import borrowed
+from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.adapters.snapshots.object_search import objects_holding
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.erasures import STREAM
+from sprintlog.engine.service.erasure import remainder
+from sprintlog.engine.service.streams.catalogue import sprint_of
+
+from ..health.text_places import Needle
+from ..workspace import Workspace
+
+HEADER = ("stream", "key", "actor", "correlation_id", "causation_id", "type")
+SHOWN_MAX = 100
+OBJECTS_MAX = 20
+COMMITS_MAX = 10
+COPIES = (
+    "the log does not know where backups, exports and files brought back into other "
+    "folders are: remove them, or open each and erase there, too"
+)
+
+
+class Unreached(msgspec.Struct, frozen=True):
+    """A place that holds a text, or may, and stays as it is."""
+
+    where: str
+    why: str
+    command: str | None = None
+
+
+def unreached(
+    workspace: Workspace, events: Sequence[RecordedEvent], needle: Needle
+) -> list[Unreached]:
+    """Return what holds a text and stays when some events are erased."""
+    found = [
+        *_of_log(workspace, {event.position for event in events}, needle),
+        *_of_other_trees(workspace),
+        *_of_repository(workspace, needle),
+        *_of_replicas(workspace),
+    ]
+    return found[:SHOWN_MAX]
+
+
+def _of_log(workspace: Workspace, erased: set[int], needle: Needle) -> Iterator[Unreached]:
+    for event in workspace.log.read():
+        where = f"position {event.position}"
+        for name in HEADER:
+            value = getattr(event, name)
+            if isinstance(value, str) and needle.is_in(value.encode()):
+                why = f"its {name} cannot be changed: the chain is made of it"
+                yield Unreached(f"{where}, {name}", why, "sprintlog init --here")
+        payload = event.payload or b""
+        if event.position in erased:
+            if needle.is_in(remainder(event)):
+                why = "an id or a name that other events refer to"
+                yield Unreached(where, why)
+        elif needle.is_in(payload):
+            if event.stream == STREAM:
+                yield Unreached(where, "what says what was erased is never erased")
+            elif event.salt is None:
+                yield Unreached(where, "an id or a name that other events refer to")
+            else:
+                command = f"sprintlog redact {event.position} --reason TEXT"
+                yield Unreached(where, "it says the same, and was not chosen", command)
+
+
+def _of_other_trees(workspace: Workspace) -> Iterator[Unreached]:
+    """Yield the state files in other work trees of the log: they are written there."""
+    here = workspace.location.worktree
+    for name in workspace.sprints():
+        place = workspace.sprint(name).plan.place
+        if place is not None and place.worktree != here:
+            tree = place.worktree or "the main one"
+            yield Unreached(
+                f"{place.path} in another work tree: {tree}",
+                "it is written there",
+                f"sprintlog rebuild --sprint {name}",
+            )
+
+
+def _of_repository(workspace: Workspace, needle: Needle) -> Iterator[Unreached]:
+    """Yield the commits of the person's own repository that brought in the text."""
+    repository = repository_around(workspace.location.root)
+    if repository is None:
+        return
+    try:
+        with borrowed(repository, workspace.environment) as git:
+            oids = [*objects_holding(git, needle.forms)][:OBJECTS_MAX]
+            commits = dict.fromkeys(
+                line
+                for oid in oids
+                for line in git.read("log", "--all", "--format=%H", f"--find-object={oid}")
+                .decode()
+                .split()
+            )
+    except (SprintlogError, OSError):
+        yield Unreached("the repository", "git could not be asked", "git log --all -S TEXT")
+        return
+    for commit in [*commits][:COMMITS_MAX]:
+        why = "it holds the text; what was pushed is elsewhere, too"
+        yield Unreached(f"commit {commit[:12]}", why, "git filter-repo --replace-text FILE")
+
+
+def _of_replicas(workspace: Workspace) -> Iterator[Unreached]:
+    log: Any = workspace.log
+    tables_of: Callable[[], list[str]] = getattr(log, "tables_of_litestream", list)
+    if tables_of():
+        yield Unreached(
+            "replicas by Litestream",
+            "a replica keeps what was before until it is made again",
+            f"litestream snapshots {workspace.location.database}",
+        )
+
+
+def words(stream: str) -> str:
+    """Return what a stream is called where people read it."""
+    sprint = sprint_of(stream)
+    return stream if sprint is None else f"sprint {sprint}"

@@ -1,0 +1,285 @@
+"""Erasing what was said, everywhere that sprintlog can reach.
+
+What is to be done is written down first, in the log's folder. Whoever opens the log and
+finds that finishes it: where no event was erased yet there is nothing to finish, and it is
+thrown away. The note holds the texts that are looked for, so it is the last that goes.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from sprintlog.engine.adapters.replace import replace_file
+from sprintlog.engine.adapters.snapshots.store import Store
+from sprintlog.engine.adapters.snapshots.without_text import rewrite, without
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.log.envelope import Appended, RecordedEvent
+from sprintlog.engine.log.stores.descriptors import read_whole
+from sprintlog.engine.service.erasure import erase_words
+from sprintlog.engine.service.place.location import REDACTION
+from sprintlog.engine.service.place.state_places import LOOPS
+from sprintlog.engine.service.port import Skippable
+from sprintlog.engine.service.streams.catalogue import State
+from sprintlog.engine.service.streams.readings import forget_readings
+from sprintlog.engine.service.work_tree.snapshot import store_of
+from sprintlog.engine.sprint.events import SnapshotRewritten
+from sprintlog.engine.sprint.iterations.snapshots import rewrite_snapshot
+
+from ..health.kept_text import KEPT_TEXT, REDACTION_LOCK, UNDER_WAY
+from ..health.room import COPIES, remove_copies
+from ..health.text_places import (
+    Events,
+    Needle,
+    Pages,
+    Snapshots,
+    TreeFiles,
+    Why,
+    remove_from_tree,
+)
+from ..state_files.journal_file import JournalFile
+from ..state_files.loop_files import state_files_of
+from ..state_files.loop_place import loop_folder
+from ..state_files.refresh import ProjectedFile
+from ..state_files.sprint_file import SprintFile
+from ..workspace import Workspace
+
+_NOTE_BYTES_MAX = 1 << 28
+_WITHOUT: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
+
+
+class Note(msgspec.Struct, frozen=True):
+    """What is to be erased, until that is done."""
+
+    reason: str
+    actor: str
+    at: str
+    events: list[tuple[str, int]]
+    """Stream and version of each."""
+    texts: list[str]
+
+
+class Left(msgspec.Struct, frozen=True):
+    """A place in which a text stayed, and why."""
+
+    where: str
+    why: str
+
+
+class Redacted(msgspec.Struct, frozen=True):
+    """What became of a redaction."""
+
+    said: list[RecordedEvent]
+    """The events that say so."""
+    gone: dict[str, list[str]]
+    """By the kind of place where it was erased: which."""
+    left: list[Left]
+    snapshots: dict[str, str]
+    """By the snapshots that are gone: those in their places."""
+
+
+def redact(workspace: Workspace, note: Note) -> Redacted:
+    """Erase events and texts, and whatever follows from them."""
+    place = workspace.location.folder / REDACTION
+    with workspace.log.locks.hold(REDACTION_LOCK):
+        replace_file(place, msgspec.json.encode(note), mode=0o600)
+        return _carried_out(workspace, note, place)
+
+
+def finish(workspace: Workspace) -> bool:
+    """Finish a redaction that was cut short; tell whether there was one."""
+    place = workspace.location.folder / REDACTION
+    with workspace.log.locks.hold(REDACTION_LOCK):
+        try:
+            content = read_whole(place, at_most=_NOTE_BYTES_MAX)
+            note = msgspec.json.decode(content, type=Note)
+        except FileNotFoundError:
+            return False
+        except msgspec.DecodeError:
+            # It is written whole or not at all: this is somebody else's, or damaged.
+            return False
+        meant = [*_meant(workspace, note)]
+        if meant and all(event.salt is not None for event in meant):
+            place.unlink()
+            return False
+        _carried_out(workspace, note, place)
+        return True
+
+
+def _meant(workspace: Workspace, note: Note) -> Iterator[RecordedEvent]:
+    for stream, version in note.events:
+        yield from workspace.log.read_stream(stream, after=version - 1, until=version)
+
+
+def _carried_out(workspace: Workspace, note: Note, place: Path) -> Redacted:
+    said: list[RecordedEvent] = []
+    try:
+        for appended in _erase_events(workspace, note):
+            said += appended.events
+    except SprintlogError:
+        if not said:
+            place.unlink(missing_ok=True)
+        raise
+    for stream in workspace.log.streams():
+        workspace.log.checkpoints.forget(stream)
+        forget_readings(workspace.log, stream)
+    remove_copies(workspace, {name: 0 for name, _ in COPIES})
+    needle = Needle(*note.texts) if note.texts else None
+    streams = {stream for stream, _ in note.events}
+    _rewrite_state_files(workspace, needle, streams)
+    gone: dict[str, list[str]] = {}
+    left: list[Left] = []
+    rewritten: dict[str, str] = {}
+    if needle is not None:
+        rewritten = _rewrite_snapshots(workspace, needle, note)
+        for entry in KEPT_TEXT:
+            if isinstance(entry, Events | Pages) or entry.name == UNDER_WAY:
+                continue
+            erased = entry.erase(workspace, needle)
+            if erased.gone:
+                gone[entry.name] = [*erased.gone]
+            why = "" if erased.why is None else erased.why.value
+            left += [Left(where, why) for where in erased.left]
+    workspace.log.give_back()
+    if os.path.exists(f"{workspace.location.database}-erasing"):
+        left.append(Left(workspace.location.database.name, Why.IN_USE.value))
+    place.unlink(missing_ok=True)
+    return Redacted(said, gone, left, rewritten)
+
+
+def _erase_events(workspace: Workspace, note: Note) -> Iterator[Appended]:
+    meant = [*_meant(workspace, note)]
+    return erase_words(
+        workspace.log, meant, reason=note.reason, actor=note.actor, at=note.at
+    )
+
+
+def _rewrite_state_files(
+    workspace: Workspace, needle: Needle | None, streams: set[str]
+) -> None:
+    """Write every state file anew that may hold what was erased."""
+    sprints, journals = SprintFile(workspace), JournalFile(workspace)
+    entry = next(one for one in KEPT_TEXT if isinstance(one, TreeFiles))
+    is_found = needle is not None and bool(entry.scan(workspace, needle))
+    written = set()
+    for name in workspace.sprints():
+        if not is_found and sprints.repository.kind.stream(name) not in streams:
+            continue
+        sprints.rebuild(name)
+        _over_imported(sprints, name, needle)
+        sprint = workspace.sprint(name)
+        if loop_folder(workspace, sprint) is not None:
+            for file in state_files_of(workspace, sprint):
+                written.add(file.refresh(name).path)
+    if workspace.journal().exists and (is_found or JOURNAL in streams):
+        journals.rebuild(JOURNAL)
+    if needle is not None:
+        # What no event gives any more, such as a report that a file of a loop showed.
+        kept = [path for path in entry.scan(workspace, needle) if path.startswith(LOOPS)]
+        remove_from_tree(workspace, [path for path in kept if path not in written])
+
+
+def _over_imported(file: ProjectedFile[State], name: str, needle: Needle | None) -> None:
+    """Write a file in our own layout that is as it was imported, and holds the text."""
+    state = file.repository.current(name)
+    path = file.path(state)
+    if path is None or needle is None:
+        return
+    with file.files.lock():
+        seen = file.files.look(path)
+        if seen.content is not None and needle.is_in(seen.content):
+            file.files.write(path, file.render(state), version=state.version)
+            file.files.settle(path)
+
+
+def _rewrite_snapshots(workspace: Workspace, needle: Needle, note: Note) -> dict[str, str]:
+    """Make snapshots anew without the texts, record that, and let the old ones go."""
+    store = store_of(workspace)
+    entry = next(one for one in KEPT_TEXT if isinstance(one, Snapshots))
+    if not store.exists or not entry.scan(workspace, needle):
+        return {}
+    change = partial(without, change=needle.erased_from)
+    rewritten: dict[str, str] = {}
+    with store.lock():
+        known: dict[str, bytes | None] = {}
+        for commit in store.snapshots():
+            contents = _changed(store, commit, change, known)
+            if contents:
+                new = _in_place_of(workspace, store, commit, contents, note)
+                rewritten[commit] = new
+        store.drop([*rewritten])
+        for cache in store.folder.glob("known-*"):
+            cache.unlink(missing_ok=True)
+        store.tidy()
+    return rewritten
+
+
+def _changed(
+    store: Store,
+    commit: str,
+    change: "partial[bytes]",
+    known: dict[str, bytes | None],
+) -> dict[str, bytes]:
+    """Return the files of a snapshot that hold a text, without it.
+
+    `known` has by their ids the contents that were looked at before, None for the others.
+    """
+    found = {}
+    with store.blobs() as blob:
+        for path, one in store.read(commit).files.items():
+            if one.oid not in known:
+                content = blob(one.oid)
+                changed = change(content)
+                known[one.oid] = None if changed == content else changed
+            if (content_without := known[one.oid]) is not None:
+                found[path] = content_without
+    return found
+
+
+def _in_place_of(
+    workspace: Workspace,
+    store: Store,
+    commit: str,
+    contents: dict[str, bytes],
+    note: Note,
+) -> str:
+    """Put another snapshot in the place of one, and record it in each sprint."""
+    new = store.aliases().get(commit)
+    if new is None:
+        new = rewrite(store, commit, contents).commit
+        store.replace(commit, new)
+    tree = store.git.run("show", "-s", "--format=%T", new).decode().strip()
+    event = SnapshotRewritten(commit, new, tree, len(contents), note.reason)
+    for name in workspace.sprints():
+        workspace.handle_with(
+            name,
+            lambda sprint, at: rewrite_snapshot(sprint, event),
+            without=_WITHOUT,
+            actor=note.actor,
+            at=note.at,
+        )
+    return new
+
+
+def settle(workspace: Workspace) -> None:
+    """Take in what others made of state files, before anything is chosen by its text."""
+    for name in workspace.sprints():
+        workspace.refresh(name)
+    if workspace.journal().exists:
+        workspace.refresh_journal()
+
+
+def note_of(
+    events: Sequence[RecordedEvent],
+    texts: Sequence[str],
+    *,
+    reason: str,
+    actor: str,
+    at: str,
+) -> Note:
+    """Return what is written down of a redaction before it begins."""
+    places = [(event.stream, event.version) for event in events]
+    return Note(reason, actor, at, places, [*texts])

@@ -1,0 +1,228 @@
+"""What is to be erased: events by place, time or text, and the texts they are known by."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.erasures import STREAM
+from sprintlog.engine.log.stores.descriptors import read_whole
+from sprintlog.engine.service.erasure import remainder
+from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.service.work_tree.snapshot import store_of
+from sprintlog.engine.sprint.events import Injection, SprintCompiled, SprintImported
+from sprintlog.engine.sprint.state.times import parse
+
+from ..health.text_places import Needle, files_in
+from ..workspace import Workspace
+
+TEXT_CHARS_MIN = 4
+"""What is shorter is in everything."""
+LINE_CHARS_MIN = 16
+"""Of what erased events said, such lines are looked for elsewhere; shorter ones are
+in files that have nothing to do with it."""
+TEXTS_MAX = 2_000
+_FILE_BYTES_MAX = 256 << 20
+DOCUMENTS = frozenset(
+    tag
+    for tag, event in CODEC.events.items()
+    if issubclass(event, SprintCompiled | SprintImported | Injection)
+)
+"""Events that hold a plan: without its words nothing of the sprint can be understood."""
+
+
+class Selector(msgspec.Struct, frozen=True):
+    """Which events are meant: those that meet all that is said."""
+
+    positions: tuple[tuple[int, int], ...] = ()
+    """First and last of each range."""
+    stream: str | None = None
+    since: str | None = None
+    until: str | None = None
+    text: str | None = None
+    pattern: str | None = None
+    whole_sprint: bool = False
+
+
+class Chosen(NamedTuple):
+    """What is meant."""
+
+    events: list[RecordedEvent]
+    texts: list[str]
+    """The lines by which it is known wherever else it is."""
+
+    @property
+    def needle(self) -> Needle | None:
+        """Return what is looked for; None where nothing can be known by its text."""
+        return Needle(*self.texts) if self.texts else None
+
+
+def chosen(workspace: Workspace, selector: Selector) -> Chosen:
+    """Return what is to be erased; raise `RefusedError` where that is not allowed."""
+    _check(selector)
+    match = _matcher(selector)
+    events = [
+        event
+        for event in _read(workspace, selector)
+        if event.salt is not None and event.stream != STREAM and match(event)
+    ]
+    events = _with_documents(workspace, events, selector)
+    if selector.text is not None:
+        texts = [*_lines(selector.text, TEXT_CHARS_MIN)]
+    elif selector.pattern is not None:
+        texts = _matches(workspace, events, _compiled(selector.pattern))
+    else:
+        said = (text for event in events for text in said_by(event))
+        texts = [line for text in said for line in _lines(text, LINE_CHARS_MIN)]
+    return Chosen(events, [*dict.fromkeys(texts)][:TEXTS_MAX])
+
+
+def said_by(event: RecordedEvent) -> Iterator[str]:
+    """Yield the texts of an event that erasing takes away."""
+    left = {*texts_in(msgspec.json.decode(remainder(event)))}
+    for text in texts_in(msgspec.json.decode(event.payload or b"null")):
+        if text not in left:
+            yield text
+
+
+def texts_in(part: Any) -> Iterator[str]:
+    """Yield every text in some data."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict):
+        for name, value in part.items():
+            yield name
+            yield from texts_in(value)
+    elif isinstance(part, list):
+        for one in part:
+            yield from texts_in(one)
+
+
+def _check(selector: Selector) -> None:
+    if selector == Selector(whole_sprint=selector.whole_sprint):
+        raise InvalidInputError(
+            "say what is to be erased",
+            hint="give positions, --stream, --session, --since, --until, --text or "
+            "--pattern; `sprintlog log` shows positions",
+        )
+    if selector.text is not None and len(selector.text.strip()) < TEXT_CHARS_MIN:
+        raise InvalidInputError(
+            f"give at least {TEXT_CHARS_MIN} characters: less is in everything",
+            field="--text",
+        )
+    if selector.stream == STREAM:
+        raise RefusedError("what was erased is not forgotten: its events stay")
+
+
+def _read(workspace: Workspace, selector: Selector) -> Iterator[RecordedEvent]:
+    log = workspace.log
+    if selector.positions:
+        head = log.head().position
+        for first, last in selector.positions:
+            if last > head:
+                raise NotFoundError(f"there is no position {last}", position=last)
+            yield from log.read(after=first - 1, until=last)
+    elif selector.stream is not None:
+        if not log.version(selector.stream):
+            raise NotFoundError(
+                f"there is no stream {selector.stream[:80]}", stream=selector.stream
+            )
+        yield from log.read_stream(selector.stream)
+    else:
+        yield from log.read()
+
+
+def _matcher(selector: Selector) -> Any:
+    """Return what tells whether an event is among those that are meant."""
+    since = None if selector.since is None else parse(selector.since)
+    until = None if selector.until is None else parse(selector.until)
+    text = None if selector.text is None else Needle(*_lines(selector.text, 1))
+    pattern = None if selector.pattern is None else _compiled(selector.pattern)
+
+    def match(event: RecordedEvent) -> bool:
+        payload = event.payload or b""
+        if selector.stream is not None and event.stream != selector.stream:
+            return False
+        if since is not None and parse(event.at) < since:
+            return False
+        if until is not None and parse(event.at) > until:
+            return False
+        if text is not None and not text.is_in(payload):
+            return False
+        if pattern is None:
+            return True
+        return any(map(pattern.search, texts_in(msgspec.json.decode(payload))))
+
+    return match
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        found = re.compile(pattern)
+    except re.error as error:
+        raise InvalidInputError(f"is no pattern: {error}", field="--pattern") from error
+    if found.search("") is not None:
+        raise InvalidInputError("matches everything", field="--pattern")
+    return found
+
+
+def _with_documents(
+    workspace: Workspace, events: list[RecordedEvent], selector: Selector
+) -> list[RecordedEvent]:
+    """Return events with all of their sprints, where a plan is among them."""
+    plans = {event.stream: event for event in events if event.type in DOCUMENTS}
+    if not plans:
+        return events
+    if not selector.whole_sprint:
+        first = min(plans.values(), key=lambda event: event.position)
+        raise RefusedError(
+            f"position {first.position} ({first.type}) holds the plan of {first.stream}: "
+            "without its words nothing of the sprint can be understood",
+            hint="with --whole-sprint all that the sprint says is erased; ids, statuses "
+            "and times stay",
+            position=first.position,
+        )
+    others = [event for event in events if event.stream not in plans]
+    whole = (event for stream in plans for event in workspace.log.read_stream(stream))
+    return [*others, *(event for event in whole if event.salt is not None)]
+
+
+def _matches(
+    workspace: Workspace, events: Sequence[RecordedEvent], pattern: re.Pattern[str]
+) -> list[str]:
+    """Return all that a pattern matches: in events, kept files and snapshots."""
+    said = (
+        text for e in events for text in texts_in(msgspec.json.decode(e.payload or b""))
+    )
+    found = [match[0] for text in said for match in pattern.finditer(text)]
+    for content in contents(workspace):
+        text = content.decode("utf-8", "surrogateescape")
+        found += [match[0] for match in pattern.finditer(text)]
+    lines = (line for text in found for line in _lines(text, TEXT_CHARS_MIN))
+    return [*dict.fromkeys(lines)]
+
+
+def contents(workspace: Workspace) -> Iterator[bytes]:
+    """Yield what is kept beside the events: files in the log's folder, and snapshots."""
+    store = store_of(workspace)
+    for name, path in files_in(workspace.location.folder):
+        is_ours = name.startswith((workspace.location.database.name, "snapshots/"))
+        if not is_ours and path.stat().st_size <= _FILE_BYTES_MAX:
+            yield read_whole(path)
+    if store.exists:
+        oids = {
+            entry.oid
+            for commit in store.snapshots()
+            for entry in store.read(commit).files.values()
+        }
+        with store.blobs() as blob:
+            for oid in sorted(oids):
+                yield blob(oid)
+
+
+def _lines(text: str, chars_min: int) -> Iterator[str]:
+    lines = (line.strip() for line in text.splitlines())
+    return (line for line in lines if len(line) >= chars_min)
