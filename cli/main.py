@@ -30,7 +30,7 @@ FOLDERS = {
     "agents": ("hooks", "session"),
     "upkeep": (
         *("rebuild", "verify", "doctor", "backup", "copy", "export", "schema", "config"),
-        *("prune", "redact", "completion", "uninstall"),
+        *("prune", "redact", "scan", "head", "prove", "completion", "uninstall"),
     ),
     "web": ("serve",),
     "help": ("help",),

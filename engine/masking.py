@@ -93,6 +93,15 @@ def mask(text: str) -> str:
     return text
 
 
+def secrets_in(text: str) -> list[tuple[str, int, int]]:
+    """Return the form of each secret of a text, and where it begins and ends."""
+    return [
+        (form[0], _start(found), found.end())
+        for form in _forms_in(text)
+        for found in _found(text, form)
+    ]
+
+
 def masked_spans(text: str) -> list[tuple[int, int]]:
     """Return where the secrets of a text begin and end."""
     return [

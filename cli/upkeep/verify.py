@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -51,6 +52,29 @@ TONES = {"damage": BAD, "drift": ATTENTION, "remark": None}
     help="A head written down elsewhere, which the log must still hold.",
 )
 @typed.option(
+    "--head",
+    "head_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A head that `sprintlog head` wrote; with --allowed-signers its signature, too.",
+)
+@typed.option(
+    "--allowed-signers",
+    "signers",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Whose keys count, as ssh-keygen's allowed_signers has them.",
+)
+@typed.option(
+    "--proof",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Only check a file of `sprintlog prove`; no log is needed.",
+)
+@typed.option(
+    "--git", "by_git", is_flag=True, help="Also compare the heads that commits name."
+)
+@typed.option(
     "--determinism",
     is_flag=True,
     help="Also compute the files in other processes, time zones and locales.",
@@ -60,6 +84,10 @@ def command(
     full: bool,
     quick: bool,
     expect_head: str | None,
+    head_file: Path | None,
+    signers: Path | None,
+    proof: Path | None,
+    by_git: bool,
     determinism: bool,
     as_json: bool,
 ) -> None:
@@ -68,6 +96,13 @@ def command(
     Exit code 4 for damage or drift; what imported documents contradict is a remark.
     """
     expected = _parse_head(expect_head)
+    if proof is not None:
+        from .witnesses import check_proof
+
+        check_proof(proof, signers, as_json=as_json)
+        return
+    if signers is not None and head_file is None:
+        raise click.UsageError("--allowed-signers goes with --head or --proof")
     with open_workspace(check_head=False) as workspace:
         report = verify(
             workspace,
@@ -76,6 +111,14 @@ def command(
             expected=expected,
             progress=counting("events checked"),
         )
+        if head_file is not None:
+            from .witnesses import findings_of_head
+
+            report.findings.extend(findings_of_head(workspace, head_file, signers))
+        if by_git:
+            from .witnesses import findings_of_git
+
+            report.findings.extend(findings_of_git(workspace))
         if determinism:
             report.findings.extend(_undetermined(workspace))
     if as_json:

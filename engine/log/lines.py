@@ -82,6 +82,14 @@ def line(event: RecordedEvent, *, previous: bytes | None = None) -> bytes:
     return _encode(_Line(**told)) + b"\n"
 
 
+def event_in(raw: bytes) -> tuple[RecordedEvent, bytes]:
+    """Return the event of a line, and the hash of the event before, which it must tell."""
+    told = _line_of(raw)
+    if told.previous is None:
+        raise ValueError("the hash of the event before is missing")
+    return _event_of(told), bytes.fromhex(told.previous)
+
+
 def last_line(head: Head) -> bytes:
     """Return the line that closes an export: the log's head at its end."""
     return _encode(_End(_Last(head.position, head.hash.hex()))) + b"\n"

@@ -12,7 +12,7 @@ from sprintlog.engine.log.erasures import STREAM
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.service.erasure import remainder
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.service.work_tree.snapshot import store_of
+from sprintlog.engine.service.work_tree.snapshot import shown, store_of
 from sprintlog.engine.sprint.events import Injection, SprintCompiled, SprintImported
 from sprintlog.engine.sprint.state.times import parse
 
@@ -198,29 +198,32 @@ def _matches(
         text for e in events for text in texts_in(msgspec.json.decode(e.payload or b""))
     )
     found = [match[0] for text in said for match in pattern.finditer(text)]
-    for content in contents(workspace):
+    for _, content in contents(workspace):
         text = content.decode("utf-8", "surrogateescape")
         found += [match[0] for match in pattern.finditer(text)]
     lines = (line for text in found for line in _lines(text, TEXT_CHARS_MIN))
     return [*dict.fromkeys(lines)]
 
 
-def contents(workspace: Workspace) -> Iterator[bytes]:
-    """Yield what is kept beside the events: files in the log's folder, and snapshots."""
+def contents(workspace: Workspace) -> Iterator[tuple[str, bytes]]:
+    """Yield what is kept beside the events: files in the log's folder, and snapshots.
+
+    With each goes where it is.
+    """
     store = store_of(workspace)
     for name, path in files_in(workspace.location.folder):
         is_ours = name.startswith((workspace.location.database.name, "snapshots/"))
         if not is_ours and path.stat().st_size <= _FILE_BYTES_MAX:
-            yield read_whole(path)
+            yield name, read_whole(path)
     if store.exists:
-        oids = {
-            entry.oid
+        places = {
+            entry.oid: f"snapshot {commit[:12]}: {shown(path)}"
             for commit in store.snapshots()
-            for entry in store.read(commit).files.values()
+            for path, entry in store.read(commit).files.items()
         }
         with store.blobs() as blob:
-            for oid in sorted(oids):
-                yield blob(oid)
+            for oid, place in sorted(places.items()):
+                yield place, blob(oid)
 
 
 def _lines(text: str, chars_min: int) -> Iterator[str]:

@@ -114,6 +114,9 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "queue show": (queue.RequestWithHistory,),
     "rebuild": (log.Rebuilt,),
     "recover": (journal.RecoveryAnswer,),
+    "head": (trust.HeadAnswer,),
+    "prove": (trust.ProofAnswer,),
+    "scan": (list[trust.LeakFound],),
     "redact": (trust.Redaction, trust.RedactionDone),
     "redo": (back.WentBack,),
     "replay": (history.StepAnswer,),
@@ -138,7 +141,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "uninstall": (log.Uninstalled,),
     "status": (work.Status,),
     "undo": (back.WentBack,),
-    "verify": (log.Verified,),
+    "verify": (log.Verified, trust.ProofAnswer),
 }
 """By command; every other one answers as recording commands do."""
 

@@ -52,3 +52,44 @@ class RedactionDone(Struct, frozen=True, kw_only=True):
     unreached: list[UnreachedPlace]
     events: list[EventReference]
     """Those that say so."""
+
+
+class LeakFound(Struct, frozen=True, kw_only=True):
+    """A secret that was found."""
+
+    where: str
+    position: int | None
+    """Of its event; null beside the events."""
+    rule: str
+    """The form that it has."""
+    excerpt: str
+    """What is around it, masked."""
+    command: str
+    """What erases it."""
+
+
+class HeadAnswer(Struct, frozen=True, kw_only=True):
+    """The head of a log, as it is written down."""
+
+    log: str
+    """The id of its first event."""
+    position: int
+    hash: str
+    root: str
+    """Of the Merkle tree over all events."""
+    time: str
+    file: str | None
+    """Where it was written."""
+    signature: str | None
+    """Where its signature is."""
+
+
+class ProofAnswer(Struct, frozen=True, kw_only=True):
+    """What a proof came to."""
+
+    position: int
+    file: str
+    is_proof: bool
+    """Whether it proves that the event was there."""
+    signed_by: str | None
+    problems: list[str]

@@ -84,6 +84,9 @@ ELSEWHERE = {
         "serve",
         "session reconcile",
         "redact",
+        "head",
+        "prove",
+        "scan",
     ),
 }
 """Commands whose answers need a workspace of their own: their own tests get them."""

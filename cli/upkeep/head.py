@@ -1,0 +1,72 @@
+"""`sprintlog head`: write the head of the log down, and sign it."""
+
+import os
+from pathlib import Path
+
+import click
+
+from sprintlog.engine.errors import InvalidInputError
+
+from .. import typed
+from ..context import open_workspace, with_json
+from ..output import print_answer
+
+
+@typed.command(
+    "head",
+    epilog="Examples: sprintlog head --sign --key ~/.ssh/id_ed25519\n\n"
+    'git commit --allow-empty -m night --trailer "$(sprintlog head --trailer)"',
+)
+@typed.option("--sign", is_flag=True, help="Sign it, as `ssh-keygen -Y sign` does.")
+@typed.option(
+    "--key",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The key: a private one, or a public one whose private one an agent has.",
+)
+@typed.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where to write it. With --sign: [HEAD.txt]",
+)
+@typed.option("--trailer", is_flag=True, help="Print it as a line for a commit's message.")
+@with_json
+def command(
+    sign: bool, key: Path | None, out: Path | None, trailer: bool, as_json: bool
+) -> None:
+    """Print the head of the log: what stands for all that was recorded until now.
+
+    Kept elsewhere, or signed, it shows later whether anything before it was changed.
+    """
+    from sprintlog.engine.adapters.replace import replace_file
+    from sprintlog.projections.trust import heads
+    from sprintlog.projections.views.trust import HeadAnswer
+
+    if sign and key is None:
+        raise InvalidInputError(
+            "--sign needs a key",
+            hint="--key ~/.ssh/id_ed25519, or the .pub of one that your agent has",
+        )
+    with open_workspace() as workspace:
+        head = heads.head_of(workspace)
+    file = out or (Path("HEAD.txt") if sign else None)
+    signature = None
+    if file is not None:
+        replace_file(file, head.text.encode(), mode=0o644)
+    if sign and key is not None and file is not None:
+        signature = heads.sign(file, key, os.environ)
+    answer = HeadAnswer(
+        log=head.log,
+        position=head.position,
+        hash=head.hash,
+        root=head.root,
+        time=head.time,
+        file=None if file is None else str(file),
+        signature=None if signature is None else str(signature),
+    )
+    lines = [heads.trailer(head)] if trailer else head.text.splitlines()
+    if file is not None:
+        lines = [f"{file}: position {head.position}, {head.hash[:16]}"]
+        lines += [] if signature is None else [f"{signature}: its signature"]
+    print_answer(answer, lines, as_json=as_json)

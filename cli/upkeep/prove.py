@@ -1,0 +1,62 @@
+"""`sprintlog prove`: a small file that shows that an event was recorded."""
+
+from pathlib import Path
+
+import click
+
+from sprintlog.engine.errors import RefusedError
+
+from .. import typed
+from ..context import open_workspace, with_json
+from ..output import print_answer
+
+
+@typed.command("prove", epilog="Example: sprintlog prove 412 --head HEAD.txt")
+@click.argument("position", type=click.IntRange(1))
+@typed.option(
+    "--head",
+    "head_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A head that was written down, with its signature beside it. [the head of now]",
+)
+@typed.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where to write it. [proof-POSITION.json]",
+)
+@with_json
+def command(position: int, head_file: Path | None, out: Path | None, as_json: bool) -> None:
+    """Write a file that proves an event, to somebody who does not have the log.
+
+    `sprintlog verify --proof FILE` checks it. It shows that event, and of all others
+    nothing but digests.
+    """
+    from sprintlog.engine.adapters.replace import replace_file
+    from sprintlog.engine.log.stores.descriptors import read_whole
+    from sprintlog.projections.trust import heads, proofs
+    from sprintlog.projections.views.trust import ProofAnswer
+
+    signature = None
+    with open_workspace() as workspace:
+        head = heads.head_of(workspace) if head_file is None else heads.read_head(head_file)
+        for problem in heads.compare(workspace, head):
+            raise RefusedError(f"the head does not fit the log: {problem}")
+        if head_file is not None:
+            beside = head_file.with_name(f"{head_file.name}.sig")
+            if beside.is_file():
+                content = read_whole(beside, at_most=heads.FILE_BYTES_MAX)
+                signature = content.decode("ascii", "replace")
+        content = proofs.prove(workspace, position, head, signature)
+    file = out or Path(f"proof-{position}.json")
+    replace_file(file, content, mode=0o644)
+    answer = ProofAnswer(
+        position=position, file=str(file), is_proof=True, signed_by=None, problems=[]
+    )
+    said = "signed" if signature else "not signed"
+    print_answer(
+        answer,
+        [f"{file}: position {position}, to the head of position {head.position}, {said}"],
+        as_json=as_json,
+    )

@@ -1,0 +1,66 @@
+"""Secrets that are in a log: in events, in what is kept beside them, in snapshots.
+
+The forms are those that are masked on the way in (`engine/masking_forms.toml`): tokens
+beyond doubt. What was recorded before a form was known, or with --no-mask, holds them.
+"""
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from sprintlog.engine.adapters.snapshots.without_text import unzipped
+from sprintlog.engine.masking import mask, secrets_in
+from sprintlog.engine.sprint.state.times import parse
+
+from ..workspace import Workspace
+from .selection import contents, texts_in
+
+EXCERPT_CHARS = 60
+HEADER = ("stream", "key", "actor", "correlation_id")
+
+
+class Leak(msgspec.Struct, frozen=True):
+    """A secret that was found."""
+
+    where: str
+    position: int | None
+    """Of its event; None beside the events."""
+    rule: str
+    """The form that it has."""
+    excerpt: str
+    """What is around it, masked."""
+    command: str
+    """What erases it."""
+
+
+def leaks(
+    workspace: Workspace,
+    *,
+    since: str | None = None,
+    progress: Callable[[int], None] = lambda count: None,
+) -> Iterator[Leak]:
+    """Yield every secret, in events since a time and in all that is kept beside them."""
+    moment = None if since is None else parse(since)
+    for event in workspace.log.read():
+        if event.position % 10_000 == 0:
+            progress(event.position)
+        if moment is not None and parse(event.at) < moment:
+            continue
+        where, place = f"position {event.position}", event.position
+        text = "\n".join(texts_in(msgspec.json.decode(event.payload or b"null")))
+        header = (getattr(event, name) or "" for name in HEADER)
+        yield from _in(f"{text}\n{' '.join(header)}", where, place)
+    for where, content in contents(workspace):
+        text = (content + unzipped(content)).decode("utf-8", "replace")
+        yield from _in(text, where, None)
+
+
+def _in(text: str, where: str, position: int | None) -> Iterator[Leak]:
+    found: dict[str, Leak] = {}
+    for rule, start, end in secrets_in(text):
+        begin = max(text.rfind("\n", 0, start) + 1, start - EXCERPT_CHARS)
+        what = "--text -" if position is None else str(position)
+        command = f"sprintlog redact {what} --reason TEXT"
+        excerpt = mask(text[begin:end])
+        found.setdefault(rule, Leak(where, position, rule, excerpt, command))
+    yield from found.values()
