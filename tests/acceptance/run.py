@@ -33,6 +33,7 @@ from . import (
     nights,
     power_cuts,
     recorded_hooks,
+    servers,
     snapshots,
     source_faults,
     time_travel,
@@ -99,6 +100,10 @@ CRITERIA: dict[str, Criterion] = {
     "a killed restore is finished and loses nothing": snapshots.killed,
     "power cuts lose nothing acknowledged": power_cuts.images,
     "the images show planted defects": power_cuts.planted_defects,
+    "servers that crash lose and double nothing": servers.crashes,
+    "networks to a server that break lose nothing": servers.networks,
+    "a server makes our headers, a million of them": servers.headers,
+    "who follows a log on a server sees each event once": servers.following,
 }
 
 

@@ -1,0 +1,117 @@
+"""A log on a server: crashes, networks that break, headers by the million, followers."""
+
+import random
+import time
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+
+from tests.postgres.conftest import made
+from tests.postgres.headers import compared
+from tests.postgres.outages import Writers, faults_of, followed
+from tests.postgres.proxy import Proxy
+from tests.postgres.server import NEWEST, SERVERS, NoServerError, Server, programs_of
+
+from .criterion import Skip, Verdict
+
+ROUNDS, WRITERS, APPENDS = 20, 16, 10_000
+CRASHES_A_ROUND = 3
+HEADERS = 1_000_000
+FOLLOWED_WRITERS, FOLLOWED_APPENDS, ROLLBACKS = 32, 600, 10
+
+
+def crashes(data: Path, seed: int) -> Verdict:
+    """Sixteen writers lose and double nothing while the server crashes again and again."""
+    chance, problems, done = random.Random(seed), [], 0
+    with closing(_Servers()) as servers:
+        pg = servers.new()
+        for number in range(ROUNDS):
+            url = pg.new_url()
+            made(url).close()
+            writers = Writers(url, writers=WRITERS, appends=APPENDS // WRITERS)
+            marks = sorted(chance.sample(range(100, APPENDS - 1000), CRASHES_A_ROUND))
+            writers.start()
+            while writers.is_going_on():
+                if marks and sum(writers.acknowledged.values()) >= marks[0]:
+                    marks.pop(0)
+                    pg.stop("immediate")
+                    pg.start()
+                    done += 1
+                time.sleep(0.005)
+            writers.wait()
+            problems += [f"round {number}: {one}" for one in faults_of(url, writers)]
+    said = f"{ROUNDS} times {APPENDS} appends by {WRITERS} writers, {done} crashes"
+    return Verdict(not problems and done >= ROUNDS, said, problems)
+
+
+def networks(data: Path, seed: int) -> Verdict:
+    """Events survive a way to the server that tears, cuts, delays and loses answers."""
+    with closing(_Servers()) as servers:
+        pg = servers.new()
+        with closing(made(pg.new_url())) as log:
+            name = log.address.log
+        proxy = Proxy(pg.port, share=0.2, seed=seed)
+        url = pg.url_by_tcp(name, port=proxy.port)
+        writers = Writers(url, writers=WRITERS, appends=250)
+        writers.start()
+        writers.wait()
+        proxy.close()
+        problems = faults_of(pg.url(name), writers)
+    faults = ", ".join(f"{count} {name}" for name, count in sorted(proxy.done.items()))
+    return Verdict(not problems, f"{WRITERS * 250} appends: {faults}", problems)
+
+
+def headers(data: Path, seed: int) -> Verdict:
+    """Headers have the same bytes there and here, a million of them."""
+    different, asked = 0, []
+    with closing(_Servers()) as servers:
+        for version in SERVERS:
+            try:
+                pg = servers.new(version)
+            except NoServerError:
+                continue
+            made(pg.new_url()).close()
+            with psycopg.connect(pg.url(), autocommit=True) as connection:
+                different += compared(connection, HEADERS, seed=seed)
+            asked.append(version)
+    said = f"{HEADERS} random headers on {' and '.join(asked)}, {different} different"
+    return Verdict(bool(asked) and not different, said, [])
+
+
+def following(data: Path, seed: int) -> Verdict:
+    """Events come once and in order to a reader beside writers, and some that roll back."""
+    with closing(_Servers()) as servers:
+        pg = servers.new()
+        url = pg.new_url()
+        made(url).close()
+        began = time.monotonic()
+        problems = followed(
+            url, writers=FOLLOWED_WRITERS, appends=FOLLOWED_APPENDS, rollbacks=ROLLBACKS
+        )
+        took = time.monotonic() - began
+    events = FOLLOWED_WRITERS * FOLLOWED_APPENDS
+    said = f"{FOLLOWED_WRITERS} writers, {ROLLBACKS} that roll back, {events} events"
+    return Verdict(not problems, f"{said} in {took:.0f} s", problems)
+
+
+class _Servers:
+    """Servers of a criterion's own."""
+
+    def __init__(self) -> None:
+        self._made: list[Server] = []
+
+    def new(self, version: str = NEWEST) -> Server:
+        """Start one; raise `Skip` where the newest cannot be had."""
+        try:
+            self._made.append(Server(programs_of(version)))
+        except NoServerError as error:
+            if version != NEWEST:
+                raise
+            raise Skip(str(error)) from error
+        return self._made[-1]
+
+    def close(self) -> None:
+        """Remove them."""
+        for server in self._made:
+            server.remove()
