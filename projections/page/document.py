@@ -69,7 +69,8 @@ def page(workspace: Workspace, sprint_id: str, *, at: str | None = None) -> str:
     """Return the page of a sprint at a point, or at its newest version."""
     version = workspace.sprint(sprint_id, at=at).version
     # Named by its version, what is told follows from the log alone and from no clock.
-    return document(Facts(workspace, sprint_id, at=f"version:{version}"))
+    position = workspace.log.head().position if at is None else None
+    return document(Facts(workspace, sprint_id, at=f"version:{version}", position=position))
 
 
 def document(facts: Facts, served: Served | None = None) -> str:

@@ -37,11 +37,20 @@ class Facts:
     """A sprint at a point of the log, with everything that the page says of it."""
 
     def __init__(
-        self, workspace: Workspace, sprint_id: str, *, at: str | None = None
+        self,
+        workspace: Workspace,
+        sprint_id: str,
+        *,
+        at: str | None = None,
+        position: int | None = None,
     ) -> None:
-        """Gather what is known at a point; without one as it is now, by the clock."""
+        """Gather what is known at a point; without one as it is now, by the clock.
+
+        Other streams are read up to a position; without one up to that of the point.
+        """
         self.workspace = workspace
         self.at = at
+        self._position = position
         self.sprint = workspace.sprint(sprint_id, at=at)
         check_exists(self.sprint)
         self.stream = sprint_stream(self.sprint.id)
@@ -71,6 +80,8 @@ class Facts:
     @cached_property
     def position(self) -> int:
         """Return up to where in the log the other streams are read."""
+        if self._position is not None:
+            return self._position
         if self.at is None:
             return self.workspace.log.head().position
         return self.last.position

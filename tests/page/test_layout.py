@@ -21,7 +21,7 @@ MINUTE = 60_000
 
 def work(row: str, begin: int, end: int) -> Work:
     """Return a piece of work between two minutes."""
-    return Work(row, begin * MINUTE, end * MINUTE, "good")
+    return Work(row, begin * MINUTE, end * MINUTE, "good", ("a long label", "short"))
 
 
 def test_bars_are_placed_by_the_clock() -> None:
@@ -123,3 +123,9 @@ def test_equal_values_stand_in_the_middle() -> None:
 def test_places_are_written_as_shares() -> None:
     """Hundredths of a percent have two digits, whole ones none."""
     assert [percent(x) for x in (0, 5, 1250, 10_000)] == ["0%", "0.05%", "12.50%", "100%"]
+
+
+def test_a_label_is_one_that_has_room() -> None:
+    """The longest that fits is taken, and none where not even the shortest does."""
+    found = timeline([work("a", 0, 880), work("a", 880, 980), work("a", 980, 1000)])
+    assert [bar.label for bar in found.bars] == ["a long label", "short", ""]

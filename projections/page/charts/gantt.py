@@ -7,7 +7,6 @@ from .layout import Arrow, Bar, Gap, Stamp, Timeline, percent
 ROW, BAR, AXIS, ARC = 26, 18, 22, 14
 """Heights in pixels: of a row, a bar, the axis, and one level of arrows."""
 WAITS = "waits"
-LABEL_CHARS_MAX = 40
 SIGNS = {
     "gate passed": ("\N{CHECK MARK}", "good"),
     "gate failed": ("\N{BALLOT X}", "bad"),
@@ -67,7 +66,7 @@ def _bar(bar: Bar, begin: int) -> Markup:
     work = bar.work
     y = begin + bar.row * ROW + (ROW - BAR) // 2
     sign = TONES.get(work.tone.partition(" ")[0], "")
-    label = f"{sign} {work.label}"[:LABEL_CHARS_MAX]
+    label = f"{sign} {bar.label}"
     inside = [
         tag("title", work.about),
         tag("rect", width="100%", height=BAR, rx=3),

@@ -141,13 +141,13 @@ class _Teller:
         took = max(at - opened.begin, 0)
         said = [*filter(None, said), duration(took)]
         cost = self._cost.pop(opened.row, None)
-        label = name
+        labels: tuple[str, ...] = (name,)
         if cost is not None:
             said.append(dollars(cost))
-            label = f"{name} {dollars(cost)}"
+            labels = (f"{name} {dollars(cost)}", name)
         about = ", ".join(said)
         self.found.work.append(
-            Work(opened.row, opened.begin, at, tone, label, about, opened.version)
+            Work(opened.row, opened.begin, at, tone, labels, about, opened.version)
         )
 
     def _sign(self, row: str, at: int, kind: str, about: str, version: int) -> None:

@@ -12,6 +12,8 @@ WHOLE = 10_000
 """The width of a drawing, in hundredths of a percent."""
 BAR_MIN = 35
 """A bar is never narrower, however short it took."""
+PIXELS, CHAR = 900, 7
+"""How wide a drawing is on most screens, and a character of a label in it."""
 ROWS_MAX = 60
 """More rows are only counted: the ones that were worked on first are there."""
 TICKS_MAX = 8
@@ -34,7 +36,8 @@ class Work(NamedTuple):
     end: int
     tone: str
     """What became of it: `good`, `bad`, `steady`, `open`, `off`."""
-    label: str = ""
+    labels: tuple[str, ...] = ()
+    """What it may be called, the longest first."""
     about: str = ""
     version: int = 0
 
@@ -74,6 +77,8 @@ class Bar(NamedTuple):
     x: int
     width: int
     work: Work
+    label: str = ""
+    """The longest of its labels that there is room for."""
 
 
 class Gap(NamedTuple):
@@ -201,7 +206,10 @@ def _label(at: int, step: int, *, is_day: bool) -> str:
 
 
 def _bar(one: Work, row: int, scale: Scale) -> Bar:
-    return Bar(row, *scale.stretch(one.begin, one.end), one)
+    x, width = scale.stretch(one.begin, one.end)
+    room = (width * PIXELS // WHOLE - 2 * CHAR) // CHAR
+    label = next((text for text in one.labels if len(text) + 2 <= room), "")
+    return Bar(row, x, width, one, label)
 
 
 def _arrows(returns: Sequence[Return], scale: Scale) -> list[Arrow]:

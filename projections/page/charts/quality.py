@@ -54,13 +54,6 @@ def quality(found: Sequence[Scored], levels: Levels) -> Markup:
             continue
         at = y(height(level, low, high))
         parts.append(tag("line", x1="0", x2="100%", y1=at, y2=at, class_=name))
-        label = f"{name} {level:.2f}"
-        is_first = name == "baseline"
-        x, anchor = ("4%", "start") if is_first else ("100%", "end")
-        parts.append(
-            tag("text", label, x=x, y=at - 4, dx=0 if is_first else -2,
-                text_anchor=anchor, class_=f"axis {name}-name")
-        )  # fmt: skip
     parts += [_line(points, PAD_TOP, inner, "path") for points in placed.lines]
     parts += [_point(point, found[point.nth], y(point.y)) for point in placed.points]
     every = -(-len(found) // NUMBERS_MAX) or 1
@@ -141,12 +134,14 @@ def quality_svg(found: Sequence[Scored], levels: Levels, label: str) -> Markup:
     )
 
 
-def small(values: Sequence[float | None], label: str) -> Markup:
-    """Return a small plot of a figure over the iterations."""
-    placed = plot(values)
+def small(
+    values: Sequence[float | None], label: str, on: Sequence[bool] | None = None
+) -> Markup:
+    """Return a small plot of a figure over the iterations; `on` are those on the path."""
+    placed = plot(values, is_on=on)
     parts = [_line(points, 5, SMALL - 10, "path") for points in placed.lines]
-    if placed.points:
-        last = placed.points[-1]
+    if placed.lines:
+        last = placed.lines[-1][-1]
         y = round(5 + last.y * (SMALL - 10) / WHOLE, 1)
         parts.append(tag("circle", cx=percent(last.x), cy=y, r=3.5, class_="last"))
     return tag(

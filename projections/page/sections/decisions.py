@@ -42,9 +42,13 @@ def _row(one: Decision) -> Markup:
             tag("td", version_link(one.version)),
             tag("td", time(one.at)),
             tag("td", text(f"{one.actor}{observed}")),
-            tag("td", kind, what),
-            tag("td", text(one.evidence, TEXT_CHARS_MAX) if one.evidence else ""),
-            tag("td", text(one.followed, TEXT_CHARS_MAX) if one.followed else ""),
+            tag("td", kind, what, class_="t"),
+            _long(one.evidence),
+            _long(one.followed),
         ],
         class_=None if one.in_force else "off",
     )
+
+
+def _long(said: str) -> Markup:
+    return tag("td", text(said, TEXT_CHARS_MAX) if said else "", class_="t")

@@ -43,7 +43,7 @@ def _row(recorded: RecordedEvent, *, has_data: bool) -> Markup:
             tag("td", version_link(recorded.version)),
             tag("td", time(recorded.at)),
             tag("td", text(recorded.actor, 60)),
-            tag("td", text(what(recorded), TEXT_CHARS_MAX), data),
+            tag("td", text(what(recorded), TEXT_CHARS_MAX), data, class_="t"),
         ],
         class_="q" if is_quiet else None,
     )

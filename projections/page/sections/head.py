@@ -9,7 +9,7 @@ from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_SPRINT
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 from ...views.runs import BudgetStanding
-from ...words.phrases import UNKNOWN, counted
+from ...words.phrases import UNKNOWN, counted, duration
 from ..charts.layout import WHOLE, percent
 from ..facts import Facts
 from ..markup import NOTHING, Markup, command, joined, tag, text
@@ -32,6 +32,10 @@ _WORDS = {
     "done": "Done",
 }
 FULL_PERCENT, WARNED_PERCENT = 100, 80
+
+
+_NAMES = {"details": "it needs"}
+_WITHOUT_REASON = {"completed": "Done", "in-progress": "In progress"}
 
 
 def head(facts: Facts) -> Markup:
@@ -71,6 +75,10 @@ def said(line: str) -> Markup:
 def _story(facts: Facts) -> Iterator[Markup]:
     """Yield why it stopped, since when, what it needs, and what leads on."""
     hints = []
+    if not facts.standing:
+        word = _WITHOUT_REASON.get(str(facts.status.status), "Ready")
+        since = time(_moment(facts.status.last_activity))
+        yield tag("p", tag("strong", word), " since ", since, class_="why")
     for word, line in facts.standing:
         if word == "hint":
             hints.append(line)
@@ -78,8 +86,12 @@ def _story(facts: Facts) -> Iterator[Markup]:
             first = tag("strong", f"{_WORDS[word]}: " if word != "done" else "Done ")
             yield tag("p", first, said(line), class_="why")
         else:
-            yield tag("p", tag("b", f"{word} "), said(line), class_=f"told {word}")
+            name = _NAMES.get(word, word)
+            yield tag("p", tag("b", f"{name} "), said(line), class_=f"told {word}")
+    told = {line for _, line in facts.standing}
     for need in facts.status.human_needed:
+        if need.reason in told:
+            continue
         where = f" at {need.phase}" if need.phase else ""
         parts: list[Any] = [tag("b", f"needs a person{where} "), text(need.reason)]
         parts += [": ", text(need.details)] if need.details else []
@@ -91,9 +103,10 @@ def _story(facts: Facts) -> Iterator[Markup]:
         )
         if advice.action == ROLLBACK and advice.target_iteration is not None:
             line = f"sprintlog rollback iter:{advice.target_iteration}{facts.named}"
-            hints.insert(0, f"`{line}` goes back, plan and files")
-    for hint in hints:
-        yield tag("p", tag("b", "type "), said(hint), class_="type")
+            hints.append(f"`{line}` takes the advice: plan and files go back")
+    for at, hint in enumerate(hints):
+        name = "type now " if at == 0 else "or "
+        yield tag("p", tag("b", name), said(hint), class_="type")
     yield from _best(facts)
 
 
@@ -110,6 +123,10 @@ def _best(facts: Facts) -> Iterator[Markup]:
         shown += [command(line), f" brings it back{as_good}; ", command(f"{line} --files"),
                   " its files alone"]  # fmt: skip
     yield tag("p", *shown, class_="best")
+
+
+def _moment(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _is_done(facts: Facts) -> bool:
@@ -164,9 +181,14 @@ def _budget(one: BudgetStanding) -> Markup:
         height=8,
         aria_hidden="true",
     )
-    unit = {"cost": "$", "time": " s"}.get(one.budget, "")
-    before, after = (unit, "") if unit == "$" else ("", unit)
-    line = f"{before}{number(one.spent)}{after} of {before}{number(one.limit)}{after}"
+    spent, limit = (_amount(one.budget, x) for x in (one.spent, one.limit))
+    line = f"{spent} of {limit}"
     unknown = f", {counted(one.unknown_runs, 'run')} unknown" if one.unknown_runs else ""
     label = tag("span", f"{one.budget} of the {one.of}: {line} ({one.percent} %){unknown}")
     return tag("li", label, bar)
+
+
+def _amount(budget: str, amount: float) -> str:
+    if budget == "time":
+        return duration(1000 * amount)
+    return money(amount) if budget == "cost" else number(amount)

@@ -11,6 +11,7 @@ from ..numbers import cost, known, money, number, score, tokens, took, version_l
 ROWS_MAX = 400
 """Of more iterations only the last ones have a row."""
 CELL_CHARS_MAX = 120
+SHORT_CHARS = 24
 Column = tuple[str, Callable[[JudgedIteration], object], bool]
 """Its name, its cell, and whether that is a figure."""
 
@@ -68,9 +69,10 @@ def _row(one: JudgedIteration, shown: Sequence[Column], *, is_best: bool) -> Mar
     for _, cell, is_number in shown:
         value = cell(one)
         said = value if isinstance(value, Markup) else text(value, CELL_CHARS_MAX)
-        cells.append(tag("td", said, class_="num" if is_number else None))
-    kind = " ".join(filter(None, ("is-best" * is_best, "off" * (one.is_on_path is False))))
-    return row(cells, class_=kind or None, data_v=version or None, data_n=one.iteration)
+        kind = "num" if is_number else "t" if len(said) > SHORT_CHARS else None
+        cells.append(tag("td", said, class_=kind))
+    marks = " ".join(filter(None, ("is-best" * is_best, "off" * (one.is_on_path is False))))
+    return row(cells, class_=marks or None, data_v=version or None, data_n=one.iteration)
 
 
 def _names(rows: Sequence[JudgedIteration], field: str) -> list[str]:
@@ -91,7 +93,8 @@ def _short(value: object) -> object:
 def _alerts(one: JudgedIteration) -> object:
     if not isinstance(one.alerts, tuple) or not one.alerts:
         return UNKNOWN if not known(one.alerts) else "none"
-    return "; ".join(f"{x.severity}: {x.message}" for x in one.alerts)
+    kinds = dict.fromkeys(f"{x.severity} {x.type}" for x in one.alerts)
+    return ", ".join(kinds)
 
 
 def _remarks(one: JudgedIteration) -> object:

@@ -7,10 +7,10 @@ from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from ...views.iterations import JudgedIteration
 from ..charts.quality import Levels, Scored, quality_svg, small
 from ..facts import Facts
-from ..markup import Markup, classes, section, tag, text
+from ..markup import NOTHING, Markup, classes, command, joined, section, tag, text
 from ..numbers import cost, known, money, number, score, tokens
 
-PLOTS_MAX = 14
+PLOTS_MAX, WORSE_MAX = 14, 12
 """More figures have no plot; the table has all."""
 TONES = {"forward": "good", "regression": "bad", "plateau": "steady", "stalled": "steady"}
 
@@ -34,9 +34,10 @@ def quality(facts: Facts) -> Markup:
     label = "Quality of " + ", ".join(
         f"iteration {one.number}: {score(one.score)}" for one in found[-20:]
     )
-    legend = tag("ul", *_legend(found), class_="legend")
+    legend = tag("ul", *_legend(found), *_lines(levels), class_="legend")
     plots = tag("div", *_small_plots(facts), class_="plots")
-    parts = [tag("div", quality_svg(found, levels, label), class_="drawing"), legend, plots]
+    drawing = tag("div", quality_svg(found, levels, label), class_="drawing")
+    parts = [drawing, legend, _worse(facts), plots]
     return section("quality", "Quality", *parts)
 
 
@@ -79,6 +80,37 @@ def _legend(found: Sequence[Scored]) -> Iterator[Markup]:
         yield tag("li", tag("span", "?", class_="key dot"), "not measured")
 
 
+def _lines(levels: Levels) -> Iterator[Markup]:
+    for name, level in (("baseline", levels.baseline), ("threshold", levels.threshold)):
+        if level is not None:
+            line = tag("line", x1=0, x2="100%", y1=5, y2=5, class_=name)
+            key = tag("svg", line, width=26, height=10, class_="key-line")
+            yield tag("li", key, f"{name} {level:.2f}")
+
+
+def _worse(facts: Facts) -> Markup:
+    """Return what got worse and when, the newest first."""
+    found = [
+        (one.iteration, alert.severity, alert.message, one.is_on_path is False)
+        for one in reversed(facts.iterations.iterations)
+        for alert in (one.alerts if isinstance(one.alerts, tuple) else ())
+    ]
+    if not found:
+        return NOTHING
+    items = [
+        tag("li", tag("b", f"iteration {number} "), tag("b", severity, class_="bad"), " ",
+            text(message), " (rolled back)" if is_off else "")
+        for number, severity, message, is_off in found[:WORSE_MAX]
+    ]  # fmt: skip
+    more = len(found) - WORSE_MAX
+    if more > 0:
+        items.append(
+            tag("li", f"{more:,} more: ", command(f"sprintlog alerts --all{facts.named}"))
+        )
+    title = tag("h3", "What got worse, the newest first")
+    return joined(title, tag("ul", *items, class_="worse"))
+
+
 def _small_plots(facts: Facts) -> Iterator[Markup]:
     rows = [x for x in facts.iterations.iterations if x.iteration != BASELINE_NUMBER]
     series: dict[str, list[float | None]] = {}
@@ -93,6 +125,7 @@ def _small_plots(facts: Facts) -> Iterator[Markup]:
     all_tokens = [tokens(x) for x in spent]
     series["tokens"] = [None if x is None else float(x) for x in all_tokens]
     series["cost"] = [cost(x) for x in spent]
+    on = [x.is_on_path is not False for x in rows]
     shown = 0
     for name, points in series.items():
         there = [value for value in points if value is not None]
@@ -102,10 +135,12 @@ def _small_plots(facts: Facts) -> Iterator[Markup]:
         shown += 1
         if shown > PLOTS_MAX:
             return
-        yield _figure(name, points, there)
+        yield _figure(name, points, there, on)
 
 
-def _figure(name: str, points: list[float | None], there: list[float]) -> Markup:
+def _figure(
+    name: str, points: list[float | None], there: list[float], on: list[bool]
+) -> Markup:
     say = money if name == "cost" else number
     first, last = say(there[0]), say(there[-1])
     span = f"{say(min(there))} to {say(max(there))}"
@@ -115,4 +150,4 @@ def _figure(name: str, points: list[float | None], there: list[float]) -> Markup
         tag("b", text(name.replace("_", " "))),
         tag("span", f"{first} \N{RIGHTWARDS ARROW} {last}"),
     )
-    return tag("figure", caption, small(points, label), tag("small", span))
+    return tag("figure", caption, small(points, label, on), tag("small", span))

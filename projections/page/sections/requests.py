@@ -1,5 +1,6 @@
 """The operator queue: what was asked for, and what was decided of it."""
 
+from ...views.queue import RequestAnswer
 from ..facts import Facts
 from ..markup import Markup, command, heading, row, section, table, tag, text
 
@@ -21,8 +22,8 @@ def queue(facts: Facts) -> Markup:
             tag("td", tag("b", text(one.status))),
             tag("td", text(one.priority)),
             tag("td", text(one.type)),
-            tag("td", text(one.title, TEXT_CHARS_MAX)),
-            tag("td", text(one.reasoning or one.rejection_reason, TEXT_CHARS_MAX)),
+            tag("td", text(one.title, TEXT_CHARS_MAX), class_="t"),
+            tag("td", text(_why(one), TEXT_CHARS_MAX), class_="t"),
         ])
         for one in found[:ROWS_MAX]
     ]  # fmt: skip
@@ -33,3 +34,7 @@ def queue(facts: Facts) -> Markup:
     note = tag("p", f"{waiting} of {len(found)} wait{more}: ", line, class_="note")
     made = table(head, rows, label="queue", class_="filtered")
     return section("queue", "Queue", note, made)
+
+
+def _why(one: RequestAnswer) -> object:
+    return one.reasoning or one.rejection_reason

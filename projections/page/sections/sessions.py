@@ -31,8 +31,8 @@ def sessions(facts: Facts) -> Markup:
                 tag("td", time(one.ended_at or one.last_at)),
                 tag("td", number(one.tool_calls), class_="num"),
                 tag("td", number(one.failed_calls), class_="num"),
-                tag("td", text(figures(one, ends=False))),
-                tag("td", text(files)),
+                tag("td", text(figures(one, ends=False)), class_="t"),
+                tag("td", text(files), class_="t"),
             ])
         )  # fmt: skip
     line = command("sprintlog log --session ID")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sprintlog.engine.service.streams.catalogue import CODEC
 
 from ..charts import gantt
-from ..charts.happened import IterationTold, Moment, happened
+from ..charts.happened import ITERATIONS, IterationTold, Moment, happened
 from ..charts.layout import Timeline
 from ..charts.layout import timeline as placed
 from ..facts import Facts
@@ -33,7 +33,7 @@ def laid_out(facts: Facts) -> Timeline:
     if len(rows) == 1 and len(found.work) <= SEPARATE_MAX:
         # Iterations alone: a row each can be read better.
         names = [f"{work.row} {index}" for index, work in enumerate(found.work)]
-        if rows == {"iterations"}:
+        if rows == {ITERATIONS}:
             names = [work.about.partition(",")[0] for work in found.work]
         pairs = zip(found.work, names, strict=True)
         work = [one._replace(row=name) for one, name in pairs]
@@ -45,6 +45,10 @@ def laid_out(facts: Facts) -> Timeline:
             for sign in found.signs
         ]  # fmt: skip
         found = found._replace(work=work, signs=signs)
+    else:
+        # What the others are part of stands above them.
+        work = sorted(found.work, key=lambda one: one.row != ITERATIONS)
+        found = found._replace(work=work)
     return placed(*found)
 
 

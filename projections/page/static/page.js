@@ -22,7 +22,8 @@
     let box = one(".tools", section);
     if (!box) {
       box = make("div", { class: "tools" });
-      one("h2", section).after(box);
+      const note = one("h2 + .note", section);
+      (note || one("h2", section)).after(box);
     }
     return box;
   }
@@ -336,6 +337,7 @@
     if (section.id === "iterations" && table) addFilter(section, table);
     if (section.id === "compare") addComparison(section);
     if (section.id === "state") addSlider(section);
+    document.dispatchEvent(new CustomEvent("page:section", { detail: section }));
   }
 
   function followLink() {
