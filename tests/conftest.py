@@ -21,5 +21,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> pytest.TestReport:  # type: 
     is_wanted = any(fnmatchcase(item.nodeid, pattern) for pattern in _patterns())
     if report.skipped and os.environ.get("CI") and is_wanted:
         report.outcome = "failed"
-        report.longrepr = f"{item.nodeid} is required (.ci/required) and was skipped"
+        why = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+        report.longrepr = f"{item.nodeid} is required (.ci/required): {why}"
     return report

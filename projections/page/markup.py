@@ -68,7 +68,12 @@ def table(head: list[Markup], rows: list[Markup], *, label: str, **more: Any) ->
     """Return a table in a box that scrolls by itself where it is too wide."""
     inside = tag("table", tag("thead", row(head)), tag("tbody", *rows), **more)
     return tag(
-        "div", inside, class_="scroll", tabindex="0", role="region", aria_label=label
+        "div",
+        inside,
+        class_="scroll",
+        tabindex="0",
+        role="region",
+        aria_label=f"{label}, as a table",
     )
 
 

@@ -29,7 +29,7 @@ def comparison(facts: Facts) -> Markup:
         ])
         for name, cell, _ in columns(facts.iterations.iterations)
     ]  # fmt: skip
-    head = [heading(""), heading(_named(facts, one), class_="num"),
+    head = [heading("figure"), heading(_named(facts, one), class_="num"),
             heading(_named(facts, last), class_="num"),
             heading("change", class_="num")]  # fmt: skip
     kept = [has_snapshot(facts.sprint, x.iteration) for x in (one, last)]

@@ -7,6 +7,7 @@ import msgspec
 
 from sprintlog.engine.sprint.state.times import elapsed, to_text
 
+from ...history.differences import cut
 from ...markdown import visible
 from ..facts import Facts
 from ..markup import Markup, command, heading, row, section, table, tag, text
@@ -91,7 +92,7 @@ class _Pack:
 
     def line(self, line: FileLine, version: int) -> int | list[int]:
         """Return a line: its text, and who set it where that is not this version."""
-        said = visible(line.text)
+        said = cut(visible(line.text), LINE_CHARS_MAX)
         if self.at is not None and line.changed == version:
             said = said.replace(self.at, AT)
             took = elapsed(self._began, self.at) if self._began else None

@@ -1,0 +1,254 @@
+"""The page in a real browser: what its script adds, and that nothing of it gets out."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sprintlog.commands import CreateSprint
+from sprintlog.projections.page.document import page as page_of
+from sprintlog.projections.page.versions import file_history, lines_of
+from sprintlog.projections.workspace import Workspace
+
+from .hostile import HOSTILE, hostile_night
+from .night import SPRINT, night
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+Open = Callable[..., "Page"]
+
+
+class _Seen:
+    """What a page did while it was open."""
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.dialogs: list[str] = []
+
+    def take_dialog(self, box: Any) -> None:
+        """Note what a dialog says, and close it."""
+        self.dialogs.append(box.message)
+        box.dismiss()
+
+
+@pytest.fixture
+def seen() -> _Seen:
+    """Return what the pages of a test did."""
+    return _Seen()
+
+
+@pytest.fixture
+def look(browser: "Browser", seen: _Seen) -> Iterator[Open]:
+    """Return a function that opens a file as a page, watched for requests and errors."""
+    contexts = []
+
+    def open_(file: Path, *, link: str = "", **options: Any) -> "Page":
+        context = browser.new_context(**options)
+        contexts.append(context)
+        shown = context.new_page()
+        shown.on("request", lambda asked: seen.requests.append(asked.url))
+        shown.on("pageerror", lambda error: seen.errors.append(str(error)))
+        shown.on("console", lambda said: seen.errors.append(said.text))
+        shown.on("dialog", seen.take_dialog)
+        shown.goto(f"{file.as_uri()}{link}")
+        return shown
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+def shown_version(page: "Page") -> int:
+    """Return the version that the slider shows."""
+    found = re.match(r"version (\d+)", page.locator("#state output").inner_text())
+    assert found is not None
+    return int(found[1])
+
+
+def test_the_slider_shows_each_version(
+    look: Open, night_page: Path, tmp_path: Path
+) -> None:
+    """At every version the lines and their setters are those of the log."""
+    page = look(night_page)
+    with night(tmp_path) as workspace:
+        sprint = workspace.sprint(SPRINT)
+        history = file_history(workspace, sprint)
+        for version in (1, 2, 31, 38, 40, sprint.version):
+            page.evaluate("version => window.sprintlogPage.show(version)", version)
+            rows = page.evaluate(
+                "[...document.querySelectorAll('table.file tbody tr')].map("
+                "row => [row.cells[1].textContent, row.cells[2].textContent])"
+            )
+            expected = [[x.text, f"v{x.changed}"] for x in lines_of(history, version)]
+            assert rows == expected, version
+            new = page.locator("table.file tr.new").count()
+            assert new == sum(x.changed == version for x in lines_of(history, version))
+
+
+def test_keys_and_links_move_the_slider(look: Open, night_page: Path) -> None:
+    """A link opens its version, arrows go on from there, and the address follows."""
+    page = look(night_page, link="#v=41")
+    assert shown_version(page) == 41
+    page.keyboard.press("ArrowLeft")
+    assert shown_version(page) == 40
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert shown_version(page) == 42
+    assert page.url.endswith("#v=42")
+    page.locator("#events a", has_text="v7").last.click()
+    assert shown_version(page) == 7
+
+
+def test_filter_and_densities(look: Open, night_page: Path) -> None:
+    """A filter leaves the rows that say its words, a density those that matter."""
+    page = look(night_page)
+    rows = page.locator("#events tbody tr:visible")
+    whole = rows.count()
+    page.keyboard.press("/")
+    page.keyboard.type("gate-checked payment")
+    assert rows.count() == 2
+    page.locator("#events input").fill("")
+    page.get_by_role("button", name="what matters").click()
+    assert 0 < rows.count() < whole
+    page.get_by_role("button", name="with data").click()
+    assert rows.count() == whole
+    assert '"phase":"receipt"' in page.locator("#events tbody").inner_text()
+
+
+def test_sorting_keeps_the_unknown_last(look: Open, night_page: Path) -> None:
+    """Columns sort as numbers, both ways, and what nobody knows stays at the end."""
+    page = look(night_page)
+    button = page.locator("#iterations thead button", has_text="cost")
+    index = page.evaluate(
+        "[...document.querySelectorAll('#iterations thead th')].findIndex("
+        "x => x.textContent === 'cost')"
+    )
+    for first in ("$0.38", "$1.58"):
+        button.click()
+        cells = [
+            row.locator("th, td").nth(index).inner_text()
+            for row in page.locator("#iterations tbody tr").all()
+        ]
+        assert cells[0] == first
+        assert cells[-2:] == ["\N{EN DASH}", "\N{EN DASH}"]
+
+
+def test_any_two_are_compared(look: Open, night_page: Path) -> None:
+    """The figures of two that are chosen, what changed, and the lines of the state."""
+    page = look(night_page)
+    page.get_by_label("first iteration").select_option("3")
+    page.get_by_label("second iteration").select_option("8")
+    table = page.locator("#compare table")
+    row = table.locator("tr", has=page.locator("th", has_text="test count"))
+    assert row.locator("td").all_inner_texts() == ["57", "78", "+21"]
+    assert "- " in page.locator("#compare pre").inner_text()
+    assert "sprintlog iteration diff 3 8" in page.locator("#compare").inner_text()
+
+
+def test_zoom_widens_the_timeline(look: Open, night_page: Path) -> None:
+    """The drawing becomes wider in its box, and the page does not."""
+    page = look(night_page)
+    drawing = page.locator("svg.gantt")
+    before = drawing.bounding_box()
+    page.get_by_label("zoom in").click()
+    after = drawing.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["width"] == pytest.approx(2 * before["width"], rel=0.02)
+    overflow = "document.documentElement.scrollWidth > window.innerWidth"
+    assert page.evaluate(overflow) is False
+
+
+def test_without_a_script_all_is_there(look: Open, night_page: Path) -> None:
+    """Drawings, tables and the state file need no JavaScript."""
+    page = look(night_page, java_script_enabled=False)
+    assert page.locator("svg.gantt .bar").count() > 9
+    assert page.locator("#iterations tbody tr").count() == 10
+    assert "sprint-id: checkout" in page.locator("#state").inner_text()
+    assert page.locator(".tools").count() == 0
+
+
+def test_a_section_is_replaced_as_it_was_used(look: Open, night_page: Path) -> None:
+    """A new section keeps filter and density, and the slider stays where it was."""
+    page = look(night_page, link="#v=12")
+    page.locator("#events input").fill("gate-checked")
+    for name in ("events", "state"):
+        page.evaluate(
+            "name => { const old = document.getElementById(name).cloneNode(true);"
+            "old.querySelectorAll('.tools').forEach(x => x.remove());"
+            "window.sprintlogPage.replace(name, old.outerHTML); }",
+            name,
+        )
+    assert page.locator("#events tbody tr:visible").count() == 2
+    assert page.locator("#events .tools").count() == 1
+    assert shown_version(page) == 12
+
+
+def test_hostile_texts_are_inert(look: Open, seen: _Seen, tmp_path: Path) -> None:
+    """Whatever agents wrote is text: nothing runs, nothing is asked for, all is shown."""
+    file = tmp_path / "hostile.html"
+    with hostile_night(tmp_path) as workspace:
+        file.write_text(page_of(workspace, SPRINT), encoding="utf-8")
+    page = look(file, link="#v=3")
+    for density in ("what matters", "all", "with data"):
+        page.locator("#events").get_by_role("button", name=density, exact=True).click()
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.ran") is None
+    assert (seen.dialogs, seen.errors) == ([], [])
+    assert seen.requests == [f"{file.as_uri()}#v=3"] or seen.requests == [file.as_uri()]
+    assert page.locator("img, iframe, object, main script:not([type])").count() == 0
+    shown = page.locator("main").inner_text()
+    assert all(said[:20] in shown for said in HOSTILE if said.isprintable())
+    assert "\u202e" not in shown
+
+
+def test_no_request_leaves_the_page(look: Open, seen: _Seen, night_page: Path) -> None:
+    """The file is all there is, and its policy refuses whatever else would run."""
+    page = look(night_page)
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p>made</p>')")
+    assert seen.requests == [night_page.as_uri()]
+    assert seen.errors == []
+    page.evaluate(
+        "const made = document.createElement('script');"
+        "made.textContent = 'window.ran = 1'; document.body.append(made)"
+    )
+    assert page.evaluate("window.ran") is None
+
+
+# What is in the rows of a long table is alike; axe takes its time for each of them.
+SHORTER = "document.querySelectorAll('tbody tr:nth-child(n+5)').forEach(x => x.remove())"
+
+
+def test_anybody_can_read_it(look: Open, night_page: Path) -> None:
+    """In light and dark, on a phone and a screen, axe finds nothing; nothing is wider."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page: Any = look(night_page)
+    page.evaluate(SHORTER)
+    colours = {"runOnly": ["color-contrast"]}
+    for scheme, width in (("light", 1280), ("dark", 1280), ("light", 320), ("dark", 320)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 800})
+        # What is dark differs from what is light by its colours alone.
+        more = colours if scheme == "dark" else {}
+        found = axe.run(page, options={"resultTypes": ["violations"], **more}).response
+        told = [(x["id"], [n["html"][:120] for n in x["nodes"][:3]])
+                for x in found["violations"]]  # fmt: skip
+        assert told == [], (scheme, width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_log_of_one_event(look: Open, seen: _Seen, tmp_path: Path) -> None:
+    """The smallest log has a page whose script finds nothing to stumble over."""
+    with Workspace.in_memory(tmp_path, clock=lambda: 0, entropy=bytes) as workspace:
+        plan = {"phases": [{"id": "a", "prompt": "Do a"}]}
+        workspace.handle(CreateSprint(plan=plan), sprint_id="one")
+        file = tmp_path / "one.html"
+        file.write_text(page_of(workspace, "one"), encoding="utf-8")
+    page = look(file)
+    page.keyboard.press("ArrowLeft")
+    assert seen.errors == []
+    assert page.locator("#events tbody tr").count() == 1
