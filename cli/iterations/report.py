@@ -20,7 +20,7 @@ from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
 from ..output import hint, print_bytes, print_json
-from ..pages.files import write_page
+from ..pages.files import print_drawing, print_job_summary, write_page
 from ..screen import phrases
 from ..screen.pager import paged
 from ..screen.times import duration
@@ -49,6 +49,18 @@ from .report_files import tell_written, write_files
     metavar="FILE",
     help="Write all of it as one page, to look at in a browser.",
 )
+@typed.option(
+    "--svg",
+    "drawing",
+    type=typed.Choice(["quality", "gantt"]),
+    help="Print one picture of that page as SVG.",
+)
+@typed.option(
+    "--markdown",
+    "is_job_summary",
+    is_flag=True,
+    help="The same with a timeline, for the summary of a CI job: at most 1 MiB.",
+)
 @typed.option("--open", "opens", is_flag=True, help="With --html: open it in the browser.")
 @with_reading
 def command(
@@ -56,6 +68,8 @@ def command(
     is_selection: bool,
     is_written: bool,
     page: Path | None,
+    drawing: str | None,
+    is_job_summary: bool,
     opens: bool,
     reading: ReadOptions,
 ) -> None:
@@ -67,20 +81,27 @@ def command(
     The report of an iteration says what was known when it was measured: later ones do
     not change it. Best Preserved is whether a snapshot held the best files then.
     """
-    if is_selection and is_written:
-        raise click.UsageError("give one of --selection and --write")
     if point is not None and is_selection:
         raise click.UsageError("--selection is of all iterations")
     if is_written and reading.at is not None:
         raise click.UsageError("--write writes what is known now: leave --at out")
     if opens and page is None:
         raise click.UsageError("--open goes with --html FILE")
-    if page is not None and (point is not None or is_selection or is_written):
-        raise click.UsageError("--html FILE is the page of all of it; --at names a point")
+    forms = [page is not None, drawing is not None, is_job_summary]
+    if sum([*forms, is_selection, is_written]) > 1:
+        said = "give one of --html, --svg, --markdown, --selection and --write"
+        raise click.UsageError(said)
+    if any(forms) and point is not None:
+        raise click.UsageError("that is of all iterations; --at names a point")
+    if reading.as_json and (drawing is not None or is_job_summary):
+        raise click.UsageError("--json goes without --svg and --markdown")
     number = None if point is None else _number(point)
     with open_workspace() as workspace:
         if page is not None:
             write_page(workspace, reading, page, opens=opens)
+            return
+        if drawing is not None:
+            print_drawing(workspace, reading, drawing)
             return
         if is_written:
             _write(workspace, reading.sprint_id, number, as_json=reading.as_json)
@@ -89,7 +110,7 @@ def command(
         if is_selection:
             _print_selection(judged, as_json=reading.as_json)
         elif number is None:
-            _print_summary(workspace, judged, reading)
+            _print_summary(workspace, judged, reading, is_of_job=is_job_summary)
         else:
             _print_iteration(workspace, judged, number, as_json=reading.as_json)
 
@@ -147,7 +168,9 @@ def _print_selection(judged: Judged, *, as_json: bool) -> None:
             print_bytes(selection_markdown(data).encode())
 
 
-def _print_summary(workspace: Workspace, judged: Judged, reading: ReadOptions) -> None:
+def _print_summary(
+    workspace: Workspace, judged: Judged, reading: ReadOptions, *, is_of_job: bool
+) -> None:
     from sprintlog.projections.iterations.summary_report import (
         SummaryTexts,
         summary_markdown,
@@ -167,8 +190,12 @@ def _print_summary(workspace: Workspace, judged: Judged, reading: ReadOptions) -
         cost=", ".join([phrases.counted(spent.runs, "run"), *took]) if took else "",
         why=None if stopped is None else stopped.why,
     )
+    report = summary_markdown(judged, said)
+    if is_of_job:
+        print_job_summary(workspace, reading, report)
+        return
     with paged():
-        print_bytes(summary_markdown(judged, said).encode())
+        print_bytes(report.encode())
     if stopped is not None:
         hint(stopped.hint)
 

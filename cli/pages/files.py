@@ -1,4 +1,4 @@
-"""`report --html`, `--svg`: the sprint as a page or a drawing, in a file."""
+"""`report --html`, `--svg`, `--markdown`: a sprint as a page, a drawing, a summary."""
 
 import os
 import tempfile
@@ -9,7 +9,7 @@ from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.projections.workspace import Workspace
 
 from ..context import ReadOptions
-from ..output import print_json, print_text
+from ..output import print_bytes, print_json, print_text
 
 
 def write_page(
@@ -28,6 +28,26 @@ def write_page(
         print_text(f"wrote {file} ({len(content):,} bytes)")
     if opens:
         _open(file)
+
+
+def print_drawing(workspace: Workspace, reading: ReadOptions, word: str) -> None:
+    """Print one drawing of a sprint as a file of SVG."""
+    from sprintlog.projections.page.document import facts_of
+    from sprintlog.projections.page.drawing import DRAWINGS
+
+    name = workspace.choose(reading.sprint_id)
+    print_bytes(DRAWINGS[word](facts_of(workspace, name, at=reading.at)).encode())
+
+
+def print_job_summary(workspace: Workspace, reading: ReadOptions, report: str) -> None:
+    """Print a report with its timeline, as long as the summary of a job may be."""
+    from sprintlog.projections.page.document import facts_of
+    from sprintlog.projections.page.job_summary import job_summary
+    from sprintlog.projections.page.sections.timeline import laid_out
+
+    name = workspace.choose(reading.sprint_id)
+    found = laid_out(facts_of(workspace, name, at=reading.at))
+    print_bytes(job_summary(report, found).encode())
 
 
 def write_whole(file: Path, content: bytes) -> None:

@@ -1,8 +1,9 @@
 """`sprintlog status`: where a sprint stands."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
 from msgspec.structs import replace
 
 from sprintlog.engine.service.gate_runs import is_alive
@@ -56,28 +57,39 @@ MARKS = {
 TONES = {"completed": GOOD, "failed": BAD, "blocked": BAD}
 
 
-@typed.command("status", epilog="Example: sprintlog status --json")
+@typed.command(
+    "status", epilog="Examples: sprintlog status --json\n\nsprintlog status --watch"
+)
+@typed.option(
+    "--watch",
+    "is_watched",
+    is_flag=True,
+    help="Stay, and show it again when something happens, until Ctrl-C.",
+)
 @with_reading
-def command(reading: ReadOptions) -> None:
+def command(is_watched: bool, reading: ReadOptions) -> None:
     """Show how far a sprint is: status, pointer, figures, phases, goal and steps.
 
     It says first what it is doing and since when; or why it stopped, since when, and what
     leads on. Then how good the best and the last iteration are, and which advice waits
     for an answer. With it what all agents took so far: runs, tokens, cost.
     """
+    if is_watched and (reading.as_json or reading.at is not None):
+        raise click.UsageError("--watch shows what is now, to a person: no --json, no --at")
     with open_workspace() as workspace:
-        sprint, at = reading.sprint(workspace), reading.at
+        if is_watched:
+            # Imported here: it stays, and needs more than what is asked once.
+            from ..pages.watch import plot_lines, watch
+
+            watched = replace(reading, sprint_id=workspace.choose(reading.sprint_id))
+            watch(workspace, lambda: _shown(workspace, watched, plot_lines))
+            return
+        sprint = reading.sprint(workspace)
         check_exists(sprint)
         if reading.as_json:
-            print_json(status_answer(workspace, sprint, at))
+            print_json(status_answer(workspace, sprint, reading.at))
             return
-        action = told(what_is_next(workspace, sprint, at=at))
-        budgets = all_standings(workspace, sprint, at=at)
-        found = views.status(workspace, sprint, action, at=at)
-        judged = _judged(workspace, sprint)
-        quality = [] if judged is None else _quality_lines(judged)
-    lines = _lines(sprint, found, action, quality)
-    lines.extend(budget_lines(budgets))
+        lines = _shown(workspace, reading)
     print_styled("\n".join(lines))
     if settings.settings_file() is not None and (line := _differing(sprint)):
         note(line)
@@ -89,6 +101,25 @@ def status_answer(workspace: Workspace, sprint: Sprint, at: str | None) -> views
     found = views.status(workspace, sprint, action, at=at)
     judged = _judged(workspace, sprint)
     return found if judged is None else _with_iterations(found, judged)
+
+
+def _shown(
+    workspace: Workspace,
+    reading: ReadOptions,
+    more: "Callable[[Judged], Sequence[str]] | None" = None,
+) -> list[str]:
+    """Return all lines for people; `more` adds what follows from the iterations."""
+    sprint, at = reading.sprint(workspace), reading.at
+    check_exists(sprint)
+    action = told(what_is_next(workspace, sprint, at=at))
+    found = views.status(workspace, sprint, action, at=at)
+    judged = _judged(workspace, sprint)
+    quality = [] if judged is None else _quality_lines(judged)
+    lines = _lines(sprint, found, action, quality)
+    lines.extend(budget_lines(all_standings(workspace, sprint, at=at)))
+    if more is not None and judged is not None:
+        lines.extend(more(judged))
+    return lines
 
 
 def _judged(workspace: Workspace, sprint: Sprint) -> "Judged | None":

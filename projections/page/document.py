@@ -67,16 +67,23 @@ class Served(NamedTuple):
 
 def page(workspace: Workspace, sprint_id: str, *, at: str | None = None) -> str:
     """Return the page of a sprint at a point, or at its newest version."""
+    return document(facts_of(workspace, sprint_id, at=at))
+
+
+def facts_of(workspace: Workspace, sprint_id: str, *, at: str | None = None) -> Facts:
+    """Return what is told of a sprint at a point, or at its newest version.
+
+    Named by its version, it follows from the log alone and from no clock.
+    """
     version = workspace.sprint(sprint_id, at=at).version
-    # Named by its version, what is told follows from the log alone and from no clock.
     position = workspace.log.head().position if at is None else None
-    return document(Facts(workspace, sprint_id, at=f"version:{version}", position=position))
+    return Facts(workspace, sprint_id, at=f"version:{version}", position=position)
 
 
 def document(facts: Facts, served: Served | None = None) -> str:
     """Return the page of facts as a document of HTML."""
     first, *others = (build(facts) for build in SECTIONS.values())
-    style, script = asset("page.css"), asset("page.js")
+    style, script = _style(), asset("page.js")
     added = served or Served(_policy(), NOTHING, NOTHING, NOTHING, {})
     inside = joined(
         tag("meta", charset="utf-8"),
@@ -117,7 +124,12 @@ def _policy() -> Markup:
 
 def sources() -> tuple[str, str]:
     """Return the page's style and its script as a policy names them."""
-    return _digest(asset("page.css")), _digest(asset("page.js"))
+    return _digest(_style()), _digest(asset("page.js"))
+
+
+def _style() -> Markup:
+    """Return the style of the page: that of its drawings, and all else."""
+    return joined(asset("drawing.css"), asset("page.css"))
 
 
 def sections(facts: Facts, *names: str) -> dict[str, str]:

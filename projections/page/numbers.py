@@ -78,10 +78,10 @@ RESOLUTION = parse("1970-01-01T00:00:00.001Z") - EPOCH
 
 
 def time(at: str | None) -> Markup:
-    """Return a time of the page: UTC, to the second, and exact for programs."""
+    """Return a time of the page: UTC, to the second."""
     if not at:
         return Markup(UNKNOWN)
-    return tag("time", clock_of(at), datetime=at)
+    return tag("time", clock_of(at))
 
 
 def version_link(version: int, label: str | None = None) -> Markup:

@@ -18,7 +18,7 @@ from ..history.timeline import replay
 from ..state_files.yaml.writer import dump_entry, dump_item
 from ..workspace import Workspace
 
-VERSIONS_MAX = 2_000
+VERSIONS_MAX = 1_500
 """So many of the newest versions can be looked at; of those before only the last one."""
 LINES_MAX = 4_000_000
 """Versions times lines; of a large plan fewer versions can be looked at."""
@@ -98,6 +98,15 @@ def lines_of(history: FileHistory, version: int) -> list[FileLine]:
         for at, gone, came in one.splices:
             found[at : at + gone] = came
     return found
+
+
+def shortened(history: FileHistory, count: int) -> FileHistory:
+    """Return a history with its newest versions alone."""
+    first = history.first + max(len(history.versions) - count, 0)
+    if first == history.first:
+        return history
+    rest = history.versions[first - history.first :]
+    return FileHistory(first, lines_of(history, first), rest)
 
 
 def _blamed(line: Any) -> FileLine:

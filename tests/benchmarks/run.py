@@ -33,6 +33,7 @@ from tests.benchmarks import (
     rows_journal,
     rows_judge,
     rows_log,
+    rows_page,
     rows_past,
     rows_process,
     rows_scaling,
@@ -97,6 +98,9 @@ ROWS: dict[str, Row] = {
     "blame of every line": Row(rows_fold.blame_lines),
     "replay of a plan of 1,000 phases": Row(
         rows_past.replay_of_a_large_plan, Goal(1.5, True)
+    ),
+    "page of 200 iterations, against fold and blame": Row(
+        rows_page.page_of_200, Goal(3, True)
     ),
     "question after one event, long log": Row(rows_past.question_after_one_event),
     "after a rollback, large log": Row(rows_scaling.after_a_rollback, Goal(1.5, True)),

@@ -8,9 +8,9 @@ from ..facts import Facts
 from ..markup import Markup, command, heading, row, section, table, tag, text
 from ..numbers import time, version_link
 
-ROWS_MAX = 250
+ROWS_MAX = 200
 """Of more events only the newest are listed."""
-DATA_MAX = 100
+DATA_MAX = 60
 """So many of the newest have their data, too."""
 TEXT_CHARS_MAX = 180
 DATA_CHARS_MAX = 400

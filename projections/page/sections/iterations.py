@@ -69,7 +69,8 @@ def _row(one: JudgedIteration, shown: Sequence[Column], *, is_best: bool) -> Mar
     for _, cell, is_number in shown:
         value = cell(one)
         said = value if isinstance(value, Markup) else text(value, CELL_CHARS_MAX)
-        kind = "num" if is_number else "t" if len(said) > SHORT_CHARS else None
+        # Figures are most of it, and need no mark.
+        kind = None if is_number else "t" if len(said) > SHORT_CHARS else "s"
         cells.append(tag("td", said, class_=kind))
     marks = " ".join(filter(None, ("is-best" * is_best, "off" * (one.is_on_path is False))))
     return row(cells, class_=marks or None, data_v=version or None, data_n=one.iteration)

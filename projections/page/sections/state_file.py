@@ -12,13 +12,15 @@ from ...markdown import visible
 from ..facts import Facts
 from ..markup import Markup, command, heading, row, section, table, tag, text
 from ..numbers import EPOCH, milliseconds, version_link
-from ..versions import FileHistory, FileLine, file_history, lines_of
+from ..versions import FileHistory, FileLine, file_history, lines_of, shortened
 
 LINES_MAX = 400
 """More lines of the file are only counted; the script has them."""
 AT, ELAPSED = "\x01", "\x02"
 """Stand for the time of an event, and for how long it was since the beginning."""
 LINE_CHARS_MAX = 400
+BYTES_MAX = 90_000
+"""Of a history that takes more room only the newest versions are there."""
 
 
 def state_file(facts: Facts) -> Markup:
@@ -42,8 +44,11 @@ def state_file(facts: Facts) -> Markup:
     line = command(f"sprintlog blame --all{facts.named}")
     note = tag("p", told, more, ": ", line, class_="note")
     made = table(head, rows, label="PROGRESS.yaml", class_="file")
-    data = tag("script", _json(packed(history, facts)), type="application/json",
-               id="versions")  # fmt: skip
+    said = _json(packed(history, facts))
+    while len(said) > BYTES_MAX and len(history.versions) > 1:
+        history = shortened(history, len(history.versions) // 2)
+        said = _json(packed(history, facts))
+    data = tag("script", said, type="application/json", id="versions")
     return section("state", "State, version by version", note, made, data)
 
 
