@@ -19,7 +19,7 @@ from sprintlog.engine.sprint.events import (
     RunStarted,
     Took,
 )
-from sprintlog.engine.sprint.runs.budgets import options
+from sprintlog.engine.sprint.runs.budgets import limit_options
 
 from ..history.edits import edited
 from ..views.events import described, event_of
@@ -119,7 +119,7 @@ def _facts(event: Any, data: Mapping[str, Any]) -> Iterator[str]:
         yield f"{event.budget} {event.spent:g} of {event.limit:g} of the {event.of}"
         given = {}
     if (limits := given.pop("budgets", None)) is not None:
-        yield options(limits).replace("--budget-", "")
+        yield " ".join(limit_options(limits)).replace("--budget-", "")
     if isinstance(event, RunEnded):
         yield event.because
     if "usage" in data:

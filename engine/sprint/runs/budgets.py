@@ -191,16 +191,21 @@ def typed(budget: str, text: str) -> str:
 
 def options(started: RunStarted) -> str:
     """Return the options that say the same of another run: budgets, and the price."""
-    words = [
-        f"--budget-{name} {typed(name, plus(None, limit))}"
-        for name, field in FIELDS.items()
-        if (limit := getattr(started.budgets, field)) is not None
-    ]
+    words = limit_options(started.budgets)
     if (price := started.price) is not None:
         each = (price.given, price.written, price.cached)
         said = "/".join(plus(None, one) for one in each if one is not None)
         words.append(f"--price {said}")
     return " ".join(words)
+
+
+def limit_options(budgets: Budgets) -> list[str]:
+    """Return the options that set the same limits."""
+    return [
+        f"--budget-{name} {typed(name, plus(None, limit))}"
+        for name, field in FIELDS.items()
+        if (limit := getattr(budgets, field)) is not None
+    ]
 
 
 _Took = dict[str, tuple[str, int]]
