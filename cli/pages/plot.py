@@ -11,7 +11,7 @@ GAP = 3
 """The columns that an iteration takes."""
 
 
-class Dot(NamedTuple):
+class IterationDot(NamedTuple):
     """An iteration in the plot."""
 
     number: int
@@ -21,7 +21,7 @@ class Dot(NamedTuple):
     is_worse: bool = False
 
 
-class Marks(NamedTuple):
+class PlotMarks(NamedTuple):
     """The characters of a plot."""
 
     point: str
@@ -31,13 +31,17 @@ class Marks(NamedTuple):
     level: str
 
 
-BARE = Marks("o", "*", "x", ".", "-")
-RICH = Marks("\N{BLACK CIRCLE}", "\N{BLACK STAR}", "\N{BALLOT X}", "\N{WHITE CIRCLE}",
+BARE = PlotMarks("o", "*", "x", ".", "-")
+RICH = PlotMarks("\N{BLACK CIRCLE}", "\N{BLACK STAR}", "\N{BALLOT X}", "\N{WHITE CIRCLE}",
              "\N{BOX DRAWINGS LIGHT QUADRUPLE DASH HORIZONTAL}")  # fmt: skip
 
 
 def quality_lines(
-    dots: Sequence[Dot], levels: Sequence[float], *, width: int, marks: Marks = RICH
+    dots: Sequence[IterationDot],
+    levels: Sequence[float],
+    *,
+    width: int,
+    marks: PlotMarks = RICH,
 ) -> list[str]:
     """Return the last iterations that there is room for; none before there are two."""
     room = max((width - LABEL) // GAP, 2)
@@ -66,7 +70,7 @@ def quality_lines(
     return [*lines, f"{' ' * LABEL}{numbers}".rstrip()]
 
 
-def _mark(one: Dot, marks: Marks) -> str:
+def _mark(one: IterationDot, marks: PlotMarks) -> str:
     if one.is_off:
         return marks.off
     if one.is_best:

@@ -13,7 +13,7 @@ from sprintlog.projections.workspace import Workspace
 
 from ..output import shows_bars
 from ..screen.terminal import STDOUT, is_dumb, terminal
-from .plot import BARE, RICH, Dot, quality_lines
+from .plot import BARE, RICH, IterationDot, quality_lines
 
 PAUSE_MS = 250
 PAUSES_MAX = 20
@@ -47,7 +47,7 @@ def plot_lines(judged: Judged) -> list[str]:
     """Return the quality of the iterations as a plot for this terminal."""
     best, off_path = judged.tracker.best, judged.off_path()
     dots = [
-        Dot(
+        IterationDot(
             one.number,
             None if one.score.value is None else float(one.score.value),
             best is not None and best.number == one.number,
