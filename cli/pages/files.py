@@ -33,7 +33,7 @@ def write_page(
 def print_drawing(workspace: Workspace, reading: ReadOptions, word: str) -> None:
     """Print one drawing of a sprint as a file of SVG."""
     from sprintlog.projections.page.document import facts_of
-    from sprintlog.projections.page.drawing import DRAWINGS
+    from sprintlog.projections.page.pictures import DRAWINGS
 
     name = workspace.choose(reading.sprint_id)
     print_bytes(DRAWINGS[word](facts_of(workspace, name, at=reading.at)).encode())

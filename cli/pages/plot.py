@@ -8,7 +8,7 @@ HEIGHT = 9
 LABEL = 5
 """The columns before the plot."""
 GAP = 3
-"""The columns that an iteration takes."""
+"""The columns that an iteration takes; with long numbers more."""
 
 
 class IterationDot(NamedTuple):
@@ -44,29 +44,30 @@ def quality_lines(
     marks: PlotMarks = RICH,
 ) -> list[str]:
     """Return the last iterations that there is room for; none before there are two."""
-    room = max((width - LABEL) // GAP, 2)
+    gap = max(GAP, len(str(dots[-1].number)) + 1) if dots else GAP
+    room = max((width - LABEL) // gap, 2)
     shown = dots[-room:]
     known = [one.score for one in shown if one.score is not None]
     if len(known) < 2:
         return []
     low, high = min([*known, *levels]), max([*known, *levels])
     low, high = (low, high) if high > low else (low - 0.05, high + 0.05)
-    rows = [[" "] * (GAP * len(shown)) for _ in range(HEIGHT)]
+    rows = [[" "] * (gap * len(shown)) for _ in range(HEIGHT)]
 
     def line_of(value: float) -> int:
         return round((high - value) / (high - low) * (HEIGHT - 1))
 
     for level in levels:
-        rows[line_of(level)] = [marks.level] * (GAP * len(shown))
+        rows[line_of(level)] = [marks.level] * (gap * len(shown))
     for at, one in enumerate(shown):
         if one.score is not None:
-            rows[line_of(one.score)][GAP * at + 1] = _mark(one, marks)
+            rows[line_of(one.score)][gap * at + 1] = _mark(one, marks)
     labels = {0: f"{high:.2f}", HEIGHT - 1: f"{low:.2f}"}
     lines = [
         f"{labels.get(at, '').rjust(LABEL - 1)} {''.join(row)}".rstrip()
         for at, row in enumerate(rows)
     ]
-    numbers = "".join(str(one.number % 1000).center(GAP) for one in shown)
+    numbers = "".join(str(one.number).center(gap) for one in shown)
     return [*lines, f"{' ' * LABEL}{numbers}".rstrip()]
 
 

@@ -1,0 +1,69 @@
+"""The quality plot in a terminal, the summary of a CI job, and drawings by themselves."""
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from sprintlog.cli.pages.plot import BARE, HEIGHT, IterationDot, quality_lines
+from sprintlog.projections.page.charts.layout import Work, timeline
+from sprintlog.projections.page.document import facts_of
+from sprintlog.projections.page.job_summary import BYTES_MAX, MERMAID_BYTES_MAX, job_summary
+from sprintlog.projections.page.pictures import DRAWINGS
+from sprintlog.projections.page.sections.timeline import laid_out
+
+from .hostile import hostile_night
+from .night import SPRINT, night
+
+
+def test_the_plot_has_a_mark_for_each() -> None:
+    """The best, what got worse, what was rolled back, and a gap for the unknown."""
+    dots = [
+        IterationDot(1, 0.5),
+        IterationDot(2, 0.9, is_best=True),
+        IterationDot(3, None),
+        IterationDot(4, 0.1, is_worse=True),
+        IterationDot(5, 0.3, is_off=True),
+    ]
+    lines = quality_lines(dots, [], width=80, marks=BARE)
+    assert lines[0] == "0.90     *"
+    assert lines[HEIGHT - 1] == "0.10           x"
+    assert [line.strip()[-1:] for line in lines if line.strip()][-2:] == ["x", "5"]
+    assert sum(line.count("o") for line in lines) == 1
+
+
+def test_the_plot_fits_its_terminal() -> None:
+    """Of many iterations the last ones are there, and no line is wider."""
+    dots = [IterationDot(n, n / 500) for n in range(500)]
+    lines = quality_lines(dots, [0.5], width=60)
+    assert max(map(len, lines)) <= 60
+    assert lines[-1].split()[-1] == "499"
+    assert quality_lines(dots[:1], [], width=60) == []
+
+
+def test_a_job_summary_is_bounded() -> None:
+    """However long its parts are, it is no longer than a summary may be, and says so."""
+    found = timeline([Work("a:`;#", n, n + 1, "good", ("x" * 50,)) for n in range(9_000)])
+    said = job_summary("## Sprint\n" + "| y |\n" * 300_000, found)
+    assert len(said.encode()) <= BYTES_MAX
+    assert said.endswith("The rest is left out: `sprintlog report` has all of it.\n")
+    short = job_summary("## Sprint\n", found)
+    assert len(short) < MERMAID_BYTES_MAX + 500
+
+
+def test_nothing_ends_the_diagram(tmp_path: Path) -> None:
+    """Whatever a phase is called, the diagram is one block with a line for each bar."""
+    with hostile_night(tmp_path) as workspace:
+        said = job_summary("", laid_out(facts_of(workspace, SPRINT)))
+    assert said.count("```") == 2
+    assert "<" not in said
+
+
+def test_drawings_are_whole(tmp_path: Path) -> None:
+    """Each drawing is XML with a style of its own, also where texts are hostile."""
+    for made in (night, hostile_night):
+        folder = tmp_path / made.__name__
+        folder.mkdir()
+        with made(folder) as workspace:
+            for draw in DRAWINGS.values():
+                root = ET.fromstring(draw(facts_of(workspace, SPRINT)))
+                assert root.tag == "{http://www.w3.org/2000/svg}svg"
+                assert not list(root.iter("{http://www.w3.org/2000/svg}script"))
