@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from fnmatch import fnmatchcase
 from functools import partial
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -38,9 +39,10 @@ from .tokens import form_token, is_same
 
 
 class StaticFile(NamedTuple):
-    """A file that is sent as it is."""
+    """A file that is sent as it is: some of ours, one after another."""
 
     package: str
+    names: str
     kind: str
 
 
@@ -52,9 +54,9 @@ PING_SECONDS = 15
 FORM_BYTES_MAX = 64 * 1024
 PARAMETERS_MAX = 20
 STATIC = {
-    "live.js": StaticFile(__package__, "text/javascript; charset=utf-8"),
-    "page.css": StaticFile(document.__package__, "text/css; charset=utf-8"),
-    "web.css": StaticFile(__package__, "text/css; charset=utf-8"),
+    "live.js": StaticFile(__package__, "live.js", "text/javascript; charset=utf-8"),
+    "page.css": StaticFile(document.__package__, "*.css", "text/css; charset=utf-8"),
+    "web.css": StaticFile(__package__, "web.css", "text/css; charset=utf-8"),
 }
 """The files that are sent, and nothing else: no path is ever made of an address."""
 
@@ -146,9 +148,10 @@ class Server:
         name = request.path_params["name"]
         if name not in STATIC:
             raise NotFoundError(f"there is no file {name[:60]!r}")
-        package = STATIC[name].package
-        content = files(package).joinpath("static", name).read_bytes()
-        return Response(content, headers={"Content-Type": STATIC[name].kind})
+        package, names, kind = STATIC[name]
+        own = sorted(files(package).joinpath("static").iterdir(), key=lambda one: one.name)
+        content = b"".join(x.read_bytes() for x in own if fnmatchcase(x.name, names))
+        return Response(content, headers={"Content-Type": kind})
 
     # --- Events -----------------------------------------------------------------
     async def events(self, request: Request) -> Response:

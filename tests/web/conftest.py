@@ -78,7 +78,7 @@ def log(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """Return a browser before a server that only reads, which its tests share."""
     folder = make_log(tmp_path_factory.mktemp("read"))
     server = make_server(lambda: Workspace.open(folder), [])
@@ -87,10 +87,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def stranger(browser: TestClient) -> TestClient:
+def stranger(visitor: TestClient) -> TestClient:
     """Return it as one that has been nowhere."""
-    browser.cookies.clear()
-    return browser
+    visitor.cookies.clear()
+    return visitor
 
 
 @pytest.fixture

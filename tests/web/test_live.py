@@ -1,21 +1,17 @@
 """The live page in a real browser: up to date by itself, and nothing of it is lost."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pytest
 
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.phases.notes import AddNote
 from sprintlog.projections.workspace import Workspace
 
-from ..page.browsers import PATIENCE_MS
-from ..page.browsers import browser as browser
+from ..page.browsers import in_browser
 from .test_serve import Serving, serving
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 LISTENED = """
 window.heard = [];
@@ -30,26 +26,16 @@ window.EventSource = class extends Source {
 """Keeps what a page hears of, in order."""
 
 
-@pytest.fixture
-def page(browser: "Browser") -> Iterator["Page"]:
-    """Return an empty page whose browser knows nothing yet; it must not fail anywhere."""
-    context = browser.new_context(viewport={"width": 1000, "height": 600})
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE_MS)
-    page.add_init_script(LISTENED)
+def enter(page: "Page", server: Serving, path: str = "/sprint?id=auth") -> list[str]:
+    """Open a page with the printed address; return what fails in it from now on."""
     failed: list[str] = []
     page.on("pageerror", lambda error: failed.append(str(error)))
     page.on("dialog", lambda dialog: failed.append(dialog.message))
-    yield page
-    context.close()
-    assert failed == []
-
-
-def enter(page: "Page", server: Serving, path: str = "/sprint?id=auth") -> None:
-    """Open a page with the address that was printed, and wait until it is live."""
+    page.add_init_script(LISTENED)
     token = f"{'&' if '?' in path else '?'}token={server.token}"
     page.goto(f"http://127.0.0.1:{server.port}{path}{token}")
     page.wait_for_selector("#live.good")
+    return failed
 
 
 def record(folder: Path, *commands: object) -> None:
@@ -68,10 +54,11 @@ def shows(page: "Page", version: int) -> None:
     )
 
 
+@in_browser
 def test_a_page_follows_what_is_recorded(page: "Page", log: Path) -> None:
     """Head, plan and events change by themselves; the overview does, too."""
     with serving(log, "--port", "0") as server:
-        enter(page, server)
+        failed = enter(page, server)
         overview = page.context.new_page()
         overview.goto(f"http://127.0.0.1:{server.port}/")
         overview.wait_for_selector("#live.good")
@@ -80,12 +67,14 @@ def test_a_page_follows_what_is_recorded(page: "Page", log: Path) -> None:
         assert "branch made" in page.inner_text("#events")
         assert "setup completed" in page.inner_text("#plan")
         overview.wait_for_selector("#tree-0 >> text=at build")
+    assert failed == []
 
 
+@in_browser
 def test_what_a_person_does_meanwhile_stays(page: "Page", log: Path) -> None:
     """Scroll, focus, what is typed, filtered and opened is as it was after a change."""
     with serving(log, "--port", "0", "--write") as server:
-        enter(page, server)
+        failed = enter(page, server)
         page.click("#act summary >> text=Pause")
         page.fill("#act input[name=reason]", "half a sent")
         page.fill("#events input[type=search]", "sprint")
@@ -102,12 +91,14 @@ def test_what_a_person_does_meanwhile_stays(page: "Page", log: Path) -> None:
         rows = page.locator("#events tbody tr:visible").all_inner_texts()
         assert rows
         assert all("sprint" in row for row in rows)
+    assert failed == []
 
 
+@in_browser
 def test_a_restart_of_the_server_loses_and_doubles_nothing(page: "Page", log: Path) -> None:
     """The page waits for the server, hears what it missed, and each event just once."""
     with serving(log, "--port", "0") as first:
-        enter(page, first)
+        failed = enter(page, first)
         record(log, AddNote("before"))
         shows(page, 4)
     page.wait_for_selector("#live >> text=waiting")
@@ -118,12 +109,14 @@ def test_a_restart_of_the_server_loses_and_doubles_nothing(page: "Page", log: Pa
         shows(page, 7)
         assert page.inner_text("#live") == "live"
         assert page.evaluate("window.heard") == [4, 5, 6, 7]
+    assert failed == []
 
 
+@in_browser
 def test_a_person_decides_from_the_page(page: "Page", log: Path) -> None:
     """What a form asks for is shown first, then recorded, and the page says so."""
     with serving(log, "--port", "0", "--write") as server:
-        enter(page, server)
+        failed = enter(page, server)
         page.click("#act summary >> text=Request req-1")
         form = page.locator("form[action='/act?do=queue+approve']")
         form.locator("input[name=reasoning]").fill("people cannot log in")
@@ -137,14 +130,16 @@ def test_a_person_decides_from_the_page(page: "Page", log: Path) -> None:
         page.click("form[action='/act?do=sprint+pause'] button")
         page.click("button >> text=Pause")
         page.wait_for_selector("#head >> text=paused")
+    assert failed == []
 
 
+@in_browser
 def test_nothing_recorded_runs_and_no_request_leaves(page: "Page", log: Path) -> None:
     """Markup in a note is text, also where it comes live; only this server is asked."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     with serving(log, "--port", "0") as server:
-        enter(page, server)
+        failed = enter(page, server)
         hostile = (
             "<img src=http://evil.example/x onerror=alert(1)><script>alert(2)</script>"
         )
@@ -153,3 +148,4 @@ def test_nothing_recorded_runs_and_no_request_leaves(page: "Page", log: Path) ->
         assert hostile in page.inner_text("#events")
         here = f"http://127.0.0.1:{server.port}/"
         assert [url for url in asked if not url.startswith((here, "data:"))] == []
+    assert failed == []
