@@ -35,7 +35,8 @@ def erasures_of(log: EventStore) -> Erasures:
 def unsaid(rows: Iterable[Row], erasures: Erasures) -> Iterator[tuple[str, str]]:
     """Yield where a payload is gone and no event says so, and what is wrong."""
     for row in rows:
-        if _salt_of(row) is not None or erasures.tell_of(*_event_of(row)):
+        is_whole = _salt_of(row) is not None and row[_PAYLOAD] is not None
+        if is_whole or erasures.tell_of(*_event_of(row)):
             continue
         what = "its payload is gone" if row[_PAYLOAD] is None else UNSAID
         yield f"position {row[0]}", f"{what}, and no event says so"

@@ -168,7 +168,7 @@ def _take_all(
                 raise InvalidInputError(problem, file=file, line=number)
             yield found
             head = Head(found.position, found.hash)
-            if found.salt is None:
+            if found.salt is None or found.payload is None:
                 erased.append(found.position)
             waiting.append(found)
             if len(waiting) == EVENTS_A_STEP:
