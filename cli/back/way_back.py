@@ -128,7 +128,10 @@ def show(run: Recording, answer: WentBack, turn: PlanTurn | None = None) -> None
         print_text(plan_line(turn))
     if (files := answer.files) is not None:
         if files.iteration is not UNSET and touches_files(answer):
-            print_text(f"files  as they were at the end of iteration {files.iteration}")
+            which = _as_the_best(run, files.iteration)
+            print_text(
+                f"files  as they were at the end of iteration {files.iteration}{which}"
+            )
         new = set(files.created)
         old = [path for path in files.written if path not in new]
         named = (("create", files.created), ("replace", old), ("remove", files.removed))
@@ -141,6 +144,22 @@ def show(run: Recording, answer: WentBack, turn: PlanTurn | None = None) -> None
             print_text("every file is as it was then")
     elif turn is None:
         print_text("nothing to do, it is so already")
+
+
+def _as_the_best(run: Recording, number: int) -> str:
+    """Return how files of a later iteration than the best one are as good."""
+    sprint = run.workspace.sprint(run.sprint_id)
+    best = sprint.knowledge.tracker.best
+    if best is None or number <= best.number:
+        return ""
+    # Imported here: mostly it is the best one, or nothing was measured.
+    from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.projections.iterations.quality import as_the_best
+
+    judged = evaluate(run.workspace.log, sprint)
+    if number != judged.target():
+        return ""
+    return f": {as_the_best(judged, number)}, iteration {best.number}, and later"
 
 
 def plan_line(turn: PlanTurn) -> str:

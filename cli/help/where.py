@@ -116,11 +116,33 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
     pointed = sprint.plan.pointed()
     if pointed is not None and sprint.plan.status != COMPLETED:
         yield f"at      {_at(pointed)}"
+    files, back = _files(workspace, sprint, action)
+    if files is not None:
+        yield f"files   {files}"
     if action.do == actions.ITERATE and not sprint.document.get("dynamic-steps"):
         # Nobody says which steps it has: it may be anybody's loop.
-        yield _next("`sprintlog wrap -- COMMAND`", TYPED[action.do])
+        ways = (back, "`sprintlog wrap -- COMMAND`", TYPED[action.do])
+        yield _next(*filter(None, ways))
     else:
-        yield from _after(action)
+        yield from _after(action, back)
+
+
+def _files(
+    workspace: Workspace, sprint: Sprint, action: Action
+) -> tuple[str | None, str | None]:
+    """Return whose files are there, where that is odd, and what brings the best back."""
+    tracker = sprint.knowledge.tracker
+    if not tracker.highest or sprint.plan.status == COMPLETED:
+        return None, None
+    # Imported here: many sprints measure nothing.
+    from sprintlog.engine.service.streams.judged import evaluate
+
+    from ..iterations.quality import files_said, is_rollback_due, way_back
+
+    judged = evaluate(workspace.log, sprint)
+    # Where the loop goes on by itself, what is a little worse is no reason to go back.
+    is_due = action.do == actions.STOP or is_rollback_due(judged)
+    return files_said(judged), way_back(judged) if is_due else None
 
 
 def _at(leaf: Node) -> str:
@@ -151,8 +173,8 @@ def _state(sprint: Sprint) -> str:
     return ", ".join(words)
 
 
-def _after(action: Action) -> Iterator[str]:
-    """Yield what comes next, and why nothing does."""
+def _after(action: Action, back: str | None = None) -> Iterator[str]:
+    """Yield what comes next, and why nothing does; what brings the best back is first."""
     if action.why:
         yield f"why     {action.why}"
     if action.details:
@@ -160,12 +182,13 @@ def _after(action: Action) -> Iterator[str]:
     if action.do == actions.WAIT:
         yield f"next    wait until {phrases.when(action.until)}"
     elif action.do == actions.STOP:
-        yield f"next    {action.hint}" if action.hint else _next("`sprintlog status`")
+        rest = action.hint or (None if back else "`sprintlog status`")
+        yield _next(*filter(None, (back, rest)))
     else:
         by_hand = WAS_BEGUN if action.resumed else OR_TYPED
         if action.do == actions.WORK and action.resumed and action.gated:
             by_hand = {actions.WORK: "`sprintlog gate run` when it is done"}
-        yield _next(*filter(None, (TYPED[action.do], by_hand.get(action.do))))
+        yield _next(*filter(None, (back, TYPED[action.do], by_hand.get(action.do))))
 
 
 def _several(workspace: Workspace, sprints: dict[str, int]) -> Iterator[str]:

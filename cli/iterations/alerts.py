@@ -7,7 +7,7 @@ from sprintlog.engine.iterations.evaluation import Judgement
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import hint, print_answer, table
+from ..output import counted, hint, print_answer, table
 from ..screen.tables import Toned
 from ..screen.terminal import ATTENTION, BAD
 from .judgements import judged_at
@@ -34,13 +34,15 @@ def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
             found = judged.all()
         elif number is not None:
             found = [judged.one(number)]
-        has_more = not of_all and any(x.alerts for x in judged.all() if x not in found)
+        others = [x for x in judged.all() if x.alerts and x not in found]
     told = [alert for one in found for alert in one.alerts]
     rows = [_row(alert) for alert in told]
     lines = table(rows, whole={0, 2}, spare=(1,), least=60)
     print_answer(told, lines or ["No alerts"], as_json=reading.as_json)
-    if not reading.as_json and (has_more or not (told or of_all)):
-        hint("of other iterations: `sprintlog alerts --all`")
+    if others and not of_all and not reading.as_json:
+        more = counted(sum(len(one.alerts) for one in others), "more alert")
+        where = counted(len(others), "other iteration")
+        hint(f"{more} in {where}: `sprintlog alerts --all`")
 
 
 def _row(alert: Alert) -> tuple[str, ...]:

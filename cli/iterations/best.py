@@ -4,6 +4,7 @@ from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.iterations.iteration_report import said
+from sprintlog.projections.iterations.quality import as_the_best, fewer_tests
 from sprintlog.projections.views import iterations as views
 
 from .. import typed
@@ -34,9 +35,17 @@ def command(explain: bool, reading: ReadOptions) -> None:
         print_text(f"iteration {best.number} (quality: {said(one.score.value, 2)})")
         if unknown := unknown_parts(one.score):
             print_text(f"of the score: {unknown}")
+        if fewer := fewer_tests(judged, one):
+            print_text(f"of the tests: {fewer}")
         if (target := judged.target()) not in (best.number, None):
-            why = ": as good, and later" if target and target > best.number else ""
+            which = as_the_best(judged, target)
+            why = f": {which}, and later" if which else ""
             print_text(f"a rollback to the best goes to iteration {target}{why}")
+            if which and not judged.has_same_files(best.number, target or 0):
+                print_text(
+                    "  as good: verified, and its score is no lower "
+                    f"(`sprintlog compare {best.number} {target}`)"
+                )
         if explain:
             print_text(*_explained(judged, one.score))
 

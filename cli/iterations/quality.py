@@ -6,13 +6,23 @@ from sprintlog.engine.iterations.loop_rules import ROLLBACK
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.sprint.iterations.measurement import measured_on_path
+from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.iterations.stretches import lies_on, path
-from sprintlog.projections.iterations.quality import standing
+from sprintlog.projections.iterations.quality import (
+    as_the_best,
+    files_now,
+    is_behind,
+    pending_advice,
+    standing,
+)
 
 from ..output import coloured, counted, visible, wrapped
 from ..screen.terminal import ATTENTION, BAD
 
 BACK_SHOWN_MAX = 10
+RECENT_MAX = 20
+"""Alerts of so many iterations are counted: a long loop is not read back to its begin."""
 
 
 def standing_lines(judged: Judged) -> list[str]:
@@ -29,18 +39,17 @@ def standing_lines(judged: Judged) -> list[str]:
     if known and one is not None and (unknown := unknown_parts(one.score)):
         lines += wrapped(f"  of each score: {unknown}", indent="  ")
     lines += _turns(judged)
-    if found.last is not None and (alerts := found.last.alerts):
-        worst = alerts[0]
-        many = counted(len(alerts), "alert")
-        said = f"alerts: {many} in iteration {found.last.number}, "
-        said += f"{worst.severity}: {worst.message}"
-        lines += _toned(f"{said}  (`sprintlog alerts`)", BAD)
+    if alerts := _alerts(judged):
+        lines += _toned(f"alerts: {alerts}", BAD)
     if found.advice is not None:
         is_measured = judged.tracker.entry(found.advice.number) is not None
         more = (
             f"sprintlog report {found.advice.number}" if is_measured else "sprintlog report"
         )
-        lines += _toned(f"advice: {_advice(found.advice, more)}", ATTENTION)
+        said = _advice(judged, found.advice, more)
+        lines += _toned(f"advice: {said}", ATTENTION)
+    if (files := files_said(judged)) is not None:
+        lines += wrapped(f"files: {files}", indent="  ")
     return lines
 
 
@@ -62,15 +71,78 @@ def _turns(judged: Judged) -> list[str]:
     return [part for line in lines for part in wrapped(line, indent="  ")]
 
 
-def _advice(given: Recommendation, more: str) -> str:
+def files_said(judged: Judged) -> str | None:
+    """Return whose files are in the work tree, where that is not what one would expect.
+
+    They were brought back, or an iteration left them that is not as good as the best one.
+    """
+    now = files_now(judged.sprint)
+    if now is None:
+        return None
+    best = judged.best()
+    if now.is_brought_back:
+        which = as_the_best(judged, now.iteration)
+        if best is not None and best.number == now.iteration:
+            which = "the best"
+        elif which and best is not None:
+            which += f", iteration {best.number}"
+        said = f"those of iteration {now.iteration}, brought back"
+        return f"{said}: {which}" if which else said
+    if best is None or not is_behind(judged, now.iteration):
+        return None
+    is_measured = judged.tracker.entry(now.iteration) is not None
+    word = judged.one(now.iteration).classification if is_measured else "not measured"
+    said = f"as iteration {now.iteration} left them ({word or 'measured'})"
+    value = best.score.value
+    score = "" if value is None else f" ({shown(value, 2)})"
+    return f"{said}; the best is iteration {best.number}{score}"
+
+
+def is_rollback_due(judged: Judged) -> bool:
+    """Tell whether it is advised to go back, and nobody did."""
+    given = pending_advice(judged)
+    return given is not None and given.action == ROLLBACK
+
+
+def way_back(judged: Judged) -> str | None:
+    """Return what brings the best files back; None where they are there, or not kept."""
+    now = files_now(judged.sprint)
+    if now is None or now.is_brought_back or not is_behind(judged, now.iteration):
+        return None
+    target = judged.target()
+    if target in (None, now.iteration) or not has_snapshot(judged.sprint, target):
+        return None
+    which = as_the_best(judged, target)
+    said = f" (those of iteration {target}, {which})" if which else ""
+    return f"`sprintlog rollback best --files` brings the best files back{said}"
+
+
+def _alerts(judged: Judged) -> str:
+    """Return how many alerts there are in how many iterations, and the last of them."""
+    recent = measured_on_path(judged.sprint)[-RECENT_MAX:]
+    found = [one for one in map(judged.one, recent) if one.alerts]
+    if not found:
+        return ""
+    last, count = found[-1], sum(len(one.alerts) for one in found)
+    many = counted(count, "alert")
+    where = f"in iteration {last.number}"
+    if len(found) > 1:
+        of = f" of the last {RECENT_MAX}" if len(recent) == RECENT_MAX else ""
+        where = f"in {len(found)}{of or ' iterations'}, last {where}"
+    worst = last.alerts[0]
+    more = " --all" if len(found) > 1 or last.number != judged.last else ""
+    return f"{many} {where}, {worst.severity}: {worst.message}  (`sprintlog alerts{more}`)"
+
+
+def _advice(judged: Judged, given: Recommendation, more: str) -> str:
     """Return an advice with its first reason, and what to type; `more` tells all of it."""
     why = f": {given.reasons[0].text}" if given.reasons else ""
     if given.action == ROLLBACK and given.target is not None:
         typed = f"sprintlog rollback iter:{given.target}"
         both = f"`{typed}`; its files alone: `{typed} --files`"
         # The best is the first of those that are as good; the last has the most work in it.
-        is_later = given.best is not None and given.target > given.best
-        which = ", as good as the best and later" if is_later else ""
+        which = as_the_best(judged, given.target)
+        which = f", {which} and later" if which else ""
         return f"roll back to iteration {given.target}{which}{why}  ({both})"
     said = {"stop": "stop", "escalate": "a person should look"}.get(given.action)
     return f"{said or given.action}{why}  (`{more}`)"

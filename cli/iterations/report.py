@@ -79,7 +79,8 @@ def command(
     iteration is the best, and what got worse; it has a row for each iteration.
 
     The report of an iteration says what was known when it was measured: later ones do
-    not change it. Best Preserved is whether a snapshot held the best files then.
+    not change it. Of one that was not measured it says why, and what is known.
+    Best Preserved is whether a snapshot held the best files then.
     """
     if point is not None and is_selection:
         raise click.UsageError("--selection is of all iterations")
@@ -132,6 +133,9 @@ def _print_iteration(
     )
     from sprintlog.projections.state_files.loop_files import then_of
 
+    if number != BASELINE_NUMBER and judged.tracker.entry(number) is None:
+        _print_unmeasured(judged, number, as_json=as_json)
+        return
     then = then_of(workspace, judged)(number)
     report = iteration_report(then, number)
     if as_json:
@@ -140,6 +144,18 @@ def _print_iteration(
         with paged():
             said = made_with(then.described().get(number))
             print_bytes(iteration_markdown(report, _took(then, number), said).encode())
+
+
+def _print_unmeasured(judged: Judged, number: int, *, as_json: bool) -> None:
+    """Print what is known of an iteration without a measurement."""
+    from sprintlog.projections.iterations.unmeasured_report import unmeasured_markdown
+
+    text = unmeasured_markdown(judged, number, _took(judged, number))
+    if as_json:
+        print_json(views.unmeasured_report(judged, number))
+    else:
+        with paged():
+            print_bytes(text.encode())
 
 
 def _took(judged: Judged, number: int) -> str:
@@ -184,10 +200,10 @@ def _print_summary(
         print_json(views.summary(judged, stopped))
         return
     spent = sprint.knowledge.spent
-    took = phrases.usage(spent, duration_ms=spent.duration_ms) if spent.runs else []
+    is_known = phrases.usage(spent, duration_ms=spent.duration_ms)
     said = SummaryTexts(
         time=_time(sprint.document),
-        cost=", ".join([phrases.counted(spent.runs, "run"), *took]) if took else "",
+        cost=", ".join(phrases.spent(spent)) if is_known else "",
         why=None if stopped is None else stopped.why,
     )
     report = summary_markdown(judged, said)

@@ -4,6 +4,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.projections.words.phrases import counted as counted
 from sprintlog.projections.words.phrases import dollars as dollars
+from sprintlog.projections.words.phrases import spent as spent
 from sprintlog.projections.words.phrases import tokens_of as tokens_of
 from sprintlog.projections.words.phrases import usage as usage
 

@@ -19,7 +19,6 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, PASSED
-from sprintlog.projections.iterations.quality import iteration_of_files
 from sprintlog.projections.views import work as views
 from sprintlog.projections.views.runs import all_standings, what_is_next
 from sprintlog.projections.workspace import Workspace
@@ -182,8 +181,6 @@ def _lines(
         lines.extend(_tree_lines(phase, pointed, "  "))
     lines.extend(goal_lines(sprint))
     lines.extend(quality)
-    if (number := iteration_of_files(sprint)) is not None:
-        lines.append(f"files: those of iteration {number}, until the next one")
     lines.extend(spent_lines(sprint))
     lines.extend(_lost_runs(sprint))
     for needed in views.needs(sprint):
@@ -297,7 +294,6 @@ def goal_lines(sprint: Sprint) -> list[str]:
 def spent_lines(sprint: Sprint) -> list[str]:
     """Return what all runs of agents took, for people."""
     spent = sprint.knowledge.spent
-    if not spent.runs:
+    if not (spent.runs or spent.cut_short):
         return []
-    took = phrases.usage(spent, duration_ms=spent.duration_ms)
-    return [f"agents: {', '.join([counted(spent.runs, 'run'), *took])}"]
+    return [f"agents: {', '.join(phrases.spent(spent))}"]

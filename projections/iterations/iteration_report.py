@@ -16,8 +16,8 @@ from sprintlog.engine.iterations.score import DIMENSIONS, Score
 from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
-from sprintlog.engine.sprint.events import OF_ITERATION
 from sprintlog.engine.sprint.iterations.described import Description
+from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 
 from ..markdown import bare, code, table
 
@@ -52,17 +52,20 @@ def iteration_report(judged: Judged, number: int) -> IterationReport:
     is_compared = one.previous is not None and one.from_previous is not None
     previous = judged.one(one.previous or BASELINE_NUMBER) if is_compared else None
     base = judged.base_figures(one.version) if one.from_baseline is not None else None
-    best = judged.best()
-    held = judged.sprint.knowledge.snapshots
     rows = {**_ROWS, **{bare(name): name for name in one.figures.own}}
     return IterationReport(
         one,
         tuple(_cells(name, field, one, previous, base) for name, field in rows.items()),
-        best,
-        best is not None
-        and any(s.iteration == best.number and s.purpose == OF_ITERATION for s in held),
+        judged.best(),
+        is_best_preserved(judged),
         None if number == BASELINE_NUMBER else judged.advice(number),
     )
+
+
+def is_best_preserved(judged: Judged) -> bool:
+    """Tell whether a snapshot holds the files of the best iteration."""
+    best = judged.tracker.best
+    return best is not None and has_snapshot(judged.sprint, best.number)
 
 
 def made_with(said: Description | None) -> list[str]:

@@ -5,9 +5,15 @@ from typing import NamedTuple
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK
 from sprintlog.engine.iterations.recommend import Recommendation
+from sprintlog.engine.iterations.target import is_as_good
 from sprintlog.engine.service.streams.judged import Judged
-from sprintlog.engine.sprint.iterations.measurement import unmeasured_iteration
-from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.events import OF_ITERATION
+from sprintlog.engine.sprint.iterations.loop import open_iteration
+from sprintlog.engine.sprint.iterations.measurement import (
+    measured_on_path,
+    unmeasured_iteration,
+)
+from sprintlog.engine.sprint.state.sprint import Knowledge, Sprint
 from sprintlog.engine.sprint.state.starts import newest_first
 from sprintlog.engine.sprint.state.words import COMPLETED
 
@@ -49,17 +55,87 @@ def pending_advice(judged: Judged) -> Recommendation | None:
 def _has_files_back(judged: Judged, last: Judgement | None) -> bool:
     """Tell whether earlier files came back since and stayed, with the plan or without."""
     since = 0 if last is None else last.version
-    knowledge = judged.sprint.knowledge
-    later = [one.event for one in knowledge.restored if one.version > since]
-    return bool(later) and not (later[-1].undoes or later[-1].rollback in knowledge.undid)
+    return _files_since(judged.sprint.knowledge, since) != AS_LEFT
 
 
-def iteration_of_files(sprint: Sprint) -> int | None:
-    """Return the iteration whose files were brought back, all of them, since the last."""
+def is_behind(judged: Judged, number: int) -> bool:
+    """Tell whether an iteration is no work that stands for the best one."""
+    best = judged.best_in_force()
+    if best is None or number == best.number:
+        return False
+    is_measured = judged.tracker.entry(number) is not None
+    return not (is_measured and is_as_good(judged.one(number), best))
+
+
+class FilesNow(NamedTuple):
+    """Whose files are in the work tree, as far as the log knows."""
+
+    iteration: int
+    is_brought_back: bool
+    """False where they are as it left them."""
+
+
+def files_now(sprint: Sprint) -> FilesNow | None:
+    """Return whose files are there; None while one is under way, and for a mixture."""
     knowledge = sprint.knowledge
-    _, since = next(newest_first(knowledge.starts), (0, 0))
-    later = [one.event for one in knowledge.restored if one.version > since]
-    if not later or later[-1].undoes or later[-1].rollback in knowledge.undid:
+    number, since = next(newest_first(knowledge.starts), (0, 0))
+    if not number:
         return None
-    back = later[-1]
-    return None if back.paths or back.into else back.iteration
+    found = _files_since(knowledge, since)
+    if found != AS_LEFT:
+        return None if found is None else FilesNow(found, is_brought_back=True)
+    is_open = open_iteration(sprint.plan) is not None
+    return None if is_open else FilesNow(number, is_brought_back=False)
+
+
+AS_LEFT = -1
+"""Stands for the iteration that left them."""
+
+
+def _files_since(knowledge: Knowledge, since: int) -> int | None:
+    """Return the iteration whose files came back since a version and stayed.
+
+    `AS_LEFT` where none did, None where some of them did.
+    """
+    now: int | None = AS_LEFT
+    before: dict[str, int | None] = {}
+    whole = {one.snapshot for one in knowledge.snapshots if one.purpose == OF_ITERATION}
+    for back in (one.event for one in knowledge.restored if one.version > since):
+        if back.into:
+            continue
+        before[back.before] = now
+        if back.iteration is None:
+            # An undo or a redo brings back what stood there before another one.
+            now = before.get(back.snapshot)
+        else:
+            now = back.iteration if back.snapshot in whole and not back.paths else None
+    return now
+
+
+def as_the_best(judged: Judged, number: int | None) -> str:
+    """Return how an iteration that stands for the best one is as good; empty for others."""
+    best = judged.tracker.best
+    if best is None or number is None or number <= best.number or is_behind(judged, number):
+        return ""
+    is_same = judged.has_same_files(best.number, number)
+    return "the same files as the best" if is_same else "as good as the best"
+
+
+TESTS_LOOKED_AT = 100
+"""So many iterations before the best one are asked how many tests they had."""
+
+
+def fewer_tests(judged: Judged, best: Judgement) -> str:
+    """Return that the best one has fewer tests than were there before; empty where not."""
+    count = best.figures.test_count
+    on_path = [n for n in measured_on_path(judged.sprint) if n < best.number]
+    before = [judged.one(number) for number in on_path[-TESTS_LOOKED_AT:]]
+    before += [base] if (base := judged.baseline()) is not None else []
+    known = [(one.figures.test_count, one.number) for one in before]
+    most, number = max(((c, n) for c, n in known if c is not None), default=(0, 0))
+    if count is None or count >= most:
+        return ""
+    return (
+        f"the {count} of iteration {best.number} are fewer than the {most} of iteration "
+        f"{number}: some were removed"
+    )

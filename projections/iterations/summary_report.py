@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.iterations.alerts import SEVERITIES, Alert
 from sprintlog.engine.iterations.evaluation import Judgement
+from sprintlog.engine.iterations.events import MeasurementFailed
 from sprintlog.engine.iterations.exact import plain, shown
 from sprintlog.engine.iterations.loop_rules import ROLLBACK
 from sprintlog.engine.iterations.select import said_score, unknown_parts
@@ -15,18 +16,21 @@ from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 
 from ..markdown import bare, code, code_cell, table
 from .iteration_report import MISSING, NOT_COMPARED, said
-from .quality import pending_advice
+from .quality import as_the_best, fewer_tests, pending_advice
+from .run_notes import notes_of, unknown_costs
 from .sparkline import sparkline
 
 SUMMARY_ROWS_MAX = 100
 """More iterations than this are only counted."""
 ALERTS_MAX = 20
 """More alerts than this are only counted."""
-_HEAD = (
-    *("Iteration", "Class", "Score", "Tests", "Coverage", "Errors", "Alerts"),
-    "What was reached",
-)
-_TOOK = ("Turns", "Tokens", "Cost")
+LINE_CHARS = 100
+"""A line of the table is as long as this at most, where its figures leave room."""
+NOTE_CHARS_MIN = 24
+_HEAD = ("#", "Class", "Score", "Tests", "Coverage", "Errors", "Turns", "Tokens", "Cost")
+_NOTES = "What happened"
+_MAY_GO = ("Turns", "Tokens", "Errors")
+"""What is left out, one after the other, where it leaves no room for words."""
 _DONE = (("phases", "completed-phases", "total-phases"),
          ("steps", "completed-steps", "total-steps"))  # fmt: skip
 
@@ -48,7 +52,9 @@ def summary_markdown(judged: Judged, told: SummaryTexts) -> str:
     lines += _quality(judged, found, failures)
     others = judged.unmeasured()
     if told.cost:
-        lines.append(f"- **Agents**: {told.cost}")
+        is_said = judged.sprint.knowledge.spent.cost is not None
+        unknown = unknown_costs(judged.runs_seen()) if is_said else ""
+        lines.append(f"- **Agents**: {': '.join(filter(None, (told.cost, unknown)))}")
     elif found or failures or others:
         lines.append("- **Agents**: what they took is not known, no run was recorded")
     if not found and not failures:
@@ -99,12 +105,16 @@ def _quality(
         unknown = unknown_parts(best.score)
         score = said(best.score.value, 2) + (f"; {unknown}" if unknown else "")
         lines.append(f"- **Best**: iteration {best.number} ({score})")
+        if fewer := fewer_tests(judged, best):
+            lines.append(f"- **Tests**: {fewer}")
     given = pending_advice(judged)
     if given is not None:
         typed = ""
         if given.action == ROLLBACK and given.target is not None:
             typed = f"`sprintlog rollback iter:{given.target}`"
             typed = f": {typed}; with --files the files alone"
+            if which := as_the_best(judged, given.target):
+                typed += f"; {which}, and later"
         lines.append(f"- **Now**: {given.message} ({given.reason}){typed}")
     if (selection := judged.selected()) is not None:
         lines.append(f"- **Result**: {selection.message}")
@@ -146,29 +156,82 @@ def _rows(
     failures: Mapping[int, Failure],
     others: Sequence[Unmeasured],
 ) -> list[str]:
-    summaries, spent = judged.summaries(), judged.spent()
     # Where all lack the same it is said once, with the best one.
     is_same = len({one.score.share for one in found}) == 1
-    off_path = judged.off_path()
-    rows = {
-        one.number: _row(one, summaries, is_same=is_same, is_off=one.number in off_path)
-        for one in found
-    }
-    rows |= {number: _failed_row(one) for number, one in failures.items()}
-    rows |= {one.number: _unmeasured_row(one) for one in others}
-    numbers = sorted(rows)[-SUMMARY_ROWS_MAX:]
-    head: tuple[str, ...] = _HEAD
-    shown_rows = [rows[number] for number in numbers]
-    if spent:
-        head = (*_HEAD[:-1], *_TOOK, _HEAD[-1])
-        shown_rows = [
-            (*rows[number][:-1], *_took(spent.get(number)), rows[number][-1])
-            for number in numbers
-        ]
-    lines = table(head, shown_rows)
-    if (more := len(rows) - SUMMARY_ROWS_MAX) > 0:
+    figures = {one.number: _figures(one, is_same=is_same) for one in found}
+    figures |= dict.fromkeys((*failures, *(one.number for one in others)), _NO_FIGURES)
+    numbers = sorted(figures)[-SUMMARY_ROWS_MAX:]
+    spent = judged.spent()
+    rows = [(*figures[number], *_took(spent.get(number))) for number in numbers]
+    columns = [[name, *cells] for name, *cells in zip(_HEAD[1:], *rows, strict=True)]
+    columns = [one for one in columns if any(x not in ("", MISSING) for x in one[1:])]
+    columns.insert(0, [_HEAD[0], *map(str, numbers)])
+    notes = _notes(judged, failures, others, LINE_CHARS)
+    needed = min(max(map(len, notes.values()), default=0), NOTE_CHARS_MIN)
+    for name in _MAY_GO:
+        if _room(columns) < needed:
+            columns = [one for one in columns if one[0] != name]
+    notes = _notes(judged, failures, others, max(_room(columns), NOTE_CHARS_MIN))
+    columns.append([_NOTES, *(notes.get(number, "") for number in numbers)])
+    widths = [max(map(len, one)) for one in columns]
+    widths[-1] = 0
+    head, *cells = (
+        [text.ljust(width) for text, width in zip(row, widths, strict=True)]
+        for row in zip(*columns, strict=True)
+    )
+    lines = table(head, cells)
+    if (more := len(figures) - SUMMARY_ROWS_MAX) > 0:
         lines += ["", f"{more} earlier ones are not shown."]
     return lines
+
+
+def _room(columns: Sequence[Sequence[str]]) -> int:
+    """Return how many characters of a line are left for words."""
+    return LINE_CHARS - sum(max(map(len, one)) + 3 for one in columns) - len("|  |")
+
+
+def _notes(
+    judged: Judged,
+    failures: Mapping[int, Failure],
+    others: Sequence[Unmeasured],
+    room: int,
+) -> dict[int, str]:
+    """Return what happened in each iteration, in as many words as there is room for."""
+    seen, said = judged.runs_seen(), judged.summaries()
+    best, off_path = judged.tracker.best, judged.off_path()
+    for one in others:
+        said[one.number] = ": ".join(filter(None, (one.status, one.error or one.summary)))
+    said |= {number: in_few_words(one) for number, one in failures.items()}
+    notes = {}
+    for number in sorted({*seen, *said, *off_path, *([best.number] if best else [])}):
+        words = ["best"] if best is not None and best.number == number else []
+        words += ["off the path"] if number in off_path else []
+        words += notes_of(seen.get(number, ()))
+        left = room - sum(len(word) + 2 for word in words)
+        text = said.get(number, "").strip().partition("\n")[0]
+        notes[number] = "; ".join([*words, *filter(None, [_cut_code(text, left)])])
+    return notes
+
+
+def _cut_code(text: str, room: int) -> str:
+    """Return a text as code in a cell, cut to so many characters; empty where none fit."""
+    cell = code_cell(text)
+    most = len(text)
+    while len(cell) > room and most > 1:
+        most = min(most - 1, most - (len(cell) - room))
+        cell = code_cell(f"{text[:most].rstrip()}…") if most > 1 else ""
+    return cell
+
+
+def in_few_words(failure: Failure) -> str:
+    """Return why nothing was measured: the command that failed, else what was wrong."""
+    event = failure.event
+    if isinstance(event, MeasurementFailed) and event.command is not None:
+        if event.timed_out:
+            return f"timed out: {event.command}"
+        if event.exit_code:
+            return f"exit {event.exit_code}: {event.command}"
+    return failure.why
 
 
 def _alerts(judged: Judged) -> list[str]:
@@ -189,7 +252,7 @@ def _alerts(judged: Judged) -> list[str]:
 def _took(spent: Spent | None) -> tuple[str, ...]:
     """Return turns, tokens and cost of an iteration; empty where nobody said."""
     if spent is None:
-        return ("",) * len(_TOOK)
+        return ("",) * 3
     tokens = (spent.input_tokens or 0) + (spent.output_tokens or 0)
     return (
         "" if spent.turns is None else f"{spent.turns:,}",
@@ -198,29 +261,17 @@ def _took(spent: Spent | None) -> tuple[str, ...]:
     )
 
 
-def _failed_row(failure: Failure) -> tuple[str, ...]:
-    why = code_cell(failure.why)
-    return (str(failure.event.number), "not measured", *("",) * (len(_HEAD) - 3), why)
+_NO_FIGURES = ("not measured", "", "", "", "")
 
 
-def _unmeasured_row(one: Unmeasured) -> tuple[str, ...]:
-    said = ": ".join(filter(None, (one.status, one.error or one.summary)))
-    return (str(one.number), "not measured", *("",) * (len(_HEAD) - 3), code_cell(said))
-
-
-def _row(
-    one: Judgement, summaries: dict[int, str], *, is_same: bool, is_off: bool
-) -> tuple[str, ...]:
+def _figures(one: Judgement, *, is_same: bool) -> tuple[str, ...]:
     now = one.figures
     passed = MISSING if now.tests_passed is None else str(now.tests_passed)
     score = said(one.score.value, 2) if is_same else said_score(one.score)
     return (
-        str(one.number),
-        (one.classification or NOT_COMPARED) + (", off the path" if is_off else ""),
+        one.classification or NOT_COMPARED,
         MISSING if one.score.value is None else score,
         MISSING if now.test_count is None else f"{passed}/{now.test_count}",
         MISSING if now.coverage is None else f"{shown(now.coverage, 1)}%",
         said(now.error_count, 0),
-        ", ".join(alert.type for alert in one.alerts),
-        code_cell(summaries.get(one.number, "")),
     )

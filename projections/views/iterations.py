@@ -22,7 +22,7 @@ from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.events import GitState
 from sprintlog.engine.sprint.iterations.described import Description
 
-from ..iterations.iteration_report import IterationReport
+from ..iterations.iteration_report import IterationReport, is_best_preserved
 from ..iterations.quality import advice_in_force
 from ..iterations.tracker import selection_data
 from .back import ChangedFiles
@@ -325,6 +325,16 @@ def report(judged: Judged, found: IterationReport) -> IterationAnswer:
         found.is_best_preserved,
         None if given is None else advice(given),
     )
+
+
+def unmeasured_report(judged: Judged, number: int) -> IterationAnswer:
+    """Return what is known of an iteration without a measurement."""
+    failures = [x for n, x in judged.failures().items() if n == number]
+    others = [one for one in judged.unmeasured() if one.number == number]
+    blank = JudgedIteration(iteration=number, classification=None, score=None)
+    one = next(iter(judgements(judged, [], failures, others)), blank)
+    one = replace(one, summary=judged.summaries().get(number, UNSET))
+    return IterationAnswer(one, best(judged).best, is_best_preserved(judged), None)
 
 
 def summary(judged: Judged, stopped: Action | None = None) -> IterationsAnswer:

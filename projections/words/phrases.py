@@ -32,6 +32,18 @@ def usage(used: Any, *, duration_ms: int | None = None) -> list[str]:
     return words
 
 
+def spent(all_runs: Any) -> list[str]:
+    """Return what all runs of agents took, and of how many of them nobody knows it."""
+    runs = [counted(all_runs.runs, "run")]
+    if all_runs.cut_short:
+        runs.append(f"{all_runs.cut_short} more cut short")
+    words = [*runs, *usage(all_runs, duration_ms=all_runs.duration_ms)]
+    unknown = all_runs.without_cost + all_runs.cut_short
+    if unknown and all_runs.cost_usd is not None:
+        words[-1] += f" without {unknown} of unknown cost"
+    return words
+
+
 def tokens_of(used: Any) -> int | None:
     """Return all tokens that were given and written; None where none are known."""
     known = [getattr(used, name, None) for name in ("input_tokens", "output_tokens")]

@@ -158,7 +158,7 @@ def spent_words(spent: Took) -> list[str]:
     words = phrases.usage(spent, duration_ms=spent.duration_ms)
     if spent.unknown:
         words.append(f"the cost of {phrases.counted(spent.unknown, 'run')} is unknown")
-    return [phrases.counted(spent.iterations, "iteration"), *words]
+    return [f"{phrases.counted(spent.iterations, 'iteration')} begun", *words]
 
 
 def _words(name: str) -> str:

@@ -279,7 +279,10 @@ def test_the_target_is_named_beside_the_best_one(sprint: Path, done: Run) -> Non
         done("iteration", "end", *options({**M, "tests_passed": passed}))
     lines = done("best").out.splitlines()
     assert lines[0].startswith("iteration 1 ")
-    assert lines[2:] == ["a rollback to the best goes to iteration 2: as good, and later"]
+    assert lines[2:] == [
+        "a rollback to the best goes to iteration 2: as good as the best, and later",
+        "  as good: verified, and its score is no lower (`sprintlog compare 1 2`)",
+    ]
     assert done("best", "--json").json["rollback_target"] == 2
     assert (
         "target: iteration 2 (the best one is iteration 1)"

@@ -163,7 +163,7 @@ def test_hostile_texts_stay_text(folder: Path, done: Run) -> None:
     assert not [line for line in text.splitlines()[1:] if line.startswith("#")]
     cell = text.splitlines()[-1].split(" | ", 7)[-1]
     assert cell.startswith("``x</code> \\| <b>")
-    assert cell.endswith("\\x0a## Heading`` |")
+    assert "\n## Heading" not in text
 
 
 def test_what_a_sprint_came_to(loop: Loop, done: Run) -> None:
@@ -186,7 +186,10 @@ def test_what_a_sprint_came_to(loop: Loop, done: Run) -> None:
         "with --files the files alone",
         "- **Result**: Selected iteration 3 (quality: 0.88 vs final 0.81)",
     ]
-    assert "\n| 5 | regression | 0.81 | 9/10 | 80.0% | 19 | " in text
+    cells = [one.split(" | ") for one in text.splitlines() if one.startswith("| 5 |")]
+    assert [one.strip() for one in cells[0][1:6]] == (
+        ["regression", "0.81", "9/10", "80.0%", "19"]
+    )
     assert section(text, "What got worse")[0].startswith("- **CRITICAL** iteration 5, ")
     whole: Any = done("report", "--json").json
     assert [one["iteration"] for one in whole["iterations"]] == [0, 1, 2, 3, 4, 5]

@@ -1,6 +1,5 @@
 """The iterations of a sprint, judged: from a few events by version, or from all at once."""
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
@@ -29,10 +28,12 @@ from ...iterations.select import Selection, describe, select
 from ...iterations.target import KnownTargets, is_setback, rollback_target
 from ...iterations.tracker import BASELINE_NUMBER, UNKEPT, Tracker
 from ...log.event import Event
-from ..events import OF_ITERATION, AgentRan, IterationEnded, SnapshotTaken
+from ..events import OF_ITERATION, AgentRan, IterationEnded, RunEnded, SnapshotTaken
 from ..goal.settings import max_iterations
 from ..state.sprint import Spent, Sprint
+from .agent_runs import Begun, RunSeen, iteration_of, runs_seen, spent_by_iteration
 from .described import Description
+from .kept_files import has_same_files
 from .loop import is_used_up
 from .measurement import (
     last_measured,
@@ -351,9 +352,9 @@ class Judged:
         What agents tell of themselves counts where nobody else says it.
         """
         found: defaultdict[int, Description] = defaultdict(lambda: Description({}))
-        begun = sorted((at, number) for number, at in self.sprint.knowledge.iterations)
+        begun = self._begun()
         for version, _, ran in self._events.all(AgentRan):
-            number = _iteration_of(ran, version, begun)
+            number = iteration_of(ran, version, begun)
             found[number] = found[number].with_run(ran)
         for _, _, taken in self._events.all(SnapshotTaken):
             if taken.git is not None and taken.purpose == OF_ITERATION:
@@ -373,28 +374,24 @@ class Judged:
     def spent(self) -> dict[int, Spent]:
         """Return what agents took in each iteration, rollbacks regardless: it was paid.
 
-        A run is in the iteration that it names, else in the one that was begun last. Where
-        no run was recorded, it is what the measurement says.
+        Where no run was recorded, it is what the measurement says.
         """
-        found: defaultdict[int, Spent] = defaultdict(Spent)
-        begun = sorted((at, number) for number, at in self.sprint.knowledge.iterations)
-        for version, _, ran in self._events.all(AgentRan):
-            found[_iteration_of(ran, version, begun)].add_run(ran)
-        for _, _, measured in self._events.all(IterationMeasured):
-            if measured.usage is not None and measured.number not in found:
-                found[measured.number].add(measured.usage)
-                found[measured.number].duration_ms += measured.usage.duration_ms or 0
-        return dict(found)
+        runs, measured = self._events.all(AgentRan), self._events.all(IterationMeasured)
+        return spent_by_iteration(runs, measured, self._begun())
+
+    def runs_seen(self) -> dict[int, list[RunSeen]]:
+        """Return the runs of agents in each iteration, and what came in their way."""
+        runs, ends = self._events.all(AgentRan), self._events.all(RunEnded)
+        return runs_seen(runs, ends, self._begun())
+
+    def _begun(self) -> Begun:
+        return sorted((at, number) for number, at in self.sprint.knowledge.iterations)
+
+    def has_same_files(self, one: int, other: int) -> bool:
+        """Tell whether the same files were kept of two iterations, and all of them."""
+        return has_same_files(self.sprint, self._events.one, one, other)
 
     def _in_one_scan(self) -> Fetch:
         found = self._events.all(IterationMeasured)
         known: dict[int, tuple[str, Event]] = {v: (at, event) for v, at, event in found}
         return lambda version: known.get(version) or self._events.one(version)
-
-
-def _iteration_of(ran: AgentRan, version: int, begun: list[tuple[int, int]]) -> int:
-    """Return which iteration a run was in: what it says, else the one begun last."""
-    if ran.iteration is not None:
-        return ran.iteration
-    at = bisect_right(begun, (version, 0)) - 1
-    return begun[at][1] if at >= 0 else BASELINE_NUMBER

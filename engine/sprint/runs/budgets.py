@@ -163,8 +163,9 @@ def said(one: BudgetState) -> str:
     elif not one.is_spent:
         words += f", {amount(one.budget, one.left)} left"
     if one.unknown:
-        runs = f"{one.unknown} run{'' if one.unknown == 1 else 's'} of agents"
-        words += f"; what {runs} took is unknown"
+        runs = f"{one.unknown} run{'' if one.unknown == 1 else 's'}"
+        is_cost = one.budget == COST
+        words += f"; the {one.budget} of {runs} {'is' if is_cost else 'are'} unknown"
     return words
 
 

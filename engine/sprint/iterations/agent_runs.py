@@ -1,0 +1,80 @@
+"""The runs of agents by iteration: what came in their way, and what is unknown of them."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ...iterations.events import IterationMeasured
+from ...iterations.tracker import BASELINE_NUMBER
+from ..events import AgentRan, RunEnded
+from ..runs.record import LOST
+from ..state.knowledge import Spent, says_cost
+
+Begun = list[tuple[int, int]]
+"""Every iteration ever begun: the version that began it, and its number; in order."""
+
+
+class RunSeen(NamedTuple):
+    """What is known of a run beside its figures."""
+
+    says_cost: bool
+    limit: str | None = None
+    """What it has to wait for, where a limit kept it from working."""
+    cut_by: str | None = None
+    """Because of what its loop ended meanwhile: `lost` for one that was killed."""
+
+
+def runs_seen(
+    runs: Iterable[tuple[int, str, AgentRan]],
+    ends: Iterable[tuple[int, str, RunEnded]],
+    begun: Begun,
+) -> dict[int, list[RunSeen]]:
+    """Return the runs of agents in each iteration, those that were cut short among them."""
+    found: list[tuple[int, int, RunSeen]] = []
+    for version, _, ran in runs:
+        if ran.is_rest:
+            continue
+        limit = ran.limit.waits_for if ran.limit is not None else None
+        seen = RunSeen(says_cost(ran.usage), limit)
+        found.append((version, iteration_of(ran, version, begun), seen))
+    for version, _, ended in ends:
+        if ended.cut_short:
+            seen = RunSeen(says_cost=False, cut_by=ended.because)
+            found.append((version, last_begun(version, begun), seen))
+    by_number: defaultdict[int, list[RunSeen]] = defaultdict(list)
+    for _, number, seen in sorted(found):
+        by_number[number].append(seen)
+    return dict(sorted(by_number.items()))
+
+
+def spent_by_iteration(
+    runs: Iterable[tuple[int, str, AgentRan]],
+    measured: Iterable[tuple[int, str, IterationMeasured]],
+    begun: Begun,
+) -> dict[int, Spent]:
+    """Return what agents took in each iteration; without a run, what was measured of it."""
+    found: defaultdict[int, Spent] = defaultdict(Spent)
+    for version, _, ran in runs:
+        found[iteration_of(ran, version, begun)].add_run(ran)
+    for _, _, event in measured:
+        if event.usage is not None and event.number not in found:
+            found[event.number].add(event.usage)
+            found[event.number].duration_ms += event.usage.duration_ms or 0
+    return dict(found)
+
+
+def iteration_of(ran: AgentRan, version: int, begun: Begun) -> int:
+    """Return which iteration a run was in: what it says, else the one begun last."""
+    return last_begun(version, begun) if ran.iteration is None else ran.iteration
+
+
+def last_begun(version: int, begun: Begun) -> int:
+    """Return the iteration that was begun last at a version."""
+    at = bisect_right(begun, (version, 0)) - 1
+    return begun[at][1] if at >= 0 else BASELINE_NUMBER
+
+
+def is_lost(seen: RunSeen) -> bool:
+    """Tell whether a run was killed with its loop."""
+    return seen.cut_by == LOST

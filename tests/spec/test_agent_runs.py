@@ -1,0 +1,58 @@
+"""What came in the way of the runs of agents, and of which nobody knows the cost."""
+
+from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.iterations.agent_runs import RunSeen, runs_seen
+from sprintlog.projections.iterations.run_notes import notes_of, unknown_costs
+
+BEGUN = [(2, 1), (6, 2)]
+"""Iteration 1 began with version 2, the second one with version 6."""
+PAID = Usage(cost_usd=0.5)
+
+
+def ran(**more: object) -> f.AgentRan:
+    """Return a run of an agent."""
+    return f.AgentRan("", "completed", **more)  # type: ignore[arg-type]
+
+
+def seen() -> dict[int, list[RunSeen]]:
+    """Return runs of which one met a limit, one was killed, and one said what it cost."""
+    limited = ran(iteration=1, limit=f.Limit("usage-limit"))
+    runs = [(3, "", limited), (4, "", ran(iteration=1, usage=PAID)),
+            (9, "", ran(iteration=2, usage=PAID))]  # fmt: skip
+    ends = [(7, "", f.RunEnded("r1", "lost", cut_short=True)),
+            (10, "", f.RunEnded("r2", "budget"))]  # fmt: skip
+    return runs_seen(runs, ends, BEGUN)
+
+
+def test_each_run_is_in_its_iteration_in_order() -> None:
+    """A run that was killed is in the iteration begun last; who was idle then had none."""
+    limited = RunSeen(says_cost=False, limit="usage-limit")
+    lost = RunSeen(says_cost=False, cut_by="lost")
+    assert seen() == {1: [limited, RunSeen(says_cost=True)],
+                      2: [lost, RunSeen(says_cost=True)]}  # fmt: skip
+
+
+def test_what_came_in_the_way_is_said_in_few_words() -> None:
+    """A limit that was waited for, and a run that was lost; of others nothing."""
+    assert [notes_of(one) for one in seen().values()] == [
+        ["waited: usage limit"],
+        ["a run was lost"],
+    ]
+    assert notes_of([RunSeen(says_cost=True)]) == []
+
+
+def test_runs_of_unknown_cost_are_named_with_their_reason() -> None:
+    """Which run of which iteration it was, and why nobody knows."""
+    assert unknown_costs(seen()) == (
+        "iteration 1, run 1 of 2 (usage limit), iteration 2, run 1 of 2 (lost)"
+    )
+    silent = {n: [RunSeen(says_cost=False)] for n in range(1, 8)}
+    assert unknown_costs(silent).startswith("iteration 1 (it did not say), ")
+    assert unknown_costs(silent).endswith(" and 2 more")
+    assert unknown_costs({1: [RunSeen(says_cost=True)]}) == ""
+
+
+def test_what_only_adds_figures_is_no_run() -> None:
+    """The rest of a run that a transcript told is not another one."""
+    assert runs_seen([(3, "", ran(is_rest=True))], [], BEGUN) == {}
