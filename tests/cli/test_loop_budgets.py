@@ -214,7 +214,7 @@ def test_an_agent_at_its_time_limit_is_unknown(
     trait = "import time; time.sleep(60)"
     options = ("--timeout", "0.5", "--budget-cost", "5", "--no-wait")
     assert run(*with_options(goal_agent(trait), *options)).code == 1
-    assert "what 1 run of agents took is unknown" in done("status").out
+    assert "the cost of 1 run is unknown" in done("status").out
     assert done("status", "--json").json["spent"]["runs_without_cost"] == 1
 
 
