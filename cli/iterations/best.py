@@ -4,7 +4,7 @@ from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.iterations.iteration_report import said
-from sprintlog.projections.iterations.quality import as_the_best, fewer_tests
+from sprintlog.projections.iterations.quality import as_the_best, removed_tests
 from sprintlog.projections.views import iterations as views
 
 from .. import typed
@@ -35,8 +35,8 @@ def command(explain: bool, reading: ReadOptions) -> None:
         print_text(f"iteration {best.number} (quality: {said(one.score.value, 2)})")
         if unknown := unknown_parts(one.score):
             print_text(f"of the score: {unknown}")
-        if fewer := fewer_tests(judged, one):
-            print_text(f"of the tests: {fewer}")
+        if removed := removed_tests(judged, one):
+            print_text(f"tests: {removed}")
         if (target := judged.target()) not in (best.number, None):
             which = as_the_best(judged, target)
             why = f": {which}, and later" if which else ""

@@ -125,7 +125,7 @@ TESTS_LOOKED_AT = 100
 """So many iterations before the best one are asked how many tests they had."""
 
 
-def fewer_tests(judged: Judged, best: Judgement) -> str:
+def removed_tests(judged: Judged, best: Judgement) -> str:
     """Return that the best one has fewer tests than were there before; empty where not."""
     count = best.figures.test_count
     on_path = [n for n in measured_on_path(judged.sprint) if n < best.number]
@@ -136,6 +136,6 @@ def fewer_tests(judged: Judged, best: Judgement) -> str:
     if count is None or count >= most:
         return ""
     return (
-        f"the {count} of iteration {best.number} are fewer than the {most} of iteration "
-        f"{number}: some were removed"
+        f"{count} in iteration {best.number}, {most} in iteration {number}: "
+        "some were removed"
     )

@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 
 from ..markdown import bare, code, code_cell, table
 from .iteration_report import MISSING, NOT_COMPARED, said
-from .quality import as_the_best, fewer_tests, pending_advice
+from .quality import as_the_best, removed_tests, pending_advice
 from .run_notes import notes_of, unknown_costs
 from .sparkline import sparkline
 
@@ -105,8 +105,8 @@ def _quality(
         unknown = unknown_parts(best.score)
         score = said(best.score.value, 2) + (f"; {unknown}" if unknown else "")
         lines.append(f"- **Best**: iteration {best.number} ({score})")
-        if fewer := fewer_tests(judged, best):
-            lines.append(f"- **Tests**: {fewer}")
+        if removed := removed_tests(judged, best):
+            lines.append(f"- **Tests**: {removed}")
     given = pending_advice(judged)
     if given is not None:
         typed = ""

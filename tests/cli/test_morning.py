@@ -85,8 +85,8 @@ def test_that_nothing_is_lost_is_said_everywhere(night: Path, done: Run) -> None
 
 def test_fewer_tests_than_before_are_said(night: Path, done: Run) -> None:
     """All tests of the best one pass, but one was removed on the way: that is said."""
-    said = "the 3 of iteration 4 are fewer than the 4 of iteration 1: some were removed"
-    assert f"of the tests: {said}" in done("best").out
+    said = "3 in iteration 4, 4 in iteration 1: some were removed"
+    assert f"tests: {said}" in done("best").out
     assert f"- **Tests**: {said}" in done("report").out
     assert "were removed" not in done("best", "--at", "iter:1").out
 
