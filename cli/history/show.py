@@ -86,8 +86,8 @@ def best(reading: ReadOptions) -> None:
 @click.argument("position", type=click.IntRange(1))
 @with_json
 def event(position: int, as_json: bool) -> None:
-    """Print one event with everything the log keeps about it."""
-    from sprintlog.projections.words.said import ERASED
+    """Print one event: what it says, its data, then everything else the log keeps of it."""
+    from sprintlog.projections.words.said import ERASED, what
 
     with open_workspace() as workspace:
         found = next(workspace.log.read(after=position - 1, until=position), None)
@@ -102,8 +102,11 @@ def event(position: int, as_json: bool) -> None:
     if whole.stored is not msgspec.UNSET:
         said["stored"] = bytes(whole.stored).decode()
     width = max(map(len, said))
+    first = {name: said.pop(name) for name in ("position", "at", "actor")}
+    del said["data"]
     with paged():
-        for name, value in {**said, "data": data}.items():
+        print_text(*wrapped(what(found), indent="  "))
+        for name, value in {**first, "data": data, **said}.items():
             if value not in (None, msgspec.UNSET):
                 print_text(*_field(name.ljust(width), str(value)))
 

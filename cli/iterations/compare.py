@@ -18,7 +18,7 @@ from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import print_answer, table
+from ..output import hint, print_answer, table
 from .judgements import TOOK, files_lines, judged_at, took_cells
 from .snapshots import files_between
 
@@ -54,6 +54,9 @@ def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
         answer = comparison(sides, files)
         lines = [*side_lines(sides), *files_lines(files)]
     print_answer(answer, lines, as_json=reading.as_json)
+    if files and not reading.as_json:
+        ends = f"iter:{one.number} iter:{other.number}"
+        hint(f"the lines that differ: `sprintlog iteration diff {ends} --patch`")
 
 
 def _side(

@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 
 from ..markdown import bare, code, code_cell, table
 from .iteration_report import MISSING, NOT_COMPARED, said
-from .quality import as_the_best, removed_tests, pending_advice
+from .quality import as_the_best, pending_advice, removed_tests
 from .run_notes import notes_of, unknown_costs
 from .sparkline import sparkline
 

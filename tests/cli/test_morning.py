@@ -130,3 +130,25 @@ def test_the_table_of_the_report_fits(night: Path, done: Run) -> None:
     assert rows[3].split(" | ")[-1].startswith("``exit 3: echo ")
     assert rows[5].endswith("| best |")
     assert "Coverage" not in rows[0]
+
+
+def test_what_differs_between_files_is_one_command_away(night: Path, done: Run) -> None:
+    """`compare` names what shows the lines; what cannot be printed is made visible there."""
+    hint = "`sprintlog iteration diff iter:5 iter:6 --patch`"
+    assert hint in done("compare", "5", "6").err
+    assert "iteration diff" not in done("compare", "4", "5").err
+    (night / "work.txt").write_text("red \x1b[31m\n")
+    done("iteration", "start")
+    done("iteration", "snapshot")
+    assert (
+        "\n+red \\x1b[31m\n" in done("iteration", "diff", "iter:6", "iter:7", "--patch").out
+    )
+
+
+def test_an_event_says_first_what_it_says(night: Path, done: Run) -> None:
+    """What happened, then its data; the rest of its envelope is below."""
+    lines = done("show", "event", "3").out.splitlines()
+    told = done("log", "--oneline", "--since", "position:3", "-n", "1").out
+    assert lines[0] in told
+    names = [line.split("  ")[0].strip() for line in lines[1:]]
+    assert names[:5] == ["position", "at", "actor", "data", "stream"]
