@@ -133,7 +133,7 @@ def test_the_table_of_the_report_fits(night: Path, done: Run) -> None:
 
 
 def test_what_differs_between_files_is_one_command_away(night: Path, done: Run) -> None:
-    """`compare` names what shows the lines; what cannot be printed is made visible there."""
+    """`compare` names what shows the lines; control characters are visible there."""
     hint = "`sprintlog iteration diff iter:5 iter:6 --patch`"
     assert hint in done("compare", "5", "6").err
     assert "iteration diff" not in done("compare", "4", "5").err
