@@ -162,7 +162,7 @@ def test_hostile_texts_stay_text(folder: Path, done: Run) -> None:
     assert text.splitlines()[0] == f"## Sprint ``{name}``"
     assert not [line for line in text.splitlines()[1:] if line.startswith("#")]
     cell = text.splitlines()[-1].split(" | ", 7)[-1]
-    assert cell.startswith("``x</code> \\| <b>")
+    assert cell.startswith("`` x</code> \\| <b>")
     assert "\n## Heading" not in text
 
 

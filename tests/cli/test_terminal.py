@@ -143,8 +143,8 @@ def check(result: Result, line: list[str]) -> None:
     assert not harm(result.err), (line, result.err)
 
 
-ELSEWHERE = {"sprintlog demo", "sprintlog wrap"}
-"""One plays in a folder of its own, the other becomes the command: `tests/wrap`."""
+ELSEWHERE = {"sprintlog demo", "sprintlog serve", "sprintlog wrap"}
+"""One plays in a folder of its own, one stays (`tests/web`), one becomes the command."""
 PRINTING = [x for x in commands() if x[0] not in EXACT | OWN_WORDS | ELSEWHERE]
 
 
