@@ -18,7 +18,7 @@ from ..history.timeline import replay
 from ..state_files.yaml.writer import dump_entry, dump_item
 from ..workspace import Workspace
 
-VERSIONS_MAX = 1_500
+VERSIONS_MAX = 600
 """So many of the newest versions can be looked at; of those before only the last one."""
 LINES_MAX = 4_000_000
 """Versions times lines; of a large plan fewer versions can be looked at."""

@@ -15,6 +15,8 @@ from ..numbers import milliseconds, version_link
 SEPARATE_MAX = 30
 """So many iterations have a row each, where nothing else has one."""
 LISTED_MAX = 60
+BARS_MAX = 300
+"""Of more work on phases only the newest is drawn; iterations all are."""
 
 
 def laid_out(facts: Facts) -> Timeline:
@@ -48,7 +50,9 @@ def laid_out(facts: Facts) -> Timeline:
     else:
         # What the others are part of stands above them.
         work = sorted(found.work, key=lambda one: one.row != ITERATIONS)
-        found = found._replace(work=work)
+        loops = sum(one.row == ITERATIONS for one in work)
+        newest = work[max(loops, len(work) - BARS_MAX) :]
+        found = found._replace(work=[*work[:loops], *newest])
     return placed(*found)
 
 
