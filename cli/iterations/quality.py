@@ -139,7 +139,9 @@ def _advice(judged: Judged, given: Recommendation, more: str) -> str:
     why = f": {given.reasons[0].text}" if given.reasons else ""
     if given.action == ROLLBACK and given.target is not None:
         typed = f"sprintlog rollback iter:{given.target}"
-        both = f"`{typed}`; its files alone: `{typed} --files`"
+        both = f"`{typed}`"
+        if has_snapshot(judged.sprint, given.target):
+            both += f"; its files alone: `{typed} --files`"
         # The best is the first of those that are as good; the last has the most work in it.
         which = as_the_best(judged, given.target)
         which = f", {which} and later" if which else ""

@@ -1,5 +1,7 @@
 """Two iterations side by side: the best and the last, or, with its script, any two."""
 
+from collections.abc import Sequence
+
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 
 from ...views.iterations import JudgedIteration
@@ -37,10 +39,20 @@ def comparison(facts: Facts) -> Markup:
     files = (
         [tag("p", "The files that differ: ", command(line), class_="note files")]
         if all(kept)
-        else [tag("p", "The files of both were not kept.", class_="note files")]
+        else [tag("p", _not_kept((one, last), kept), class_="note files")]
     )
     made = table(head, body, label="comparison", class_="compared")
     return section("compare", "Compare two", made, *files)
+
+
+def _not_kept(compared: Sequence[JudgedIteration], kept: Sequence[bool]) -> str:
+    """Return of which iterations no snapshot was taken."""
+    lacking = [
+        f"iteration {x.iteration}"
+        for x, is_kept in zip(compared, kept, strict=True)
+        if not is_kept
+    ]
+    return f"Files are not compared: no snapshot was taken of {' and '.join(lacking)}."
 
 
 def _named(facts: Facts, one: JudgedIteration) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sprintlog.engine.iterations.loop_rules import ROLLBACK
+from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_SPRINT
 from sprintlog.engine.sprint.state.words import COMPLETED
 
@@ -102,12 +103,18 @@ def _story(facts: Facts) -> Iterator[Markup]:
             "p", tag("b", "advice "), f"{advice.message} ({advice.reason})", class_="told"
         )
         if advice.action == ROLLBACK and advice.target_iteration is not None:
-            line = f"sprintlog rollback iter:{advice.target_iteration}{facts.named}"
-            hints.append(f"`{line}` takes the advice: plan and files go back")
+            hints.append(_advised(facts, advice.target_iteration))
     for at, hint in enumerate(hints):
         name = "type now " if at == 0 else "or "
         yield tag("p", tag("b", name), said(hint), class_="type")
     yield from _best(facts)
+
+
+def _advised(facts: Facts, target: int) -> str:
+    """Return the command that takes an advice, and what goes back by it."""
+    what = "plan and files go" if has_snapshot(facts.sprint, target) else "the plan goes"
+    line = f"sprintlog rollback iter:{target}{facts.named}"
+    return f"`{line}` takes the advice: {what} back"
 
 
 def _best(facts: Facts) -> Iterator[Markup]:
@@ -120,8 +127,11 @@ def _best(facts: Facts) -> Iterator[Markup]:
     if target is not None:
         line = f"sprintlog rollback iter:{target}{facts.named}"
         as_good = f" (iteration {target} is as good, and later)" if target != best else ""
-        shown += [command(line), f" brings it back{as_good}; ", command(f"{line} --files"),
-                  " its files alone"]  # fmt: skip
+        shown += [command(line), f" brings it back{as_good}; "]
+        if has_snapshot(facts.sprint, target):
+            shown += [command(f"{line} --files"), " its files alone"]
+        else:
+            shown.append("no snapshot was taken of its files")
     yield tag("p", *shown, class_="best")
 
 
@@ -149,7 +159,7 @@ def _figures(facts: Facts) -> Iterator[Markup]:
     yield _figure("agents ran", took(spent), None if runs is None else counted(runs, "run"))
     yield _figure("tokens", number(tokens(spent)))
     unknown = getattr(spent, "runs_without_cost", 0)
-    more = f"{counted(unknown, 'run')} did not say" if unknown else None
+    more = f"at least: {counted(unknown, 'run')} did not say" if unknown else None
     yield _figure("cost", money(cost(spent)), more)
 
 
