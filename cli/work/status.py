@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
-from sprintlog.engine.sprint.state.words import COMPLETED, PASSED
+from sprintlog.engine.sprint.state.words import COMPLETED, PASSED, PENDING
 from sprintlog.projections.views import work as views
 from sprintlog.projections.views.runs import all_standings, what_is_next
 from sprintlog.projections.workspace import Workspace
@@ -53,6 +53,7 @@ MARKS = {
     "skipped": ("-", QUIET),
     "pending": ("·", QUIET),
 }
+_QUEUED = {PENDING: "for you to decide"}
 TONES = {"completed": GOOD, "failed": BAD, "blocked": BAD}
 
 
@@ -191,7 +192,7 @@ def _lines(
         if needed.details:
             lines.extend(wrapped(f"  {needed.details}"))
     if queued := counts(sprint.queue):
-        said = ", ".join(f"{number} {word}" for word, number in queued.items())
+        said = ", ".join(f"{number} {_QUEUED.get(x, x)}" for x, number in queued.items())
         lines.append(f"queue: {said}  (`sprintlog queue list`)")
     if action.do == COMPLETE:
         lines.append("everything is finished: `sprintlog sprint complete` closes it")

@@ -195,7 +195,7 @@ def test_tells_what_rules_could_not_decide(queue: Path, done: Any) -> None:
 def test_status_counts_the_queue(queue: Path, done: Any) -> None:
     """Where a sprint stands says how its queue stands."""
     done("queue", "backlog", "doc", *WHY)
-    assert "queue: 1 pending, 1 backlog" in done("status").out
+    assert "queue: 1 for you to decide, 1 backlog" in done("status").out
     assert done("status", "--json").json["queue"] == {"pending": 1, "backlog": 1}
 
 
