@@ -188,7 +188,7 @@ def _check_erased(workspace: Workspace, erased: Sequence[int], file: str) -> Non
     if not erased:
         return
     # Imported here: in most logs nothing was erased.
-    from .erased import erasures_of, unsaid
+    from sprintlog.engine.service.streams.erased import erasures_of, unsaid
 
     log = workspace.log
     erasures = erasures_of(log)

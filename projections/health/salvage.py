@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import cached_property
 from os import urandom
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -13,6 +14,7 @@ import msgspec
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import RefusedError, SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.erasures import Erasures
 from sprintlog.engine.log.port import Clock
 from sprintlog.engine.log.stores.descriptors import held_open, read_whole, sync
 from sprintlog.engine.log.stores.sqlite.database import check_is_sqlite
@@ -21,6 +23,7 @@ from sprintlog.engine.log.stores.sqlite.salvage.rescue import salvage as salvage
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.place.location import DATABASE, Location
 from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.service.streams.erased import UNSAID, erasures_in
 from sprintlog.engine.service.streams.soundness import fold_all, is_folded
 
 from ..state_files.files import EDITS
@@ -75,7 +78,7 @@ def salvage(
                 draft / DATABASE,
                 clock=clock,
                 entropy=urandom,
-                problem=_problem,
+                judge=_Judge,
                 keep=lost.keep,
                 progress=progress,
             )
@@ -155,17 +158,30 @@ def _shown(payload: object) -> object:
         return payload.decode(errors="backslashreplace")
 
 
-def _problem(event: RecordedEvent) -> str | None:
-    """Return why an event cannot be read although its hash fits, if it cannot."""
-    if event.payload is None:
-        if not is_folded(event.stream):
-            return None
-        return "its payload is gone: no state follows from it"
-    try:
-        CODEC.decode(event)
-    except UnreadableError as error:
-        return str(error.fields["problem"])
-    return None
+class _Judge:
+    """Answers why an event cannot be read although its hash fits."""
+
+    def __init__(self, erasures: Callable[[], Iterator[RecordedEvent]]) -> None:
+        self._found = erasures
+
+    @cached_property
+    def _erasures(self) -> Erasures:
+        return erasures_in(self._found())
+
+    def __call__(self, event: RecordedEvent) -> str | None:
+        if event.payload is None:
+            if not is_folded(event.stream):
+                return None
+            return "its payload is gone: no state follows from it"
+        if event.salt is None:
+            place = event.stream, event.version, event.type
+            if not self._erasures.tell_of(*place, event.payload):
+                return f"{UNSAID}, and no event says so"
+        try:
+            CODEC.decode(event)
+        except UnreadableError as error:
+            return str(error.fields["problem"])
+        return None
 
 
 def _copy_edits(source: Path, target: Path) -> int:

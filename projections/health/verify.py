@@ -14,6 +14,7 @@ from sprintlog.engine.log.chain import START, Row, check_rows
 from sprintlog.engine.log.envelope import Head, RecordedEvent
 from sprintlog.engine.log.erasures import Erasures
 from sprintlog.engine.service.streams.catalogue import CODEC, State, sprint_stream
+from sprintlog.engine.service.streams.erased import erasures_of, unsaid
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.document.contradictions import contradictions
 from sprintlog.engine.sprint.events import SprintImported
@@ -27,7 +28,6 @@ from ..state_files.loop_place import loop_folder
 from ..state_files.refresh import ProjectedFile, Refreshed
 from ..state_files.sprint_file import SprintFile
 from ..workspace import Workspace
-from .erased import erasures_of, unsaid
 from .on_the_way import Followed, OnTheWay, page_of
 
 PROBLEMS_MAX = 100

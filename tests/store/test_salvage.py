@@ -50,7 +50,7 @@ def save(path: Path, tmp_path: Path) -> Save:
             target,
             clock=lambda: 0,
             entropy=entropy_of("salvaged"),
-            problem=problem,
+            judge=lambda _: problem,
             keep=lambda event, why: kept.update({event.position: why}),
             progress=lambda count: None,
         )

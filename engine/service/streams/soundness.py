@@ -3,6 +3,7 @@
 from os import urandom
 from pathlib import Path
 
+from ...errors import UnreadableError
 from ...log.envelope import Head
 from ...log.erasures import STREAM as ERASURES
 from ...log.port import Clock, EventStore, Log
@@ -10,6 +11,7 @@ from ...log.stores.memory import MemoryCheckpoints
 from ...log.stores.sqlite import backup
 from ...sessions.names import session_of
 from .catalogue import CODEC, SPRINTS, sprint_of
+from .erased import erasures_of, unsaid
 from .journal import DOCUMENTS, JOURNALS
 from .repository import Repository
 
@@ -23,7 +25,12 @@ def fold_all(log: EventStore) -> None:
     """Fold every stream of a log from nothing; raise `UnreadableError` where one cannot.
 
     A chain can be sound where no state follows from it. What is not folded is only read.
+    A payload that is gone, or another one, is so only where an event says it was erased.
     """
+    erasures = erasures_of(log)
+    for page in log.pages():
+        for position, what in unsaid(page, erasures):
+            raise UnreadableError(f"{position}: {what}")
     for stream in log.streams():
         if not is_folded(stream):
             for event in log.read_stream(stream):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .....errors import BusyError, RefusedError, UnreadableError
 from ....chain import GENESIS, check_chain
-from ....envelope import Head, RecordedEvent
+from ....envelope import ERASURES, Head, RecordedEvent
 from ....port import Clock, Entropy
 from ...descriptors import sync
 from ...head_file import HeadFile
@@ -37,6 +37,8 @@ OTHER = "the head file has another event: this log was put in the place of anoth
 
 Problem = Callable[[RecordedEvent], str | None]
 """Answers what is wrong with an event beyond its place in the chain, if anything."""
+Judge = Callable[[Callable[[], Iterator[RecordedEvent]]], Problem]
+"""Makes what answers that, given what finds the events that say what was erased."""
 Keep = Callable[[RecordedEvent, str], None]
 """Takes an event that does not get into the new log, and why."""
 
@@ -70,7 +72,7 @@ def salvage(
     *,
     clock: Clock,
     entropy: Entropy,
-    problem: Problem,
+    judge: Judge,
     keep: Keep,
     progress: Callable[[int], None],
 ) -> Salvaged:
@@ -95,6 +97,7 @@ def salvage(
             with closing(SqliteLog.create(target, clock=clock, entropy=entropy)) as log:
                 # A draft that a power cut spoils is thrown away; it is synced below.
                 log.connection.raw.execute("PRAGMA synchronous=OFF")
+                problem = judge(lambda: _erasures(rows))
                 said = _save(log, sound_events(rows, known), problem, progress)
                 head = log.head()
                 other = (
@@ -146,6 +149,14 @@ def sound_events(rows: PageRows, known: Head | None) -> Iterator[RecordedEvent]:
             yield from waiting
             waiting.clear()
         previous = event.hash
+
+
+def _erasures(rows: PageRows) -> Iterator[RecordedEvent]:
+    """Yield all that say what was erased, also those after the first damage."""
+    for position in rows.positions:
+        for event, _ in rows.at(position):
+            if event.stream == ERASURES and event.salt is not None and is_whole(event):
+                yield event
 
 
 def _save(

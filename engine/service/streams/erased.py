@@ -5,12 +5,12 @@ from contextlib import suppress
 from operator import itemgetter
 from typing import Final
 
-from sprintlog.engine.errors import SprintlogError, UnreadableError
-from sprintlog.engine.log.chain import Row
-from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.erasures import STREAM, Erasures, PayloadErased
-from sprintlog.engine.log.port import EventStore
-from sprintlog.engine.service.streams.catalogue import CODEC
+from ...errors import SprintlogError, UnreadableError
+from ...log.chain import Row
+from ...log.envelope import RecordedEvent
+from ...log.erasures import STREAM, Erasures, PayloadErased
+from ...log.port import EventStore
+from .catalogue import CODEC
 
 _place_of: Final = RecordedEvent.__struct_fields__.index
 _event_of = itemgetter(*map(_place_of, ("stream", "version", "type", "payload")))
@@ -23,10 +23,17 @@ UNSAID = "its payload is another one"
 
 def erasures_of(log: EventStore) -> Erasures:
     """Return which events a log says were erased."""
+    return erasures_in(log.read_stream(STREAM))
+
+
+def erasures_in(events: Iterable[RecordedEvent]) -> Erasures:
+    """Return what events say was erased.
+
+    One that is damaged is told where the chain is read; here it says nothing.
+    """
     said = []
     with suppress(SprintlogError):
-        for event in log.read_stream(STREAM):
-            # One that is damaged is told where the chain is read; it says nothing.
+        for event in events:
             with suppress(UnreadableError):
                 said.append(CODEC.decode(event))
     return Erasures(event for event in said if isinstance(event, PayloadErased))
