@@ -7,7 +7,7 @@ import click
 from sprintlog.engine.errors import RefusedError
 from sprintlog.projections.views.log import LogServed
 
-from .. import typed
+from .. import settings, typed
 from ..context import open_workspace, with_json
 from ..output import note, print_answer, warn
 from ..record import check_actor
@@ -78,6 +78,11 @@ def command(
     check_installed()
     if check_actor(actor).partition(":")[0] != "operator":
         raise click.UsageError(f"--actor {actor[:40]!r}: give operator or operator:NAME")
+    if writes and (off := settings.off_by()) is not None:
+        raise RefusedError(
+            f"nothing is recorded, so the page can change nothing: {off}",
+            hint=f"`{settings.OFF}=0 sprintlog serve --write` records all the same",
+        )
     # Imported here: they take longer than any other command.
     from .app import Server, ServerSettings, make_app
     from .guard import Access
@@ -94,8 +99,8 @@ def command(
     if host not in LOOPBACK:
         warn(f"others can reach {host}: the address and its answers are not encrypted")
     access = Access(token, port=found, names=(*names, host))
-    settings = ServerSettings(access, writes=writes, actor=actor)
-    server = Server(open_workspace, settings, log.warning)
+    served = ServerSettings(access, writes=writes, actor=actor)
+    server = Server(open_workspace, served, log.warning)
     is_verbose = context.find_root().params.get("verbose")
     app = make_app(server)
     at = f"[{host}]" if ":" in host else host

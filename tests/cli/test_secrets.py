@@ -58,8 +58,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 """What is typed besides; where nothing is, what is needed is made up."""
 USAGE = 2
-ELSEWHERE = {"wrap"}
-"""Runs in a process of its own; below it has a test of its own."""
+ELSEWHERE = {"serve", "wrap"}
+"""They run in processes of their own: `tests/web`, and a test below."""
 ENVELOPE = ("actor", "key", "correlation_id", "causation_id", "sprint_id")
 
 

@@ -240,10 +240,10 @@ def is_behind_switch(function: Any) -> bool:
 
 
 def test_every_recording_command_is_one_that_can_be_off() -> None:
-    """Whatever records has `--actor`, and with it the switch; `run` has one of its own."""
+    """Whatever records has `--actor`, and with it the switch; two have one of their own."""
     assert {"sprintlog note", "sprintlog append", "sprintlog rollback"} <= set(RECORDING)
     behind = {path for path, command in commands() if is_behind_switch(command.callback)}
-    assert set(RECORDING) - behind == {"sprintlog run"}
+    assert set(RECORDING) - behind == {"sprintlog run", "sprintlog serve"}
 
 
 @pytest.mark.parametrize("way", ["variable", "file"])
@@ -262,6 +262,8 @@ def test_nothing_is_recorded_where_recording_is_off(
         assert "nothing is recorded" in told.err
     refused = run("run", "--", "true")
     assert (refused.code, "nothing can be run" in refused.err) == (1, True)
+    refused = run("serve", "--write")
+    assert (refused.code, "can change nothing" in refused.err) == (1, True)
     assert len(done("log", "--json").lines) == before
     assert done("status").out
 
