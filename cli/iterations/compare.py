@@ -55,8 +55,8 @@ def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
         lines = [*side_lines(sides), *files_lines(files)]
     print_answer(answer, lines, as_json=reading.as_json)
     if files and not reading.as_json:
-        ends = f"iter:{one.number} iter:{other.number}"
-        hint(f"the lines that differ: `sprintlog iteration diff {ends} --patch`")
+        first, second = f"iter:{one.number}", f"iter:{other.number}"
+        hint(f"the lines that differ: `sprintlog iteration diff {first} {second} --patch`")
 
 
 def _side(

@@ -130,8 +130,9 @@ def _alerts(judged: Judged) -> str:
         of = f" of the last {RECENT_MAX}" if len(recent) == RECENT_MAX else ""
         where = f"in {len(found)}{of or ' iterations'}, last {where}"
     worst = last.alerts[0]
-    more = " --all" if len(found) > 1 or last.number != judged.last else ""
-    return f"{many} {where}, {worst.severity}: {worst.message}  (`sprintlog alerts{more}`)"
+    is_more = len(found) > 1 or last.number != judged.last
+    typed = "sprintlog alerts --all" if is_more else "sprintlog alerts"
+    return f"{many} {where}, {worst.severity}: {worst.message}  (`{typed}`)"
 
 
 def _advice(judged: Judged, given: Recommendation, more: str) -> str:

@@ -69,7 +69,7 @@ TONES = {"damage": BAD, "drift": ATTENTION, "remark": None}
     "--proof",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Only check a file of `sprintlog prove`; no log is needed.",
+    help="Only check a file that `prove` wrote; no log is needed.",
 )
 @typed.option(
     "--git", "by_git", is_flag=True, help="Also compare the heads that commits name."

@@ -122,7 +122,7 @@ def compared(asked: Question) -> str:
         shown = tag("ul", *lines, class_="changes") if lines else "No difference."
         more = len(changes) - len(lines)
         title = f"{found.file.path}: {titles[0]} → {titles[1]}"
-        left = tag("p", f"{more} more; `sprintlog diff` has all") if more else NOTHING
+        left = tag("p", f"{more} more; `diff` has all") if more else NOTHING
         unified = tag("pre", found.unified()[:_TEXT_MAX], tabindex="0")
         whole = tag("details", tag("summary", "As a unified diff"), unified)
         parts.append(section("difference", title, shown, left, whole))

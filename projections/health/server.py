@@ -55,7 +55,9 @@ def _durability(found: dict[str, str]) -> Iterator[Check]:
         yield Check("checksums", NOTE, what, "`pg_checksums --enable` while it is stopped")
     if found.get("archive_mode") == "off":
         what = "the server archives nothing: a backup is as old as when it was made"
-        yield Check("archive", NOTE, what, "`sprintlog copy` or pg_basebackup, often")
+        yield Check(
+            "archive", NOTE, what, "`sprintlog copy FROM TO` or pg_basebackup, often"
+        )
 
 
 def _replication(log: PostgresLog) -> Check:

@@ -36,10 +36,10 @@ PIECE_CHARS, PIECES_MAX = 64, 64
 class Why(Enum):
     """Why text cannot be let go of where it stands."""
 
-    CHAINED = "`sprintlog redact` erases what events say"
+    CHAINED = "`redact` erases what events say"
     FOLLOWS = "it follows from the events, and is as they are"
     KNOWS_OURS = "by it our files are known from those that somebody edited"
-    NAMED = "an event names the snapshot; `sprintlog redact` makes another in its place"
+    NAMED = "an event names the snapshot; `redact` makes another in its place"
     IN_USE = "somebody reads the log: it is cleared when it is opened again"
     NOT_ALONE = "other events that are nowhere else are beside it"
     NO_TEXT = "nobody's words get there"

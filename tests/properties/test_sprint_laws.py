@@ -184,6 +184,7 @@ def test_always_points_into_the_document(world: World) -> None:
 
 INJECTED = (f.PhaseInjected, f.StepInjected)
 NODE = {"id": "p0", "prompt": "x", "status": "pending"}
+KNOWN = {**VALUES, f.Budgets: st.builds(f.Budgets, iterations=st.integers(1, 9))}
 texts = st.sampled_from(["p0", "p1/s0/i~10", "p1", "#0", "p1/s0/#1", "", "nope", "2026"])
 observed = st.one_of(
     st.builds(f.SprintImported, texts, document=st.just({"phases": [{"id": 1}]})),
@@ -199,7 +200,7 @@ observed = st.one_of(
     ),
     *(
         st.builds(kind, **{
-            field.name: VALUES.get(field.type, texts)
+            field.name: KNOWN.get(field.type, texts)
             for field in msgspec.structs.fields(kind)
             if field.required
         })

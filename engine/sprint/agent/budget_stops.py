@@ -80,7 +80,8 @@ def _silent(sprint: Sprint, one: BudgetState, action: Action) -> Action:
         computes = "`sprintlog run --price IN/OUT -- COMMAND` computes it from the tokens"
         ways = [f"{computes}, with what a million of them costs, given and written"]
     if one.of == OF_SPRINT:
-        ways.append(f"`sprintlog rules set --budget-{one.budget} none`")
+        typed = f"sprintlog rules set --budget-{one.budget} none"
+        ways.append(f"`{typed}`")
     else:
         ways.append("`sprintlog run -- COMMAND` goes on without that budget")
     whose = "run" if one.of == OF_RUN else "sprint"

@@ -141,7 +141,7 @@ class SnapshotRewritten(AboutSnapshot, frozen=True):
 
     type: ClassVar[str] = "snapshot-rewritten"
     stays: ClassVar[tuple[str, ...]] = ("snapshot", "into", "tree", "reason")
-    only_caused: ClassVar[str] = "`sprintlog redact` records it when it erases a text"
+    only_caused: ClassVar[str] = "`redact` records it when it erases a text"
     snapshot: str
     """The old one's id; the store holds it no more."""
     into: str

@@ -61,7 +61,7 @@ def explained(error: psycopg.Error, address: Address) -> SprintlogError:
         case codes.UndefinedTable() | codes.InvalidSchemaName() | codes.UndefinedFunction():
             return NotFoundError(
                 f"there is no log at {where}: the database has no schema sprintlog",
-                hint="`sprintlog init --log` with this address makes it",
+                hint="`sprintlog init --log ADDRESS` makes it",
             )
         case codes.DiskFull():
             return RefusedError(

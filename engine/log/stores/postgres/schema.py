@@ -63,12 +63,12 @@ def check_applied(applied: Sequence[tuple[int, str]]) -> None:
     if [*applied] != ours[: len(applied)]:
         raise UnreadableError(
             "the schema sprintlog in the database was not made by this sprintlog",
-            hint="`sprintlog copy` from there with the version that made it, into a new "
-            "database",
+            hint="`sprintlog copy FROM TO` from there with the version that made it, into "
+            "a new database",
         )
     raise RefusedError(
         f"the database has schema {last}, this sprintlog needs {len(ours)}",
-        hint="its owner says `sprintlog init --log` with this address",
+        hint="its owner says `sprintlog init --log ADDRESS`",
     )
 
 

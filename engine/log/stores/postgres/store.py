@@ -125,7 +125,7 @@ class PostgresLog:
         if log is None:
             raise NotFoundError(
                 f"there is no log {self.address.log} at {self.address.shown}",
-                hint="`sprintlog init --log` with this address makes it",
+                hint="`sprintlog init --log ADDRESS` makes it",
             )
         return log, identity, server
 
