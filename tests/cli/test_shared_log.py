@@ -157,7 +157,7 @@ def test_a_log_in_the_folder_is_not_shadowed(
     monkeypatch.setenv("SPRINTLOG_LOG", url)
     refused = run("status")
     assert refused.code == 1
-    assert "`sprintlog copy`" in refused.err
+    assert "`sprintlog copy FROM TO`" in refused.err
 
 
 def test_a_folder_belongs_to_one_log(
