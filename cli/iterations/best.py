@@ -9,7 +9,7 @@ from sprintlog.projections.views import iterations as views
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import print_json, print_text
+from ..output import print_json, print_text, wrapped
 from .judgements import breakdown_lines, judged_at, list_lines
 
 
@@ -34,13 +34,14 @@ def command(explain: bool, reading: ReadOptions) -> None:
             return
         print_text(f"iteration {best.number} (quality: {said(one.score.value, 2)})")
         if unknown := unknown_parts(one.score):
-            print_text(f"of the score: {unknown}")
+            print_text(*wrapped(f"of the score: {unknown}", indent="  "))
         if removed := removed_tests(judged, one):
             print_text(f"tests: {removed}")
         if (target := judged.target()) not in (best.number, None):
             which = as_the_best(judged, target)
             why = f": {which}, and later" if which else ""
-            print_text(f"a rollback to the best goes to iteration {target}{why}")
+            way = f"a rollback to the best goes to iteration {target}{why}"
+            print_text(*wrapped(way, indent="  "))
             if which and not judged.has_same_files(best.number, target or 0):
                 print_text(
                     "  as good: verified, and its score is no lower "

@@ -10,14 +10,16 @@ from sprintlog.engine.sprint.runs.budgets import (
     said,
 )
 
-from ..output import coloured
+from ..output import coloured, wrapped
 from ..screen.terminal import ATTENTION, BAD
 
 
 def budget_lines(budgets: Iterable[BudgetState]) -> Iterator[str]:
-    """Yield a line for each budget; how many iterations there may be is told elsewhere."""
+    """Yield each budget in lines; how many iterations there may be is told elsewhere."""
     for one in budgets:
         if (one.of, one.budget) == (OF_SPRINT, ITERATIONS):
             continue
         near = ATTENTION if one.percent >= WARNED_PERCENT else None
-        yield coloured(f"budget: {said(one)}", BAD if one.is_spent else near)
+        tone = BAD if one.is_spent else near
+        for line in wrapped(f"budget: {said(one)}", indent="  "):
+            yield coloured(line, tone)

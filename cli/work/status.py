@@ -182,7 +182,8 @@ def _lines(
         lines.extend(_tree_lines(phase, pointed, "  "))
     lines.extend(goal_lines(sprint))
     lines.extend(quality)
-    lines.extend(spent_lines(sprint))
+    for line in spent_lines(sprint):
+        lines.extend(wrapped(line, indent="  "))
     lines.extend(_lost_runs(sprint))
     for needed in views.needs(sprint):
         if needed.phase is None:
