@@ -57,7 +57,7 @@ def command(target: Path | None, as_json: bool) -> None:
     Works on a log that is damaged, locked or read-only, because it looks at a copy. Exit
     code 4 when something is damaged, missing or drifted; `verify` reads everything, this
     the newest events. With --salvage the events up to the first damaged one become a new
-    log, the later ones that can be read are written beside it, and the old log stays as
+    log. The later ones that can be read are written beside it, and the old log stays as
     it is; exit code 4 when not everything could be saved.
     """
     location = find_log()

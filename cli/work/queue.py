@@ -275,7 +275,7 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
     """Let rules decide on every pending request, all in one append.
 
     The first rule that fits decides. Without --rules: a critical or high bug or security
-    matter is approved after the current work, low docs go into the backlog, and
+    matter is approved after the current work; low docs go into the backlog;
     whatever else is deferred to the end of the phase.
     """
     if not auto:

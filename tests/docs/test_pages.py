@@ -5,13 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from .prose import PAGES
 from .sessions import ROOT
 
 DOCS = ROOT / "docs"
-PAGES = [
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
-    *sorted(DOCS.rglob("*.md")),
-]
 README_LINES_MAX = 150
 DECISION_LINES_MAX = 70
 
