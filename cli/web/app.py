@@ -28,8 +28,9 @@ from sprintlog.projections.page import document
 from sprintlog.projections.workspace import Workspace
 
 from ..output import CONFLICT, error_answer, exit_code
+from ..questions import registry
 from ..work.status import status_answer
-from . import actions, api, forms, pages
+from . import actions, follower, forms, pages
 from .follower import LogFollower, Tell
 from .guard import Access, Guard, is_form_of, policy
 from .markup import address
@@ -99,7 +100,7 @@ class Server:
             await asyncio.to_thread(self.reader.close)
 
     async def _page(self, after: int, limit: int) -> list[Any]:
-        return await self.reader.ask(lambda w: api.lines_after(w, after, limit))
+        return await self.reader.ask(lambda w: follower.lines_after(w, after, limit))
 
     # --- Reading ----------------------------------------------------------------
     async def overview(self, request: Request) -> Response:
@@ -119,7 +120,7 @@ class Server:
         given = _parameters(request, "sprint", "from", "to", "file")
         known = {name: value for name, value in given.items() if value}
         return HTMLResponse(
-            await self.reader.ask(lambda w: pages.compared(api.Question(w, known)))
+            await self.reader.ask(lambda w: pages.compared(registry.Question(w, known)))
         )
 
     async def api(self, request: Request) -> Response:
@@ -127,7 +128,7 @@ class Server:
         command = request.path_params["command"].replace("/", " ")
         given = _parameters(request)
         return _json(
-            await self.reader.ask(lambda w: _encoded(api.answer(w, command, given)))
+            await self.reader.ask(lambda w: _encoded(registry.answer(w, command, given)))
         )
 
     async def metrics(self, request: Request) -> Response:
@@ -162,8 +163,8 @@ class Server:
             given = {"after": seen}
         after = self.tail.position
         if "after" in given:
-            number = partial(api.Question.number, name="after")
-            after = await self.reader.ask(lambda w: number(api.Question(w, given)))
+            number = partial(registry.Question.number, name="after")
+            after = await self.reader.ask(lambda w: number(registry.Question(w, given)))
         if self.listening >= STREAMS_MAX:
             return PlainTextResponse(
                 "refused: too many pages are open\n", 503, {"Retry-After": "5"}

@@ -4,11 +4,13 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
 from sprintlog.projections.views.events import EventLine, event_line
+from sprintlog.projections.workspace import Workspace
 
 from .reader import OpenWorkspace
 from .tail import Tail
@@ -76,3 +78,9 @@ def line_of(recorded: RecordedEvent) -> EventLine:
         return event_line(recorded)
     except SprintlogError:
         return event_line(recorded, said=recorded.type)
+
+
+def lines_after(workspace: Workspace, after: int, limit: int) -> list[EventLine]:
+    """Return the events after a position in a line each, at most so many."""
+    found = islice(workspace.log.read(after=after), limit)
+    return [*map(line_of, found)]

@@ -28,8 +28,8 @@ from sprintlog.projections.views.work import Status
 from sprintlog.projections.words.phrases import counted
 from sprintlog.projections.workspace import Workspace
 
+from ..questions.registry import Question, found_difference
 from ..work.status import status_answer
-from .api import Question, found_difference
 from .forms import forms
 from .markup import bar, document, head, hidden, link, served
 

@@ -2,8 +2,8 @@
 
 from typing import cast
 
+from sprintlog.cli.questions.registry import EVENTS_MAX, ROUTES
 from sprintlog.cli.web.actions import ACTIONS
-from sprintlog.cli.web.api import EVENTS_MAX, ROUTES
 from sprintlog.cli.web.app import SEND_SECONDS_MAX, STREAMS_MAX, Server, routes_of
 from sprintlog.cli.web.tail import KEPT_MAX
 from sprintlog.projections.exports.openmetrics import METRICS

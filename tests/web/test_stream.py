@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.web import api, follower, tail
 from sprintlog.cli.web import app as web
+from sprintlog.cli.web import follower, tail
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.streams import subscription
 from sprintlog.engine.sprint.phases.notes import AddNote
@@ -102,8 +102,8 @@ def test_open_pages_add_one_reader(log: Path, monkeypatch: pytest.MonkeyPatch) -
         return Workspace.open(log)
 
     monkeypatch.setattr(follower, "follow", follow)
-    read = api.lines_after
-    monkeypatch.setattr(api, "lines_after", lines_after)
+    read = follower.lines_after
+    monkeypatch.setattr(follower, "lines_after", lines_after)
 
     async def with_pages(number: int) -> dict[str, int]:
         counts.clear()

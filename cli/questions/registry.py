@@ -1,7 +1,7 @@
-"""`GET /api/…`: what commands answer with `--json`, under the words of the command.
+"""The registry of questions: what commands answer with `--json`, by their words.
 
-Options are parameters: `sprintlog status --sprint auth --at iter:3` is
-`/api/status?sprint=auth&at=iter:3`. Each answer has the schema of its command.
+Options are parameters: `sprintlog status --sprint auth --at iter:3` is `status` with
+`sprint` and `at`. Each answer has the schema of its command.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,6 @@ from sprintlog.projections.iterations.tracker import tracker_data
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.views import (
     answers,
-    events,
     history,
     iterations,
     journal,
@@ -41,7 +40,6 @@ from sprintlog.projections.workspace import Workspace
 from ..work.prompt_option import prompt_file_in
 from ..work.queue import requests_of
 from ..work.status import status_answer
-from .follower import line_of
 
 EVENTS_MAX = 1000
 """How many events one answer has at most; `after` asks for those that follow."""
@@ -233,12 +231,6 @@ def sprint_rows(workspace: Workspace) -> list[work.SprintRow]:
         work.SprintRow(name, workspace.status_of(name, version), version)
         for name, version in workspace.sprints().items()
     ]
-
-
-def lines_after(workspace: Workspace, after: int, limit: int) -> list[events.EventLine]:
-    """Return the events after a position in a line each, at most so many."""
-    found = islice(workspace.log.read(after=after), limit)
-    return [*map(line_of, found)]
 
 
 _OF_SPRINT = ("sprint", "at")

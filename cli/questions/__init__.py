@@ -1,0 +1,1 @@
+"""What can be asked of a log beside by a process for each question."""
