@@ -12,7 +12,7 @@ LINKS := $(addprefix .package/sprintlog/,engine projections cli)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-oldest check lint bench bench-compare accept
+.PHONY: help demo test test-oldest check lint bench bench-compare accept site
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s%s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ bench-compare: $(VENV)/.installed-bench ## HEAD against BASE=COMMIT, by processo
 
 accept: $(VENV)/.installed-dev ## the long form of every check: kills, faults, large logs
 	@$(BIN)/python -m tests.acceptance.run $(ARGS)
+
+site: $(VENV)/.installed-dev ## the documentation as a site in .site/, ready to be published
+	@$(BIN)/python -m sphinx -q -W --keep-going -c docs . .site $(ARGS) && echo ".site/index.html"
 
 # --- Set-up: once, and again when pyproject.toml changes -----------------------------
 
