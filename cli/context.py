@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 import msgspec
 
-from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.engine.log.port import Expect, Expected, Wait
 from sprintlog.engine.service.place.location import REDACTION, Location, find
 from sprintlog.projections.workspace import Workspace
@@ -81,8 +81,12 @@ def _finish_redaction(workspace: Workspace) -> None:
     # Imported here: almost never was one cut short.
     from sprintlog.projections.trust.redaction import finish
 
-    if not getattr(workspace.log, "readonly", False) and finish(workspace):
-        note("a redaction that was cut short was finished")
+    try:
+        if finish(workspace):
+            note("a redaction that was cut short was finished")
+    except SprintlogError as error:
+        # It stands in nobody's way, and is tried again by every command.
+        warn(f"a redaction that was cut short cannot be finished: {error.message}")
 
 
 def find_log() -> Location:

@@ -1,10 +1,12 @@
 """How a workspace is opened or made, with no more than its folder's name."""
 
 from os import PathLike
+from os.path import lexists
 from pathlib import Path
 
+from .engine.errors import RefusedError, SprintlogError
 from .engine.log.port import Log
-from .engine.service.place.location import HIDDEN, Location, make_folder
+from .engine.service.place.location import HIDDEN, REDACTION, Location, make_folder
 from .projections.workspace import Workspace, wall_clock
 
 
@@ -20,18 +22,37 @@ def open(
     `log` names the log's own folder where that is elsewhere, `safe` a file that lists the
     folders in which a log of somebody else's is used. Raise `NotFoundError` where there is
     no log, `RefusedError` for one that is not safe. With a `store` its log is the one, and
-    what is kept beside a log is in `.sprintlog` of the folder.
+    what is kept beside a log is in `.sprintlog` of the folder. A redaction that was cut
+    short is finished.
     """
     if store is not None:
         root = Path(folder).absolute()
         location = Location(root / HIDDEN, root, "")
         make_folder(location)
-        return Workspace(location, store, clock=wall_clock)
-    return Workspace.open(
+        return _settled(Workspace(location, store, clock=wall_clock))
+    opened = Workspace.open(
         Path(folder).absolute(),
         folder=None if log is None else str(log),
         safe=None if safe is None else Path(safe),
     )
+    return _settled(opened)
+
+
+def _settled(workspace: Workspace) -> Workspace:
+    """Finish what somebody began to erase; raise `RefusedError` where that fails."""
+    if lexists(workspace.location.folder / REDACTION):
+        # Imported here: almost never was one cut short.
+        from .projections.trust.redaction import finish
+
+        try:
+            finish(workspace)
+        except SprintlogError as error:
+            workspace.close()
+            raise RefusedError(
+                f"a redaction that was cut short cannot be finished: {error.message}",
+                hint="any sprintlog command of a person tries it, too, and goes on",
+            ) from error
+    return workspace
 
 
 def init(

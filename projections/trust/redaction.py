@@ -15,7 +15,7 @@ import msgspec
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.adapters.snapshots.without_text import rewrite, without
-from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import Appended, RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
@@ -85,12 +85,22 @@ def redact(workspace: Workspace, note: Note) -> Redacted:
     """Erase events and texts, and whatever follows from them."""
     place = workspace.location.folder / REDACTION
     with workspace.log.locks.hold(REDACTION_LOCK):
-        replace_file(place, msgspec.json.encode(note), mode=0o600)
+        try:
+            replace_file(place, msgspec.json.encode(note), mode=0o600)
+        except OSError as error:
+            raise RefusedError(
+                f"nothing erased: {place} cannot be written: {error.strerror}",
+                hint="check the folder's permissions, its disk and the space there, and "
+                "repeat",
+                path=str(place),
+            ) from error
         return _carried_out(workspace, note, place)
 
 
 def finish(workspace: Workspace) -> bool:
     """Finish a redaction that was cut short; tell whether there was one."""
+    if getattr(workspace.log, "readonly", False):
+        return False
     place = workspace.location.folder / REDACTION
     with workspace.log.locks.hold(REDACTION_LOCK):
         try:

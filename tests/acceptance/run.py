@@ -33,6 +33,7 @@ from . import (
     nights,
     power_cuts,
     recorded_hooks,
+    redactions,
     servers,
     snapshots,
     source_faults,
@@ -74,6 +75,7 @@ CRITERIA: dict[str, Criterion] = {
     "a salvage that fails or is killed changes nothing": damage.salvage_faults,
     "every file operation fails or is killed": file_faults.every_operation,
     "the sweep finds planted defects": file_faults.planted_defects,
+    "a redaction killed anywhere is finished or not begun": redactions.killed,
     "full and read-only disks lose nothing": file_faults.small_disks,
     "lost answers, signals and limits": file_faults.endings,
     "real journals are taken over whole": journals.texts,
@@ -124,7 +126,7 @@ def main() -> int:
     for name, criterion in CRITERIA.items():
         if options.only not in name:
             continue
-        if criterion is file_faults.every_operation:
+        if criterion in (file_faults.every_operation, redactions.killed):
             criterion = partial(criterion, every=max(1, options.every))
         if options.agents is not None:
             at = options.agents.resolve()

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import sprintlog
 from sprintlog.commands import AddNote
 from sprintlog.engine.log.stores.sqlite import journal_mode
+from sprintlog.errors import RefusedError
 from sprintlog.projections.trust import redaction
 from sprintlog.projections.trust.selection import Selector, chosen
 
@@ -81,6 +83,47 @@ def test_a_note_that_is_not_ours_is_left(told: Path, done: Run) -> None:
     assert holding(told, SECRET)
 
 
+def begun(folder: Path) -> None:
+    """Leave a redaction as one leaves it that dies when its events are erased."""
+    with sprintlog.open(folder) as workspace:
+        workspace.environment = dict(os.environ)
+        found = chosen(workspace, Selector(text=SECRET))
+        note = redaction.note_of(
+            found.events, found.texts, reason="x", actor="operator", at=workspace.now()
+        )
+        assert [*redaction._erase_events(workspace, note)]
+        content = msgspec.json.encode(note)
+    put(folder / LOG / "redaction", content)
+
+
+def test_the_library_finishes_too(told: Path) -> None:
+    """Whoever opens the log from Python finds nothing half erased."""
+    begun(told)
+    assert holding(told, SECRET)
+    sprintlog.open(told).close()
+    assert holding(told, SECRET) == []
+    assert not (told / LOG / "redaction").exists()
+
+
+def test_what_cannot_be_finished_is_reported(
+    told: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands go on with a warning, the library refuses; with git it is finished."""
+    begun(told)
+    with monkeypatch.context() as without_git:
+        without_git.setenv("PATH", "/nowhere")
+        without_git.setattr(os, "defpath", "/nowhere")
+        answer = done("note", "still recorded")
+        assert (
+            "redaction that was cut short cannot be finished: snapshots need git"
+            in answer.err
+        )
+        with pytest.raises(RefusedError, match="cut short cannot be finished"):
+            sprintlog.open(told)
+    assert "cut short was finished" in done("status", "--sprint", "auth").err
+    assert holding(told, SECRET) == []
+
+
 @pytest.mark.parametrize("size", [20, 12_000, 900_000])
 @pytest.mark.parametrize("mode", ["wal", "rollback"])
 def test_texts_of_any_length(
@@ -98,6 +141,8 @@ def test_texts_of_any_length(
     with sprintlog.open(folder) as workspace:
         workspace.handle(AddNote(text), sprint_id="auth")
     done("iteration", "snapshot")
+    done("query", "SELECT count(*) FROM v_events")
+    put(folder / LOG / "reports" / "0123", text.encode())
     parts = [text[at : at + 18] for at in range(0, size - 17, max(size // 7, 1))]
     assert all(holding(folder, part) for part in parts)
     with sprintlog.open(folder) as workspace:

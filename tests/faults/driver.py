@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, NoReturn
 
 import click
 
+import sprintlog
 from sprintlog.cli import main as cli_main
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.projections.health.verify import verify
@@ -127,6 +128,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 def _perform(job: dict[str, Any]) -> None:
     if job["arguments"] == ["inspect"]:
         inspect(Path(job["folder"]))
+    elif job["arguments"] == ["open"]:
+        sprintlog.open(job["folder"]).close()
     else:
         cli_main.main()
 
