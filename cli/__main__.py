@@ -9,8 +9,17 @@ COLLECT_EVERY = 100_000
 """Objects made between two looks for garbage; few recording commands make as many."""
 
 
+WINDOWS = (
+    "error: sprintlog does not run on Windows: it needs file locks and signals of POSIX\n"
+    "hint: install and run it in WSL, with the loop and its work tree\n"
+)
+
+
 def main() -> None:
     """Run the command line, and spend nothing on memory that goes with the process."""
+    if os.name == "nt":
+        sys.stderr.write(WINDOWS)
+        sys.exit(1)
     from .finder import find_ours
 
     find_ours()

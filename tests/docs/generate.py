@@ -28,6 +28,7 @@ from sprintlog.engine.sprint.events import queue, snapshots
 from . import journal
 from .answers import answers_page
 from .configuration import configuration_page
+from .manual import manual
 from .masking import forms_module, limits_page, masking_module
 from .problem_codes import sprint_page
 from .public import commands_module, events_module
@@ -282,7 +283,9 @@ def _field_table(struct: type[msgspec.Struct], docs: dict[str, tuple[str, str]])
     rows = ["| field | type | default | meaning |", "|---|---|---|---|"]
     for field in msgspec.structs.fields(struct):
         written, said = docs[field.name]
-        default = "" if field.required else f"`{_json(journal.default_of(field))}`"
+        default = ""
+        if not field.required:
+            default = f"`{msgspec.json.encode(journal.default_of(field)).decode()}`"
         said = said or MEANINGS.get(field.name, "")
         if not said:
             where = f"{struct.__module__}.{struct.__name__}.{field.name}"
@@ -305,10 +308,6 @@ def _with_bases(
         for kind in event.__mro__
         for name, doc in fields.get(kind.__name__, {}).items()
     }
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def _typed(annotation: str) -> str:
@@ -377,6 +376,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "live-page.md": lambda: routes_page(NOTE),
     "sprint-yaml.md": lambda: sprint_page(REFERENCE / "sprint-yaml.md"),
     "query.md": lambda: query_page(NOTE),
+    "sprintlog.1": lambda: manual(cli_page()),
     "transitions.md": lambda: transitions_page(NOTE),
 }
 DOOR = REFERENCE.parents[1] / ".package" / "sprintlog"
