@@ -59,5 +59,7 @@ def texts() -> Iterator[tuple[str, str]]:
     for folder in _TEXT_FOLDERS:
         paths += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
     for path in sorted(paths):
+        if path.suffix == ".png":
+            continue
         if "__pycache__" not in path.parts and not path.name.startswith(".coverage"):
             yield relative(path), path.read_bytes().decode(errors="replace")

@@ -2,7 +2,8 @@
 
 Starting an interpreter is most of what a command costs. A session of the documentation
 has dozens, so they are played with a small `sprintlog` that hands its arguments, folder,
-environment and open files to this server and ends as the fork ended.
+environment and open files to this server and ends as the fork ended. Those that begin
+before the command line does (`wrap`, `hook`) are processes of their own.
 """
 
 import contextlib
@@ -21,6 +22,8 @@ BYTES_MAX = 1 << 16
 CLIENT = """\
 #!{python} -IS
 import json, os, socket, sys
+if sys.argv[1:2] in (["wrap"], ["hook"]):
+    os.execv({python!r}, [{python!r}, "-m", "sprintlog.cli", *sys.argv[1:]])
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
 command = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)])

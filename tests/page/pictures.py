@@ -1,0 +1,42 @@
+"""Makes the pictures of the documentation: `python -m tests.page.pictures`.
+
+They show what the program answers, in a real browser, so they are made again when the page
+changes. What is on them is the night of the tests of the page.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from sprintlog.projections.page.document import page as page_of
+
+from .conftest import BROWSERS, QUIET
+from .night import SPRINT, night
+
+PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+WIDTH, HEIGHT = 1040, 880
+
+
+def main() -> None:
+    """Write each picture."""
+    named = os.environ.get("SPRINTLOG_TEST_BROWSER")
+    browser = named or next(filter(None, map(shutil.which, BROWSERS)))
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        file = Path(name) / "night.html"
+        with night(Path(name)) as workspace:
+            file.write_text(page_of(workspace, SPRINT), encoding="utf-8")
+        started = playwright.chromium.launch(executable_path=browser, args=[*QUIET])
+        shown = started.new_page(
+            viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light"
+        )
+        shown.goto(file.as_uri())
+        PICTURES.mkdir(exist_ok=True)
+        shown.screenshot(path=PICTURES / "night.png")
+        started.close()
+
+
+if __name__ == "__main__":
+    main()
