@@ -21,6 +21,7 @@ from . import (
     exchange,
     file_faults,
     following,
+    fuzzing,
     gates,
     going_on,
     hooks,
@@ -78,6 +79,7 @@ CRITERIA: dict[str, Criterion] = {
     "a redaction killed anywhere is finished or not begun": redactions.killed,
     "full and read-only disks lose nothing": file_faults.small_disks,
     "lost answers, signals and limits": file_faults.endings,
+    "readers of what others made break on nothing": fuzzing.readers,
     "real journals are taken over whole": journals.texts,
     "the journal's example comes from commands": journals.example,
     "agents' real output is understood": agents.understood,
@@ -119,6 +121,12 @@ def main() -> int:
         "--every", type=int, default=1, metavar="K", help="fail every K-th file operation"
     )
     parser.add_argument(
+        "--minutes", type=float, default=10.0, help="how long each reader is fuzzed"
+    )
+    parser.add_argument(
+        "--readers", nargs="+", default=(), help="the readers that are fuzzed, by name"
+    )
+    parser.add_argument(
         "--agents", type=Path, help="a folder with agents' programs in node_modules/.bin"
     )
     options = parser.parse_args()
@@ -128,6 +136,10 @@ def main() -> int:
             continue
         if criterion in (file_faults.every_operation, redactions.killed):
             criterion = partial(criterion, every=max(1, options.every))
+        if criterion is fuzzing.readers:
+            criterion = partial(
+                criterion, minutes=options.minutes, only=tuple(options.readers)
+            )
         if options.agents is not None:
             at = options.agents.resolve()
             if criterion is recording.as_the_server_says or criterion is hooked.tell_all:
