@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 LIVES = 20_000
 SEEN_MIN = 200
 FOLDERS, ROUNDS = 60, 20
-LIVES_PER_PLANT = 3_000
+LIVES_PER_PLANT = 20_000
 
 
 def lead_on(data: Path, seed: int) -> Verdict:

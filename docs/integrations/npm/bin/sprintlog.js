@@ -1,0 +1,55 @@
+#!/usr/bin/env node
+// Runs sprintlog from npm scripts: the one that is installed, else through uv or pipx.
+// Streams, signals and the exit code are those of the program. Nothing in a project's own
+// node_modules or current folder is run: only what the absolute folders of PATH have.
+"use strict";
+
+const { spawn } = require("node:child_process");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+const { version } = require("../package.json");
+
+const HERE = fs.realpathSync(__filename);
+const WAYS = [
+  ["sprintlog", []],
+  ["uvx", ["--from", `sprintlog==${version}`, "sprintlog"]],
+  ["pipx", ["run", "--spec", `sprintlog==${version}`, "sprintlog"]],
+];
+
+function find(name) {
+  for (const folder of (process.env.PATH || "").split(path.delimiter)) {
+    if (!path.isAbsolute(folder) || folder.split(path.sep).includes("node_modules")) continue;
+    const file = path.join(folder, name);
+    try {
+      fs.accessSync(file, fs.constants.X_OK);
+      if (fs.statSync(file).isFile() && fs.realpathSync(file) !== HERE) return file;
+    } catch {
+      continue;
+    }
+  }
+  return undefined;
+}
+
+const way = WAYS.map(([name, first]) => [find(name), first]).find(([file]) => file);
+if (way === undefined) {
+  console.error("error: neither sprintlog nor uv or pipx, which could fetch it, is on the PATH");
+  console.error("hint: install uv, or Python 3.11 and `pipx install sprintlog`");
+  process.exit(1);
+}
+
+const [file, first] = way;
+const child = spawn(file, [...first, ...process.argv.slice(2)], { stdio: "inherit" });
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) {
+  process.on(signal, () => {
+    // A terminal sends Ctrl-C to both; who sends a signal to this process means the program.
+    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+  });
+}
+child.on("error", (error) => {
+  console.error(`error: ${file}: ${error.message}`);
+  process.exit(1);
+});
+child.on("exit", (code, signal) => {
+  process.exit(signal ? 128 + os.constants.signals[signal] : code);
+});
