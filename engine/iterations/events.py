@@ -58,7 +58,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     """What an agent's run cost, as far as it says; what is missing is missing."""
 
     input_tokens: int | None = None
-    """Tokens that the model was given anew."""
+    """New tokens that the model was given."""
     output_tokens: int | None = None
     """Tokens that the model wrote."""
     cache_read_tokens: int | None = None
@@ -174,7 +174,7 @@ class IterationMeasured(AboutIteration, frozen=True):
 
 
 class BestAnew(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The best iteration as it is judged anew, exactly."""
+    """The best iteration as it is judged again, exactly."""
 
     number: int
     """The iteration's."""

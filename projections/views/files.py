@@ -46,7 +46,7 @@ class SnapshotAnswer(EventReference, frozen=True, kw_only=True):
     """How many files had to be read."""
     left_out: list[LeftPath]
     collisions: list[list[str]]
-    """Paths that are alike but for case."""
+    """Paths that differ by case alone."""
 
 
 class FileKept(Struct, frozen=True):

@@ -42,7 +42,7 @@ MIB = 1024 * 1024
 NUMBERS = re.compile(r" \([RP]\d+(?:, [RP]\d+)*\)")
 """Numbers of the specification's requirements, which a user of the pages has no list of."""
 MEANINGS = {
-    "attempt": "Which attempt it is, from 1; anew after a block.",
+    "attempt": "Which attempt it is, from 1; again after a block.",
     "by": "Who resolved it.",
     "category": "What kind of failure; by it the retry policy decides.",
     "details": "What helps to decide.",

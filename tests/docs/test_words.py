@@ -1,7 +1,8 @@
 """The words that people read are plain ones: the glossary's, or those of a small list.
 
-Read are the first screen, the topics, what commands say of themselves, and each text of the
-sources that has the length of a sentence: errors, hints, warnings and answers among them.
+Read are the README, the first screen, the topics, what commands say of themselves, and
+each text of the sources that has the length of a sentence: errors, hints, warnings and
+answers among them.
 What stands in backquotes is typed, and is no word.
 """
 
@@ -16,6 +17,9 @@ import pytest
 from sprintlog.cli.help.topics import LINES, TOPICS, page
 from sprintlog.cli.help.where import NO_LOG
 from tests.architecture.tree import ROOMS, modules, parse, relative
+
+from .prose import PAGES, paragraphs
+from .sessions import ROOT
 
 HERE = Path(__file__).parent
 LIST = HERE / "plain_words.txt"
@@ -99,6 +103,8 @@ def read_by_people() -> dict[str, str]:
                 found |= dict.fromkeys(words(text), f"{relative(path)}:{line}")
     for topic in TOPICS:
         found |= dict.fromkeys(words(page(topic)), f"the page of {topic}")
+    for line, text in paragraphs(ROOT / "README.md"):
+        found |= dict.fromkeys(words(text), f"README.md:{line}")
     screen = " ".join((NO_LOG, *LINES.values(), *(one.title for one in TOPICS.values())))
     return found | dict.fromkeys(words(screen), "the first screen")
 
@@ -164,6 +170,17 @@ def test_private_words_are_replaced(word: str) -> None:
     """A word that has a plainer one is neither listed nor read."""
     assert word not in listed()
     assert read_by_people().get(word) is None, f"say {PRIVATE[word]!r}"
+
+
+def test_no_page_has_a_private_word() -> None:
+    """The documentation says it as plainly as the messages do."""
+    found = [
+        f"{page.name}:{line}: {word}: say {PRIVATE[word]!r}"
+        for page in PAGES
+        for line, text in paragraphs(page)
+        for word in sorted(words(text) & PRIVATE.keys())
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ same content again is accepted and records nothing.
 - `complete` is refused while the phase has a gate that has not passed. While the sprint is
   paused, blocked, interrupted or waits for a person it keeps the work as done
   (`work-done`). The leaf is in progress until `complete` is given after the resume.
-- `fail` schedules another attempt when the policy retries the category; otherwise the
+- `fail` schedules another attempt when the policy retries the category; if not, the
   sprint blocks. `block` always blocks the sprint.
 - The end of a phase with `break: true` pauses the sprint at a breakpoint. One with
   `steps: []` is completed from pending: by its gate, else by `phase complete`.
@@ -140,8 +140,8 @@ same content again is accepted and records nothing.
 - A deferred request is pending again (`request-returned`) in the same append as the event
   that reaches what it was deferred to: the end of the top phase that the pointer was in,
   or that nothing is left to do. In Ralph mode that is the goal: it is reached, or would be
-  but for urgent requests. What was
-  deferred to `next-sprint` stays so; the next sprint of the log that starts queues it anew.
+  but for urgent requests. What was deferred
+  to `next-sprint` stays so; the next sprint of the log that starts queues it again.
 - `sprint complete` is refused while critical or high requests are pending. Others stay so.
 
 ## Phases and steps that come in

@@ -155,7 +155,7 @@ class Took(msgspec.Struct, frozen=True, omit_defaults=True):
     duration_ms: int = 0
     """By the clock on the wall."""
     input_tokens: int | None = None
-    """Tokens that models were given anew."""
+    """New tokens that models were given."""
     output_tokens: int | None = None
     """Tokens that they wrote."""
     cost_usd: float | None = None
@@ -172,7 +172,7 @@ class Budgets(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_usd: float | None = None
     """US dollars."""
     tokens: int | None = None
-    """Tokens that models are given anew and write."""
+    """New tokens that models are given and write."""
     seconds: int | None = None
     """By the clock on the wall."""
     failures: int | None = None

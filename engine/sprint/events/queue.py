@@ -125,4 +125,4 @@ class RequestReopened(Event, frozen=True):
     as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "reason"))
     request: str
     reason: str
-    """Why it is to be decided anew."""
+    """Why it is to be decided again."""

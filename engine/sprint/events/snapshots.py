@@ -134,7 +134,7 @@ class FilesRestored(AboutSnapshot, frozen=True):
 
 
 class SnapshotRewritten(AboutSnapshot, frozen=True):
-    """A snapshot was made anew without a text that was erased; the old one is gone.
+    """A snapshot was made again without a text that was erased; the old one is gone.
 
     Whatever names the old one means the new one from here on.
     """
