@@ -193,9 +193,9 @@ def _check_erased(workspace: Workspace, erased: Sequence[int], file: str) -> Non
     log = workspace.log
     erasures = erasures_of(log)
     for position in erased:
-        rows = (
+        rows = [
             row for page in log.pages(after=position - 1, until=position) for row in page
-        )
+        ]
         for _, what in unsaid(rows, erasures):
             raise InvalidInputError(what, file=file, line=position + 1)
 
