@@ -8,4 +8,4 @@ def keep_only(repository: Repository[State], state: State) -> None:
     """Save this state, whatever it says, and no other one of its stream."""
     stream = repository.kind.stream(state.id)
     repository.checkpoints.forget(stream)
-    repository.checkpoints.save(stream, state)
+    repository.checkpoints.save(stream, state, since=0)

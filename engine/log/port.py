@@ -161,6 +161,9 @@ class EventStore(Protocol):
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
 
+    def last_position(self) -> int:
+        """Return the last position, also where its event is damaged."""
+
     def streams(self) -> dict[str, int]:
         """Return every stream's name with its last version, in order of name."""
 
@@ -184,10 +187,11 @@ class Erasing(Protocol):
     ) -> Appended | None:
         """Append an event, and erase payload and salt of those before: both or neither.
 
-        `remainders` are put in the places of their payloads, in their order; without any
-        there is none. None where each of them was erased before; then nothing is
-        recorded. What was erased is in no file of the store when this returns; where
-        somebody who reads the log prevents that, it is once the log was opened again.
+        `remainders` are put in the places of their payloads, in their order, and all saved
+        states are dropped in the same moment; without any there is none. None where each
+        of them was erased before; then nothing is recorded. What was erased is in no file
+        of the store when this returns; where somebody who reads the log prevents that, it
+        is once the log was opened again.
         """
 
     def give_back(self) -> None:
@@ -212,9 +216,6 @@ class Acknowledged(Protocol):
 
 class Maintenance(Protocol):
     """What is asked about the store itself, and not about its events."""
-
-    def last_position(self) -> int:
-        """Return the last position, also where its event is damaged."""
 
     def problems(self) -> Iterator[str]:
         """Yield what the store finds wrong with how it keeps the log."""
@@ -249,8 +250,12 @@ class Checkpoints(Protocol):
         *,
         format_: int,
         drop: Collection[int] = (),
+        unless: Callable[[], bool] = bool,
     ) -> None:
-        """Keep a state; drop those of another format, and of the versions in `drop`."""
+        """Keep a state; drop those of another format, and of the versions in `drop`.
+
+        `unless` is asked once nobody else can write any more: if true, nothing is kept.
+        """
 
     def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
         """Drop the states of a stream, but for some versions, and its status."""

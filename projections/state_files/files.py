@@ -79,6 +79,8 @@ class WrittenFiles:
         """Contents of each path and their digests, the newest last."""
         self._stood: dict[str, bytes] = {}
         """What stood at each path when it was looked at or written last."""
+        self._looked: dict[str, Seen] = {}
+        """What was found at each path since it was written last."""
         self._statuses: dict[str, FileStatus | None] = {}
         """Those of the files that were written last, as they were then."""
         self._sums: dict[str, Sum] = {}
@@ -134,7 +136,8 @@ class WrittenFiles:
             except FileNotFoundError:
                 return Seen(None, b"", None)
         self._stood[path] = content
-        return self._seen(path, content)
+        seen = self._looked[path] = self._seen(path, content)
+        return seen
 
     def look_at_status(self, path: str) -> Seen | None:
         """Return what this process wrote last if the file's status is still the same.
@@ -212,7 +215,11 @@ class WrittenFiles:
             digest = self.digest(path, content)
             self.digests.know(path, digest, version=version)
             displaced = swap_file(spot, content, like=self._stood.get(path, b""))
-            seen = None if displaced is None else self._seen(path, displaced)
+            seen = self._looked.pop(path, None)
+            if displaced is None:
+                seen = None
+            elif seen is None or seen.content != displaced:
+                seen = self._seen(path, displaced)
             if seen is None or not seen.is_foreign:
                 seen = None
                 forget_left_behind(spot)

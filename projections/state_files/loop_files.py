@@ -159,19 +159,30 @@ def _selection(now: Judged) -> bytes:
 
 
 class LoopFile(ProjectedFile[Sprint]):
-    """One file of a loop, as a state file of its sprint."""
+    """One file of a loop, as a state file of its sprint.
 
-    def __init__(self, workspace: FilesService, path: str, make: Make) -> None:
+    What it is made of is read for several files at once, before the lock is held.
+    """
+
+    def __init__(
+        self, workspace: FilesService, path: str, make: Make, numbers: Iterable[int]
+    ) -> None:
         super().__init__(workspace, workspace.repository)
         self._path = path
         self._make = make
+        self._numbers = numbers
+        self._forgotten = self.repository.forgotten
 
     def path(self, state: Sprint) -> str:
         """Return where the work tree has the file."""
         return self._path
 
     def render(self, state: Sprint) -> bytes:
-        """Return the file's bytes."""
+        """Return the file's bytes; what it was to be made of may have been erased since."""
+        if self._forgotten != self.repository.forgotten:
+            files = state_files_of(self.workspace, state, self._numbers)
+            self._forgotten = self.repository.forgotten
+            self._make = next(file._make for file in files if file._path == self._path)
         return self._make(evaluate(self.workspace.log, state))
 
     def load(self, content: bytes, *, file: str) -> Any:
@@ -192,13 +203,13 @@ def state_files_of(
 ) -> list[LoopFile]:
     """Return a loop's files as state files, with those of these iterations or of all."""
     judged = evaluate(workspace.log, sprint)
-    wanted = judged.tracker.numbers() if numbers is None else numbers
+    wanted = [*(judged.tracker.numbers() if numbers is None else numbers)]
     # One iteration has several files.
     then = lru_cache(maxsize=1)(then_of(workspace, judged))
     files = loop_files(judged, then, wanted)
     folder = folder_of(judged.loop_id)
     files |= reports_of(workspace, sprint, folder, set(wanted))
-    return [LoopFile(workspace, path, make) for path, make in files.items()]
+    return [LoopFile(workspace, path, make, wanted) for path, make in files.items()]
 
 
 def reports_of(

@@ -37,6 +37,15 @@ def test_what_is_to_go_goes(kept: Checkpoints) -> None:
     assert kept.versions("b", format_=1) == [10]
 
 
+def test_what_is_outdated_is_not_kept(kept: Checkpoints) -> None:
+    """Where the last look says that a state is worth nothing all stays as it was."""
+    kept.save("a", 10, b"one", format_=1)
+    kept.save("a", 20, b"two", format_=1, drop=[10], unless=lambda: True)
+    assert kept.versions("a", format_=1) == [10]
+    kept.save("a", 20, b"two", format_=1, drop=[10], unless=lambda: False)
+    assert kept.versions("a", format_=1) == [20]
+
+
 def test_some_states_may_stay(kept: Checkpoints) -> None:
     """A stream is forgotten but for some versions; its status goes, too."""
     for version in (10, 20, 30):

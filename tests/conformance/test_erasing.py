@@ -128,3 +128,12 @@ def test_what_remains_is_not_erased_again(log: Log, events: list[RecordedEvent])
     assert log.erase(first, stream="erasures", said=SAID) is None
     assert log.erase(first, stream="erasures", said=SAID, remainders=[b"{}"]) is None
     assert list(log.read()) == before
+
+
+def test_saved_states_go_with_the_words(log: Log, events: list[RecordedEvent]) -> None:
+    """No state that was made of what is gone can be read once the event says so."""
+    log.checkpoints.save("a", 4, b"state", format_=1)
+    log.checkpoints.save("decisions of a", 4, b"reading", format_=1)
+    log.erase([Span("a", 4, 4)], stream="erasures", said=SAID, remainders=[b"{}"])
+    assert log.checkpoints.load("a", 4, format_=1) is None
+    assert log.checkpoints.load("decisions of a", 4, format_=1) is None

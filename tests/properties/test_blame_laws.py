@@ -58,7 +58,7 @@ def reader_of(world: World, kept: set[int]) -> Repository[Sprint]:
     new_events = [new_event(event, at=at, actor="runtime") for _, at, event in world.events]
     log.append(sprint_stream("s"), new_events, expect=Expect.ANY)
     for version in sorted({1 + k % len(world.events) for k in kept}):
-        checkpoints.save(sprint_stream("s"), world.rebuilt(version))
+        checkpoints.save(sprint_stream("s"), world.rebuilt(version), since=0)
     return Repository(log, SPRINTS, log.checkpoints)
 
 

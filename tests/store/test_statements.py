@@ -12,11 +12,10 @@ from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.projections.workspace import Workspace
 from tests.kept_states import keep_only
 
-FIRST_MAX = 32
+FIRST_MAX = 27
 """Of an action for which the log is opened, with the state file behind it."""
-EACH_MAX = 5
-"""Of an action in a process that stays: is it there, is anybody else's there, insert;
-and whether anything was erased, before and after."""
+EACH_MAX = 3
+"""Of an action in a process that stays: is it there, is anybody else's there, insert."""
 
 
 @pytest.fixture

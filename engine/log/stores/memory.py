@@ -1,6 +1,6 @@
 """A log that lives as long as its process: for tests, dry runs and what-if."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from operator import itemgetter
@@ -132,6 +132,8 @@ class MemoryLog:
         if not found:
             return None
         appended = self.append(stream, [said], expect=Expect.ANY)
+        if remainders:
+            self.checkpoints.states.clear()
         left = dict(zip(places_in(spans), remainders, strict=False))
         for event in found:
             payload = left.get((event.stream, event.version))
@@ -301,8 +303,11 @@ class MemoryCheckpoints:
         *,
         format_: int,
         drop: Collection[int] = (),
+        unless: Callable[[], bool] = bool,
     ) -> None:
         """Keep a state, and drop some, and those of another format."""
+        if unless():
+            return
         for (name, n), (of, _) in [*self.states.items()]:
             if name == stream and (of != format_ or n in drop):
                 del self.states[name, n]

@@ -1,15 +1,27 @@
 """Saved states of a stream: thrown away at will, never the truth."""
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Generic
 
 import msgspec
 
+from ...log.envelope import ERASURES
 from ...log.port import Checkpoints, EventStore
 from ...sprint.iterations.stretches import Interval, is_in_force, lies_on, taken_back_by
 from .catalogue import EVERY, NEVER_SAVED, State, StreamKind
 
 _HASH_BYTES = 32
+
+
+def was_erased_since(log: EventStore, position: int) -> bool:
+    """Tell whether events were erased after a position of the log.
+
+    What was read before may hold what they said.
+    """
+    last = log.version(ERASURES)
+    newest = log.read_stream(ERASURES, after=last - 1) if last else ()
+    return any(event.position > position for event in newest)
 
 
 class SavedStates(Generic[State]):
@@ -63,8 +75,11 @@ class SavedStates(Generic[State]):
                     return saved
         return None
 
-    def keep(self, stream: str, state: State) -> None:
-        """Save a state where none in force is near; drop those not worth their bytes."""
+    def keep(self, stream: str, state: State, *, since: int) -> None:
+        """Save a state where none in force is near; drop those not worth their bytes.
+
+        It was read `since` a position of the log, as `save` has it.
+        """
         versions, last = self.versions(stream), state.version
         rollbacks = self._reading.rollbacks(state)
         unread = {version for name, version in self._unread if name == stream}
@@ -85,13 +100,18 @@ class SavedStates(Generic[State]):
         gone = slots_of(last, state_bytes=len(packed)).surplus(
             known, taken_back_by=taken_back_by(known, rollbacks)
         )
-        self._save(stream, last, packed, drop={*gone, *unread} - {last})
+        drop = {*gone, *unread} - {last}
+        self._save(stream, last, packed, since=since, drop=drop)
         self._unread -= {(stream, version) for version in unread}
 
-    def save(self, stream: str, state: State) -> int:
-        """Keep a state beside all others; return how many bytes it takes."""
+    def save(self, stream: str, state: State, *, since: int) -> int:
+        """Keep a state beside all others; return how many bytes it takes.
+
+        Nothing of it was read before the log had reached `since`: what was erased after
+        that may be in it, and then it is not kept.
+        """
         packed = self._packed(stream, state)
-        self._save(stream, state.version, packed)
+        self._save(stream, state.version, packed, since=since)
         return len(packed)
 
     def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
@@ -102,10 +122,19 @@ class SavedStates(Generic[State]):
         return (self._hash(stream, state.version) or b"") + self._reading.pack(state)
 
     def _save(
-        self, stream: str, version: int, packed: bytes, drop: Collection[int] = ()
+        self,
+        stream: str,
+        version: int,
+        packed: bytes,
+        *,
+        since: int,
+        drop: Collection[int] = (),
     ) -> None:
         if (format_ := self._reading.format) != NEVER_SAVED:
-            self._kept.save(stream, version, packed, format_=format_, drop=drop)
+            outdated = partial(was_erased_since, self._log, since)
+            self._kept.save(
+                stream, version, packed, format_=format_, drop=drop, unless=outdated
+            )
 
     def _hash(self, stream: str, version: int) -> bytes | None:
         return self._log.hash_of(stream, version)

@@ -1,11 +1,13 @@
 """Readings of a stream that are kept and carried on: caches, never the truth."""
 
+from functools import partial
 from typing import Generic, TypeVar
 
 import msgspec
 
 from ...log.port import Log
 from ...saved import sealed, shape_of, unsealed
+from .checkpoints import was_erased_since
 
 _HASH_BYTES = 32
 TIMES, DECISIONS = NAMES = ("times", "decisions")
@@ -35,10 +37,13 @@ class KeptReading(Generic[ReadingT]):
         self._key = _key(name, stream)
         self._decoder = msgspec.msgpack.Decoder(shape)
         self._format = shape_of(shape, meaning=meaning)
+        self._since = -1
+        """Where the log ended before anything was read."""
 
     def load(self) -> ReadingT | None:
         """Return the newest that was kept; None where there is none to be believed."""
         kept = self._log.checkpoints
+        self._since = self._log.last_position()
         for version in self._versions():
             saved = kept.load(self._key, version, format_=self._format)
             try:
@@ -51,7 +56,10 @@ class KeptReading(Generic[ReadingT]):
         return None
 
     def keep(self, reading: ReadingT) -> None:
-        """Keep a reading in place of those before; where that cannot be, let it go."""
+        """Keep a reading in place of those before; where that cannot be, let it go.
+
+        It is not kept where something was erased after `load`, which comes first.
+        """
         version = reading.version
         data = self._hash(version) + msgspec.msgpack.encode(reading)
         self._log.checkpoints.save(
@@ -60,6 +68,7 @@ class KeptReading(Generic[ReadingT]):
             sealed(data),
             format_=self._format,
             drop=[n for n in self._versions() if n != version],
+            unless=partial(was_erased_since, self._log, self._since),
         )
 
     def _versions(self) -> list[int]:

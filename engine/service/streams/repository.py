@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 
 from ...errors import NotFoundError
-from ...log.envelope import ERASURES, RecordedEvent
+from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...log.port import Checkpoints, EventStore
 from ...sprint.events import RolledBack
 from ...sprint.iterations.stretches import Interval, is_in_force, path
 from ...sprint.state.sprint import Sprint
 from .catalogue import CODEC, EVERY, State, StreamKind
-from .checkpoints import SavedStates
+from .checkpoints import SavedStates, was_erased_since
 
 if TYPE_CHECKING:
     from .history import Follower
@@ -44,43 +44,53 @@ class Repository(Generic[State]):
         self.kind = kind
         self.checkpoints = SavedStates(checkpoints, kind, log)
         self._log = log
-        self._known: dict[str, State] = {}
-        self._erasures = -1
-        """How many erasures the log had when a state was asked for first; -1 before."""
+        self._known: dict[str, tuple[State | None, int]] = {}
+        """With each, a position of the log that it is no older than."""
+        self._began = -1
+        """Where the log ended before any state was read; -1 while none was."""
+        self.forgotten = 0
+        """How often a state was let go, since events were erased that it was made of."""
 
     def current(self, name: str) -> State:
         """Return the state as the log has it now, carried on from the one before.
 
-        It belongs to the reader: read it, do not change it.
+        It belongs to the reader: read it, do not change it. Where nobody appended since,
+        one look at the log's end says so; what was erased meanwhile is not known any more.
         """
-        known = None if self._was_erased() else self._known.pop(name, None)
+        position = self._log.last_position()
+        self._began = position if self._began < 0 else self._began
+        known, since = self._known.get(name, (None, -1))
+        if known is not None and since == position:
+            return known
+        # A fold that fails leaves no half of a state behind.
+        self._known[name] = None, since
+        if since >= 0 and was_erased_since(self._log, since):
+            self.forgotten += 1
+            known = None
         state = self.at_head(name) if known is None else self.catch_up(known)
-        self._known[name] = state
+        self._known[name] = state, position
         return state
-
-    def _was_erased(self) -> bool:
-        """Tell whether events were erased since: what is known may hold what they said."""
-        if (erasures := self._log.version(ERASURES)) == self._erasures:
-            return False
-        is_first, self._erasures = self._erasures < 0, erasures
-        self._known.clear()
-        return not is_first
 
     def take(self, state: State, recorded_events: list[RecordedEvent]) -> State:
         """Return a state carried over events just appended, not reading them again."""
-        if any(event.type == RolledBack.type for event in recorded_events):
-            self._known[state.id] = state
+        known, since = self._known.get(state.id, (None, -1))
+        first, last = recorded_events[0], recorded_events[-1]
+        is_next = known is state and first.version == state.version + 1
+        if not is_next or any(event.type == RolledBack.type for event in recorded_events):
             return self.current(state.id)
-        if self._was_erased():
+        # Nobody can have erased anything where nobody appended in between.
+        if first.position != since + 1 and was_erased_since(self._log, since):
             return self.current(state.id)
         events = [
             (event.version, event.at, CODEC.decode(event)) for event in recorded_events
         ]
-        self._known[state.id] = state = self.kind.fold(state, events, None)
+        state = self.kind.fold(state, events, None)
+        self._known[state.id] = state, last.position
         return state
 
     def at_head(self, name: str) -> State:
         """Return the state as the log has it now."""
+        self._begin()
         saved = self.checkpoints.newest(self.kind.stream(name))
         return self.at_version(name, None) if saved is None else self.catch_up(saved)
 
@@ -92,6 +102,7 @@ class Repository(Generic[State]):
         With `among` no other checkpoints are used. Raise `NotFoundError` for a version
         the stream does not have.
         """
+        self._begin()
         stream = self.kind.stream(name)
         head = self._log.version(stream)
         last = head if version is None else version
@@ -128,11 +139,13 @@ class Repository(Generic[State]):
 
     def rebuild(self, name: str) -> State:
         """Return the state folded from nothing; save it, and others on the way to it."""
+        position = self._log.last_position()
         stream, head = self.kind.stream(name), self.version(name)
         live = path(self._scan_rollbacks(stream, 0, head), head)
-        state, made = self._fold_saving(self.kind.begin(name), head, live, head=head)
+        begin = self.kind.begin(name)
+        state, made = self._fold_saving(begin, head, live, head=head, since=position)
         if head:
-            self.checkpoints.save(stream, state)
+            self.checkpoints.save(stream, state, since=position)
         self.checkpoints.forget(stream, but={*made, head})
         return state
 
@@ -217,9 +230,14 @@ class Repository(Generic[State]):
 
     def save(self, state: State) -> None:
         """Keep the state when enough happened since the last one on its path."""
-        if self._was_erased():
-            return
-        self.checkpoints.keep(self.kind.stream(state.id), state)
+        known, since = self._known.get(state.id, (None, -1))
+        since = since if known is state else self._began
+        self.checkpoints.keep(self.kind.stream(state.id), state, since=since)
+
+    def _begin(self) -> None:
+        """Notice where the log ends before any state is read: each is no older."""
+        if self._began < 0:
+            self._began = self._log.last_position()
 
     def _brought_to(
         self,
@@ -268,7 +286,9 @@ class Repository(Generic[State]):
         if until - state.version <= LONG:
             return self._fold(state, until, live)
         head = self._log.version(self.kind.stream(state.id))
-        return self._fold_saving(state, until, live, head=head, narrowest=LONG)[0]
+        return self._fold_saving(
+            state, until, live, head=head, since=self._began, narrowest=LONG
+        )[0]
 
     def _fold_saving(
         self,
@@ -277,9 +297,13 @@ class Repository(Generic[State]):
         live: Sequence[Interval],
         *,
         head: int,
+        since: int,
         narrowest: int = EVERY,
     ) -> tuple[State, list[int]]:
-        """Fold to a version, and save a state in each slot on the way; return which."""
+        """Fold to a version, and save a state in each slot on the way; return which.
+
+        Nothing is saved once events were erased that come `since` a position.
+        """
         # Imported here: few commands come to where a state is saved.
         from .slots import slots_of
 
@@ -291,7 +315,7 @@ class Repository(Generic[State]):
             if stop >= until:
                 return self._fold(state, until, live), made
             state = self._fold(state, stop, live)
-            size = self.checkpoints.save(stream, state)
+            size = self.checkpoints.save(stream, state, since=since)
             slots = slots_of(head, state_bytes=size, narrowest=narrowest)
             made.append(stop)
 

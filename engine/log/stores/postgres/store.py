@@ -253,6 +253,8 @@ class PostgresLog:
         )
         if outcome == "nothing":
             return None
+        if remainders:
+            self.checkpoints.clear()
         if outcome == "done":
             return Appended(list(self.read(after=position - 1, until=position)))
         self._check_outcome(outcome)

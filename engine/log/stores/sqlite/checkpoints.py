@@ -1,7 +1,7 @@
 """Saved states in the log's own database: a cache, which goes at will."""
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
 from ....errors import SprintlogError
@@ -69,10 +69,13 @@ class SqliteCheckpoints:
         *,
         format_: int,
         drop: Collection[int] = (),
+        unless: Callable[[], bool] = bool,
     ) -> None:
         """Keep a state, and drop some, and those of another format."""
         execute = self._connection.rows
         with suppress(SprintlogError), self._connection.transaction():
+            if unless():
+                return
             execute(
                 "DELETE FROM checkpoints WHERE stream = ? AND (format <> ? OR version = ?)",
                 (stream, format_, version),
@@ -94,6 +97,10 @@ class SqliteCheckpoints:
             if version not in but:
                 self._connection.rows(_DROP, (stream, version))
         self._connection.rows("DELETE FROM statuses WHERE stream = ?", (stream,))
+
+    def clear(self) -> None:
+        """Drop all saved states."""
+        self._connection.rows("DELETE FROM checkpoints")
 
     def status(self, stream: str, version: int) -> str | None:
         """Return the status kept for exactly this version of a stream."""

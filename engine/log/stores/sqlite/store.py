@@ -173,6 +173,9 @@ class SqliteLog:
             if not has_payloads(self.connection, spans):
                 return None
             erase(self.connection, spans, remainders)
+            if remainders:
+                # Nobody may read a state in between that was made of what is gone.
+                self.checkpoints.clear()
             end = self._queries.end(stream, acknowledged)
             check_head(acknowledged, lambda position: end.known_hash)
             stamps = self._stamping.stamp(1)
