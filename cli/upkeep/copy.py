@@ -13,6 +13,7 @@ from sprintlog.engine.log.stores import create_log, is_served, open_log
 from sprintlog.engine.service.place.addresses import check_named
 from sprintlog.engine.service.place.location import DATABASE, find
 from sprintlog.engine.service.place.trust import check_trusted
+from sprintlog.engine.service.streams.erased import still_said
 from sprintlog.projections.health.copies import Copied, copy_export, copy_log
 from sprintlog.projections.views.log import LogCopied
 from sprintlog.projections.workspace import wall_clock
@@ -41,14 +42,23 @@ def command(source: str, target: str, as_json: bool) -> None:
     checked on the way.
 
     What TO holds must be the beginning of FROM, and only the rest is copied. So a copy that
-    was cut short goes on where it was, and the same command again brings what is new.
+    was cut short goes on where it was, and the same command again brings what is new. What
+    FROM erased since an earlier copy is told: such a copy has to be made anew.
     """
     with _target(target) as log:
         done = _copied(source, log)
+        said = still_said(log)
+    if said:
+        raise RefusedError(
+            f"{target} is up to date, but what {counted(said, 'event')} said, and {source} "
+            "erased since, is still in it",
+            hint="copy it to a new place, and remove this one",
+            file=target,
+        )
     head = done.head.hash.hex()
     answer = LogCopied(target, done.events, position=done.head.position, head=head)
-    said = f"{target}: {counted(done.events, 'event')} copied, head {head[:16]}"
-    print_answer(answer, [said], as_json=as_json)
+    line = f"{target}: {counted(done.events, 'event')} copied, head {head[:16]}"
+    print_answer(answer, [line], as_json=as_json)
 
 
 def _copied(source: str, target: Log) -> Copied:

@@ -12,7 +12,7 @@ from sprintlog.projections.trust import heads, proofs
 from sprintlog.projections.views.trust import ProofAnswer
 from sprintlog.projections.workspace import Workspace
 
-from ..output import INTEGRITY, note, print_answer
+from ..output import INTEGRITY, counted, note, print_answer
 
 
 def findings_of_head(
@@ -34,7 +34,8 @@ def findings_of_head(
 def findings_of_git(workspace: Workspace) -> Iterator[Finding]:
     """Yield which commits name a head that the log does not have."""
     count, wrong = heads.witnessed(workspace)
-    note(f"{count} heads are named by commits")
+    is_one = count == 1
+    note(f"{counted(count, 'head')} {'is' if is_one else 'are'} named by commits")
     for commit, what in wrong:
         yield Finding("damage", f"commit {commit[:12]}", what)
 

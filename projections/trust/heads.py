@@ -41,7 +41,7 @@ _LINE = re.compile(
     r"root: (?P<root>[0-9a-f]{64})\ntime: (?P<time>\S{1,40})\n",
     re.ASCII,
 )
-_TRAILED = re.compile(r"(\d{1,18}):([0-9a-f]{16,64})", re.ASCII)
+_TRAILED = re.compile(rf"{TRAILER}: (\d{{1,18}}):([0-9a-f]{{16,64}})", re.ASCII)
 
 
 class WrittenHead(msgspec.Struct, frozen=True):
@@ -143,16 +143,20 @@ def trailer(head: WrittenHead) -> str:
 
 
 def witnessed(workspace: Workspace) -> tuple[int, list[tuple[str, str]]]:
-    """Return how many commits name a head, and which name one that the log has not."""
+    """Return how often commits name a head, and which name one that the log has not.
+
+    In a trailer of its message, or in a note on it.
+    """
     repository = repository_around(workspace.location.root)
     if repository is None:
         raise NotFoundError("there is no git repository around the work tree")
-    form = f"%H %(trailers:key={TRAILER},valueonly,separator=%x20)"
+    trailers = f"%(trailers:key={TRAILER},separator=%x20)"
+    call = ("log", "--all", "--notes=*", f"--format=%H%x00{trailers} %N%x1e")
     with borrowed(repository, workspace.environment) as git:
-        lines = git.read("log", "--all", f"--format={form}").decode().splitlines()
+        told = git.read(*call).decode("utf-8", "replace").split("\x1e")
     count, wrong = 0, []
-    for line in lines:
-        commit, _, said = line.partition(" ")
+    for one in told:
+        commit, _, said = one.strip().partition("\0")
         for position, digest in _TRAILED.findall(said):
             count += 1
             number = int(position)

@@ -118,7 +118,9 @@ def test_commits_bear_witness(folder: Path, done: Run, run: Run) -> None:
     done("sprint", "create", "auth", "--plan", "plan.yaml")
     line = done("head", "--trailer").out.strip()
     git(folder, "commit", "-q", "--allow-empty", "-m", f"night\n\n{line}")
-    assert "1 heads" in done("verify", "--git").err
+    assert "1 head is named" in done("verify", "--git").err
+    git(folder, "notes", "--ref=heads", "add", "-m", line)
+    assert "2 heads are named" in done("verify", "--git").err
     git(folder, "commit", "-q", "--allow-empty", "-m", "x\n\nSprintlog-Head: 1:" + "ab" * 8)
     result = run("verify", "--git")
     assert (result.code, "has another hash" in result.out) == (4, True)

@@ -10,12 +10,10 @@ from .forked import serving
 from .sessions import ROOT, Answer, Session, answers, begin, differences, session_of
 
 ELSEWHERE = {
-    "erase-a-secret.md": "tests/cli/test_redact.py",
-    "prove-what-happened.md": "tests/cli/test_heads.py",
     "share-a-log-between-machines.md": "tests/postgres",
     "watch-a-loop-live.md": "tests/web",
 }
-"""Pages whose commands need keys, a server or a browser, and what tries them."""
+"""Pages whose commands need a server or a browser, and what tries them."""
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
