@@ -17,6 +17,9 @@ from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from sprintlog.engine.service.workspace import wall_clock
 
 PATIENCE = Wait(120.0)
+_APPEND = f"""SELECT * FROM sprintlog.append({", ".join(["%b"] * 13)}, %b::text[],
+  %b::text[], %b::int[], {", ".join(["%b::text[]"] * 4)}, %b::bool[], %b::bytea[],
+  %b::bytea[])"""
 
 
 def event(number: int, **changes: Any) -> NewEvent:
@@ -132,7 +135,7 @@ def followed(
 def _roll_back(url: str, stop: threading.Event) -> None:
     """Append within transactions that are rolled back."""
     from sprintlog.engine.log.append import Stamping
-    from sprintlog.engine.log.stores.postgres.rows import APPEND, append_values, bounds
+    from sprintlog.engine.log.stores.postgres.rows import append_values, bounds
 
     stamping = Stamping(wall_clock, urandom)
     with closing(opened(url)) as log:
@@ -146,4 +149,4 @@ def _roll_back(url: str, stop: threading.Event) -> None:
                     *bounds(Expect.ANY), None, None, stamps.recorded_at, *values,
                 )  # fmt: skip
                 with raw.transaction(force_rollback=True):
-                    raw.execute(APPEND, given)
+                    raw.execute(_APPEND, given)

@@ -8,6 +8,8 @@ import pytest
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.port import Expect, Wait
+from sprintlog.engine.log.stores.postgres.connection import CALLS_UNTIL_PREPARED
+from sprintlog.engine.log.stores.postgres.rows import APPEND
 
 from .conftest import made, note
 from .outages import Writers, faults_of, followed, opened
@@ -106,8 +108,33 @@ def test_a_reader_that_follows_sees_each_event_once(newest: Server, new_log: str
     assert followed(url, writers=8, appends=20, rollbacks=3) == []
 
 
+def test_a_prepared_statement_may_go_away(newest: Server, new_log: str) -> None:
+    """A pooler hands the next append to another server: it is recorded once, as ever."""
+    with closing(opened(newest.url(new_log))) as log:
+        for version in range(CALLS_UNTIL_PREPARED + 1):
+            log.append("a", [note()], expect=version)
+        log.connection.raw.execute("DEALLOCATE ALL")
+        for _ in range(9):
+            log.append("a", [note()], expect=log.version("a"))
+        assert log.last_position() == CALLS_UNTIL_PREPARED + 10
+        kept = "SELECT count(*) FROM pg_prepared_statements"
+        assert log.connection.rows(kept) == [(0,)]
+
+
+def test_a_statement_that_another_prepared_is_the_same(
+    newest: Server, new_log: str
+) -> None:
+    """Two clients of a pooler meet the same server: the name is that of the same text."""
+    with closing(opened(newest.url(new_log))) as log:
+        raw = log.connection.raw
+        raw.pgconn.prepare(APPEND.name, APPEND.sql, APPEND.types)
+        for version in range(CALLS_UNTIL_PREPARED + 2):
+            log.append("a", [note()], expect=version)
+        assert log.last_position() == version + 1
+
+
 def test_nothing_is_kept_in_a_session(newest: Server, new_log: str) -> None:
-    """Nothing is used that a pooler in transaction mode takes away."""
+    """What a pooler in transaction mode takes away is not used, or not missed."""
     with closing(opened(newest.url(new_log))) as log:
         changed = (
             "SELECT name, setting FROM pg_settings WHERE source = 'session' ORDER BY 1"
@@ -118,9 +145,8 @@ def test_nothing_is_kept_in_a_session(newest: Server, new_log: str) -> None:
             list(log.read())
         assert log.connection.rows(changed) == before
         rows = log.connection.rows
-        assert rows("SELECT count(*) FROM pg_prepared_statements WHERE name <> ''") == [
-            (0,)
-        ]
+        prepared = rows("SELECT name FROM pg_prepared_statements WHERE name <> ''")
+        assert prepared == [(APPEND.name.decode(),)]
         assert rows("SELECT count(*) FROM pg_cursors WHERE name <> ''") == [(0,)]
         held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
         assert rows(held) == [(0,)]

@@ -2,20 +2,32 @@
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import psycopg
+from psycopg.generators import execute
+from psycopg.pq import DiagnosticField, ExecStatus
+from psycopg.pq.abc import PGresult
 
 from ....errors import RefusedError, SprintlogError
 from ...port import Entropy, Wait
 from .address import Address
 from .errors import explained, is_passing
+from .wire import BINARY, Statement, Value
 
 PAUSE_SECONDS = 0.05
 PAUSE_SECONDS_MAX = 1.0
 CONNECT_SECONDS_MAX = 10
+
+CALLS_UNTIL_PREPARED = 3
+"""A command appends once, and need not ask twice for that."""
+_NOT_PREPARED = (b"26000", b"0A000")
+"""No such statement; or what it answers has changed meanwhile."""
+_ALREADY_PREPARED = b"42P05"
 
 Again = Sequence[Any]
 """What is said the second time, where a first time may have come through."""
@@ -31,6 +43,8 @@ class ServerConnection:
         self._raw: psycopg.Connection[Any] | None = None
         self._is_held = False
         self._is_closed = False
+        self._prepares = True
+        self._calls: Counter[bytes] = Counter()
 
     @property
     def raw(self) -> psycopg.Connection[Any]:
@@ -39,7 +53,7 @@ class ServerConnection:
             raise RefusedError("the log is closed")
         if self._raw is None:
             patience = min(self.wait.seconds, CONNECT_SECONDS_MAX)
-            # Never a prepared statement: behind a pooler the next one may be elsewhere.
+            # The driver counts its names: behind a pooler another's may be called so.
             self._raw = psycopg.connect(
                 self.address.given,
                 autocommit=True,
@@ -53,9 +67,30 @@ class ServerConnection:
     ) -> list[Any]:
         """Run one statement and return its rows; repeat it where the server was away.
 
-        With `again` it changes something: once it may have come through it is repeated
-        with these parameters. Raise `SprintlogError` when it takes longer than we may wait.
+        Raise `SprintlogError` when it takes longer than we may wait.
         """
+        return self._insist(
+            lambda raw, given: raw.execute(sql, given, binary=True).fetchall(),
+            parameters,
+            again,
+        )
+
+    def call(
+        self, asked: Statement, values: Sequence[Any], *, again: Again | None = None
+    ) -> list[list[Value]]:
+        """Run a statement that says itself what its values are, and return what comes.
+
+        With `again` it changes something: once it may have come through it is repeated
+        with these values.
+        """
+        return self._insist(partial(self._called, asked), values, again)
+
+    def _insist(
+        self,
+        ask: Callable[[psycopg.Connection[Any], Again], list[Any]],
+        parameters: Again,
+        again: Again | None,
+    ) -> list[Any]:
         patience: _Patience | None = None
         given = parameters
         while True:
@@ -63,7 +98,7 @@ class ServerConnection:
             try:
                 raw = self.raw
                 is_sent = True
-                return raw.execute(sql, given, binary=True).fetchall()
+                return ask(raw, given)
             except psycopg.Error as error:
                 if self._is_held or not is_passing(error):
                     self._drop_broken()
@@ -74,6 +109,38 @@ class ServerConnection:
                 # Another server may answer at the same address meanwhile.
                 self._drop()
                 patience.after(error, is_unsure=given is again)
+
+    def _called(
+        self, asked: Statement, raw: psycopg.Connection[Any], values: Again
+    ) -> list[list[Value]]:
+        sent = asked.encoded(values)
+        if self._is_prepared(asked, raw):
+            raw.pgconn.send_query_prepared(asked.name, sent, asked.formats, BINARY)
+            answer = _answer(raw)
+            if answer.error_field(DiagnosticField.SQLSTATE) not in _NOT_PREPARED:
+                return _rows_of(answer)
+            # A pooler handed us to another server. Nothing was done, and nothing is
+            # prepared any more.
+            self._prepares = False
+        raw.pgconn.send_query_params(asked.sql, sent, asked.types, asked.formats, BINARY)
+        return _rows_of(_answer(raw))
+
+    def _is_prepared(self, asked: Statement, raw: psycopg.Connection[Any]) -> bool:
+        """Prepare a statement that is called again and again; return whether it is.
+
+        It bears the digest of its text: whoever prepared one of this name, even through
+        the same pooler, meant the same.
+        """
+        # An error within a transaction would end it.
+        if not self._prepares or self._is_held:
+            return False
+        self._calls[asked.name] += 1
+        if self._calls[asked.name] == CALLS_UNTIL_PREPARED:
+            raw.pgconn.send_prepare(asked.name, asked.sql, asked.types)
+            answer = _answer(raw)
+            if answer.error_field(DiagnosticField.SQLSTATE) != _ALREADY_PREPARED:
+                _check(answer)
+        return self._calls[asked.name] >= CALLS_UNTIL_PREPARED
 
     def run(self, sql: str) -> None:
         """Run one statement that answers nothing, once."""
@@ -112,6 +179,26 @@ class ServerConnection:
             with suppress(psycopg.Error):
                 self._raw.close()
             self._raw = None
+            self._calls.clear()
+
+
+def _answer(raw: psycopg.Connection[Any]) -> PGresult:
+    (answer,) = raw.wait(execute(raw.pgconn))
+    return answer
+
+
+def _check(answer: PGresult) -> None:
+    if answer.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+        raise psycopg.errors.error_from_result(answer)
+
+
+def _rows_of(answer: PGresult) -> list[list[Value]]:
+    _check(answer)
+    columns = range(answer.nfields)
+    return [
+        [answer.get_value(row, column) for column in columns]
+        for row in range(answer.ntuples)
+    ]
 
 
 class _Patience:

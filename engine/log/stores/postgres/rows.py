@@ -8,17 +8,24 @@ import msgspec
 from ...append import SALT_BYTES, Stamps
 from ...envelope import NewEvent, RecordedEvent, Span
 from ...port import Expect, Expected
+from .wire import BOOL, BYTES, INT4, INT8, TEXT, Value, call_of, number
 
 _VERSION_MAX = 2**63 - 1
-APPEND = f"SELECT * FROM sprintlog.append({', '.join(['%b'] * 13 + ['%b::text[]'] * 2)},\
- %b::int[], {', '.join(['%b::text[]'] * 4)}, %b::bool[], %b::bytea[], %b::bytea[])"
+APPEND = call_of(
+    "sprintlog.append",
+    (INT4, INT8, BYTES, TEXT, INT8, BOOL, INT4, TEXT, INT8, INT8, TEXT, BYTES, TEXT),
+    (TEXT, TEXT, INT4, TEXT, TEXT, TEXT, TEXT, BOOL, BYTES, BYTES),
+)
 ERASE = f"SELECT * FROM sprintlog.erase({', '.join(['%b'] * 5)}, %b::text[], %b::bigint[],\
  %b::bigint[], %s::text[], %s::bytea[], {', '.join(['%b'] * 11)})"
-_ARRAYS = (
-    *("bigint", "text", "bigint", "text", "text", "int", "text", "text", "text", "text"),
-    *("text", "text", "bytea", "int", "bool", "bytea", "bytea", "bytea", "bytea"),
+TAKE = call_of(
+    "sprintlog.take",
+    (INT4,),
+    (
+        *(INT8, TEXT, INT8, TEXT, TEXT, INT4, TEXT, TEXT, TEXT, TEXT, TEXT),
+        *(TEXT, BYTES, INT4, BOOL, BYTES, BYTES, BYTES, BYTES),
+    ),
 )
-TAKE = f"SELECT sprintlog.take(%b, {', '.join(f'%s::{kind}[]' for kind in _ARRAYS)})"
 
 
 def bounds(expect: Expected) -> tuple[int, int]:
@@ -46,6 +53,13 @@ def append_values(
         [salts[at : at + SALT_BYTES] for at in range(0, count * SALT_BYTES, SALT_BYTES)],
         [event.payload for event in new_events],
     )
+
+
+def append_answer(answer: Sequence[Value]) -> tuple[str, int, bytes, int, bytes]:
+    """Return outcome, place, hash there, version and last hash, as far as each is told."""
+    outcome, place, hash_, version, last = answer
+    said, before, end = (outcome or b"").decode(), hash_ or b"", last or b""
+    return said, number(place), before, number(version), end
 
 
 def span_values(spans: Sequence[Span]) -> tuple[list[Any], ...]:

@@ -18,7 +18,16 @@ from .caches import NAME, TABLES, LocalCaches
 from .connection import ServerConnection
 from .leases import ServerLeases
 from .queries import ServerQueries
-from .rows import APPEND, ERASE, TAKE, append_values, bounds, span_values, take_values
+from .rows import (
+    APPEND,
+    ERASE,
+    TAKE,
+    append_answer,
+    append_values,
+    bounds,
+    span_values,
+    take_values,
+)
 from .schema import check_applied, check_settings, migrate
 
 if TYPE_CHECKING:
@@ -149,9 +158,10 @@ class PostgresLog:
             self._wait, stream, *bounds(expect), key, key_digest, stamps.recorded_at,
             *append_values(new_events, stamps, count),
         )  # fmt: skip
-        ((outcome, position, hash_, version, last),) = self.connection.rows(
+        (answer,) = self.connection.call(
             APPEND, (*before, False, *rest), again=(*before, True, *rest)
         )
+        outcome, position, hash_, version, last = append_answer(answer)
         if outcome == "known":
             first = self.find_key(str(key))
             check_key(first[0], key_digest)
@@ -217,11 +227,12 @@ class PostgresLog:
         def take(events: list[RecordedEvent]) -> None:
             for start in range(0, len(events), EVENTS_A_CALL):
                 part = events[start : start + EVENTS_A_CALL]
-                ((problem,),) = self.connection.rows(TAKE, (self._log, *take_values(part)))
+                ((problem,),) = self.connection.call(TAKE, (self._log, *take_values(part)))
                 if problem is not None:
                     first, end = part[0].position, part[-1].position
                     raise RefusedError(
-                        f"nothing recorded: among positions {first} to {end}: {problem}"
+                        f"nothing recorded: among positions {first} to {end}: "
+                        f"{problem.decode()}"
                     )
             last[:] = events[-1:]
 

@@ -1,0 +1,84 @@
+"""Values as PostgreSQL's protocol has them, for the statements that every event passes.
+
+The driver asks of each value what it is; here that is known of each statement.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from struct import Struct
+from typing import Any, NamedTuple
+
+from .... import hashes
+
+BOOL, BYTES, INT8, INT4, TEXT = 16, 17, 20, 23, 25
+"""The types of values, by their numbers, which never change."""
+
+_ARRAYS = {BOOL: 1000, BYTES: 1001, INT4: 1007, TEXT: 1009, INT8: 1016}
+BINARY = 1
+_int4, _int8 = Struct("!i").pack, Struct("!q").pack
+_array = Struct("!iiiii").pack
+
+Value = bytes | None
+
+
+class Statement(NamedTuple):
+    """A statement with the types of its values."""
+
+    name: bytes
+    """What it is called once it is prepared: by its digest."""
+    sql: bytes
+    types: list[int]
+    formats: list[int]
+    encoders: list[Callable[[Any], Value]]
+
+    def encoded(self, values: Iterable[Any]) -> list[Value]:
+        """Return what is sent for its values."""
+        return [
+            None if value is None else encode(value)
+            for encode, value in zip(self.encoders, values, strict=True)
+        ]
+
+
+def call_of(function: str, values: Sequence[int], arrays: Sequence[int] = ()) -> Statement:
+    """Return the call of a function that takes values, and arrays behind them."""
+    types = [*values, *(_ARRAYS[kind] for kind in arrays)]
+    marks = ", ".join(f"${number}" for number in range(1, len(types) + 1))
+    sql = f"SELECT * FROM {function}({marks})".encode()
+    name = (
+        f"{function}-{hashes.sha256(sql + repr(types).encode()).hexdigest()[:16]}".encode()
+    )
+    encoders = [*(_ENCODERS[kind] for kind in values), *map(_array_of, arrays)]
+    return Statement(name, sql, types, [BINARY] * len(types), encoders)
+
+
+def _same(value: bytes) -> bytes:
+    return value
+
+
+def _bool(value: bool) -> bytes:
+    return b"\1" if value else b"\0"
+
+
+_ENCODERS: dict[int, Callable[[Any], Value]] = {
+    BOOL: _bool, BYTES: _same, INT4: _int4, INT8: _int8, TEXT: str.encode,
+}  # fmt: skip
+
+
+def _array_of(kind: int) -> Callable[[Any], Value]:
+    encode = _ENCODERS[kind]
+
+    def encoded(values: Sequence[Any]) -> bytes:
+        parts = [_array(1, None in values, kind, len(values), 1)]
+        for value in values:
+            if value is None:
+                parts.append(b"\xff\xff\xff\xff")
+            else:
+                one = encode(value)
+                parts += (_int4(len(one)), one)  # type: ignore[arg-type]
+        return b"".join(parts)
+
+    return encoded
+
+
+def number(value: Value) -> int:
+    """Return a number that the server answered."""
+    return int.from_bytes(value or b"", signed=True)
