@@ -1,6 +1,7 @@
 """A log on a server: crashes, networks that break, headers by the million, followers."""
 
 import random
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +19,7 @@ from .criterion import Skip, Verdict
 ROUNDS, WRITERS, APPENDS = 20, 16, 10_000
 CRASHES_A_ROUND = 3
 HEADERS = 1_000_000
+SAID_EVERY_SECONDS = 10
 FOLLOWED_WRITERS, FOLLOWED_APPENDS, ROLLBACKS = 32, 600, 10
 
 
@@ -40,6 +42,7 @@ def crashes(data: Path, seed: int) -> Verdict:
                     done += 1
                 time.sleep(0.005)
             writers.wait()
+            _say(f"round {number + 1} of {ROUNDS}, {done} crashes")
             problems += [f"round {number}: {one}" for one in faults_of(url, writers)]
     said = f"{ROUNDS} times {APPENDS} appends by {WRITERS} writers, {done} crashes"
     return Verdict(not problems and done >= ROUNDS, said, problems)
@@ -55,7 +58,7 @@ def networks(data: Path, seed: int) -> Verdict:
         url = pg.url_by_tcp(name, port=proxy.port)
         writers = Writers(url, writers=WRITERS, appends=250)
         writers.start()
-        writers.wait()
+        _watch(writers, WRITERS * 250)
         proxy.close()
         problems = faults_of(pg.url(name), writers)
     faults = ", ".join(f"{count} {name}" for name, count in sorted(proxy.done.items()))
@@ -93,6 +96,21 @@ def following(data: Path, seed: int) -> Verdict:
     events = FOLLOWED_WRITERS * FOLLOWED_APPENDS
     said = f"{FOLLOWED_WRITERS} writers, {ROLLBACKS} that roll back, {events} events"
     return Verdict(not problems, f"{said} in {took:.0f} s", problems)
+
+
+def _watch(writers: Writers, count: int) -> None:
+    """Wait for writers, and say now and then how far they are."""
+    said = time.monotonic()
+    while writers.is_going_on():
+        time.sleep(0.05)
+        if time.monotonic() - said >= SAID_EVERY_SECONDS:
+            said = time.monotonic()
+            _say(f"{sum(writers.acknowledged.values())} of {count} appends")
+    writers.wait()
+
+
+def _say(what: str) -> None:
+    print(f"      … {what}", file=sys.stderr, flush=True)
 
 
 class _Servers:

@@ -10,9 +10,11 @@ from typing import Any
 
 import psycopg
 
+from sprintlog.engine.log.append import Stamping
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect, Wait
+from sprintlog.engine.log.stores.postgres.rows import append_values, bounds
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from sprintlog.engine.service.workspace import wall_clock
 
@@ -134,19 +136,23 @@ def followed(
 
 def _roll_back(url: str, stop: threading.Event) -> None:
     """Append within transactions that are rolled back."""
-    from sprintlog.engine.log.append import Stamping
-    from sprintlog.engine.log.stores.postgres.rows import append_values, bounds
-
-    stamping = Stamping(wall_clock, urandom)
     with closing(opened(url)) as log:
         number = log._log
         with psycopg.connect(log.address.given, autocommit=True) as raw:
             while not stop.is_set():
-                stamps = stamping.stamp(1)
-                values = append_values([event(0)], stamps, 1)
-                given = (
-                    number, 0, bytes(32), None, 0, False, 10_000, "undone",
-                    *bounds(Expect.ANY), None, None, stamps.recorded_at, *values,
-                )  # fmt: skip
+                given = append_call(number, "undone", [event(0)], at=None)
                 with raw.transaction(force_rollback=True):
                     raw.execute(_APPEND, given)
+
+
+def append_call(
+    log: int, stream: str, new_events: list[NewEvent], *, at: int | None
+) -> tuple[Any, ...]:
+    """Return what the server's function is told of an append, at a version or at any."""
+    stamps = Stamping(wall_clock, urandom).stamp(len(new_events))
+    values = append_values(new_events, stamps, len(new_events))
+    expect = Expect.ANY if at is None else at
+    return (
+        log, 0, bytes(32), None, 0, False, 10_000, stream, *bounds(expect), None, None,
+        stamps.recorded_at, *values,
+    )  # fmt: skip

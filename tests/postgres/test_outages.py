@@ -12,7 +12,7 @@ from sprintlog.engine.log.stores.postgres.connection import CALLS_UNTIL_PREPARED
 from sprintlog.engine.log.stores.postgres.rows import APPEND
 
 from .conftest import made, note
-from .outages import Writers, faults_of, followed, opened
+from .outages import Writers, append_call, faults_of, followed, opened
 from .proxy import FAULTS, LOSE_ANSWER, Proxy
 from .server import NEWEST, Server, programs_of, why_not
 
@@ -30,6 +30,16 @@ def crashing() -> Iterator[Server]:
     if reason := why_not():
         pytest.skip(reason)
     server = Server(programs_of(NEWEST))
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def lazy() -> Iterator[Server]:
+    """Give a server that writes nothing by itself for ten seconds."""
+    if reason := why_not():
+        pytest.skip(reason)
+    server = Server(programs_of(NEWEST), settings="wal_writer_delay = 10s\n")
     yield server
     server.remove()
 
@@ -100,6 +110,35 @@ def test_a_server_that_crashes_loses_and_doubles_nothing(crashing: Server) -> No
     writers.wait()
     assert crashes == 2
     assert faults_of(url, writers) == []
+
+
+def _append_unsettled(url: str) -> None:
+    """Append as a writer does that dies before it waits for the disk."""
+    with closing(opened(url)) as log:
+        asked = APPEND._replace(is_settled_after=False)
+        given = append_call(log._log, "a", [note(2)], at=1)
+        ((outcome, *_),) = log.connection.call(asked, given)
+        assert outcome == b"appended"
+
+
+def test_what_was_read_is_there_after_a_crash(lazy: Server) -> None:
+    """An event that a reader was shown is durable, though its writer had not waited."""
+    url = lazy.new_url()
+    with closing(made(url)) as log:
+        log.append("a", [note(1)], expect=0)
+    for is_read in (False, True):
+        _append_unsettled(url)
+        if is_read:
+            with closing(opened(url)) as log:
+                seen = list(log.read())
+                assert len(seen) == 2
+        lazy.stop("immediate")
+        lazy.start()
+        with closing(opened(url)) as log:
+            # Unread, it went with the crash: else this test would tell of nothing.
+            assert log.last_position() == 1 + is_read
+    with closing(opened(url)) as log:
+        assert list(log.read()) == seen
 
 
 def test_a_reader_that_follows_sees_each_event_once(newest: Server, new_log: str) -> None:

@@ -9,9 +9,10 @@ from functools import partial
 from typing import Any
 
 import psycopg
-from psycopg.generators import execute
+from psycopg.abc import PQGen
+from psycopg.generators import execute, fetch, send
 from psycopg.pq import DiagnosticField, ExecStatus
-from psycopg.pq.abc import PGresult
+from psycopg.pq.abc import PGconn, PGresult
 
 from ....errors import RefusedError, SprintlogError
 from ...port import Entropy, Wait
@@ -23,6 +24,7 @@ PAUSE_SECONDS = 0.05
 PAUSE_SECONDS_MAX = 1.0
 CONNECT_SECONDS_MAX = 10
 
+SETTLE = b"SELECT sprintlog.settle()"
 CALLS_UNTIL_PREPARED = 3
 """A command appends once, and need not ask twice for that."""
 _NOT_PREPARED = (b"26000", b"0A000")
@@ -115,15 +117,51 @@ class ServerConnection:
     ) -> list[list[Value]]:
         sent = asked.encoded(values)
         if self._is_prepared(asked, raw):
-            raw.pgconn.send_query_prepared(asked.name, sent, asked.formats, BINARY)
-            answer = _answer(raw)
+            answer = self._answer(raw, asked, sent, is_prepared=True)
             if answer.error_field(DiagnosticField.SQLSTATE) not in _NOT_PREPARED:
                 return _rows_of(answer)
             # A pooler handed us to another server. Nothing was done, and nothing is
             # prepared any more.
             self._prepares = False
-        raw.pgconn.send_query_params(asked.sql, sent, asked.types, asked.formats, BINARY)
-        return _rows_of(_answer(raw))
+        return _rows_of(self._answer(raw, asked, sent, is_prepared=False))
+
+    def _answer(
+        self,
+        raw: psycopg.Connection[Any],
+        asked: Statement,
+        sent: list[Value],
+        *,
+        is_prepared: bool,
+    ) -> PGresult:
+        """Send a call, and with it what waits until all of that is durable."""
+        pgconn = raw.pgconn
+
+        def send() -> None:
+            if is_prepared:
+                pgconn.send_query_prepared(asked.name, sent, asked.formats, BINARY)
+            else:
+                pgconn.send_query_params(
+                    asked.sql, sent, asked.types, asked.formats, BINARY
+                )
+
+        if not asked.is_settled_after or self._is_held:
+            send()
+            return _answer(raw)
+        try:
+            pgconn.enter_pipeline_mode()
+            send()
+            # A transaction of its own: the lock of the log is free while this one waits.
+            pgconn.pipeline_sync()
+            pgconn.send_query_params(SETTLE, [])
+            pgconn.pipeline_sync()
+            answer, settled = raw.wait(_two_answers(pgconn))
+            pgconn.exit_pipeline_mode()
+        except BaseException:
+            # What was asked is still under way there.
+            self._drop()
+            raise
+        _check(settled)
+        return answer
 
     def _is_prepared(self, asked: Statement, raw: psycopg.Connection[Any]) -> bool:
         """Prepare a statement that is called again and again; return whether it is.
@@ -183,8 +221,22 @@ class ServerConnection:
 
 
 def _answer(raw: psycopg.Connection[Any]) -> PGresult:
-    (answer,) = raw.wait(execute(raw.pgconn))
-    return answer
+    answers: list[PGresult] = raw.wait(execute(raw.pgconn))
+    return answers[0]
+
+
+def _two_answers(pgconn: PGconn) -> PQGen[tuple[PGresult, PGresult]]:
+    """Return what two calls were answered, each followed by nothing and a mark."""
+    yield from send(pgconn)
+    found = []
+    for _ in range(2):
+        answer = yield from fetch(pgconn)
+        yield from fetch(pgconn)
+        yield from fetch(pgconn)
+        if answer is None:
+            raise psycopg.OperationalError("the server gave no answer")
+        found.append(answer)
+    return found[0], found[1]
 
 
 def _check(answer: PGresult) -> None:

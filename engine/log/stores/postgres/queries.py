@@ -26,8 +26,14 @@ _SCANS = {
     False: f"{_SCAN} ORDER BY version LIMIT %b",
     True: f"{_SCAN} AND type = %b ORDER BY version LIMIT %b",
 }
+# What is said to be there, and so all that is read up to it, is durable.
 _VERSION = (
-    "SELECT coalesce(max(version), 0) FROM sprintlog.events WHERE log = %b AND stream = %b"
+    "SELECT coalesce(max(version), 0), sprintlog.is_settled() FROM sprintlog.events"
+    " WHERE log = %b AND stream = %b"
+)
+_HEAD = (
+    "SELECT position, hash, sprintlog.is_settled() FROM sprintlog.events WHERE log = %b"
+    " ORDER BY position DESC LIMIT 1"
 )
 # From one name to the next by the index: a log has many events and few streams.
 _STREAMS = """WITH RECURSIVE named AS (
@@ -127,12 +133,12 @@ class ServerQueries:
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
-        rows = self._rows(
-            "SELECT position, hash FROM sprintlog.events WHERE log = %b"
-            " ORDER BY position DESC LIMIT 1",
-            (self._log,),
-        )
-        return Head(*rows[0]) if rows else START
+        rows = self._rows(_HEAD, (self._log,))
+        if not rows:
+            return START
+        ((position, hash_, is_settled),) = rows
+        self._settle(is_settled)
+        return Head(position, hash_)
 
     def last_position(self) -> int:
         """Return the last position."""
@@ -161,8 +167,14 @@ class ServerQueries:
 
     def version(self, stream: str) -> int:
         """Return the stream's last version; 0 when it does not exist."""
-        ((version,),) = self._rows(_VERSION, (self._log, stream))
+        ((version, is_settled),) = self._rows(_VERSION, (self._log, stream))
+        self._settle(is_settled)
         return int(version)
+
+    def _settle(self, is_settled: bool) -> None:
+        """Wait until what was seen is durable: no reader believes what a crash undoes."""
+        if not is_settled:
+            self._rows("SELECT sprintlog.settle()::text")
 
     def holding(self, forms: Sequence[bytes]) -> Iterator[str]:
         """Yield the places of the events that hold one of some forms in any field."""

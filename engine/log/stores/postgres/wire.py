@@ -29,6 +29,8 @@ class Statement(NamedTuple):
     types: list[int]
     formats: list[int]
     encoders: list[Callable[[Any], Value]]
+    is_settled_after: bool
+    """Whether its answer counts only once it is durable, which it does not wait for."""
 
     def encoded(self, values: Iterable[Any]) -> list[Value]:
         """Return what is sent for its values."""
@@ -38,7 +40,13 @@ class Statement(NamedTuple):
         ]
 
 
-def call_of(function: str, values: Sequence[int], arrays: Sequence[int] = ()) -> Statement:
+def call_of(
+    function: str,
+    values: Sequence[int],
+    arrays: Sequence[int] = (),
+    *,
+    is_settled_after: bool = False,
+) -> Statement:
     """Return the call of a function that takes values, and arrays behind them."""
     types = [*values, *(_ARRAYS[kind] for kind in arrays)]
     marks = ", ".join(f"${number}" for number in range(1, len(types) + 1))
@@ -47,7 +55,8 @@ def call_of(function: str, values: Sequence[int], arrays: Sequence[int] = ()) ->
         f"{function}-{hashes.sha256(sql + repr(types).encode()).hexdigest()[:16]}".encode()
     )
     encoders = [*(_ENCODERS[kind] for kind in values), *map(_array_of, arrays)]
-    return Statement(name, sql, types, [BINARY] * len(types), encoders)
+    formats = [BINARY] * len(types)
+    return Statement(name, sql, types, formats, encoders, is_settled_after)
 
 
 def _same(value: bytes) -> bytes:

@@ -139,6 +139,25 @@ CREATE FUNCTION sprintlog.header(
     || CASE WHEN _observed THEN '\xc3'::bytea ELSE '\xc2'::bytea END
 $$;
 
+-- Wait until what is committed so far is durable: a commit that waits for the disk, and for
+-- standbys, has all before it there.
+CREATE FUNCTION sprintlog.settle() RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF current_setting('synchronous_commit') IN ('off', 'local') THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  PERFORM pg_logical_emit_message(true, 'sprintlog', '');
+END $$;
+
+-- Whether all that a statement sees is durable: an append gives its lock back before. Where
+-- a standby is waited for it does not.
+CREATE FUNCTION sprintlog.is_settled() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN pg_is_in_recovery() OR current_setting('synchronous_standby_names') <> ''
+    OR pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn();
+END $$;
+
 -- One append, in one round trip: under the lock of the log's row it looks for the key,
 -- compares the expectation, chains and inserts. `outcome` says what became of it:
 --   appended  behind `place`, the hash there and `version`; `last` is the hash of its end
@@ -148,6 +167,9 @@ $$;
 --   fenced    somebody else holds the lease
 --   lost      the log does not hold the head that this writer had been told
 --   gone      there is no such log
+-- Its commit does not wait for the disk, so that the next writer has the lock while this one
+-- does: the caller answers nobody before `settle`. Writers that wait at the same time share
+-- one write.
 CREATE FUNCTION sprintlog.append(
   _log integer, _known bigint, _known_hash bytea, _lease text, _token bigint, _again boolean,
   _wait integer, _stream text, _least bigint, _most bigint, _key text, _key_digest bytea,
@@ -163,9 +185,8 @@ DECLARE
   _position bigint;
   _version bigint;
 BEGIN
-  -- Acknowledged is durable, whatever the role's settings say.
-  IF current_setting('synchronous_commit') IN ('off', 'local') THEN
-    PERFORM set_config('synchronous_commit', 'on', true);
+  IF current_setting('synchronous_standby_names') = '' THEN
+    PERFORM set_config('synchronous_commit', 'off', true);
   END IF;
   PERFORM set_config('lock_timeout', _wait::text, true);
   SELECT l.position, l.hash INTO place, hash
@@ -254,6 +275,9 @@ DECLARE
   _wrong bigint;
   _count integer := cardinality(_positions);
 BEGIN
+  IF current_setting('synchronous_commit') IN ('off', 'local') THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
   SELECT l.position, l.hash INTO _place, _hash
     FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -309,6 +333,7 @@ CREATE FUNCTION sprintlog.erase(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _erased bigint;
+  _waits_for text := current_setting('synchronous_commit');
 BEGIN
   PERFORM set_config('lock_timeout', _wait::text, true);
   PERFORM FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
@@ -334,6 +359,10 @@ BEGIN
     NULL, NULL, _recorded_at, ARRAY[_id], ARRAY[_type], ARRAY[_shape], ARRAY[_at],
     ARRAY[_actor], ARRAY[_correlation], ARRAY[_causation], ARRAY[false], ARRAY[_salt],
     ARRAY[_payload]) a;
+  IF _waits_for IN ('off', 'local') THEN
+    _waits_for := 'on';
+  END IF;
+  PERFORM set_config('synchronous_commit', _waits_for, true);
   IF outcome NOT IN ('appended', 'done') THEN
     RAISE EXCEPTION 'the erasure cannot be recorded: %', outcome;
   END IF;
@@ -436,7 +465,8 @@ BEGIN
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = _role) THEN
       EXECUTE format('GRANT USAGE ON SCHEMA sprintlog TO %I', _role);
       EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA sprintlog TO %I', _role);
-      EXECUTE format('GRANT EXECUTE ON FUNCTION sprintlog.as_json TO %I', _role);
+      EXECUTE format('GRANT EXECUTE ON FUNCTION sprintlog.as_json, sprintlog.settle, '
+        'sprintlog.is_settled TO %I', _role);
       IF _role = 'sprintlog_writer' THEN
         EXECUTE format('GRANT EXECUTE ON FUNCTION sprintlog.append, sprintlog.take, '
           'sprintlog.erase, sprintlog.create_log, sprintlog.take_lease, '
