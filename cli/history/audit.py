@@ -56,11 +56,7 @@ def command(
         name, at = workspace.choose(reading.sprint_id), reading.at
         sprint = workspace.sprint(name)
         version = sprint.version if at is None else workspace.version_at(name, at)
-        found = [
-            decision
-            for decision in decisions_at(workspace, name, version)
-            if not kinds or decision.kind in kinds
-        ]
+        found = decisions_at(workspace, name, version, kinds)
     if reading.as_json:
         print_json(Audit(name, version, found))
     elif as_csv:

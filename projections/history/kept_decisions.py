@@ -1,7 +1,11 @@
-"""The decisions of a sprint, kept and carried on over the events that came since."""
+"""The decisions of a sprint, kept and carried on over the events that came since.
 
-from bisect import bisect_right
-from collections.abc import Callable, Sequence
+The newest are kept with what it takes to go on. Those before them are kept in blocks, and
+a block is read where one of its decisions is asked for, or is followed by something.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from zlib import crc32
 
@@ -10,16 +14,23 @@ import msgspec
 from sprintlog.engine.iterations.tracker import Tracker
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, EVERY, sprint_stream
-from sprintlog.engine.service.streams.readings import DECISIONS, KeptReading, Reading
+from sprintlog.engine.service.streams.readings import (
+    BLOCKS,
+    DECISIONS,
+    KeptReading,
+    Reading,
+)
 
 from ..workspace import Workspace
-from .decisions import Deciding, Decision, place
+from .decisions import CameFirst, Deciding, Decision, place
 from .evidence import OpenTroubles, Past
 
 Rollbacks = Sequence[tuple[int, int]]
 
-_RULES = 3
+_RULES = 4
 """Raise it when decisions or their evidence are found in another way."""
+BLOCK = 1024
+"""So many decisions are a block; up to twice as many are the newest."""
 
 
 class KeptDecision(msgspec.Struct):
@@ -33,28 +44,168 @@ class KeptDecision(msgspec.Struct):
     """The version of what followed; 0 while nothing did."""
 
 
-class DecisionsSoFar(Reading):
-    """All decisions up to a version, and what was known from a version on."""
+class AboutBlock(msgspec.Struct):
+    """What is known of a block without reading it."""
+
+    version: int
+    """Where it ends."""
+    kinds: list[str]
+    """Those of its decisions."""
+    awaited: list[str]
+    """The addresses that its decisions wait for still."""
+
+
+class DecisionsOfBlock(Reading):
+    """The decisions after another block, and what was known from there on."""
 
     found: list[KeptDecision]
     known: list[OpenTroubles]
+    """The first is what was known before."""
 
 
-def decisions_at(workspace: Workspace, name: str, version: int) -> list[Decision]:
-    """Return the decisions of a sprint up to a version, in order."""
-    sprint = workspace.sprint(name)
-    rollbacks = sprint.knowledge.rollbacks
-    kept = KeptReading(
-        workspace.log, DECISIONS, sprint_stream(name), DecisionsSoFar, meaning=_meaning()
-    )
-    decided = kept.load() or DecisionsSoFar(0, [], [OpenTroubles(0)])
-    before = decided.version
-    _carry_on(workspace, name, decided, sprint.version, rollbacks)
-    if decided.version - before >= EVERY:
-        kept.keep(decided)
-    found = [_at(one, version) for one in decided.found if one.decision.version <= version]
-    place(found, [rollback for rollback in rollbacks if rollback[0] <= version])
-    return found
+class DecisionsSoFar(DecisionsOfBlock):
+    """The newest decisions, and which blocks come before them."""
+
+    blocks: list[AboutBlock]
+
+
+class _GoneError(Exception):
+    """A block is not there any more, or damaged."""
+
+
+def decisions_at(
+    workspace: Workspace, name: str, version: int, kinds: Collection[str] = ()
+) -> list[Decision]:
+    """Return the decisions of a sprint up to a version, in order, or only of some kinds."""
+    try:
+        return _Decided(workspace, name).at(version, {*kinds})
+    except _GoneError:
+        again = _Decided(workspace, name)
+        again.forget()
+        return again.at(version, {*kinds})
+
+
+class _Decided:
+    """All decisions of a sprint, read as far as they are asked for."""
+
+    def __init__(self, workspace: Workspace, name: str) -> None:
+        self._workspace = workspace
+        self._name = name
+        self._rollbacks = workspace.sprint(name).knowledge.rollbacks
+        log, stream, meaning = workspace.log, sprint_stream(name), _meaning()
+        self._newest = KeptReading(log, DECISIONS, stream, DecisionsSoFar, meaning=meaning)
+        self._old = KeptReading(log, BLOCKS, stream, DecisionsOfBlock, meaning=meaning)
+        self._read: dict[int, DecisionsOfBlock] = {}
+        self._followed: set[int] = set()
+        """The blocks in which something is not as it was kept."""
+        self.now = self._newest.load() or _nothing()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.now = _nothing()
+        self._read.clear()
+
+    def at(self, version: int, kinds: set[str]) -> list[Decision]:
+        """Return the decisions up to a version."""
+        before = self.now.version
+        self._carry_on(self._workspace.sprint(self._name).version)
+        if self.now.version - before >= EVERY:
+            self._keep()
+        found = [
+            _at(one, version)
+            for one in self._all(version, kinds)
+            if one.decision.version <= version and (not kinds or one.decision.kind in kinds)
+        ]
+        place(found, [rollback for rollback in self._rollbacks if rollback[0] <= version])
+        return found
+
+    def _all(self, version: int, kinds: set[str]) -> Iterable[KeptDecision]:
+        """Yield the decisions among which are those asked for."""
+        begin = 0
+        for block in self.now.blocks:
+            if begin < version and (not kinds or not kinds.isdisjoint(block.kinds)):
+                yield from self._block(block).found
+            begin = block.version
+        yield from self.now.found
+
+    def _block(self, block: AboutBlock) -> DecisionsOfBlock:
+        if block.version not in self._read:
+            found = self._old.load_at(block.version)
+            if found is None:
+                raise _GoneError
+            self._read[block.version] = found
+        return self._read[block.version]
+
+    def _known(self, version: int) -> OpenTroubles:
+        """Return what was known at a version that is past."""
+        place = bisect_left(self.now.blocks, version, key=attrgetter("version"))
+        blocks = self.now.blocks[place : place + 1]
+        known = (self._block(blocks[0]) if blocks else self.now).known
+        return known[max(bisect_right(known, version, key=attrgetter("version")) - 1, 0)]
+
+    def _carry_on(self, version: int) -> None:
+        """Take in the events up to a version."""
+        now, after, past = self.now, self.now.version, None
+        if after:
+            past = past_of(self._workspace, self._name, after, self._rollbacks, self._known)
+        deciding = Deciding(self._rollbacks, past)
+        stream = sprint_stream(self._name)
+        events = self._workspace.log.read_stream(stream, after=after, until=version)
+        for recorded in events:
+            deciding.take(recorded)
+        _follow(now.found, deciding.followers)
+        for block in now.blocks:
+            if not deciding.followers.keys().isdisjoint(block.awaited):
+                found = self._block(block).found
+                _follow(found, deciding.followers)
+                block.awaited = _awaited(found)
+                self._followed.add(block.version)
+        now.found += [
+            KeptDecision(
+                one,
+                deciding.awaited.get(one.version),
+                deciding.followed_at.get(one.version, 0),
+            )
+            for one in deciding.found
+        ]
+        now.known += [known for known in deciding.evidence.known if known.version > after]
+        now.version = version
+
+    def _keep(self) -> None:
+        """Keep what is known now; the oldest of the newest become blocks."""
+        now = self.now
+        for version in self._followed:
+            self._old.keep(self._read[version])
+        while len(now.found) >= 2 * BLOCK:
+            found, now.found = now.found[:BLOCK], now.found[BLOCK:]
+            end = found[-1].decision.version
+            cut = bisect_right(now.known, end, key=attrgetter("version"))
+            block = DecisionsOfBlock(end, found, now.known[:cut])
+            now.known = now.known[max(cut - 1, 0) :]
+            kinds = sorted({one.decision.kind for one in found})
+            now.blocks.append(AboutBlock(end, kinds, _awaited(found)))
+            self._read[end] = block
+            self._old.keep(block)
+        self._newest.keep_only(now)
+        self._old.forget(but={block.version for block in now.blocks})
+
+
+def _nothing() -> DecisionsSoFar:
+    return DecisionsSoFar(0, [], [OpenTroubles(0)], [])
+
+
+def _follow(found: Iterable[KeptDecision], followers: Mapping[str, CameFirst]) -> None:
+    """Say of decisions what came first about what they wait for."""
+    for one in found:
+        follower = followers.get(one.awaited) if one.awaited is not None else None
+        if follower is not None and not one.followed_at:
+            one.followed_at, one.decision.followed = follower
+
+
+def _awaited(found: Iterable[KeptDecision]) -> list[str]:
+    """Return what decisions wait for still."""
+    waiting = (one.awaited for one in found if not one.followed_at)
+    return sorted({awaited for awaited in waiting if awaited is not None})
 
 
 def past_of(
@@ -75,45 +226,6 @@ def past_of(
 
     before = [rollback for rollback in rollbacks if rollback[0] <= version]
     return Past(known, before, tracker, read, version)
-
-
-def _carry_on(
-    workspace: Workspace,
-    name: str,
-    decided: DecisionsSoFar,
-    version: int,
-    rollbacks: Rollbacks,
-) -> None:
-    """Take in the events up to a version."""
-    after, past = decided.version, None
-    if after:
-        past = past_of(workspace, name, after, rollbacks, _known_of(decided))
-    deciding = Deciding(rollbacks, past)
-    stream = sprint_stream(name)
-    for recorded in workspace.log.read_stream(stream, after=after, until=version):
-        deciding.take(recorded)
-    for one in decided.found:
-        follower = deciding.followers.get(one.awaited) if one.awaited is not None else None
-        if follower is not None and not one.followed_at:
-            one.followed_at, one.decision.followed = follower
-    decided.found += [
-        KeptDecision(
-            one, deciding.awaited.get(one.version), deciding.followed_at.get(one.version, 0)
-        )
-        for one in deciding.found
-    ]
-    decided.known += [known for known in deciding.evidence.known if known.version > after]
-    decided.version = version
-
-
-def _known_of(decided: DecisionsSoFar) -> Callable[[int], OpenTroubles]:
-    """Return what answers what was known at a version."""
-
-    def known(version: int) -> OpenTroubles:
-        at = bisect_right(decided.known, version, key=attrgetter("version"))
-        return decided.known[max(at - 1, 0)]
-
-    return known
 
 
 def _at(one: KeptDecision, version: int) -> Decision:

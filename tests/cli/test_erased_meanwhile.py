@@ -66,12 +66,12 @@ def test_a_state_from_before_is_not_saved(early: Workspace, done: Run) -> None:
 def test_a_reading_from_before_is_not_kept(early: Workspace, done: Run) -> None:
     """What was made of the events for a question is not kept either."""
     kept = KeptReading(early.log, DECISIONS, STREAM, Reading, meaning=0)
-    assert kept.load() is None
     erase(done)
     kept.keep(Reading(5))
     assert kept.load() is None
-    kept.keep(Reading(5))
-    assert kept.load() == Reading(5)
+    later = KeptReading(early.log, DECISIONS, STREAM, Reading, meaning=0)
+    later.keep(Reading(5))
+    assert later.load() == Reading(5)
 
 
 def test_what_is_known_is_read_anew(early: Workspace, done: Run) -> None:

@@ -36,6 +36,7 @@ def test_carried_on_they_are_those_made_anew(world: World, data: st.DataObject) 
         Workspace.in_memory(Path()) as workspace,
     ):
         patch.setattr(kept_decisions, "EVERY", 1)
+        patch.setattr(kept_decisions, "BLOCK", data.draw(st.sampled_from((1, 2, 1024))))
         for first, last in pairwise(world.ends):
             told = [
                 new_event(event, at=at, actor="runtime")
@@ -47,3 +48,8 @@ def test_carried_on_they_are_those_made_anew(world: World, data: st.DataObject) 
         for version in range(1, len(world.events) + 1):
             found = decisions_at(workspace, "s", version)
             assert found == made_anew(workspace, version)
+            kinds = {decision.kind for decision in found}
+            some = {kind for kind in sorted(kinds) if data.draw(st.booleans())}
+            if some:
+                only = decisions_at(workspace, "s", version, some)
+                assert only == [decision for decision in found if decision.kind in some]

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.log.stores.memory import MemoryLog
+from sprintlog.engine.log.stores.memory import MemoryCheckpoints, MemoryLog
 from sprintlog.engine.service.streams.catalogue import EVERY
 from sprintlog.engine.service.streams.readings import forget_readings
 from sprintlog.engine.sprint import events as f
+from sprintlog.projections.history import kept_decisions
 from sprintlog.projections.history.kept_decisions import decisions_at
 from sprintlog.projections.workspace import Workspace
 from tests.cli.test_cost_of_the_past import record, worked_on
@@ -67,6 +68,48 @@ def test_what_is_kept_can_be_thrown_away(read: list[int]) -> None:
         forget_readings(workspace.log, "sprint/s")
         assert key not in states.states
         assert decisions_at(workspace, "s", head) == found
+
+
+def test_only_blocks_that_are_asked_for_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a kind that few blocks hold few are read, however many decisions there are."""
+    monkeypatch.setattr(kept_decisions, "BLOCK", 16)
+    read: list[str] = []
+    load = MemoryCheckpoints.load
+
+    def counted(self: MemoryCheckpoints, stream: str, *key: Any, **format_: Any) -> Any:
+        read.append(stream)
+        return load(self, stream, *key, **format_)
+
+    for rounds in (40, 400):
+        with worked_on(2, rounds) as workspace:
+            head = workspace.sprint("s").version
+            every = len(decisions_at(workspace, "s", head))
+            assert every >= rounds
+            record(workspace, f.PhaseStarted("p0"), f.PhaseBlocked("p0", "x"))
+            monkeypatch.setattr(MemoryCheckpoints, "load", counted)
+            read.clear()
+            assert decisions_at(workspace, "s", head + 2, ["goal"]) == []
+            assert read.count("blocks of decisions of sprint/s") <= 1
+            read.clear()
+            assert len(decisions_at(workspace, "s", head + 2)) == every + 1
+            blocks = read.count("blocks of decisions of sprint/s")
+            assert every // 16 - 2 <= blocks <= every // 16
+            monkeypatch.undo()
+            monkeypatch.setattr(kept_decisions, "BLOCK", 16)
+
+
+def test_a_block_that_is_gone_is_made_anew() -> None:
+    """Where one block is damaged all decisions are found again in the events."""
+    with worked_on(2, 1200) as workspace:
+        head = workspace.sprint("s").version
+        found = decisions_at(workspace, "s", head)
+        kept: Any = workspace.log.checkpoints
+        states = kept.states
+        key, *_ = (key for key in states if key[0] == "blocks of decisions of sprint/s")
+        format_, state = states[key]
+        states[key] = format_, state[:-1] + bytes([state[-1] ^ 1])
+        assert decisions_at(workspace, "s", head) == found
+        assert states[key] == (format_, state)
 
 
 def test_a_few_events_keep_nothing() -> None:

@@ -1,5 +1,6 @@
 """Readings of a stream that are kept and carried on: caches, never the truth."""
 
+from collections.abc import Collection
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -10,7 +11,7 @@ from ...saved import sealed, shape_of, unsealed
 from .checkpoints import was_erased_since
 
 _HASH_BYTES = 32
-TIMES, DECISIONS = NAMES = ("times", "decisions")
+TIMES, DECISIONS, BLOCKS = NAMES = ("times", "decisions", "blocks of decisions")
 
 
 class Reading(msgspec.Struct):
@@ -37,28 +38,39 @@ class KeptReading(Generic[ReadingT]):
         self._key = _key(name, stream)
         self._decoder = msgspec.msgpack.Decoder(shape)
         self._format = shape_of(shape, meaning=meaning)
-        self._since = -1
+        self._since = log.last_position()
         """Where the log ended before anything was read."""
 
     def load(self) -> ReadingT | None:
         """Return the newest that was kept; None where there is none to be believed."""
-        kept = self._log.checkpoints
-        self._since = self._log.last_position()
-        for version in self._versions():
-            saved = kept.load(self._key, version, format_=self._format)
-            try:
-                data = unsealed(saved or b"")
-                if data[:_HASH_BYTES] == self._hash(version):
-                    return self._decoder.decode(data[_HASH_BYTES:])
-            except msgspec.MsgspecError:
-                # One with a damaged bit is no worse than none.
-                continue
+        found = map(self.load_at, self._versions())
+        return next((reading for reading in found if reading is not None), None)
+
+    def load_at(self, version: int) -> ReadingT | None:
+        """Return the one that ends with a version; None where it cannot be believed."""
+        saved = self._log.checkpoints.load(self._key, version, format_=self._format)
+        try:
+            data = unsealed(saved or b"")
+            if data[:_HASH_BYTES] == self._hash(version):
+                return self._decoder.decode(data[_HASH_BYTES:])
+        except msgspec.MsgspecError:
+            # One with a damaged bit is no worse than none.
+            pass
         return None
 
-    def keep(self, reading: ReadingT) -> None:
-        """Keep a reading in place of those before; where that cannot be, let it go.
+    def keep_only(self, reading: ReadingT) -> None:
+        """Keep a reading in place of those before."""
+        self.keep(reading)
+        self.forget(but={reading.version})
 
-        It is not kept where something was erased after `load`, which comes first.
+    def forget(self, *, but: Collection[int] = ()) -> None:
+        """Throw away what is kept, but for some versions."""
+        self._log.checkpoints.forget(self._key, but=but)
+
+    def keep(self, reading: ReadingT) -> None:
+        """Keep a reading; where that cannot be, let it go.
+
+        It is not kept where something was erased since this was made.
         """
         version = reading.version
         data = self._hash(version) + msgspec.msgpack.encode(reading)
@@ -67,7 +79,6 @@ class KeptReading(Generic[ReadingT]):
             version,
             sealed(data),
             format_=self._format,
-            drop=[n for n in self._versions() if n != version],
             unless=partial(was_erased_since, self._log, self._since),
         )
 

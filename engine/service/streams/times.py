@@ -43,7 +43,7 @@ def _times(log: Log, stream: str) -> tuple[Times, list[tuple[int, str]]]:
         times.earliest.append(min(at for _, at in rows))
         times.version = rows[-1][0]
     if times.version > before:
-        kept.keep(times)
+        kept.keep_only(times)
     return times, rows
 
 
