@@ -25,7 +25,7 @@ FOLDERS = {
     ),
     "iterations": ("iteration", "best", "compare", "decide", "alerts", "report", "rules"),
     "journal": ("entry", "learning", "pattern", "prepare", "recover", "journal"),
-    "history": ("log", "show", "diff", "blame", "replay", "audit", "query"),
+    "history": ("log", "show", "diff", "blame", "replay", "audit", "query", "why"),
     "back": ("rollback", "undo", "redo", "extract", "fork", "adopt"),
     "agents": ("hooks", "session"),
     "upkeep": (

@@ -74,6 +74,7 @@ TOPICS = {
             "show": "Print a state file or an event, as it is or was.",
             "diff": "Show what is different in the plan at two points.",
             "blame": "Say who set a field, when and why.",
+            "why": "Say why a line of a file is as it is.",
             "replay": "Play a sprint's history and show what each event changed.",
             "audit": "List the decisions: who, when, on what evidence.",
             "query": "Ask with SQL.",

@@ -142,6 +142,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "status": (work.Status,),
     "undo": (back.WentBack,),
     "verify": (log.Verified, trust.ProofAnswer),
+    "why": (history.WhyAnswer,),
 }
 """By command; every other one answers as recording commands do."""
 

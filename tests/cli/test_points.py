@@ -48,6 +48,7 @@ ALWAYS_NOW = {
     "sprintlog doctor": "looks at the folder as it is",
     "sprintlog verify": "checks the whole log",
     "sprintlog copy": "copies the whole log",
+    "sprintlog why": "is about the files at hand",
     "sprintlog redact": "erases what was said at any time",
     "sprintlog scan": "looks through the whole log",
     "sprintlog head": "says where the log ends now",

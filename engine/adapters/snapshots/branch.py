@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import NotFoundError, RefusedError
 from ..git.borrowed import borrowed
 from ..git.command import Git, GitError, said_by
+from ..git.line_origin import quoted
 from ..git.repositories import GitRepository, common_directory, git_directory
 from .entries import LeftOut, Snapshot
 from .head_entries import HeadEntry, entries_kept
@@ -131,7 +132,7 @@ def _tree_with(
         own = {
             "GIT_INDEX_FILE": f"{folder}/index",
             "GIT_OBJECT_DIRECTORY": str(objects),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _listed(store.git.folder / "objects"),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(store.git.folder / "objects"),
         }
 
         def call(*arguments: str, given: bytes = b"") -> bytes:
@@ -144,19 +145,13 @@ def _tree_with(
         return call("write-tree", "--missing-ok").decode().strip()
 
 
-def _listed(folder: Path) -> str:
-    """Return a folder as it stands in a list of them: a colon in it is no end."""
-    quoted = str(folder).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{quoted}"'
-
-
 def _hand_over(store: Store, tree: str, head: str, objects: Path) -> None:
     """Put a tree and what of it is not there yet into another repository, as one pack.
 
     The other one's settings are not read for that.
     """
     meant = f"{tree}\n^{head}\n" if head else f"{tree}\n"
-    theirs = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _listed(objects)}
+    theirs = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(objects)}
     into = {"GIT_OBJECT_DIRECTORY": str(objects)}
     call = ["pack-objects", "--revs", "--stdout", "-q"]
     with tempfile.TemporaryFile(dir=store.folder) as pack:

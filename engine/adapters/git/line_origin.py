@@ -1,0 +1,121 @@
+"""Which commit of a history a line of a file came in with, as `git blame` has it.
+
+The file at hand may be newer than every commit. So it becomes one more commit, in objects
+of our own that are gone afterwards: of the repository nothing is changed, and no file of
+the work tree is read by git.
+"""
+
+import os
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import sha1
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from .command import Git
+
+_AUTHOR = b"sprintlog <sprintlog@localhost> 0 +0000"
+_FILE, _FOLDER = b"100644", b"40000"
+
+
+class LineOrigin(NamedTuple):
+    """Where a line comes from."""
+
+    commit: str | None
+    """The commit that has it and whose parents do not; None for the file at hand."""
+    path: str
+    """What the file was called there."""
+    line: int
+    """Which line it was there, from 1."""
+    is_first: bool
+    """Whether the history begins with that commit, so it may be older."""
+
+
+class LineHistory:
+    """A history of commits that are in a repository, or are made for this one question."""
+
+    def __init__(self, git: Git, folder: Path, objects: Path) -> None:
+        self._git = git
+        self._own = folder
+        self._variables = {
+            "GIT_OBJECT_DIRECTORY": str(folder),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(objects),
+        }
+
+    def commit(self, tree: str, parents: Sequence[str]) -> str:
+        """Make a commit of a tree that is there, behind others; return its id."""
+        lines = [b"tree " + tree.encode(), *(b"parent " + p.encode() for p in parents)]
+        lines += [b"author " + _AUTHOR, b"committer " + _AUTHOR, b"", b""]
+        return self._write(b"commit", b"\n".join(lines))
+
+    def origin(
+        self, parents: Sequence[str], path: str, text: bytes, line: int
+    ) -> LineOrigin:
+        """Return where a line of a file comes from, the file being what `text` is now."""
+        named = path.encode("utf-8", "surrogateescape")
+        now = self.commit(self._tree(named.split(b"/"), text), parents)
+        said = self._git.run_in(
+            self._git.folder,
+            *("blame", "--line-porcelain", "-L", f"{line},{line}", now, "--", path),
+            variables={**self._variables, "GIT_LITERAL_PATHSPECS": "1"},
+        )
+        head, *rest = said.split(b"\n")
+        commit, before = head.decode().split()[:2]
+        found = [one for one in rest if one.startswith(b"filename ")]
+        name = _unquoted(found[0].removeprefix(b"filename ")) if found else path
+        is_first = b"boundary" in rest
+        return LineOrigin(None if commit == now else commit, name, int(before), is_first)
+
+    def _tree(self, parts: Sequence[bytes], text: bytes) -> str:
+        oid, mode = self._write(b"blob", text), _FILE
+        for name in reversed(parts):
+            entry = mode + b" " + name + b"\0" + bytes.fromhex(oid)
+            oid, mode = self._write(b"tree", entry), _FOLDER
+        return oid
+
+    def _write(self, kind: bytes, content: bytes) -> str:
+        whole = kind + b" %d\0" % len(content) + content
+        oid = sha1(whole, usedforsecurity=False).hexdigest()
+        file = self._own / oid[:2] / oid[2:]
+        if not file.exists():
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(zlib.compress(whole, 1))
+        return oid
+
+
+@contextmanager
+def history(git: Git, objects: Path) -> Iterator[LineHistory]:
+    """Give a history over a repository's objects, for as long as this is held."""
+    with TemporaryDirectory(prefix="sprintlog-lines-") as name:
+        yield LineHistory(git, Path(name), objects)
+
+
+def trees_of(git: Git, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the ids of trees by what names them; what is not there is left out.
+
+    `names` has for each key what git reads, such as `COMMIT^{tree}`.
+    """
+    asked = "".join(f"{name}\n" for name in names.values()).encode()
+    lines = git.run("cat-file", "--batch-check", given=asked).decode().splitlines()
+    found = {}
+    for key, line in zip(names, lines, strict=True):
+        oid, _, kind = line.rpartition(" ")[0].partition(" ")
+        if kind == "tree":
+            found[key] = oid
+    return found
+
+
+def quoted(folder: Path) -> str:
+    """Return a folder as it stands in a list of them: a colon in it is no end."""
+    escaped = str(folder).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _unquoted(name: bytes) -> str:
+    """Return a path as it is; git puts one of odd bytes into quotes, as C does."""
+    if name[:1] != b'"':
+        return os.fsdecode(name)
+    inner = name[1:-1].decode("latin-1").encode("latin-1").decode("unicode_escape")
+    return os.fsdecode(inner.encode("latin-1"))
