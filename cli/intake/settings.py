@@ -67,6 +67,10 @@ class AgentSettings(SettingsTable):
         default=None,
         description="What a shell runs for a hook without a command of its own.",
     )
+    environment: list[Name] | None = Field(
+        default=None,
+        description="All that it and hooks get of the environment, beside what gates get.",
+    )
     prompt_file: Text | None = Field(
         default=None,
         description="What it is handed: a template, by its path from the file's folder.",

@@ -26,6 +26,7 @@ KEYS = {
     "agent.command": Key(option="run -- COMMAND", needs_trust=True),
     "agent.timeout": Key("3600", "run --timeout"),
     "agent.hook-command": Key(option="run --hook-command", needs_trust=True),
+    "agent.environment": Key("all of it"),
     "agent.prompt-file": Key(option="run --prompt-file", needs_trust=True),
     "agent.snapshot": Key("false", "run --snapshot"),
     "agent.measure": Key("false", "run --measure"),

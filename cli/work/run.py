@@ -149,6 +149,7 @@ def command(
         actor=actor,
         waits=not no_wait,
         masks=not no_mask,
+        agent_variables=settings.setting("agent.environment"),
         gate_variables=tuple(settings.setting("gate.environment") or ()),
         hook_command=hook_command,
         measure_variables=tuple(settings.setting("measure.environment") or ()),

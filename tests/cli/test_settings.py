@@ -306,3 +306,20 @@ def test_recording_imports_no_pydantic_for_a_file(sprint: Path, done: Run) -> No
     )
     assert "tomllib" in ended.stdout.split()
     assert "pydantic" not in ended.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "gets_others"), [("", True), ('[agent]\nenvironment = ["MODEL_KEY"]\n', False)]
+)
+def test_an_agent_gets_what_is_named(
+    sprint: Path, run: Run, monkeypatch: pytest.MonkeyPatch, text: str, gets_others: bool
+) -> None:
+    """With `agent.environment` agents get those variables, and what scripts get."""
+    monkeypatch.setenv("MODEL_KEY", "named")
+    monkeypatch.setenv("OTHER_KEY", "unnamed")
+    say(sprint, text)
+    run("run", "--no-wait", "--", "sh", "-c", "env > seen; cat > prompt; exit 3")
+    lines = (sprint / "seen").read_text().splitlines()
+    seen = dict(line.partition("=")[::2] for line in lines)
+    assert (seen["MODEL_KEY"], "OTHER_KEY" in seen) == ("named", gets_others)
+    assert {"PATH", "HOME", "SPRINTLOG_SPRINT", "SPRINTLOG_ACTOR"} <= {*seen}

@@ -13,6 +13,7 @@ from ...adapters.agents.activity import Activity
 from ...adapters.agents.output import Hearing, with_errors
 from ...adapters.agents.ran import figures
 from ...adapters.processes.agent_command import AgentRun, run_agent
+from ...adapters.processes.gate_script import environment_of
 from ...adapters.processes.signals import Signals
 from ...adapters.transcripts.stream import StreamCalls
 from ...adapters.zones import moment_at
@@ -50,6 +51,8 @@ class Means(NamedTuple):
     waits: bool = True
     """Whether it sleeps until a retry is due, or ends there."""
     masks: bool = True
+    agent_variables: Sequence[str] | None = None
+    """What agents and hooks get of the environment beside what a script gets; None: all."""
     gate_variables: Sequence[str] = ()
     """What more of the environment is passed on to a gate's script."""
     hook_command: str | None = None
@@ -143,8 +146,9 @@ class Driver:
 
     def environment(self, actor: str) -> dict[str, str]:
         """Return the environment of what is run, which records as this actor."""
+        given, more = self.means.environment, self.means.agent_variables
         return {
-            **self.means.environment,
+            **(given if more is None else environment_of(given, extra=more)),
             "SPRINT_ID": self.sprint_id,
             "SPRINTLOG_SPRINT": self.sprint_id,
             "SPRINTLOG_ACTOR": actor,

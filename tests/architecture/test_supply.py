@@ -1,0 +1,65 @@
+"""What CI installs has digests, and a release runs nothing that can change."""
+
+import re
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from sprintlog.projections.state_files.yaml.reader import load
+
+from .tree import ROOT
+
+LOCKED = (ROOT / ".ci" / "locked.txt").read_text()
+RELEASE = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+_PINNED = re.compile(
+    r"^([\w.-]+)==(\S+)[^\n]*\\\n((?:    --hash=sha256:[0-9a-f]{64}.*\n)+)", re.M
+)
+
+
+@pytest.fixture(scope="module")
+def pinned() -> dict[str, list[str]]:
+    """Return the versions of each package that has digests."""
+    found: dict[str, list[str]] = {}
+    for name, version, _ in _PINNED.findall(LOCKED + "\n"):
+        found.setdefault(canonicalize_name(name), []).append(version)
+    return found
+
+
+def test_each_locked_package_has_digests(pinned: dict[str, list[str]]) -> None:
+    """No line names a package by its version alone."""
+    lines = [line for line in LOCKED.splitlines() if re.match(r"[\w.-]+==", line)]
+    assert len(lines) == sum(map(len, pinned.values())) > 50
+
+
+def test_what_we_ask_for_is_locked(pinned: dict[str, list[str]]) -> None:
+    """Each package that pyproject.toml names for users and for `make check` is there."""
+    asked = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
+    for text in asked:
+        one = Requirement(text)
+        versions = pinned.get(canonicalize_name(one.name), [])
+        assert versions, text
+        assert all(one.specifier.contains(version) for version in versions), text
+
+
+def test_a_release_runs_what_cannot_change() -> None:
+    """Each action is named by its commit, and no job may do more than it says."""
+    jobs = load(RELEASE.encode())["jobs"]
+    used = [
+        step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step
+    ]
+    assert len(used) >= 6
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name) for name in used)
+    assert load(RELEASE.encode())["permissions"] == {}
+    assert all("permissions" in job for job in jobs.values())
+
+
+def test_only_what_was_built_is_published() -> None:
+    """Who may publish builds nothing, and has no secret that could be taken."""
+    publish = load(RELEASE.encode())["jobs"]["publish"]
+    assert publish["permissions"] == {"id-token": "write"}
+    assert all("run" not in step for step in publish["steps"])
+    assert "secrets." not in RELEASE
+    assert "diff -r dist again" in RELEASE
