@@ -74,7 +74,9 @@ class _Reading:
         known = 0
         for one in listed:
             # A command that is told something as an argument has it as a text.
-            message = mapping(parse(one.encode()) if isinstance(one, str) else one)
+            message = mapping(
+                parse(one.encode(errors="replace")) if isinstance(one, str) else one
+            )
             for agent, read in self._readers:
                 if (items := read(message)) is not None:
                     known += 1
