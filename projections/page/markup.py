@@ -10,7 +10,7 @@ TEXT_CHARS_MAX = 600
 """A longer text is cut; commands of the terminal have all of it."""
 _VOID = {
     *("br", "circle", "col", "input", "line", "link", "meta", "path", "polyline", "rect"),
-    "use",
+    *("use", "wbr"),
 }
 
 
@@ -92,8 +92,10 @@ def section(identity: str, title: str, *inside: object, note: object = None) -> 
 
 
 def command(line: str) -> Markup:
-    """Return a command that can be typed as it stands."""
-    return tag("code", line, class_="command")
+    """Return a command that can be typed as it stands; options are not broken in two."""
+    words = [tag("span", x) if "-" in x else text(x) for x in line.split(" ")]
+    inside = [part for word in words for part in (Markup(" "), word)][1:]
+    return tag("code", *inside, class_="command")
 
 
 def classes(*names: str) -> str:

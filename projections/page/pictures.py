@@ -13,7 +13,6 @@ from .sections.timeline import laid_out
 WIDTH, NAMES = 1000, 190
 """In pixels: of all of it, and of the names of rows."""
 TITLE = 34
-NAME_CHARS_MAX = 28
 
 
 def timeline_drawing(facts: Facts) -> str:
@@ -21,7 +20,7 @@ def timeline_drawing(facts: Facts) -> str:
     found = laid_out(facts)
     begin = gantt.top(found)
     names = [
-        tag("text", _cut(name), x=NAMES - 10, y=TITLE + begin + n * gantt.ROW + 17,
+        tag("text", name, x=NAMES - 10, y=TITLE + begin + n * gantt.ROW + 17,
             text_anchor="end")
         for n, name in enumerate(gantt.names(found))
     ]  # fmt: skip
@@ -77,7 +76,3 @@ def _file(title: str, height: int, *inside: Markup) -> str:
         role="img",
     )
     return f"{whole}\n"
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= NAME_CHARS_MAX else f"…{name[1 - NAME_CHARS_MAX :]}"

@@ -7,7 +7,7 @@ from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.ends import ENDS, LOST
 from sprintlog.engine.sprint.agent.limits import WAITS_FOR
 from sprintlog.engine.sprint.iterations.loop import open_iteration
-from sprintlog.engine.sprint.runs.budgets import options
+from sprintlog.engine.sprint.runs.again import run_again
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import gate_status
 from sprintlog.engine.sprint.state.words import IN_PROGRESS, RUNNING
@@ -48,9 +48,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
     yield "stopped", _ended(run)
     yield "since", str(since)
     started = sprint.knowledge.loops.started
-    budgets = options(started) if started is not None else ""
-    command = " ".join(filter(None, ("sprintlog run", budgets, "-- COMMAND")))
-    yield "hint", f"`{command}` goes on where it was"
+    yield "hint", f"`{run_again(started)}` goes on where it was"
 
 
 def stopped(action: Action, when: When) -> list[Told]:
@@ -109,7 +107,9 @@ def _since(found: Status, run: views.LoopRun | None, when: When) -> str | None:
     said = when(ended)
     if run.because == LOST or run.state != views.ENDED:
         return f"{said}, the time of its last event"
-    code = f" with exit code {run.exit_code}" if run.exit_code is not None else ""
+    code = ""
+    if run.exit_code is not None:
+        code = f" with exit code {run.exit_code} ({run.because})"
     return f"{said}, when the run of process {run.pid} on {run.host} ended{code}"
 
 

@@ -48,7 +48,8 @@ def test_a_run_stops_at_its_budget_of_money(run: Run, goal_agent: Make, done: Ru
     assert (end["because"], end["why"]) == ("budget", why)
     head = done("status").out.splitlines()
     assert head[1] == f"stopped: {why}"
-    assert head[3].startswith("hint: `sprintlog run --budget-cost 0.15 -- COMMAND`")
+    agent = shlex.join(command[command.index("--") + 1 :])
+    assert head[3].startswith(f"hint: `sprintlog run --budget-cost 0.15 -- {agent}`")
     assert "budget: cost $0.20 of $0.15 in this run, $0.05 too much" in head
     (told,) = (b for b in done("status", "--json").json["budgets"] if b["of"] == "run")
     assert (told["spent"], told["limit"], told["left"]) == (0.2, 0.15, -0.05)

@@ -1,6 +1,7 @@
 """What is recorded of `run` itself: that it began, and on every way out how it ended."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -101,7 +102,8 @@ def test_an_error_ends_it(run: Run, agent: Any, done: Run) -> None:
     assert end["why"] == "hook h says no command to run"
     said = done("status", "--sprint", "hooked").out.splitlines()
     assert said[1] == "stopped: it failed: hook h says no command to run"
-    assert said[3].startswith("hint: `sprintlog run --sprint hooked -- COMMAND` goes on")
+    again = f"sprintlog run --sprint hooked -- {shlex.join([sys.executable, 'agent.py'])}"
+    assert said[3].startswith(f"hint: `{again}` goes on")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -1,12 +1,12 @@
 """Stops by a budget: where nothing is left, or nobody can tell, nothing begins."""
 
 from ..iterations.loop import is_begun_for
+from ..runs.again import run_again
 from ..runs.budgets import (
     ITERATIONS,
     OF_RUN,
     OF_SPRINT,
     BudgetState,
-    options,
     said,
     standings,
     typed,
@@ -50,14 +50,14 @@ def _stop(sprint: Sprint, one: BudgetState, action: Action) -> Action:
     option = f"--budget-{one.budget}"
     started = sprint.knowledge.loops.started
     if one.of == OF_RUN and started is not None:
-        command = f"sprintlog run {options(started)} -- COMMAND"
-        hint = f"`{command}` goes on with as much again"
+        hint = f"`{run_again(started)}` goes on with as much again"
     else:
         more = plus(one.limit, one.limit)
         if is_less(more, one.spent):
             more = plus(one.spent, one.limit)
         command = f"sprintlog rules set {option} {typed(one.budget, more)}"
-        hint = f"`{command}` allows more; then start the loop again"
+        again = run_again(started)
+        hint = f"`{command}` allows more; then `{again}` starts the loop again"
     return Action(
         actions.STOP,
         because=actions.LIMIT if is_limit else actions.BUDGET,
@@ -83,7 +83,8 @@ def _silent(sprint: Sprint, one: BudgetState, action: Action) -> Action:
         typed = f"sprintlog rules set --budget-{one.budget} none"
         ways.append(f"`{typed}`")
     else:
-        ways.append("`sprintlog run -- COMMAND` goes on without that budget")
+        again = run_again(started, with_budgets=False)
+        ways.append(f"`{again}` goes on without that budget")
     whose = "run" if one.of == OF_RUN else "sprint"
     return Action(
         actions.STOP,

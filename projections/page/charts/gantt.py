@@ -1,12 +1,16 @@
 """The timeline as SVG: places are shares of its width, so that it fits any screen."""
 
+from itertools import count
+
 from ..assets import asset
-from ..markup import NOTHING, Markup, joined, tag, text
+from ..markup import NOTHING, Markup, classes, joined, tag, text
 from .layout import Arrow, Bar, Gap, Stamp, Timeline, percent
 
 ROW, BAR, AXIS, ARC = 26, 18, 22, 14
 """Heights in pixels: of a row, a bar, the axis, and one level of arrows."""
 WAITS = "waits"
+NAME_CHARS_MAX = 26
+"""As much of a row's name has room beside the drawing, in two lines on a phone."""
 SIGNS = {
     "gate passed": ("\N{CHECK MARK}", "good"),
     "gate failed": ("\N{BALLOT X}", "bad"),
@@ -19,14 +23,30 @@ TONES = {
     "good": "\N{BLACK UP-POINTING TRIANGLE}",
     "bad": "\N{BLACK DOWN-POINTING TRIANGLE}",
     "steady": "=",
+    "stuck": "\N{BLACK SMALL SQUARE}",
     "open": "\N{HORIZONTAL ELLIPSIS}",
 }
 """What says the same as the colour of a bar."""
 
 
 def names(found: Timeline) -> list[str]:
-    """Return the names of the rows from top to bottom."""
-    return [*found.rows, *([WAITS] if found.gaps else [])]
+    """Return the names of the rows from top to bottom, each of them another one."""
+    shown: dict[str, None] = {}
+    for name in found.rows:
+        short = shortened(name)
+        same = (f"{short} ({number})" for number in count(2))
+        shown[short if short not in shown else next(x for x in same if x not in shown)] = (
+            None
+        )
+    return [*shown, *([WAITS] if found.gaps else [])]
+
+
+def shortened(name: str) -> str:
+    """Return a name with its middle left out where it is long: both ends tell more."""
+    if len(name) <= NAME_CHARS_MAX:
+        return name
+    kept = (NAME_CHARS_MAX - 1) // 2
+    return f"{name[:kept]}…{name[-kept:]}"
 
 
 def top(found: Timeline) -> int:
@@ -51,8 +71,8 @@ def drawn(found: Timeline) -> Markup:
     for tick in found.ticks:
         x = percent(tick.x)
         parts.append(tag("line", x1=x, x2=x, y1=AXIS - 4, y2=end, class_="tick"))
-        kind = "axis day" if tick.is_day else "axis"
-        anchor = "end" if tick.x > 9600 else "start" if tick.x < 300 else "middle"
+        kind = classes("axis", "day" * tick.is_day, "more" * (not tick.is_sparse))
+        anchor = "end" if tick.x > 8800 else "start" if tick.x < 1200 else "middle"
         label = tag("text", tick.label, x=x, y=12, class_=kind, text_anchor=anchor)
         parts.append(label)
     parts += [_arrow(arrow, begin) for arrow in found.arrows]

@@ -13,8 +13,15 @@ from .layout import Delay, Instant, Return, Work
 
 ITERATIONS = "iterations"
 """The row of iterations, where they share one."""
-GOOD, BAD, STEADY, OPEN = "good", "bad", "steady", "open"
+GOOD, BAD, STEADY, OPEN, STUCK = "good", "bad", "steady", "open", "stuck"
 _PERSON = "a person"
+_ENDS = {
+    GOOD: "completed",
+    BAD: "failed",
+    STEADY: "skipped",
+    OPEN: "not ended",
+    STUCK: "blocked, or a person is needed",
+}
 _CLASSES = {"forward": GOOD, "regression": BAD, "plateau": STEADY, "stalled": STEADY}
 
 Moment = tuple[int, int, Event]
@@ -65,6 +72,7 @@ class _Teller:
         self._told = told
         self._phases: dict[str, _Open] = {}
         self._iteration: tuple[int, _Open] | None = None
+        self._measured_at: int | None = None
         self._waiting: tuple[int, str, str] | None = None
         self._times: list[int] = []
         self._cost: dict[str, float] = {}
@@ -80,9 +88,10 @@ class _Teller:
                 self._end_iteration(at)
                 opened = _Open(ITERATIONS, at, version, f"iteration {event.number}")
                 self._iteration = event.number, opened
-            case f.IterationEnded() | IterationMeasured() if self._is_open(event.number):
-                if isinstance(event, f.IterationEnded):
-                    self._end_iteration(at)
+            case f.IterationEnded() if self._is_open(event.number):
+                self._end_iteration(at)
+            case IterationMeasured() if self._is_open(event.number):
+                self._measured_at = at
             case f.IterationFailed():
                 self._sign(ITERATIONS, at, "failed", event.error, version)
             case f.PhaseStarted():
@@ -90,8 +99,10 @@ class _Teller:
                 self._phases[event.phase] = _Open(event.phase, at, version, event.phase)
             case f.PhaseCompleted():
                 self._close(event.phase, at, GOOD)
-            case f.PhaseFailed() | f.PhaseBlocked() | f.HumanNeeded():
+            case f.PhaseFailed():
                 self._close(event.phase, at, BAD)
+            case f.PhaseBlocked() | f.HumanNeeded():
+                self._close(event.phase or "", at, STUCK)
             case f.PhaseSkipped():
                 self._close(event.phase, at, STEADY)
                 self._sign(event.phase, at, "skipped", event.reason or "", version)
@@ -123,6 +134,10 @@ class _Teller:
             return
         number, opened = self._iteration
         self._iteration = None
+        measured_at, self._measured_at = self._measured_at, None
+        if is_open and measured_at is not None:
+            # Nobody recorded its end, but how good it is is known: it has that one state.
+            is_open, at = False, measured_at
         told = self._told.get(number, IterationTold())
         tone = OPEN if is_open else _CLASSES.get(told.classification or "", STEADY)
         said = [opened.name, told.classification or ""]
@@ -133,9 +148,7 @@ class _Teller:
 
     def _close(self, phase: str, at: int, tone: str) -> None:
         if (opened := self._phases.pop(phase, None)) is not None:
-            words = {GOOD: "completed", BAD: "failed", STEADY: "skipped", OPEN: "not ended"}
-            name = phase.rpartition("/")[2]
-            self._add(opened, at, tone, [phase, words[tone]], name)
+            self._add(opened, at, tone, [phase, _ENDS[tone]], phase.rpartition("/")[2])
 
     def _add(self, opened: _Open, at: int, tone: str, said: list[str], name: str) -> None:
         took = max(at - opened.begin, 0)

@@ -16,7 +16,7 @@ PIXELS, CHAR = 900, 7
 """How wide a drawing is on most screens, and a character of a label in it."""
 ROWS_MAX = 60
 """More rows are only counted: the ones that were worked on first are there."""
-TICKS_MAX = 8
+TICKS_MAX, SPARSE = 8, 3
 _SECOND = 1000
 _DAY = 86_400 * _SECOND
 _STEPS = tuple(
@@ -35,7 +35,7 @@ class Work(NamedTuple):
     begin: int
     end: int
     tone: str
-    """What became of it: `good`, `bad`, `steady`, `open`, `off`."""
+    """What became of it: `good`, `bad`, `stuck`, `steady`, `open`, `off`."""
     labels: tuple[str, ...] = ()
     """What it may be called, the longest first."""
     about: str = ""
@@ -112,6 +112,8 @@ class Tick(NamedTuple):
     x: int
     label: str
     is_day: bool
+    is_sparse: bool = True
+    """One of the few whose labels have room on a narrow screen."""
 
 
 class Timeline(NamedTuple):
@@ -188,7 +190,9 @@ def ticks(begin: int, end: int, most: int = TICKS_MAX) -> list[Tick]:
     found = []
     for at in range(first, end + 1, step):
         is_day = at % _DAY == 0
-        found.append(Tick(scale.place(at), _label(at, step, is_day=is_day), is_day))
+        is_sparse = len(found) % SPARSE == 0
+        label = _label(at, step, is_day=is_day)
+        found.append(Tick(scale.place(at), label, is_day, is_sparse))
     return found
 
 

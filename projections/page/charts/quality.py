@@ -43,11 +43,10 @@ def quality(found: Sequence[Scored], levels: Levels) -> Markup:
     def y(place: int) -> float:
         return round(PAD_TOP + place * inner / WHOLE, 1)
 
-    parts = []
-    for value in grid(low, high):
-        at = y(height(value, low, high))
-        parts.append(tag("line", x1="0", x2="100%", y1=at, y2=at, class_="tick"))
-        parts.append(tag("text", f"{value:.1f}", x=2, y=at - 3, class_="axis"))
+    across = [(value, y(height(value, low, high))) for value in grid(low, high)]
+    parts = [
+        tag("line", x1="0", x2="100%", y1=at, y2=at, class_="tick") for _, at in across
+    ]
     lines = (("baseline", levels.baseline), ("threshold", levels.threshold))
     for name, level in lines:
         if level is None:
@@ -55,6 +54,10 @@ def quality(found: Sequence[Scored], levels: Levels) -> Markup:
         at = y(height(level, low, high))
         parts.append(tag("line", x1="0", x2="100%", y1=at, y2=at, class_=name))
     parts += [_line(points, PAD_TOP, inner, "path") for points in placed.lines]
+    # After all lines: no line goes through a figure.
+    parts += [
+        tag("text", f"{value:.1f}", x=2, y=at + 4, class_="axis") for value, at in across
+    ]
     parts += [_point(point, found[point.nth], y(point.y)) for point in placed.points]
     every = -(-len(found) // NUMBERS_MAX) or 1
     for index, one in enumerate(found):
@@ -134,11 +137,9 @@ def quality_svg(found: Sequence[Scored], levels: Levels, label: str) -> Markup:
     )
 
 
-def small(
-    values: Sequence[float | None], label: str, on: Sequence[bool] | None = None
-) -> Markup:
-    """Return a small plot of a figure over the iterations; `on` are those on the path."""
-    placed = plot(values, is_on=on)
+def small(values: Sequence[float | None], label: str) -> Markup:
+    """Return a small plot of a figure over the iterations."""
+    placed = plot(values)
     parts = [_line(points, 5, SMALL - 10, "path") for points in placed.lines]
     if placed.lines:
         last = placed.lines[-1][-1]

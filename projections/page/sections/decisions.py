@@ -1,13 +1,19 @@
 """The decisions: who, when, on what evidence, and what followed."""
 
+import re
+
+from sprintlog.engine.log.envelope import RecordedEvent
+
 from ...history.decisions import LOSS, Decision
+from ...words.decided import decided
 from ..facts import Facts
-from ..markup import Markup, command, heading, row, section, table, tag, text
+from ..markup import NOTHING, Markup, command, heading, row, section, table, tag, text
 from ..numbers import time, version_link
 
 ROWS_MAX = 80
 """Of more decisions only the last ones are shown."""
-TEXT_CHARS_MAX = 200
+TEXT_CHARS_MAX = 300
+_NAMED = re.compile(r"(?<=: )[a-z]+(?:-[a-z]+)+")
 _BAD = {"block", "rollback", LOSS}
 
 
@@ -17,8 +23,9 @@ def decisions(facts: Facts) -> Markup:
     if not found:
         nothing = tag("p", "Nothing was decided yet.", class_="empty")
         return section("decisions", "Decisions", nothing)
-    head = [heading(name) for name in ("version", "when", "who", "what", "on what", "then")]
-    rows = [_row(one) for one in reversed(found[-ROWS_MAX:])]
+    by_version = {one.version: one for one in facts.events}
+    head = [heading(name) for name in ("version", "when", "who", "what and why", "then")]
+    rows = [_row(one, by_version[one.version]) for one in reversed(found[-ROWS_MAX:])]
     note = tag(
         "p",
         f"the newest first; {len(found) - len(rows):,} earlier ones: "
@@ -27,28 +34,33 @@ def decisions(facts: Facts) -> Markup:
         command(f"sprintlog audit{facts.named}"),
         class_="note",
     )
-    made = table(head, rows, label="decisions", class_="wide filtered")
+    made = table(head, rows, label="decisions", class_="wide filtered stacked")
     return section("decisions", "Decisions", note, made)
 
 
-def _row(one: Decision) -> Markup:
-    about = f" {one.about}" if one.about else ""
-    said = f": {one.said}" if one.said else ""
-    kind = tag("b", one.kind, class_="bad" if one.kind in _BAD else None)
-    what = text(f" {one.type}{about}{said}", TEXT_CHARS_MAX)
+def _row(one: Decision, recorded: RecordedEvent) -> Markup:
+    told = decided(recorded, one)
     observed = " (observed)" if one.observed else ""
+    # The kind is what a filter looks for.
+    what = tag("b", text(told.what, TEXT_CHARS_MAX), class_="bad" if _is_bad(one) else None)
+    why = tag("div", "because: ", text(told.why, TEXT_CHARS_MAX)) if told.why else ""
     return row(
         [
             tag("td", version_link(one.version)),
             tag("td", time(one.at)),
             tag("td", text(f"{one.actor}{observed}")),
-            tag("td", kind, what, class_="t"),
-            _long(one.evidence),
-            _long(one.followed),
+            tag("td", what, " ", tag("small", one.kind), why, class_="t"),
+            tag("td", _then(one.followed), class_="t"),
         ],
         class_=None if one.in_force else "off",
     )
 
 
-def _long(said: str) -> Markup:
-    return tag("td", text(said, TEXT_CHARS_MAX) if said else "", class_="t")
+def _is_bad(one: Decision) -> bool:
+    return one.kind in _BAD
+
+
+def _then(followed: str) -> Markup:
+    """Return what came of it, in words; the name of an event without its hyphens."""
+    said = _NAMED.sub(lambda found: found[0].replace("-", " "), followed)
+    return text(said, TEXT_CHARS_MAX) if said else NOTHING

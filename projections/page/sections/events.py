@@ -27,7 +27,7 @@ def events(facts: Facts) -> Markup:
         f"the newest first; {before:,} earlier ones: " if before else "the newest first: "
     )
     note = tag("p", told, command(f"sprintlog log{facts.named}"), class_="note")
-    made = table(head, rows, label="events", class_="wide filtered")
+    made = table(head, rows, label="events", class_="wide filtered stacked")
     return section("events", "Events", note, made)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from sprintlog.engine.iterations.loop_rules import ROLLBACK
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
+from sprintlog.engine.sprint.runs.again import run_again
 from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_SPRINT
 from sprintlog.engine.sprint.state.words import COMPLETED
 
@@ -41,7 +42,9 @@ _WITHOUT_REASON = {"completed": "Done", "in-progress": "In progress"}
 
 def head(facts: Facts) -> Markup:
     """Return what a person wants to know first."""
-    title = tag("h1", facts.sprint.id, " ", chip(str(facts.status.status)))
+    is_stopped = any(word == "stopped" for word, _ in facts.standing)
+    stands = [" ", chip("stopped")] if is_stopped else []
+    title = tag("h1", facts.sprint.id, " ", chip(str(facts.status.status)), *stands)
     when = joined(
         "as of version ", str(facts.version), ", ", time(facts.last.at), " UTC, position ",
         f"{facts.last.position:,} of the log",
@@ -75,7 +78,7 @@ def said(line: str) -> Markup:
 
 def _story(facts: Facts) -> Iterator[Markup]:
     """Yield why it stopped, since when, what it needs, and what leads on."""
-    hints = []
+    hints, target = [], None
     if not facts.standing:
         word = _WITHOUT_REASON.get(str(facts.status.status), "Ready")
         since = time(_moment(facts.status.last_activity))
@@ -102,19 +105,36 @@ def _story(facts: Facts) -> Iterator[Markup]:
         yield tag(
             "p", tag("b", "advice "), f"{advice.message} ({advice.reason})", class_="told"
         )
-        if advice.action == ROLLBACK and advice.target_iteration is not None:
-            hints.append(_advised(facts, advice.target_iteration))
-    for at, hint in enumerate(hints):
-        name = "type now " if at == 0 else "or "
-        yield tag("p", tag("b", name), said(hint), class_="type")
+        if advice.action == ROLLBACK:
+            target = advice.target_iteration
+    yield from _ways(facts, target, hints)
     yield from _best(facts)
 
 
-def _advised(facts: Facts, target: int) -> str:
-    """Return the command that takes an advice, and what goes back by it."""
+def _ways(facts: Facts, target: int | None, hints: list[str]) -> Iterator[Markup]:
+    """Yield what to type, in order; where going back is advised, that way first."""
+    steps = [step for hint in hints for step in hint.split("; then ")]
+    if target is None:
+        if steps:
+            name = "type now" if len(steps) == 1 else "type now, in this order"
+            yield _typed(name, steps)
+        return
     what = "plan and files go" if has_snapshot(facts.sprint, target) else "the plan goes"
-    line = f"sprintlog rollback iter:{target}{facts.named}"
-    return f"`{line}` takes the advice: {what} back"
+    back = f"`sprintlog rollback iter:{target}{facts.named}`"
+    again = run_again(facts.sprint.knowledge.loops.started)
+    own, dashes, other = again.partition(" -- ")
+    go_on = f"`{own}{facts.named}{dashes}{other}` starts the loop from there"
+    yield _typed("type now, as advised", [f"{back} takes the advice: {what} back", go_on])
+    if steps:
+        yield _typed("or, to keep what is there", steps)
+
+
+def _typed(name: str, steps: list[str]) -> Markup:
+    """Return what to type: one line, or several in order."""
+    if len(steps) == 1:
+        return tag("p", tag("b", f"{name} "), said(steps[0]), class_="type")
+    items = tag("ol", *(tag("li", said(step)) for step in steps))
+    return tag("div", tag("b", name), items, class_="type")
 
 
 def _best(facts: Facts) -> Iterator[Markup]:
@@ -124,12 +144,17 @@ def _best(facts: Facts) -> Iterator[Markup]:
     row = next((x for x in facts.iterations.iterations if x.iteration == best), None)
     value = score(row.score) if row is not None else UNKNOWN
     shown: list[Any] = [tag("b", "best "), f"iteration {best}, quality {value}. "]
-    if target is not None:
+    is_there = target is not None and target == facts.judged.last
+    if is_there and target == best:
+        shown.append("The sprint stands there.")
+    elif is_there:
+        shown.append(f"The sprint stands at iteration {target}, as good and later.")
+    elif target is not None:
         line = f"sprintlog rollback iter:{target}{facts.named}"
         as_good = f" (iteration {target} is as good, and later)" if target != best else ""
-        shown += [command(line), f" brings it back{as_good}; "]
+        shown += [command(line), f" goes back to it{as_good}; "]
         if has_snapshot(facts.sprint, target):
-            shown += [command(f"{line} --files"), " its files alone"]
+            shown += [command(f"{line} --files"), " brings its files alone"]
         else:
             shown.append("no snapshot was taken of its files")
     yield tag("p", *shown, class_="best")
@@ -149,16 +174,21 @@ def _figures(facts: Facts) -> Iterator[Markup]:
     spent = facts.status.spent
     runs = getattr(spent, "runs", None)
     for name, part, whole in (
-        ("phases", "completed-phases", "total-phases"),
-        ("steps", "completed-steps", "total-steps"),
+        ("phases completed", "completed-phases", "total-phases"),
+        ("steps completed", "completed-steps", "total-steps"),
     ):
         if stats.get(whole):
             yield _figure(name, f"{number(stats.get(part))} of {number(stats[whole])}")
     yield _figure("iterations", number(stats.get("current-iteration")))
-    yield _figure("elapsed", str(stats.get("elapsed") or UNKNOWN))
-    yield _figure("agents ran", took(spent), None if runs is None else counted(runs, "run"))
+    elapsed = stats.get("elapsed")
+    more = "first to last event, waits too" if elapsed else None
+    yield _figure("elapsed", str(elapsed or UNKNOWN), more)
+    more = None if runs is None else f"in {counted(runs, 'run')} of agents"
+    if more is not None and (cut := getattr(spent, "runs_cut_short", 0)):
+        more += f", and {cut} that was killed" if cut == 1 else f", and {cut} killed ones"
+    yield _figure("at work", took(spent), more)
     yield _figure("tokens", number(tokens(spent)))
-    unknown = getattr(spent, "runs_without_cost", 0)
+    unknown = getattr(spent, "runs_without_cost", 0) + getattr(spent, "runs_cut_short", 0)
     more = f"at least: {counted(unknown, 'run')} did not say" if unknown else None
     yield _figure("cost", money(cost(spent)), more)
 

@@ -24,8 +24,6 @@ def columns(rows: Sequence[JudgedIteration]) -> list[Column]:
     ]
     for name in _names(rows, "figures"):
         found.append((name, lambda x, n=name: number(_of(x, "figures", n), 1), True))  # type: ignore[misc]
-    for name in _names(rows, "params"):
-        found.append((name, lambda x, n=name: _short(_of(x, "params", n)), False))  # type: ignore[misc]
     if any(known(one.spent) for one in rows):
         found += [
             ("tokens", lambda x: number(tokens(x.spent)), True),
@@ -34,6 +32,8 @@ def columns(rows: Sequence[JudgedIteration]) -> list[Column]:
         ]
     found.append(("alerts", _alerts, False))
     found.append(("remarks", _remarks, False))
+    for name in _names(rows, "params"):
+        found.append((name, lambda x, n=name: _short(_of(x, "params", n)), False))  # type: ignore[misc]
     return found
 
 

@@ -113,19 +113,21 @@ def _worse(facts: Facts) -> Markup:
 
 def _small_plots(facts: Facts) -> Iterator[Markup]:
     rows = [x for x in facts.iterations.iterations if x.iteration != BASELINE_NUMBER]
+    on = [x.is_on_path is not False for x in rows]
     series: dict[str, list[float | None]] = {}
     figures = [x.figures if isinstance(x.figures, dict) else {} for x in rows]
     for name in dict.fromkeys(name for known_ones in figures for name in known_ones):
         values = [known_ones.get(name) for known_ones in figures]
         if not any(isinstance(value, str) for value in values):
+            # What a rollback took back is not where the work stands.
             series[name] = [
-                float(x) if isinstance(x, int | float) else None for x in values
+                float(x) if isinstance(x, int | float) and is_on else None
+                for x, is_on in zip(values, on, strict=True)
             ]
     spent = [x.spent for x in rows]
     all_tokens = [tokens(x) for x in spent]
     series["tokens"] = [None if x is None else float(x) for x in all_tokens]
     series["cost"] = [cost(x) for x in spent]
-    on = [x.is_on_path is not False for x in rows]
     shown = 0
     for name, points in series.items():
         there = [value for value in points if value is not None]
@@ -135,12 +137,10 @@ def _small_plots(facts: Facts) -> Iterator[Markup]:
         shown += 1
         if shown > PLOTS_MAX:
             return
-        yield _figure(name, points, there, on)
+        yield _figure(name, points, there)
 
 
-def _figure(
-    name: str, points: list[float | None], there: list[float], on: list[bool]
-) -> Markup:
+def _figure(name: str, points: list[float | None], there: list[float]) -> Markup:
     say = money if name == "cost" else number
     first, last = say(there[0]), say(there[-1])
     span = f"{say(min(there))} to {say(max(there))}"
@@ -150,4 +150,4 @@ def _figure(
         tag("b", text(name.replace("_", " "))),
         tag("span", f"{first} \N{RIGHTWARDS ARROW} {last}"),
     )
-    return tag("figure", caption, small(points, label, on), tag("small", span))
+    return tag("figure", caption, small(points, label), tag("small", span))

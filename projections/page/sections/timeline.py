@@ -9,7 +9,7 @@ from ..charts.happened import ITERATIONS, IterationTold, Moment, happened
 from ..charts.layout import Timeline
 from ..charts.layout import timeline as placed
 from ..facts import Facts
-from ..markup import Markup, heading, row, section, table, tag, text
+from ..markup import Markup, heading, joined, row, section, table, tag, text
 from ..numbers import milliseconds, version_link
 
 SEPARATE_MAX = 30
@@ -63,7 +63,7 @@ def timeline(facts: Facts) -> Markup:
         nothing = tag("p", "Nothing was worked on yet.", class_="empty")
         return section("timeline", "Timeline", nothing)
     label = f"Timeline with {len(found.rows)} rows, {len(found.bars)} bars"
-    labels = [tag("li", name) for name in gantt.names(found)]
+    labels = [tag("li", tag("span", _breaking(name))) for name in gantt.names(found)]
     side = tag("ol", *labels, class_=f"names pad{gantt.top(found)}", aria_hidden="true")
     drawing = tag("div", gantt.inline(found, label), class_="scroll drawing", tabindex="0",
                   role="region", aria_label="timeline, scrolls")  # fmt: skip
@@ -76,6 +76,12 @@ def timeline(facts: Facts) -> Markup:
         _as_table(found),
     ]
     return section("timeline", "Timeline", *parts, note=notes)
+
+
+def _breaking(name: str) -> Markup:
+    """Return an address that is broken between its parts, where it is too long."""
+    parts = name.split("/")
+    return joined(*(joined(part, "/", tag("wbr")) for part in parts[:-1]), parts[-1])
 
 
 def _moments(facts: Facts) -> Iterator[Moment]:
@@ -93,12 +99,22 @@ def _legend(found: Timeline) -> Markup:
         "good": "went forward, completed",
         "steady": "plateau, skipped",
         "bad": "regression, failed",
+        "stuck": "blocked, or a person is needed",
         "open": "not ended",
     }
     items = [
         tag("li", tag("span", gantt.TONES[tone], class_=f"key {tone}"), word)
         for tone, word in words.items()
         if tone in tones
+    ]
+    if any("off" in bar.work.tone for bar in found.bars):
+        key = tag("span", "", class_="key pale")
+        items.append(tag("li", key, "pale: taken back by a rollback"))
+    kinds = {mark.sign.kind for mark in found.marks}
+    items += [
+        tag("li", tag("span", sign, class_=f"key mark {tone}"), kind)
+        for kind, (sign, tone) in gantt.SIGNS.items()
+        if kind in kinds
     ]
     if found.gaps:
         items.append(tag("li", tag("span", "", class_="key wait"), "waits"))

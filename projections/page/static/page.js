@@ -116,6 +116,7 @@
       const middle = (box.scrollLeft + box.clientWidth / 2) / drawing.clientWidth;
       kept.zoom = Math.min(Math.max(factor, 1), 64);
       drawing.style.width = `${kept.zoom * 100}%`;
+      drawing.classList.toggle("zoomed", kept.zoom > 1);
       box.scrollLeft = middle * drawing.clientWidth - box.clientWidth / 2;
       shown.textContent = kept.zoom > 1 ? `${kept.zoom} times` : "";
     };

@@ -1,0 +1,172 @@
+"""A decision as sentences: what was decided, and because of what."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.iterations.events import (
+    ArtifactsApplied,
+    BaselineReplaced,
+    BestSelected,
+    MeasurementRetracted,
+    RecommendationGiven,
+    RulesSet,
+)
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.agent.ends import ENDS
+
+from ..history.decisions import Decision
+from ..views.events import event_of
+from .phrases import counted
+from .said import ERASED, what
+
+_ADVISED = {
+    "continue": "Go on",
+    "rollback": "Go back to iteration {target}",
+    "stop": "Stop",
+    "escalate": "Let a person look",
+}
+_REQUEST = {
+    "approve": "approved",
+    "defer": "deferred until {until}",
+    "reject": "rejected",
+}
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A decision in words."""
+
+    what: str
+    """What was decided, as a sentence."""
+    why: str | None = None
+    """Because of what; None where the sentence does not know it, and evidence may."""
+
+
+def decided(recorded: RecordedEvent, decision: Decision) -> Told:
+    """Return a decision in words; of a kind that has no sentence, as events are told."""
+    event = event_of(recorded)
+    if event is None:
+        return Told(f"{recorded.type.replace('-', ' ')} {ERASED}")
+    if isinstance(event, f.RolledBack):
+        return _went_back(event, decision)
+    if (say := _SAY.get(type(event))) is not None:
+        found = say(event)
+        return Told(found.what, decision.evidence) if found.why is None else found
+    name = recorded.type.replace("-", " ").capitalize()
+    rest = what(recorded).removeprefix(recorded.type).strip()
+    return Told(f"{name} {rest}".rstrip(), decision.evidence)
+
+
+def _advised(event: RecommendationGiven) -> Told:
+    said = _ADVISED.get(event.action, event.action).format(target=event.target)
+    words = f"Advice after iteration {event.number}: {said.lower()}"
+    return Told(words, "; ".join(event.because) or event.reason)
+
+
+def _went_back(event: f.RolledBack, decision: Decision) -> Told:
+    if event.undoes is not None:
+        return Told(
+            f"The rollback of version {event.undoes} was undone", event.reason or ""
+        )
+    words = f"Everything after version {event.to} was taken back"
+    return Told(words, event.reason or decision.evidence)
+
+
+def _files_back(event: f.RestoreStarted) -> Told:
+    whose = f"of iteration {event.iteration}" if event.iteration is not None else "kept"
+    return Told(f"The files {whose} were brought back", event.reason or "")
+
+
+def _ended(event: f.RunEnded) -> Told:
+    code = f", with exit code {event.exit_code}" if event.exit_code is not None else ""
+    return Told(f"The run ended{code}", event.why or ENDS.get(event.because, event.because))
+
+
+def _selected(event: BestSelected) -> Told:
+    how = "chosen by a person" if event.is_chosen else "the best that was measured"
+    more = "" if event.final == event.number else f"; iteration {event.final} was the last"
+    score = "" if event.score is None else f", score {event.score:.2f}"
+    return Told(f"Iteration {event.number} was selected{score}{more}", event.reason or how)
+
+
+def _applied(event: ArtifactsApplied) -> Told:
+    files = counted(len(event.files_copied), "file")
+    return Told(f"{files} of the selected iteration were copied to {event.destination}", "")
+
+
+def _decided(event: f.RequestDecided) -> Told:
+    said = _REQUEST.get(event.decision, event.decision)
+    said = said.format(until=str(event.deferred_until or "later").replace("-", " "))
+    why = event.rejection_reason or event.reasoning or ""
+    return Told(f"Request {event.request} was {said}", why)
+
+
+def _gate(event: f.GateChecked) -> Told:
+    said = "passed" if event.exit_code == 0 else f"failed with exit code {event.exit_code}"
+    if event.timed_out:
+        said = "failed at its time limit"
+    first = event.output.strip().partition("\n")[0]
+    return Told(f"The gate of {event.phase} {said}, attempt {event.attempt}", first)
+
+
+def _person(event: f.HumanNeeded) -> Told:
+    asked = f" It asks: {event.details}" if event.details else ""
+    where = f" at {event.phase}" if event.phase else ""
+    return Told(f"A person is needed{where}", f"{event.reason}.{asked}".strip())
+
+
+def _resumed(event: f.SprintResumed) -> Told:
+    return Told("The sprint went on" + (f", by {event.by}" if event.by else ""),
+                event.why or "")  # fmt: skip
+
+
+def _rules(event: RulesSet) -> Told:
+    return Told("Rules were set: " + _listed(event, ("weights", "thresholds", "loop")), "")
+
+
+def _listed(event: Event, first: tuple[str, ...]) -> str:
+    names = [x.name for x in msgspec.structs.fields(event) if getattr(event, x.name)]
+    known = [name for name in (*first, *names) if name in names]
+    return ", ".join(name.replace("_", " ") for name in dict.fromkeys(known)) or "as before"
+
+
+def _plain(words: str, field: str = "reason") -> Callable[[Any], Told]:
+    """Return what says a sentence with fields of the event in it."""
+
+    def say(event: Any) -> Told:
+        return Told(words.format(e=event), getattr(event, field, None) or None)
+
+    return say
+
+
+_SAY: dict[type[Event], Callable[[Any], Told]] = {
+    RecommendationGiven: _advised,
+    BestSelected: _selected,
+    ArtifactsApplied: _applied,
+    RulesSet: _rules,
+    BaselineReplaced: _plain("Iteration {e.number} is the new baseline"),
+    MeasurementRetracted: _plain("The measurement of iteration {e.number} was retracted"),
+    f.RestoreStarted: _files_back,
+    f.RunEnded: _ended,
+    f.RequestDecided: _decided,
+    f.GateChecked: _gate,
+    f.GateBlocked: _plain("The gate of {e.phase} failed for the last time", "error"),
+    f.HumanNeeded: _person,
+    f.SprintResumed: _resumed,
+    f.SprintPaused: _plain("The sprint was paused"),
+    f.SprintBlocked: _plain("The sprint is blocked"),
+    f.SprintInterrupted: _plain("The sprint was interrupted"),
+    f.SprintReopened: _plain("The sprint was opened again"),
+    f.PhaseBlocked: _plain("{e.phase} is blocked"),
+    f.PhaseSkipped: _plain("{e.phase} is left out"),
+    f.PhaseRetried: _plain("{e.phase} is tried again"),
+    f.PhaseReopened: _plain("{e.phase} was opened again"),
+    f.BreakpointReached: _plain("It waits for a review after {e.phase}"),
+    f.GoalClaimed: _plain("Iteration {e.iteration} claimed that the goal is reached"),
+    f.GoalCompleted: _plain("The goal was reached: {e.summary}"),
+    f.GoalSet: _plain("The goal is: {e.goal}"),
+    f.SprintCompiled: _plain("The plan came in"),
+}

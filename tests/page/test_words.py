@@ -1,0 +1,66 @@
+"""What the page says in words: names of rows, decisions, commands."""
+
+from pathlib import Path
+
+from sprintlog.projections.page.charts import gantt
+from sprintlog.projections.page.charts.layout import ticks
+from sprintlog.projections.page.document import facts_of
+from sprintlog.projections.page.markup import command
+from sprintlog.projections.page.sections.timeline import laid_out
+from sprintlog.projections.words.decided import decided
+
+from .night import SPRINT, night
+from .test_layout import timeline, work
+
+
+def test_long_names_of_rows_stay_apart() -> None:
+    """Names that are the same once they are cut are numbered; short ones stay."""
+    middle = "in/the/middle/of/a/long/way/"
+    rows = ["build", f"store/{middle}a/check", f"store/{middle}b/check/check"]
+    shown = gantt.names(timeline([work(name, 0, 1) for name in [*rows, f"{rows[1]}"]]))
+    assert shown[0] == "build"
+    assert len({*shown}) == len(shown) == 3
+    same = [f"x{'y' * 40}{n}{'z' * 40}" for n in range(3)]
+    shown = gantt.names(timeline([work(name, 0, 1) for name in same]))
+    assert [name.partition(" ")[2] for name in shown] == ["", "(2)", "(3)"]
+
+
+def test_a_narrow_axis_has_few_labels() -> None:
+    """Each third label is one that has room on a phone."""
+    found = ticks(0, 8 * 60_000)
+    assert [tick.is_sparse for tick in found] == [n % 3 == 0 for n in range(len(found))]
+
+
+def test_an_iteration_has_one_state(tmp_path: Path) -> None:
+    """Measured but never ended it is what was measured, and ends there; so are phases."""
+    with night(tmp_path) as workspace:
+        bars = laid_out(facts_of(workspace, SPRINT)).bars
+    told = [
+        (bar.work.tone, bar.work.about) for bar in bars if "not ended" in bar.work.about
+    ]
+    assert told == []
+    last = next(bar.work for bar in bars if bar.work.about.startswith("iteration 9"))
+    assert last.tone == "bad"
+    receipt = next(bar.work for bar in bars if bar.work.row == "receipt")
+    assert receipt.tone == "stuck"
+
+
+def test_decisions_are_sentences(tmp_path: Path) -> None:
+    """What was decided and because of what, without names of fields."""
+    with night(tmp_path) as workspace:
+        facts = facts_of(workspace, SPRINT)
+        by_version = {one.version: one for one in facts.events}
+        told = {d.version: decided(by_version[d.version], d) for d in facts.decisions}
+    back = told[38]
+    assert back.what == "Everything after version 30 was taken back"
+    assert back.why == "iteration 4 deleted 26 tests of the cart"
+    assert told[30].what == "Request req-2 was deferred until end of sprint"
+    assert told[73].what == "A person is needed at receipt"
+
+
+def test_options_of_a_command_are_not_broken() -> None:
+    """A word with a hyphen is one piece, and what is copied is the line as it was."""
+    said = command("sprintlog rollback iter:6 --files")
+    assert "<span>--files</span>" in said
+    plain = said.replace("<span>", "").replace("</span>", "")
+    assert plain == '<code class="command">sprintlog rollback iter:6 --files</code>'
