@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from sprintlog.projections.page.charts import gantt
-from sprintlog.projections.page.charts.layout import ticks
+from sprintlog.projections.page.charts.layout import ticks, timeline
 from sprintlog.projections.page.document import facts_of
 from sprintlog.projections.page.markup import command
 from sprintlog.projections.page.sections.timeline import laid_out
 from sprintlog.projections.words.decided import decided
 
 from .night import SPRINT, night
-from .test_layout import timeline, work
+from .test_layout import work
 
 
 def test_long_names_of_rows_stay_apart() -> None:

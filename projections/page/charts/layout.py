@@ -187,7 +187,7 @@ def ticks(begin: int, end: int, most: int = TICKS_MAX) -> list[Tick]:
     step = next(fitting, -(-length // most // _DAY) * _DAY or _DAY)
     scale = Scale(begin, end)
     first = -(-begin // step) * step
-    found = []
+    found: list[Tick] = []
     for at in range(first, end + 1, step):
         is_day = at % _DAY == 0
         is_sparse = len(found) % SPARSE == 0
