@@ -36,7 +36,7 @@ _REQUEST = {
 }
 
 
-class Told(msgspec.Struct, frozen=True):
+class DecisionWords(msgspec.Struct, frozen=True):
     """A decision in words."""
 
     what: str
@@ -45,86 +45,96 @@ class Told(msgspec.Struct, frozen=True):
     """Because of what; None where the sentence does not know it, and evidence may."""
 
 
-def decided(recorded: RecordedEvent, decision: Decision) -> Told:
+def decided(recorded: RecordedEvent, decision: Decision) -> DecisionWords:
     """Return a decision in words; of a kind that has no sentence, as events are told."""
     event = event_of(recorded)
     if event is None:
-        return Told(f"{recorded.type.replace('-', ' ')} {ERASED}")
+        return DecisionWords(f"{recorded.type.replace('-', ' ')} {ERASED}")
     if isinstance(event, f.RolledBack):
         return _went_back(event, decision)
     if (say := _SAY.get(type(event))) is not None:
         found = say(event)
-        return Told(found.what, decision.evidence) if found.why is None else found
+        return DecisionWords(found.what, decision.evidence) if found.why is None else found
     name = recorded.type.replace("-", " ").capitalize()
     rest = what(recorded).removeprefix(recorded.type).strip()
-    return Told(f"{name} {rest}".rstrip(), decision.evidence)
+    return DecisionWords(f"{name} {rest}".rstrip(), decision.evidence)
 
 
-def _advised(event: RecommendationGiven) -> Told:
+def _advised(event: RecommendationGiven) -> DecisionWords:
     said = _ADVISED.get(event.action, event.action).format(target=event.target)
     words = f"Advice after iteration {event.number}: {said.lower()}"
-    return Told(words, "; ".join(event.because) or event.reason)
+    return DecisionWords(words, "; ".join(event.because) or event.reason)
 
 
-def _went_back(event: f.RolledBack, decision: Decision) -> Told:
+def _went_back(event: f.RolledBack, decision: Decision) -> DecisionWords:
     if event.undoes is not None:
-        return Told(
+        return DecisionWords(
             f"The rollback of version {event.undoes} was undone", event.reason or ""
         )
     words = f"Everything after version {event.to} was taken back"
-    return Told(words, event.reason or decision.evidence)
+    return DecisionWords(words, event.reason or decision.evidence)
 
 
-def _files_back(event: f.RestoreStarted) -> Told:
+def _files_back(event: f.RestoreStarted) -> DecisionWords:
     whose = f"of iteration {event.iteration}" if event.iteration is not None else "kept"
-    return Told(f"The files {whose} were brought back", event.reason or "")
+    return DecisionWords(f"The files {whose} were brought back", event.reason or "")
 
 
-def _ended(event: f.RunEnded) -> Told:
+def _ended(event: f.RunEnded) -> DecisionWords:
     code = f", with exit code {event.exit_code}" if event.exit_code is not None else ""
-    return Told(f"The run ended{code}", event.why or ENDS.get(event.because, event.because))
+    return DecisionWords(
+        f"The run ended{code}", event.why or ENDS.get(event.because, event.because)
+    )
 
 
-def _selected(event: BestSelected) -> Told:
+def _selected(event: BestSelected) -> DecisionWords:
     how = "chosen by a person" if event.is_chosen else "the best that was measured"
     more = "" if event.final == event.number else f"; iteration {event.final} was the last"
     score = "" if event.score is None else f", score {event.score:.2f}"
-    return Told(f"Iteration {event.number} was selected{score}{more}", event.reason or how)
+    return DecisionWords(
+        f"Iteration {event.number} was selected{score}{more}", event.reason or how
+    )
 
 
-def _applied(event: ArtifactsApplied) -> Told:
+def _applied(event: ArtifactsApplied) -> DecisionWords:
     files = counted(len(event.files_copied), "file")
-    return Told(f"{files} of the selected iteration were copied to {event.destination}", "")
+    return DecisionWords(
+        f"{files} of the selected iteration were copied to {event.destination}", ""
+    )
 
 
-def _decided(event: f.RequestDecided) -> Told:
+def _decided(event: f.RequestDecided) -> DecisionWords:
     said = _REQUEST.get(event.decision, event.decision)
     said = said.format(until=str(event.deferred_until or "later").replace("-", " "))
     why = event.rejection_reason or event.reasoning or ""
-    return Told(f"Request {event.request} was {said}", why)
+    return DecisionWords(f"Request {event.request} was {said}", why)
 
 
-def _gate(event: f.GateChecked) -> Told:
+def _gate(event: f.GateChecked) -> DecisionWords:
     said = "passed" if event.exit_code == 0 else f"failed with exit code {event.exit_code}"
     if event.timed_out:
         said = "failed at its time limit"
     first = event.output.strip().partition("\n")[0]
-    return Told(f"The gate of {event.phase} {said}, attempt {event.attempt}", first)
+    return DecisionWords(
+        f"The gate of {event.phase} {said}, attempt {event.attempt}", first
+    )
 
 
-def _person(event: f.HumanNeeded) -> Told:
+def _person(event: f.HumanNeeded) -> DecisionWords:
     asked = f" It asks: {event.details}" if event.details else ""
     where = f" at {event.phase}" if event.phase else ""
-    return Told(f"A person is needed{where}", f"{event.reason}.{asked}".strip())
+    return DecisionWords(f"A person is needed{where}", f"{event.reason}.{asked}".strip())
 
 
-def _resumed(event: f.SprintResumed) -> Told:
-    return Told("The sprint went on" + (f", by {event.by}" if event.by else ""),
+def _resumed(event: f.SprintResumed) -> DecisionWords:
+    return DecisionWords("The sprint went on" + (f", by {event.by}" if event.by else ""),
                 event.why or "")  # fmt: skip
 
 
-def _rules(event: RulesSet) -> Told:
-    return Told("Rules were set: " + _listed(event, ("weights", "thresholds", "loop")), "")
+def _rules(event: RulesSet) -> DecisionWords:
+    return DecisionWords(
+        "Rules were set: " + _listed(event, ("weights", "thresholds", "loop")), ""
+    )
 
 
 def _listed(event: Event, first: tuple[str, ...]) -> str:
@@ -133,16 +143,16 @@ def _listed(event: Event, first: tuple[str, ...]) -> str:
     return ", ".join(name.replace("_", " ") for name in dict.fromkeys(known)) or "as before"
 
 
-def _plain(words: str, field: str = "reason") -> Callable[[Any], Told]:
+def _plain(words: str, field: str = "reason") -> Callable[[Any], DecisionWords]:
     """Return what says a sentence with fields of the event in it."""
 
-    def say(event: Any) -> Told:
-        return Told(words.format(e=event), getattr(event, field, None) or None)
+    def say(event: Any) -> DecisionWords:
+        return DecisionWords(words.format(e=event), getattr(event, field, None) or None)
 
     return say
 
 
-_SAY: dict[type[Event], Callable[[Any], Told]] = {
+_SAY: dict[type[Event], Callable[[Any], DecisionWords]] = {
     RecommendationGiven: _advised,
     BestSelected: _selected,
     ArtifactsApplied: _applied,
