@@ -109,7 +109,8 @@ def _since(found: Status, run: views.LoopRun | None, when: When) -> str | None:
         return f"{said}, the time of its last event"
     code = ""
     if run.exit_code is not None:
-        code = f" with exit code {run.exit_code} ({run.because})"
+        word = f" ({run.because})" if run.exit_code else ""
+        code = f" with exit code {run.exit_code}{word}"
     return f"{said}, when the run of process {run.pid} on {run.host} ended{code}"
 
 
