@@ -168,7 +168,7 @@ _SAY: dict[type[Event], Callable[[Any], DecisionWords]] = {
     f.SprintResumed: _resumed,
     f.SprintPaused: _plain("The sprint was paused"),
     f.SprintBlocked: _plain("The sprint is blocked"),
-    f.SprintInterrupted: _plain("The sprint was interrupted"),
+    f.SprintInterrupted: _plain("The sprint was stopped from outside"),
     f.SprintReopened: _plain("The sprint was opened again"),
     f.PhaseBlocked: _plain("{e.phase} is blocked"),
     f.PhaseSkipped: _plain("{e.phase} is left out"),

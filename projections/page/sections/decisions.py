@@ -7,7 +7,18 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from ...history.decisions import LOSS, Decision
 from ...words.decided import decided
 from ..facts import Facts
-from ..markup import NOTHING, Markup, command, heading, row, section, table, tag, text
+from ..markup import (
+    NOTHING,
+    Markup,
+    classes,
+    command,
+    heading,
+    row,
+    section,
+    table,
+    tag,
+    text,
+)
 from ..numbers import time, version_link
 
 ROWS_MAX = 80
@@ -34,7 +45,9 @@ def decisions(facts: Facts) -> Markup:
         command(f"sprintlog audit{facts.named}"),
         class_="note",
     )
-    made = table(head, rows, label="decisions", class_="wide filtered stacked")
+    made = table(
+        head, rows, label="decisions", class_=classes("wide", "filtered", "stacked")
+    )
     return section("decisions", "Decisions", note, made)
 
 

@@ -5,7 +5,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC
 
 from ...words.said import what
 from ..facts import Facts
-from ..markup import Markup, command, heading, row, section, table, tag, text
+from ..markup import Markup, classes, command, heading, row, section, table, tag, text
 from ..numbers import time, version_link
 
 ROWS_MAX = 200
@@ -27,7 +27,7 @@ def events(facts: Facts) -> Markup:
         f"the newest first; {before:,} earlier ones: " if before else "the newest first: "
     )
     note = tag("p", told, command(f"sprintlog log{facts.named}"), class_="note")
-    made = table(head, rows, label="events", class_="wide filtered stacked")
+    made = table(head, rows, label="events", class_=classes("wide", "filtered", "stacked"))
     return section("events", "Events", note, made)
 
 

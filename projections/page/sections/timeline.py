@@ -9,7 +9,7 @@ from ..charts.happened import ITERATIONS, IterationTold, Moment, happened
 from ..charts.layout import Timeline
 from ..charts.layout import timeline as placed
 from ..facts import Facts
-from ..markup import Markup, heading, joined, row, section, table, tag, text
+from ..markup import Markup, classes, heading, joined, row, section, table, tag, text
 from ..numbers import milliseconds, version_link
 
 SEPARATE_MAX = 30
@@ -112,7 +112,7 @@ def _legend(found: Timeline) -> Markup:
         items.append(tag("li", key, "pale: taken back by a rollback"))
     kinds = {mark.sign.kind for mark in found.marks}
     items += [
-        tag("li", tag("span", sign, class_=f"key mark {tone}"), kind)
+        tag("li", tag("span", sign, class_=classes("key", "mark", tone)), kind)
         for kind, (sign, tone) in gantt.SIGNS.items()
         if kind in kinds
     ]
