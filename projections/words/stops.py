@@ -45,7 +45,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
     if action.do == actions.DONE:
         yield "done", f"since {since}"
         return
-    yield "stopped", _ended(run)
+    yield "stopped", _ended(run, when)
     yield "since", str(since)
     started = sprint.knowledge.loops.started
     yield "hint", f"`{run_again(started)}` goes on where it was"
@@ -114,12 +114,18 @@ def _since(found: Status, run: views.LoopRun | None, when: When) -> str | None:
     return f"{said}, when the run of process {run.pid} on {run.host} ended{code}"
 
 
-def _ended(run: views.LoopRun) -> str:
+def _ended(run: views.LoopRun, when: When) -> str:
     """Return how the last run ended, of a sprint that could go on."""
     if run.state == views.GONE or run.because == LOST:
         return (
             f"process {run.pid} on {run.host} is gone: it was killed, or the machine "
             "went down"
+        )
+    if (heard := run.heartbeat or None) is not None:
+        left = f"for {run.lease_seconds} s more" if run.lease_seconds else "no longer"
+        return (
+            f"process {run.pid} on {run.host} was last seen {when(heard)} and "
+            f"has the lease {left}; after that `sprintlog run -- COMMAND` goes on here"
         )
     if run.state != views.ENDED:
         return (

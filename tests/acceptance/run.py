@@ -109,6 +109,7 @@ CRITERIA: dict[str, Criterion] = {
     "servers that crash lose and double nothing": servers.crashes,
     "networks to a server that break lose nothing": servers.networks,
     "a server makes our headers, a million of them": servers.headers,
+    "two machines end sprints the same, whoever dies": servers.hosts,
     "who follows a log on a server sees each event once": servers.following,
 }
 

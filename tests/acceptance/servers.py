@@ -2,15 +2,18 @@
 
 import random
 import sys
+import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
 
 import psycopg
 
+from sprintlog.engine.log.chain import check_chain
 from tests.postgres.conftest import made
 from tests.postgres.headers import compared
-from tests.postgres.outages import Writers, faults_of, followed
+from tests.postgres.hosts import Night, Result
+from tests.postgres.outages import Writers, faults_of, followed, opened
 from tests.postgres.proxy import Proxy
 from tests.postgres.server import NEWEST, SERVERS, NoServerError, Server, programs_of
 
@@ -20,6 +23,7 @@ ROUNDS, WRITERS, APPENDS = 20, 16, 10_000
 CRASHES_A_ROUND = 3
 HEADERS = 1_000_000
 SAID_EVERY_SECONDS = 10
+HOST_KILLS, HOST_KILLS_A_NIGHT = 50, 10
 FOLLOWED_WRITERS, FOLLOWED_APPENDS, ROLLBACKS = 32, 600, 10
 
 
@@ -111,6 +115,38 @@ def _watch(writers: Writers, count: int) -> None:
 
 def _say(what: str) -> None:
     print(f"      … {what}", file=sys.stderr, flush=True)
+
+
+def hosts(data: Path, seed: int) -> Verdict:
+    """Two machines that run three sprints end them the same, whichever is killed."""
+    chance, kills, nights = random.Random(seed), 0, 0
+    problems: list[str] = []
+    with closing(_Servers()) as servers:
+        pg = servers.new()
+        calm, _, problems = _night(pg, chance, kills=0)
+        while kills < HOST_KILLS and not problems:
+            wanted = min(HOST_KILLS_A_NIGHT, HOST_KILLS - kills)
+            found, killed, problems = _night(pg, chance, kills=wanted)
+            kills, nights = kills + killed, nights + 1
+            _say(f"night {nights}: {kills} of {HOST_KILLS} kills")
+            if found != calm:
+                problems.append(f"night {nights}: {found} is not {calm}")
+            if not killed:
+                problems.append(f"night {nights} was over before a machine was killed")
+    said = f"{kills} kills of 2 machines over {nights} nights of 3 sprints"
+    return Verdict(not problems, said, problems)
+
+
+def _night(
+    pg: Server, chance: random.Random, *, kills: int
+) -> tuple[Result, int, list[str]]:
+    with tempfile.TemporaryDirectory() as name:
+        url = pg.new_url()
+        night = Night(Path(name), url, chance)
+        found = night.pass_by(kills=kills)
+        with closing(opened(url)) as log:
+            wrong = [str(problem) for problem in check_chain(log.read())]
+    return found, night.kills, [*night.problems, *wrong]
 
 
 class _Servers:

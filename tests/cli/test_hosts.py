@@ -122,6 +122,9 @@ def test_a_lost_machine_is_taken_over(
     assert (seen["state"], seen["host"]) == ("elsewhere", "one")
     assert seen["heartbeat"] >= seen["since"][:10]
     assert 0 < seen["lease_seconds"] <= leases.LEASE_SECONDS
+    said = " ".join(done("status").out.split())
+    assert "on one was last seen" in said
+    assert "`sprintlog run -- COMMAND` goes on here" in said
     assert run("run", "--", *AGENT).code == 5
     let_time_pass(log)
     done("run", "--", *AGENT)
