@@ -32,6 +32,7 @@ FOLDERS = {
         *("rebuild", "verify", "doctor", "backup", "copy", "export", "schema", "config"),
         *("prune", "redact", "scan", "head", "prove", "completion", "uninstall"),
     ),
+    "extending": ("extensions",),
     "web": ("serve",),
     "help": ("help",),
 }
@@ -57,7 +58,10 @@ class LazyGroup(typed.TypedGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, imported now."""
         if cmd_name not in COMMANDS:
-            return None
+            # Imported here: a word of ours is looked for nowhere.
+            from .programs import program_command
+
+            return program_command(cmd_name)
         module = import_module(f".{module_of(cmd_name)}", __package__)
         command: click.Command = module.command
         # Versions of click differ in what becomes of a group that is typed alone.

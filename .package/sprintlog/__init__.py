@@ -10,7 +10,16 @@ from os.path import basename, dirname
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from . import commands, definitions, errors, events, history, stores
+    from . import (
+        commands,
+        definitions,
+        errors,
+        events,
+        extensions,
+        history,
+        stores,
+        testing,
+    )
     from .projections.workspace import Workspace
     from .workspaces import init, open
 
@@ -23,10 +32,12 @@ __all__ = [
     "definitions",
     "errors",
     "events",
+    "extensions",
     "history",
     "init",
     "open",
     "stores",
+    "testing",
 ]
 
 _HERE = dirname(__file__)

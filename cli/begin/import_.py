@@ -52,6 +52,8 @@ class Recognising(typed.TypedGroup):
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         path = Path(args[0])
+        if (extended := self._of_extension(args[0], path)) is not None:
+            return args[0], extended, args[1:]
         if not path.exists() and not re.search(r"[./]", args[0]):
             return super().resolve_command(ctx, args)
         # Imported here: whoever names the command needs none of it.
@@ -61,12 +63,22 @@ class Recognising(typed.TypedGroup):
         note(f"{found} is taken for what `import {kind}` takes")
         return kind, self.commands[kind], [str(found), *args[1:]]
 
+    def _of_extension(self, name: str, path: Path) -> click.Command | None:
+        """Return the command of an importer that is installed; a path comes first."""
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) or path.exists():
+            return None
+        # Imported here: it is asked for by a word that is none of ours.
+        from .import_extended import extended_command
+
+        return extended_command(name)
+
 
 @typed.group("import", cls=Recognising)
 def command() -> None:
     """Take in what other tools left behind, or a log that was exported.
 
     Given a file or a folder in place of a command, it says what that is, and takes it in.
+    An importer that an extension brings is a command here, too: `extensions list`.
     """
 
 

@@ -85,7 +85,7 @@ def _take_versions(
     workspace, recorded = run.workspace, 0
     # Asked in this order: another import may make it in between.
     is_there = sprint_id in workspace.sprints()
-    known, was_imported = _in_force(workspace, sprint_id)
+    known, was_imported = in_force(workspace, sprint_id)
     if is_there and not was_imported:
         raise RefusedError(
             f"there is a sprint {sprint_id} already, which was not imported",
@@ -110,7 +110,7 @@ def _take_versions(
     return recorded
 
 
-def _in_force(workspace: Workspace, sprint_id: str) -> tuple[list[str], bool]:
+def in_force(workspace: Workspace, sprint_id: str) -> tuple[list[str], bool]:
     """Return which versions were taken in, and whether any ever was.
 
     Those that a rollback went back before may come once more.

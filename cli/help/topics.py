@@ -117,6 +117,7 @@ TOPICS = {
             "prove": "Write a file that proves one event.",
             "completion": "Print the completion script of a shell.",
             "uninstall": "Remove what was installed, and the log if you say so.",
+            "extensions": "Show what packages of others bring, and try it.",
         },
     ),
     "recording": Topic("the options of every command that records", {}),

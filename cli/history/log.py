@@ -8,6 +8,7 @@ import click
 
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.extension_event import is_extension
 from sprintlog.engine.service.agent_sessions.known_sessions import choose_session
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
@@ -36,6 +37,9 @@ def _known(
 ) -> tuple[str, ...]:
     """Return types of events; raise `typed.UnknownWordError` for one that there is not."""
     for one in types:
+        if is_extension(one):
+            # Others may have recorded what is not installed here.
+            continue
         if not PATTERN & {*one} and one not in CODEC.events:
             said = f"there is no event type {one[:60]!r}"
             raise typed.UnknownWordError(said, one, CODEC.events, context)

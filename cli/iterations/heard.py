@@ -4,7 +4,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+import click
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.sprint.agent.said import SaidItems
@@ -15,6 +17,10 @@ from .. import typed
 from ..context import Function, open_workspace
 from ..output import counted, warn
 from ..record import Options
+
+if TYPE_CHECKING:
+    from sprintlog.engine.adapters.agents.items import Items
+    from sprintlog.engine.adapters.agents.output import Read
 
 STANDARD_INPUT = "-"
 PIECE_BYTES = 1024 * 1024
@@ -30,6 +36,27 @@ class PrintedRun(NamedTuple):
     """What the agent said beside that."""
 
 
+class AgentName(typed.Choice):
+    """An agent whose output is understood, here or by an extension."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """Return the name; raise `UnknownWordError` for one that nobody understands."""
+        if value not in self.choices and is_extension(value):
+            # Imported here: it is asked for by a name that is none of ours.
+            from sprintlog.engine.extensions import installed
+
+            if any(one.name == value for one in installed("agent")):
+                return str(value)
+        return super().convert(value, param, ctx)
+
+
+def is_extension(name: object) -> bool:
+    """Tell whether a name can be that of an agent which an extension brings."""
+    return isinstance(name, str) and name not in AGENTS and "-" in name
+
+
 def with_output(function: Function) -> Function:
     """Add the options that name an agent's output; they arrive as `source` and `agent`."""
     source = typed.option(
@@ -40,7 +67,7 @@ def with_output(function: Function) -> Function:
     )
     agent = typed.option(
         "--agent",
-        type=typed.Choice(AGENTS),
+        type=AgentName(AGENTS),
         help="Whose output it is. [told by what is in it]",
     )
     return source(agent(function))
@@ -64,7 +91,8 @@ def hear(source: str, agent: str | None) -> PrintedRun:
     from sprintlog.engine.adapters.processes.output import Output
     from sprintlog.engine.sprint.agent.answers import judge, said_beside
 
-    hearing, output = Hearing(agent=agent), Output()
+    read = _decoder_of(agent) if agent is not None and is_extension(agent) else None
+    hearing, output = Hearing(agent=agent, read=read), Output()
     for piece in _pieces(source):
         hearing.feed(piece)
         output.feed(piece)
@@ -75,6 +103,20 @@ def hear(source: str, agent: str | None) -> PrintedRun:
     summary = verdict.summary or verdict.error if is_agents else None
     problem = _problem(_name(source), ran, is_cut=answer.is_cut)
     return PrintedRun(ran, summary, problem, said_beside(answer.text))
+
+
+def _decoder_of(agent: str) -> "Read":
+    """Return what decodes the messages of an extension's agent; what fails is named."""
+    from sprintlog.engine.extensions import loaded, named
+
+    extension, read = loaded("agent", agent)
+
+    def decode(message: Any) -> "Items | None":
+        with named(extension):
+            items = read(message)
+            return None if items is None else tuple(items)
+
+    return decode
 
 
 def ran_alone(heard: PrintedRun) -> AgentRan:

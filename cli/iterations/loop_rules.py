@@ -176,9 +176,9 @@ def _from_root(name: str, root: Path | None, *, is_report: bool) -> str:
     if root is None or (folder := here()) == root:
         return name
     # Imported here: most names are typed at the root.
-    from sprintlog.engine.adapters.reports.formats import READERS
+    from sprintlog.engine.adapters.reports.formats import is_format
 
     before, separator, rest = name.partition("=")
-    is_named = is_report and bool(separator) and before in READERS
+    is_named = is_report and bool(separator) and is_format(before)
     format_, file = (f"{before}=", rest) if is_named else ("", name)
     return format_ + os.path.relpath(folder / file, root)

@@ -9,7 +9,7 @@ import click
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.port import Log, Wait
-from sprintlog.engine.log.stores import create_log, is_served, open_log
+from sprintlog.engine.log.stores import create_log, is_extension, is_served, open_log
 from sprintlog.engine.service.place.addresses import check_named
 from sprintlog.engine.service.place.location import DATABASE, find
 from sprintlog.engine.service.place.trust import check_trusted
@@ -37,9 +37,9 @@ _SQLITE = b"SQLite format 3\0"
 def command(source: str, target: str, as_json: bool) -> None:
     """Copy a log into another store: positions, ids, keys and hashes stay.
 
-    Each is a postgresql:// address, a folder with a log, or a log's file; FROM may be an
-    export. TO is made where it is missing: a new folder, or a log on a server. The chain is
-    checked on the way.
+    Each is a postgresql:// address, a folder with a log, a log's file, or an address of a
+    store that an extension brings; FROM may be an export. TO is made where it is missing:
+    a new folder, or a log on a server. The chain is checked on the way.
 
     What TO holds must be the beginning of FROM, and only the rest is copied. So a copy that
     was cut short goes on where it was, and the same command again brings what is new. What
@@ -86,7 +86,8 @@ def _target(named: str) -> Iterator[Log]:
                 file=named,
             ) from None
     given = {"clock": wall_clock, "entropy": urandom, "wait": Wait(say=progress)}
-    url = named if is_served(named) else f"sqlite:{Path(named).absolute() / DATABASE}"
+    is_elsewhere = is_served(named) or _is_of_extension(named)
+    url = named if is_elsewhere else f"sqlite:{Path(named).absolute() / DATABASE}"
     log = create_log(url, **given)  # type: ignore[arg-type]
     try:
         yield log
@@ -94,11 +95,19 @@ def _target(named: str) -> Iterator[Log]:
         log.close()
 
 
+def _is_of_extension(named: str) -> bool:
+    """Tell whether an address names a store of an extension, and no file of that name."""
+    scheme, colon, _ = named.partition(":")
+    return bool(colon) and is_extension(scheme) and not Path(named).exists()
+
+
 @contextmanager
 def _opened(named: str) -> Iterator[Log]:
     url, beside = named, None
     if is_served(named):
         check_named(named)
+    elif _is_of_extension(named):
+        pass
     elif Path(named).is_dir():
         url, beside = _in_folder(Path(named).absolute())
     elif not Path(named).exists():

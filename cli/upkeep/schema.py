@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.errors import NotFoundError, SprintlogError
 
 from .. import typed
-from ..output import print_document
+from ..output import print_document, warn
 
 
 @typed.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
@@ -81,7 +81,22 @@ def events_schema() -> dict[str, object]:
     schemas, components = msgspec.json.schema_components(
         events, ref_template="#/$defs/{name}"
     )
-    return _listed("events", dict(zip(CODEC.events, schemas, strict=True)), components)
+    known = dict(zip(CODEC.events, schemas, strict=True))
+    return _listed("events", known | _of_extensions(), components)
+
+
+def _of_extensions() -> dict[str, Any]:
+    """Return the schemas of the event types that are installed; warn of one that fails."""
+    from sprintlog.engine.extensions import installed
+    from sprintlog.engine.service.extension_events import event_schema
+
+    found = {}
+    for extension in installed("event"):
+        try:
+            found[extension.name] = event_schema(extension)
+        except SprintlogError as error:
+            warn(error.message)
+    return found
 
 
 def commands_schema() -> dict[str, object]:

@@ -18,10 +18,16 @@ from sprintlog.engine.errors import (
     SprintlogError,
 )
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.log.extension_event import is_extension
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of, sprint_stream
 from sprintlog.engine.service.workspace import JOURNAL
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.from_events import BY_TAG, command_for, to_event
+from sprintlog.engine.sprint.from_events import (
+    BY_TAG,
+    RecordExtensionEvent,
+    command_for,
+    to_event,
+)
 from sprintlog.projections.workspace import Handled, Outcome, Workspace
 
 from .. import typed
@@ -142,6 +148,8 @@ def _append(
         raise RefusedError("type: is missing or not text", field="type")
     if not isinstance(line["observed"], bool):
         raise RefusedError("observed: must be true or false", field="observed")
+    if is_extension(line["type"]):
+        return _append_of_extension(workspace, line, options)
     # Asked of all events only for one that is not a sprint's: the journal's are imported.
     if line["type"] not in BY_TAG and line["type"] in CODEC.events:
         return _append_to_journal(workspace, line, options)
@@ -177,6 +185,21 @@ def _append(
     if phase and outcome.sprint.plan.tree.find(phase) is None:
         warn(f"{phase} is not in the plan of {sprint_id}: recorded, but without effect")
     return outcome
+
+
+def _append_of_extension(
+    workspace: Workspace, line: dict[str, Any], options: Options
+) -> Outcome:
+    # Imported here: only an event of an extension's type asks what is installed.
+    from sprintlog.engine.service.extension_events import extension_event
+
+    observed: bool = line["observed"]
+    event = extension_event(line["type"], line.get("data", {}), is_observed=observed)
+    sprint_id = _sprint_id(workspace, line.get("stream"), event, options)
+    arguments = {"type": event.type, "data": event.data, "to": sprint_id}
+    run = Recording("append", _merged(options, line), workspace)
+    command = run.options.masked_command(RecordExtensionEvent(event))
+    return run.handle_with(command, arguments, sprint_id=sprint_id, observed=observed)
 
 
 def _append_to_journal(

@@ -9,6 +9,7 @@ import msgspec
 from ..errors import RESCUE, InvalidInputError, UnreadableError
 from .envelope import RecordedEvent
 from .event import Event
+from .extension_event import PREFIX, ExtensionEvent, read
 from .port import Form, Page, Row, row_of
 from .upcast import Upcasts, check_upcasts, upcast
 
@@ -30,8 +31,10 @@ def encode(event: Event) -> bytes:
     Raise `InvalidInputError` for text that is not Unicode, like bytes of a command line
     in another encoding.
     """
+    # What others say is kept as it is, without what we know around it.
+    said = event.data if type(event) is ExtensionEvent else event
     try:
-        return _encoder.encode(event)
+        return _encoder.encode(said)
     except UnicodeEncodeError as error:
         raise InvalidInputError(f"{event.type} holds text that is not UTF-8") from error
 
@@ -144,6 +147,10 @@ class Codec:
         if (made := self._readers.get(form)) is not None:
             return made
         tag, shape = _parts(form)
+        if tag.startswith(PREFIX):
+            # Whoever brought the type is not asked: reading is the same without it.
+            self._readers[form] = made = partial(read, tag, shape), ExtensionEvent
+            return made
         event = self._known.get(tag) or self.events.get(tag)
         if event is None or shape > event.schema_version:
             raise _UnknownError(f"{tag} version {shape} is not known here")

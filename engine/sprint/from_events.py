@@ -9,6 +9,7 @@ from ..command import Command, Commands, made_of
 from ..errors import NotFoundError, RefusedError
 from ..iterations import events as i
 from ..log.event import Event, event_of
+from ..log.extension_event import ExtensionEvent
 from . import events as f
 from .commands import caused
 from .events import goal as r
@@ -115,5 +116,23 @@ _LEFT_OUT: dict[type[Event], dict[str, Any]] = {
 }
 """What a command may leave to the command, and what stands for that until then."""
 
-COMMANDS: Commands = {ObserveEvent: observe_event}
-"""No command that is made by its name: `append --observed` makes it."""
+
+class RecordExtensionEvent(Command, frozen=True):
+    """Record that something happened which an extension names."""
+
+    event: ExtensionEvent
+
+
+def record_extension_event(
+    sprint: Sprint, command: RecordExtensionEvent, at: str
+) -> list[Event]:
+    """Decide on `RecordExtensionEvent`: it changes nothing, so the sprint need only be."""
+    check_exists(sprint)
+    return [command.event]
+
+
+COMMANDS: Commands = {
+    ObserveEvent: observe_event,
+    RecordExtensionEvent: record_extension_event,
+}
+"""No commands that are made by their names: `append` makes them."""

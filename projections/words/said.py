@@ -10,6 +10,7 @@ from sprintlog.engine.iterations.events import Metrics, Usage
 from sprintlog.engine.iterations.loop_rules import LoopRules
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.extension_event import ExtensionEvent
 from sprintlog.engine.sessions.events import SessionEvent
 from sprintlog.engine.sprint.events import (
     BudgetWarned,
@@ -70,6 +71,8 @@ def what(recorded: RecordedEvent) -> str:
         return f"{recorded.type}  {said(event)}".rstrip()
     kind = TO_SAY.get(recorded.type, recorded.type)
     head = described(recorded).replace(recorded.type, f"{kind}{mark}", 1)
+    if isinstance(event, ExtensionEvent):
+        return f"{head}  {', '.join(_of_extension(event))}".rstrip()
     data = msgspec.structs.asdict(event)
     if isinstance(event, EditObserved):
         by_hand = edited(data, of_journal=recorded.stream == JOURNAL)
@@ -98,6 +101,14 @@ def measured(metrics: Metrics) -> list[str]:
     if (coverage := known.pop("coverage_percentage", None)) is not None:
         said.append(f"coverage {coverage:g}%")
     return [*said, *(f"{_words(name)} {_plain(value)}" for name, value in known.items())]
+
+
+def _of_extension(event: ExtensionEvent) -> Iterator[str]:
+    """Yield the plain fields of an event that an extension knows more of."""
+    name = event.name()
+    for field, value in event.data.items():
+        if isinstance(value, str | int | float) and value not in (name, "", False):
+            yield _words(field) if value is True else f"{_words(field)} {_plain(value)}"
 
 
 def _facts(event: Any, data: Mapping[str, Any]) -> Iterator[str]:

@@ -125,6 +125,47 @@ def test_no_other_command_imports_the_live_page() -> None:
     assert not {name.split(".")[0] for name in imported} & {"starlette", "uvicorn"}
 
 
+RECORDS = (
+    *("phase start", "note x", "iteration start", "iteration end", "append activity-seen"),
+    *("status", "hook claude"),
+)
+
+
+@pytest.mark.parametrize("words", RECORDS)
+def test_nobody_looks_for_extensions_who_names_none(words: str, tmp_path: Path) -> None:
+    """A recording command or a hook asks nothing of what is installed."""
+    with Workspace.init(tmp_path, here=True) as workspace:
+        workspace.handle(
+            CreateSprint({"phases": [{"id": "a", "prompt": "x"}]}), sprint_id="s"
+        )
+        workspace.handle(StartSprint(), sprint_id="s")
+    lines = [
+        "import sys, atexit",
+        "from sprintlog.cli.__main__ import main",
+        f"sys.argv = ['sprintlog', *{words.split()!r}]",
+        "names = ('sprintlog.engine.extensions', 'importlib.metadata')",
+        "print_names = lambda: print('FOUND', *(n for n in names if n in sys.modules))",
+        "atexit.register(print_names)",
+        "main()",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE_PATH)},
+        input="{}",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if words.startswith("hook"):
+        # It leaves without a word; what it imports is said by its module.
+        imported = modules_imported_by("sprintlog.cli.hooking.start")
+        assert not {"sprintlog.engine.extensions", "importlib.metadata"} & imported
+        return
+    assert "FOUND" in done.stdout, done.stderr
+    assert done.stdout.rpartition("FOUND")[2].split() == []
+
+
 def test_recording_commands_start_without_slow_libraries() -> None:
     """No recording command's module imports a slow library before it is called."""
     commands = [name for name in RECORDING_COMMANDS if exists(name)]

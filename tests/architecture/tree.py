@@ -11,7 +11,10 @@ DOOR = PACKAGE_PATH / "sprintlog"
 """The front door: modules of its own, beside links to the rooms."""
 
 _TEXT_FOLDERS = (*ROOMS, "tests", "fixtures", "docs", ".ci", ".package")
-_EFFECTS = ("engine/adapters/", "engine/log/stores/", "engine/service/")
+_EFFECTS = (
+    *("engine/adapters/", "engine/log/stores/", "engine/service/"),
+    "engine/extensions.py",  # it looks at what is installed
+)
 _PURE_WITHIN = "engine/adapters/agents/"
 
 

@@ -9,6 +9,7 @@ understood are counted and passed over.
 import re
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -25,7 +26,7 @@ from . import (
 )
 from .activity import Activity, Watching
 from .answer import Gathering
-from .items import Item
+from .items import Item, Items
 from .values import is_cut, mapping, parse
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
@@ -53,16 +54,22 @@ Also = Callable[[str, Item], None]
 """Takes what is said beside those that make the answer: of which agent, and the item."""
 _MIXED = {"cursor": ("claude",)}
 """Whose messages stand among an agent's own."""
+Read = Callable[[Any], Items | None]
+"""Tells what a message says; None for one that is not its agent's."""
 
 
 class _Reading:
     """What the messages come to that were understood; with an agent only its own are."""
 
-    def __init__(self, agent: str | None, also: Also | None) -> None:
+    def __init__(self, agent: str | None, also: Also | None, read: Read | None) -> None:
         self._agent = agent
         self._also = also
         known = (agent, *_MIXED.get(agent, ())) if agent else ()
-        self._readers = [one for one in _READERS if not known or one[0] in known]
+        self._readers: list[tuple[str, Read]] = [
+            one for one in _READERS if not known or one[0] in known
+        ]
+        if agent and read is not None:
+            self._readers = [(agent, read)]
         self.gathering = Gathering()
         self.watching = Watching()
         self._of: Counter[str] = Counter()
@@ -101,8 +108,14 @@ class Hearing:
     """Takes the output of one run as it comes; no more is held than may be needed."""
 
     def __init__(
-        self, *, told: str = "", agent: str | None = None, also: Also | None = None
+        self,
+        *,
+        told: str = "",
+        agent: str | None = None,
+        also: Also | None = None,
+        read: Read | None = None,
     ) -> None:
+        """Take what the agent was told; `read` decodes an agent that is none of ours."""
         self._told = told
         self._agent = agent
         self._also = also
@@ -110,7 +123,8 @@ class Hearing:
             line.strip().encode("utf-8", "replace") for line in told.split("\n")
         } - {b""}
         """A line that only repeats one of them is nobody's message."""
-        self._reading = _Reading(agent, also)
+        self._read = read
+        self._reading = _Reading(agent, also, read)
         self._end = bytearray()
         self._bytes = 0
         self._rest = bytearray()
@@ -195,7 +209,7 @@ class Hearing:
         for piece in pieces:
             if repeats(piece.decode("utf-8", "replace"), self._told):
                 continue
-            reading = _Reading(self._agent, self._also)
+            reading = _Reading(self._agent, self._also, self._read)
             count, known = reading.take(parse(piece) if piece[:1] in (b"{", b"[") else None)
             if known and 2 * known >= count:
                 answer = reading.gathering.answer(unknown=count - known)

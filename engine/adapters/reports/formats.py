@@ -1,5 +1,6 @@
 """Which format a report has: said beforehand, or told from what is in it."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -18,7 +19,7 @@ from . import (
     sarif,
 )
 from .json_values import check_size
-from .report import Found, Report
+from .report import COUNT_MAX, Found, Report
 from .xml_events import root_of
 
 T = TypeVar("T")
@@ -38,6 +39,37 @@ READERS: Mapping[str, Callable[[Report], Found]] = {
 
 FORMATS = (*READERS, pointed.FORMAT)
 """The names of all formats."""
+
+EXTENSION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+"""What the format of an extension is like: whose it is, and what it is called."""
+
+
+def is_format(name: str) -> bool:
+    """Tell whether a format is called that; what looks like an extension's is asked for."""
+    if name in FORMATS or not EXTENSION.fullmatch(name):
+        return name in FORMATS
+    # Imported here: it is asked for by a name that is none of ours.
+    from ...extensions import installed
+
+    return any(one.name == name for one in installed("report"))
+
+
+def read_as(name: str, report: Report) -> Found:
+    """Return what a report says in a format; an extension that fails is named."""
+    if (reader := READERS.get(name)) is not None:
+        return reader(report)
+    from ...extensions import ExtensionError, loaded, named
+
+    extension, read = loaded("report", name)
+    with named(extension):
+        found = read(report)
+    if not isinstance(found, Found):
+        raise ExtensionError(f"{extension.described()} gives {type(found).__name__}")
+    for metric, count in found.counts.items():
+        if type(count) is not int or not 0 <= count <= COUNT_MAX:
+            raise ExtensionError(f"{extension.described()}: {metric} is no count: {count}")
+    return found
+
 
 _Keys = dict[str, msgspec.Raw]
 """The keys of an object; what they stand for is passed over."""

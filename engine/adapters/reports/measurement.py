@@ -14,7 +14,7 @@ from ...iterations.events import Origin, Usage
 from ...masking import mask
 from ..agents.figures import together
 from . import pointed
-from .formats import FORMATS, READERS, format_of
+from .formats import format_of, is_format, read_as
 from .report import COUNT_MAX, Coverage, Found, Report, open_report
 
 FILES_MAX = 10_000
@@ -59,7 +59,7 @@ def wanted(text: str, *, folder: Path) -> list[WantedReport]:
     Raise `NotFoundError` when no file is like the pattern.
     """
     name, separator, rest = text.partition("=")
-    named = bool(separator) and name in FORMATS
+    named = bool(separator) and is_format(name)
     format_, file = (name, rest) if named else (None, text)
     if os.path.lexists(folder / file) or not any(mark in file for mark in _PATTERN_MARKS):
         return [WantedReport(file, folder / file, format_)]
@@ -124,7 +124,7 @@ def read_reports(
             see(report)
         is_pointed = name == pointed.FORMAT
         found = (
-            pointed.read(report, pointers or {}) if is_pointed else READERS[name](report)
+            pointed.read(report, pointers or {}) if is_pointed else read_as(name, report)
         )
         tool = None if found.tool is None else mask(found.tool)[:TOOL_CHARS_MAX]
         names = (*found.counts, *_of_coverage(found.coverage), *found.own)

@@ -1,9 +1,10 @@
 """Where a log is kept: a further store is its folder, and one line in `STORES`."""
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from ...errors import InvalidInputError, RefusedError
+from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ..port import WAIT, Clock, Entropy, Log, Wait
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ The class opens a log, its `create` makes one.
 """
 
 
+EXTENSION: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+"""What a scheme of an extension is like: whose it is, and what it is called."""
 SERVED: Final = ("postgresql", "postgres")
 """The schemes of addresses that name a server; what a machine keeps itself is beside it."""
 
@@ -66,6 +69,21 @@ def open_log(
     return log
 
 
+def is_extension(scheme: str) -> bool:
+    """Tell whether a scheme can be that of a store which an extension brings."""
+    return EXTENSION.fullmatch(scheme) is not None
+
+
+def _of_extension(scheme: str) -> Any:
+    # Imported here: it is asked for by an address that names no store of ours.
+    from ...extensions import loaded
+
+    try:
+        return loaded("store", scheme)[1]
+    except NotFoundError as error:
+        raise InvalidInputError(error.message, field="url", hint=error.hint) from error
+
+
 def is_served(url: str) -> bool:
     """Tell whether an address names a server, and not a place of this machine."""
     return url.partition(":")[0] in SERVED
@@ -79,6 +97,8 @@ def _store(url: str, beside: "Path | None") -> tuple[Any, str, dict[str, Any]]:
     more: dict[str, Any] = {}
     if scheme in SERVED:
         scheme, place, more = SERVED[0], url, {"beside": beside}
+    if is_extension(scheme):
+        return _of_extension(scheme), place, {}
     if scheme not in STORES:
         known = ", ".join(f"{name}:" for name in STORES)
         raise InvalidInputError(

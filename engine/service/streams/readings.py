@@ -11,7 +11,12 @@ from ...saved import sealed, shape_of, unsealed
 from .checkpoints import was_erased_since
 
 _HASH_BYTES = 32
-TIMES, DECISIONS, BLOCKS = NAMES = ("times", "decisions", "blocks of decisions")
+TIMES, DECISIONS, BLOCKS, EXTENSIONS = NAMES = (
+    "times",
+    "decisions",
+    "blocks of decisions",
+    "extensions",
+)
 
 
 class Reading(msgspec.Struct):

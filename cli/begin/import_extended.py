@@ -1,0 +1,139 @@
+"""`sprintlog import NAME PATH`: what an importer of an extension reads, recorded here."""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.extensions import Extension, ExtensionError, loaded, named
+from sprintlog.engine.sprint.plan.create import ImportDocument, check_sprint_id
+from sprintlog.projections.workspace import Workspace
+
+from .. import typed
+from ..context import open_workspace, with_actor, with_json, with_sprint
+from ..intake.others.found import FoundLoop
+from ..intake.others.imported import Imported, document_of, facts_of
+from ..record import Options, Recording, refresh
+from .import_prd import in_force
+from .loop_facts import take_facts
+from .taken import options_of, tell
+
+
+def extended_command(name: str) -> click.Command | None:
+    """Return the command of an importer; None where no extension brings one."""
+    try:
+        extension, read = loaded("importer", name)
+    except NotFoundError:
+        return None
+
+    @typed.command(name, epilog=f"Example: sprintlog import {name} PATH")
+    @click.argument("path", type=click.Path(path_type=Path))
+    @with_sprint
+    @with_actor
+    @with_json
+    def command(path: Path, **given: Any) -> None:
+        """Take in what an extension reads; the same source again brings nothing."""
+        imported = read_with(extension, read, path)
+        with open_workspace() as workspace:
+            options = options_of(given, path)
+            take_imported(workspace, path, imported, options, kind=extension.name)
+
+    return command
+
+
+def read_with(extension: Extension, read: Any, path: Path) -> Imported:
+    """Return what an importer reads; raise naming it where that cannot be used."""
+    if not path.exists():
+        raise NotFoundError(f"{path}: there is no such file", file=str(path))
+    with named(extension):
+        imported = read(path)
+    if not isinstance(imported, Imported):
+        kind = type(imported).__name__
+        raise ExtensionError(f"{extension.described()} gives {kind}, and no Imported")
+    if not imported.sprints:
+        raise InvalidInputError("there is nothing to take in", file=str(path))
+    return imported
+
+
+def take_imported(
+    workspace: Workspace, path: Path, imported: Imported, options: Options, *, kind: str
+) -> None:
+    """Record what was read, bring the state files up to date, and tell what it came to."""
+    recorded = record_imported(workspace, path, imported, options, kind=kind)
+    named_ids = [options.sprint_id or one.id for one in imported.sprints]
+    for sprint_id in named_ids:
+        refresh(workspace, sprint_id)
+    tell(
+        workspace,
+        path,
+        kind=kind,
+        sprint_id=", ".join(named_ids),
+        found=dict(imported.found),
+        recorded=recorded,
+        unread=imported.unread,
+        as_json=options.as_json,
+    )
+
+
+def record_imported(
+    workspace: Workspace, path: Path, imported: Imported, options: Options, *, kind: str
+) -> int:
+    """Record all sprints that were read, or none: all are checked before the first.
+
+    Return how many events came of them.
+    """
+    if options.sprint_id is not None and len(imported.sprints) > 1:
+        raise RefusedError(
+            f"{path}: {len(imported.sprints)} sprints cannot be the one "
+            f"{options.sprint_id}",
+            hint="leave --sprint out",
+            allowed=[one.id for one in imported.sprints],
+        )
+    checked = []
+    for one in imported.sprints:
+        sprint = one._replace(id=options.sprint_id or one.id)
+        check_sprint_id(sprint.id)
+        if not (sprint.phases or sprint.goal):
+            raise InvalidInputError(
+                f"{sprint.id} has no phases and no goal", file=str(path)
+            )
+        document = document_of(sprint, kind=kind, file=path) if sprint.phases else None
+        facts = [*facts_of(sprint, file=path)]
+        _check_free(workspace, sprint.id, options, kind)
+        checked.append((sprint, document, facts))
+    recorded = 0
+    for sprint, document, facts in checked:
+        run = Recording(f"import {kind}", options, workspace)
+        if document is not None:
+            recorded += _take_document(run, sprint.id, document, kind=kind)
+        loop = FoundLoop(sprint.id, sprint.goal, facts, {}, [], more=sprint.more)
+        recorded += take_facts(run, sprint.id, loop, kind=kind)
+    return recorded
+
+
+def _check_free(workspace: Workspace, sprint_id: str, options: Options, kind: str) -> None:
+    if sprint_id not in workspace.sprints() or options.sprint_id == sprint_id:
+        return
+    if workspace.sprint(sprint_id).plan.document.get("imported-from") != kind:
+        raise RefusedError(
+            f"there is a sprint {sprint_id} already, which is not of {kind}",
+            hint="name it, or another one, with --sprint",
+            sprint=sprint_id,
+        )
+
+
+def _take_document(
+    run: Recording, sprint_id: str, document: dict[str, Any], *, kind: str
+) -> int:
+    digest = sha256(msgspec.json.encode(document, order="sorted")).hexdigest()
+    source = f"{kind}:{digest[:16]}"
+    if sprint_id in run.workspace.sprints():
+        known, _ = in_force(run.workspace, sprint_id)
+        if source in known[-1:]:
+            return 0
+    command = ImportDocument(document, source, with_facts=True)
+    outcome = run.handle_with(command, sprint_id=sprint_id, observed=True)
+    return len(outcome.events)

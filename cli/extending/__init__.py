@@ -1,0 +1,1 @@
+"""What packages of others bring, and how it is looked at."""

@@ -1,0 +1,146 @@
+"""`sprintlog extensions`: what others bring is listed, tried and read."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from sprintlog.engine import extensions as found
+from sprintlog.projections.views.extensions import (
+    ExtensionRow,
+    ExtensionsChecked,
+    ExtensionsInstalled,
+    ProgramRow,
+    ProjectedAnswer,
+)
+
+from .. import typed
+from ..context import open_workspace, with_json, with_sprint
+from ..intake.json_reader import load
+from ..output import print_answer, table, visible
+from ..programs import programs
+
+NOTICE_BYTES_MAX = 1024 * 1024
+KIND = typed.Choice([*found.GROUPS])
+
+
+@typed.group("extensions")
+def command() -> None:
+    """Show what packages of others bring, and try it.
+
+    A package names what it brings by entry points. It is imported when something names
+    it, and no recording command looks for it before.
+    """
+
+
+@command.command("list", epilog="Example: sprintlog extensions list --kind event")
+@typed.option("--kind", type=KIND, help="Only of this kind.")
+@with_json
+def list_(kind: str | None, as_json: bool) -> None:
+    """List every extension, and every program that is a command; none is run."""
+    rows = [_row(one) for one in found.installed(kind)]
+    beside = programs() if kind is None else []
+    answer = ExtensionsInstalled(
+        rows, [ProgramRow(name, str(place)) for name, place in beside]
+    )
+    print_answer(answer, _lines(answer), as_json=as_json)
+
+
+@command.command("check", epilog="Example: sprintlog extensions check acme-deployments")
+@click.argument("name", required=False)
+@typed.option("--kind", type=KIND, help="Only of this kind.")
+@with_json
+def check(name: str | None, kind: str | None, as_json: bool) -> None:
+    """Import every extension, or those of a name, and say which cannot be used.
+
+    It ends with 1 where one cannot.
+    """
+    # Imported here: what each kind has to be like is known by who tries it.
+    from .checks import problem_of
+
+    known = found.installed(kind)
+    wanted = [one for one in known if name in (None, one.name)]
+    if name is not None and not wanted:
+        found.find(kind or "event", name)
+    rows = [_row(one, problem_of(one)) for one in wanted]
+    answer = ExtensionsChecked(rows)
+    print_answer(answer, _checked_lines(answer), as_json=as_json)
+    if any(row.problem for row in rows):
+        sys.exit(1)
+
+
+@command.command("project", epilog="Example: sprintlog extensions project acme-deployments")
+@click.argument("name")
+@with_sprint
+@with_json
+def project(name: str, sprint_id: str | None, as_json: bool) -> None:
+    """Print what a projection of an extension says of a sprint.
+
+    It goes on where it was, and is told what a rollback voided and what its undoing
+    brought back. What it keeps is a cache.
+    """
+    from sprintlog.projections.extended import projected
+
+    with open_workspace() as workspace:
+        sprint = workspace.choose(sprint_id)
+        said = projected(workspace, name, sprint)
+    answer = ProjectedAnswer(name, sprint, said)
+    print_answer(answer, _said_lines(said), as_json=as_json)
+
+
+@command.command(
+    "notify",
+    epilog="Example: sprintlog run --agent 'claude -p' --notify "
+    "'sprintlog extensions notify acme-file'",
+)
+@click.argument("name")
+def notify(name: str) -> None:
+    """Hand a notice to an extension: a JSON object on standard input.
+
+    It is what `run --notify` runs, which ends it at its time limit. That it fails is a
+    warning there, and nothing more.
+    """
+    with found.named_notifier(name) as send:
+        send(load(sys.stdin.buffer.read(NOTICE_BYTES_MAX), field="standard input"))
+
+
+def _said_lines(said: Any) -> Iterator[str]:
+    """Yield what a projection says: a list of objects as a table, else as it is."""
+    if isinstance(said, list) and said and all(isinstance(one, dict) for one in said):
+        names = [*dict.fromkeys(name for one in said for name in one)]
+        yield from table(
+            [names, *([_text(one.get(name)) for name in names] for one in said)]
+        )
+    elif isinstance(said, dict):
+        yield from table([(str(name), _text(value)) for name, value in said.items()])
+    elif isinstance(said, list):
+        yield from (visible(_text(one)) for one in said)
+    else:
+        yield visible(_text(said))
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _row(one: found.Extension, problem: str | None = None) -> ExtensionRow:
+    return ExtensionRow(one.kind, one.name, one.package, one.version, one.value, problem)
+
+
+def _lines(answer: ExtensionsInstalled) -> Iterator[str]:
+    rows = [(x.kind, x.name, f"{x.package} {x.version}") for x in answer.extensions]
+    rows += [("program", x.name, x.file) for x in answer.programs]
+    if not rows:
+        yield "no extensions"
+    yield from table(rows, spare=(2,))
+
+
+def _checked_lines(answer: ExtensionsChecked) -> Iterator[str]:
+    rows = [(x.kind, x.name, x.problem or "can be used") for x in answer.extensions]
+    if not rows:
+        yield "no extensions"
+    yield from table(rows, spare=(2,))

@@ -1,0 +1,164 @@
+"""What an importer of an extension gives back: plans, iterations and remarks, as data."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.sprint.iterations.facts import (
+    Began,
+    Ended,
+    Fact,
+    LoopSaid,
+    RunSaid,
+)
+from sprintlog.engine.sprint.state.node import Node
+from sprintlog.engine.sprint.state.parents import derived_status
+from sprintlog.engine.sprint.state.sprint import Plan
+from sprintlog.engine.sprint.state.times import normalise
+from sprintlog.engine.sprint.state.tree import CHILDREN
+from sprintlog.engine.sprint.state.words import (
+    COMPLETED,
+    FINISHED,
+    IN_PROGRESS,
+    NOT_STARTED,
+    PENDING,
+)
+
+from ..progress import check_progress
+from .found import Unread
+
+Data = dict[str, Any]
+
+
+class Iteration(NamedTuple):
+    """A turn of the loop, as the loop tells it."""
+
+    key: str
+    """Names it within its source: the same again is recorded once."""
+    began_at: str | None
+    ended_at: str | None
+    went_well: bool = True
+    duration_ms: int | None = None
+    summary: str | None = None
+
+
+class Remark(NamedTuple):
+    """Something that the loop said."""
+
+    key: str
+    text: str
+    at: str | None = None
+
+
+class ImportedSprint(NamedTuple):
+    """What is to become one sprint: phases with their statuses, or a goal."""
+
+    id: str
+    phases: Sequence[Data] = ()
+    """In the shape of PROGRESS.yaml. A phase with steps has the status that follows from
+    them; every other one says its own, or is pending."""
+    goal: str = ""
+    """What a loop without phases is to reach."""
+    more: Mapping[str, Any] = MappingProxyType({})
+    """What else is kept at the top of its document."""
+    iterations: Sequence[Iteration] = ()
+    remarks: Sequence[Remark] = ()
+
+
+class Imported(NamedTuple):
+    """All that was read, before anything of it is recorded."""
+
+    sprints: Sequence[ImportedSprint]
+    found: Mapping[str, int]
+    """How many of what: `{"task": 12}`."""
+    unread: Sequence[Unread] = ()
+    """What was not understood; it is kept to be looked at."""
+
+
+def document_of(sprint: ImportedSprint, *, kind: str, file: Path) -> Data:
+    """Return the document of a sprint with phases, complete and checked.
+
+    Raise `InvalidInputError` naming the field that is wrong.
+    """
+    _check_more(sprint, file)
+    phases = [_node(one, 0, file, f"phases[{n}]") for n, one in enumerate(sprint.phases)]
+    document = {
+        "sprint-id": sprint.id,
+        "status": NOT_STARTED,
+        "imported-from": kind,
+        **sprint.more,
+        "phases": phases,
+        "current": {"phase": 0, "step": None, "sub-phase": None},
+        "stats": {"started-at": None, "completed-at": None},
+    }
+    check_progress(document, file=str(file))
+    plan = Plan()
+    plan.replace(document)
+    words = {node.status for node in plan.tree.leaves}
+    if words <= FINISHED:
+        document["status"] = COMPLETED
+    elif not words <= {PENDING}:
+        document["status"] = IN_PROGRESS
+    plan = Plan()
+    plan.replace(document)
+    # So pointer and figures are what they are of such a plan.
+    plan.touched = True
+    return plan.derive()
+
+
+def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[Fact]:
+    """Yield what the loop says happened, iterations before remarks."""
+    for one in sprint.iterations:
+        status = "completed" if one.went_well else "failed"
+        run = RunSaid(status, duration_ms=one.duration_ms)
+        began, ended = _time(one.began_at, file), _time(one.ended_at, file)
+        yield Began(f"iteration {one.key} began", began or ended)
+        yield Ended(f"iteration {one.key} ended", ended, run, one.summary)
+    for remark in sprint.remarks:
+        yield LoopSaid(f"remark {remark.key}", _time(remark.at, file), remark.text)
+
+
+def _time(at: str | None, file: Path) -> str | None:
+    try:
+        return None if at is None else normalise(at)
+    except InvalidInputError as error:
+        raise InvalidInputError(error.message, file=str(file)) from error
+
+
+def _check_more(sprint: ImportedSprint, file: Path) -> None:
+    for name in sprint.more:
+        if name in _OURS:
+            raise InvalidInputError("means something else here", file=str(file), field=name)
+
+
+def _node(given: Data, level: int, file: Path, field: str) -> Data:
+    """Return a phase, a step or a sub-phase with its status, children last."""
+    if not isinstance(given, dict):
+        raise InvalidInputError("is no object", file=str(file), field=field)
+    below = CHILDREN[level + 1] if level + 1 < len(CHILDREN) else ""
+    children = given.get(below) or []
+    node: Data = {"id": given.get("id"), "status": given.get("status") or PENDING}
+    node |= {k: v for k, v in given.items() if k not in (*node, below)}
+    if not isinstance(children, list):
+        raise InvalidInputError("is no list", file=str(file), field=f"{field}.{below}")
+    if children:
+        inner = [
+            _node(one, level + 1, file, f"{field}.{below}[{n}]")
+            for n, one in enumerate(children)
+        ]
+        parent = Node(node, "", (), None)
+        parent.children = [Node(one, "", (), parent) for one in inner]
+        parent.tally = Counter(str(one["status"]) for one in inner)
+        node["status"] = derived_status(parent)
+        node[below] = inner
+    return node
+
+
+_OURS = {
+    *("sprint-id", "status", "phases", "current", "stats", "mode", "goal"),
+    *("imported-from", "ralph"),
+}
+"""Keys that mean something else at the top of a sprint's document."""

@@ -1,0 +1,106 @@
+"""`sprintlog-foo` on the path is `sprintlog foo`, unless the work tree brought it.
+
+Only what stands in a folder that is named whole counts, and neither that folder nor the
+program may be in the work tree: whoever wrote the tree would run it.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from sprintlog.engine.errors import RefusedError
+
+PREFIX = "sprintlog-"
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
+MARKS = (".git", ".sprintlog")
+"""What shows where a work tree begins."""
+
+
+def program_command(name: str) -> click.Command | None:
+    """Return the command that runs a program; None for no program of that name.
+
+    For one that only the work tree has it is one that is refused.
+    """
+    if not NAME.fullmatch(name):
+        return None
+    places = [*_places(name)]
+    if not places:
+        return None
+    trees = [*_trees()]
+    safe = [place for place in places if not _is_below(place, trees)]
+    return _command(name, (safe or places)[0], is_safe=bool(safe))
+
+
+def programs() -> list[tuple[str, Path]]:
+    """Return the programs there are that can be run, by their names."""
+    trees = [*_trees()]
+    found: dict[str, Path] = {}
+    for folder in _folders():
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            continue
+        for name in names:
+            short = name.removeprefix(PREFIX)
+            if name.startswith(PREFIX) and NAME.fullmatch(short) and short not in found:
+                place = folder / name
+                if _can_run(place) and not _is_below(place, trees):
+                    found[short] = place
+    return sorted(found.items())
+
+
+def _folders() -> Iterator[Path]:
+    for entry in os.environ.get("PATH", "").split(os.pathsep):
+        # An empty or a relative one means another folder wherever one is.
+        if os.path.isabs(entry):
+            yield Path(entry)
+
+
+def _places(name: str) -> Iterator[Path]:
+    for folder in _folders():
+        if _can_run(place := folder / f"{PREFIX}{name}"):
+            yield place
+
+
+def _can_run(place: Path) -> bool:
+    return place.is_file() and os.access(place, os.X_OK)
+
+
+def _trees() -> Iterator[Path]:
+    """Yield where one is, and the work tree around it."""
+    here = Path.cwd().resolve()
+    yield here
+    for folder in (here, *here.parents):
+        if any((folder / mark).exists() for mark in MARKS):
+            yield folder
+            return
+
+
+def _is_below(place: Path, trees: list[Path]) -> bool:
+    """Tell whether a program is in a tree, or is reached through it."""
+    ways = (place, place.parent.resolve(), place.resolve())
+    return any(way == tree or tree in way.parents for way in ways for tree in trees)
+
+
+def _command(name: str, place: Path, *, is_safe: bool) -> click.Command:
+    # Nothing of ours is added: whatever is typed behind it is the program's.
+    @click.command(
+        name,
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+        add_help_option=False,
+    )
+    @click.argument("words", nargs=-1, type=click.UNPROCESSED)
+    def command(words: tuple[str, ...]) -> None:
+        if not is_safe:
+            raise RefusedError(
+                f"{place} is not run: it is in the work tree",
+                hint=f"to have it as `sprintlog {name}`, put it into a folder of your PATH "
+                "outside of it",
+                file=str(place),
+            )
+        os.execv(place, [str(place), *words])
+
+    return command

@@ -1,0 +1,139 @@
+"""Extensions: packages of others, found by their entry points, loaded when they are named.
+
+No command looks for them but one that names what is none of ours, or shows what there is.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, NamedTuple
+
+from .errors import NotFoundError, SprintlogError
+
+GROUPS = {
+    "event": "sprintlog.events",
+    "projection": "sprintlog.projections",
+    "agent": "sprintlog.agents",
+    "report": "sprintlog.reports",
+    "importer": "sprintlog.importers",
+    "store": "sprintlog.stores",
+    "notifier": "sprintlog.notifiers",
+}
+"""Each kind of extension, and the group of entry points that its packages name it in."""
+HINT = "`sprintlog extensions list` shows what is installed"
+
+
+class ExtensionError(SprintlogError):
+    """An extension failed; the message says which."""
+
+    kind = "extension"
+
+
+class Extension(NamedTuple):
+    """What a package offers."""
+
+    kind: str
+    """A word of `GROUPS`."""
+    name: str
+    value: str
+    """Where it is: `module:name`."""
+    package: str
+    version: str
+
+    def described(self) -> str:
+        """Return its kind and its name, and whose it is."""
+        return f"{self.kind} {self.name} of {self.package} {self.version}"
+
+
+def installed(kind: str | None = None) -> list[Extension]:
+    """Return what is installed, of a kind or of all; none of it is imported."""
+    # Imported here: it reads what is installed.
+    from importlib.metadata import distributions
+
+    kinds = {group: name for name, group in GROUPS.items() if kind in (None, name)}
+    found: set[Extension] = set()
+    seen: set[str] = set()
+    for distribution in distributions(path=_safe_path()):
+        package = str(distribution.name or "")
+        if package in seen:
+            # What comes later on the path is hidden by it.
+            continue
+        seen.add(package)
+        for point in distribution.entry_points:
+            if of := kinds.get(point.group):
+                version = str(distribution.version)
+                found.add(Extension(of, point.name, point.value, package, version))
+    return sorted(found)
+
+
+def _safe_path() -> list[str]:
+    """Return where packages are looked for: never in the folder of whoever types."""
+    try:
+        here = os.path.realpath(os.getcwd())
+    except OSError:
+        here = ""
+    return [x for x in sys.path if os.path.isabs(x) and os.path.realpath(x) != here]
+
+
+def find(kind: str, name: str) -> Extension:
+    """Return an extension; raise `NotFoundError` for none, `ExtensionError` for two."""
+    known = installed(kind)
+    found = [one for one in known if one.name == name]
+    if not found:
+        raise NotFoundError(
+            f"no {kind} is called {name[:60]!r}, and no extension brings one",
+            hint=HINT,
+            unknown=(name, [one.name for one in known]),
+            field=kind,
+        )
+    if len(found) > 1:
+        packages = " and ".join(one.package for one in found)
+        raise ExtensionError(
+            f"{kind} {name} is in {packages}", hint=f"remove one of them; {HINT}"
+        )
+    return found[0]
+
+
+def load(extension: Extension) -> Any:
+    """Import what an extension brings; raise `ExtensionError` where that fails."""
+    from importlib.metadata import EntryPoint
+
+    group = GROUPS[extension.kind]
+    with named(extension):
+        return EntryPoint(extension.name, extension.value, group).load()
+
+
+@contextmanager
+def named(extension: Extension) -> Iterator[None]:
+    """Run what is an extension's: what goes wrong there names it.
+
+    What it prints goes to standard error, where it can harm no answer.
+    """
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except SprintlogError as error:
+        error.fields.setdefault("extension", extension.described())
+        raise
+    except (Exception, SystemExit) as error:
+        said = " ".join(str(error).split())[:200]
+        raise ExtensionError(
+            f"{extension.described()} failed: {type(error).__name__}: {said}",
+            hint="nothing was recorded; SPRINTLOG_DEBUG=1 shows where",
+            extension=extension.described(),
+        ) from error
+
+
+def loaded(kind: str, name: str) -> tuple[Extension, Any]:
+    """Return an extension, and what it brings; raise as `find` and `load` do."""
+    extension = find(kind, name)
+    return extension, load(extension)
+
+
+@contextmanager
+def named_notifier(name: str) -> Iterator[Callable[[dict[str, Any]], object]]:
+    """Give what takes a notice; raise as `find`, `load` and `named` do."""
+    extension, send = loaded("notifier", name)
+    with named(extension):
+        yield send

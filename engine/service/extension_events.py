@@ -1,0 +1,93 @@
+"""An event of an extension's type, checked by what the extension says of it."""
+
+from typing import Any
+
+import msgspec
+
+from ..errors import InvalidInputError, NotFoundError, RefusedError
+from ..extensions import Extension, ExtensionError, find, load, named
+from ..log.event import converted
+from ..log.extension_event import ExtensionEvent, check_tag
+
+EVENT = "event"
+
+
+def extension_event(tag: str, data: object, *, is_observed: bool = False) -> ExtensionEvent:
+    """Return the event to record; its data is checked and completed by its type.
+
+    What is observed may be of a type that nothing here brings: it is kept as it is. Raise
+    `NotFoundError` for such a type else, `RefusedError` naming a field that is wrong.
+    """
+    check_tag(tag)
+    if not isinstance(data, dict):
+        raise RefusedError(f"data of {tag} must be an object", field="data")
+    try:
+        extension = find(EVENT, tag)
+    except NotFoundError as error:
+        if is_observed:
+            return ExtensionEvent(tag, data)
+        raise NotFoundError(
+            f"no extension that is installed brings the event type {tag}",
+            hint="install the package that does; --observed records it as it is",
+            unknown=error.unknown,
+            field="type",
+        ) from error
+    kind = event_type(extension)
+    said = checked_data(extension, kind, data)
+    return ExtensionEvent(tag, said, getattr(kind, "schema_version", 1))
+
+
+def event_as_said(tag: str, data: dict[str, Any], *, shape: int = 1) -> ExtensionEvent:
+    """Return the event that says this, whether or not anybody brings its type."""
+    return ExtensionEvent(tag, data, shape)
+
+
+def checked_data(
+    extension: Extension, kind: type[msgspec.Struct], data: dict[str, Any]
+) -> dict[str, Any]:
+    """Return an event's data as its type completes it; raise naming what is wrong."""
+    _check_fields(extension.name, kind, data)
+    # The type's own code may check more than shapes: `__post_init__` is the package's.
+    with named(extension):
+        said = msgspec.to_builtins(converted(data, kind, field="data"))
+    if not isinstance(said, dict):
+        raise ExtensionError(f"{extension.described()} makes no object of its data")
+    return said
+
+
+def event_type(extension: Extension) -> type[msgspec.Struct]:
+    """Return the struct of an event type; raise `ExtensionError` for what is none."""
+    check_tag(extension.name)
+    kind = load(extension)
+    if (problem := struct_problem(kind)) is not None:
+        raise ExtensionError(f"{extension.described()} {problem}")
+    return kind  # type: ignore[no-any-return]
+
+
+def struct_problem(kind: object) -> str | None:
+    """Return why something cannot be an event type; None where it can."""
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return "is no msgspec.Struct: its fields are those of the event's data"
+    config = kind.__struct_config__
+    if config.array_like or config.tag is not None:
+        return "must be a plain object, without array_like and tag"
+    shape = getattr(kind, "schema_version", 1)
+    is_shape = type(shape) is int and shape >= 1
+    return None if is_shape else "has a schema_version that is no number from 1 on"
+
+
+def event_schema(extension: Extension) -> dict[str, Any]:
+    """Return the JSON Schema of an event type's data."""
+    with named(extension):
+        return msgspec.json.schema(event_type(extension))
+
+
+def _check_fields(tag: str, kind: type[msgspec.Struct], data: dict[str, Any]) -> None:
+    known = [field.encode_name for field in msgspec.structs.fields(kind)]
+    if extra := [name for name in data if name not in known]:
+        name = str(extra[0])[:60]
+        raise InvalidInputError(
+            f"{tag} has no such field; allowed: {', '.join(known) or 'none'}",
+            field=f"data.{name}",
+            unknown=(name, known),
+        )

@@ -1,0 +1,143 @@
+"""Projections that extensions bring: brought up to date by the runner, and kept.
+
+What is kept is the projection's own state as JSON. It lies with the saved states of the
+log, so it goes with them where something is erased, and is made anew when it is missing.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+
+from sprintlog.engine.extensions import Extension, ExtensionError, loaded, named
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.streams.readings import EXTENSIONS, KeptReading, Reading
+
+from .runner import Happened, Mark, catch_up_sprint
+from .workspace import Workspace
+
+PROJECTION = "projection"
+FORMAT = 1
+"""Raise it when what is kept around a state is another."""
+STATE_BYTES_MAX = 16 * 1024 * 1024
+
+
+@runtime_checkable
+class SprintReading(Protocol):
+    """What an extension's projection of a sprint has to say; its class takes nothing."""
+
+    version: int
+    """The version of its rules: raised, everything is read anew."""
+
+    def begin(self) -> Any:
+        """Return the state before the first event, as JSON can hold it."""
+
+    def evolve(self, state: Any, one: Happened) -> Any:
+        """Return the state after what happened; it may be the same object, changed."""
+
+    def show(self, state: Any) -> Any:
+        """Return what the state says to who asks, as JSON can hold it."""
+
+
+class _Kept(msgspec.Struct):
+    """A state, up to where it goes, whose it is, and by which rules."""
+
+    whose: str
+    rules: int
+    place: int
+    hash: bytes
+    state: bytes
+
+
+class _Extended(Reading):
+    """The states of all projections that extensions bring, of one stream."""
+
+    states: dict[str, _Kept]
+
+
+class ExtendedProjection:
+    """A projection of an extension, of one sprint, with its state kept in the log."""
+
+    def __init__(
+        self, extension: Extension, reading: SprintReading, log: Log, sprint: str
+    ) -> None:
+        self.name = extension.name
+        self.version = reading.version
+        self.stream: str = sprint_stream(sprint)
+        self._extension = extension
+        self._reading = reading
+        self._kept = KeptReading(log, EXTENSIONS, self.stream, _Extended, meaning=FORMAT)
+        self._whose = f"{extension.package} {extension.value}"
+        self.state: Any = None
+
+    def mark(self) -> Mark | None:
+        """Return what was kept last, with its state taken up; None for nothing."""
+        found = self._kept.load()
+        kept = found.states.get(self.name) if found is not None else None
+        if kept is None or kept.whose != self._whose:
+            return None
+        self.state = msgspec.json.decode(kept.state)
+        return Mark(kept.rules, kept.place, kept.hash)
+
+    def begin(self) -> None:
+        """Forget everything: it is read anew."""
+        with named(self._extension):
+            self.state = self._reading.begin()
+
+    def evolve(self, one: Happened) -> None:
+        """Take in what happened next."""
+        with named(self._extension):
+            self.state = self._reading.evolve(self.state, one)
+
+    def keep(self, mark: Mark) -> None:
+        """Keep the state with its mark; raise `ExtensionError` for what is no JSON."""
+        with named(self._extension):
+            state = msgspec.json.encode(self.state)
+        if len(state) > STATE_BYTES_MAX:
+            raise ExtensionError(
+                f"{self._extension.described()}: its state has {len(state)} bytes, at most "
+                f"{STATE_BYTES_MAX} are kept"
+            )
+        found = self._kept.load()
+        others = found.states if found is not None else {}
+        mine = _Kept(self._whose, mark.rules, mark.place, mark.hash, state)
+        # The newest place says of which history all of them are.
+        newest = max([mark.place, *(one.place for one in others.values())])
+        self._kept.keep_only(_Extended(newest, {**others, self.name: mine}))
+
+    def show(self) -> Any:
+        """Return what it says, as plain data."""
+        with named(self._extension):
+            return msgspec.to_builtins(self._reading.show(self.state), str_keys=True)
+
+
+def projected(workspace: Workspace, name: str, sprint: str) -> Any:
+    """Return what a projection of an extension says of a sprint as it is now.
+
+    Raise `NotFoundError` where none is called that, `ExtensionError` where it fails.
+    """
+    extension, made = loaded(PROJECTION, name)
+    projection = ExtendedProjection(
+        extension, reading_of(extension, made), workspace.log, sprint
+    )
+    catch_up_sprint(workspace, projection)
+    return projection.show()
+
+
+def reading_of(extension: Extension, made: Any) -> SprintReading:
+    """Return the projection that an entry point names; raise `ExtensionError` for none."""
+    with named(extension):
+        reading = made() if isinstance(made, type) else made
+    if problem := next(_problems(reading), None):
+        raise ExtensionError(f"{extension.described()} {problem}")
+    return reading  # type: ignore[no-any-return]
+
+
+def _problems(reading: Any) -> Iterator[str]:
+    for name in ("begin", "evolve", "show"):
+        if not callable(getattr(reading, name, None)):
+            yield f"has no {name}()"
+    version = getattr(reading, "version", None)
+    if type(version) is not int or version < 1:
+        yield "has no version: a number from 1 on"

@@ -1,0 +1,173 @@
+"""What importers read of the files of other tools, compared with stored results."""
+
+import json
+import os
+import shutil
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.testing import check_importer
+
+from ..cli.conftest import Run
+from .conftest import PACKAGES, install
+
+LOOPS = PACKAGES / "loops"
+SAMPLES = sorted(path.name for path in (LOOPS / "samples").iterdir() if path.is_dir())
+LEFT_OUT = {
+    **{"task-master": 2, "beads": 2, "spec-kit": 1, "openspec": 1, "bmad": 1},
+    **{"frankbria": 2, "ralph-tui": 1},
+}
+"""How many parts of each sample nobody can understand."""
+
+
+@pytest.fixture(scope="session")
+def loops_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which the package of importers is installed."""
+    site = tmp_path_factory.mktemp("site")
+    install("loops", site, tmp_path_factory.mktemp("build"))
+    return site
+
+
+@pytest.fixture
+def sample(
+    loops_site: Path,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> Path:
+    """Return a copy of a tool's files; its importer is installed."""
+    monkeypatch.syspath_prepend(str(loops_site))
+    place = folder / str(request.param)
+    shutil.copytree(LOOPS / "samples" / str(request.param), place)
+    return place
+
+
+def described(tool: str, place: Path) -> Any:
+    """Return what an importer makes of a tool's files, by the kit."""
+    module = import_module(f"sprintlog_loops.{tool.replace('-', '_')}")
+    return check_importer(tool, module.read, place, refuses=[place / "nothing"])
+
+
+@pytest.mark.parametrize("sample", SAMPLES, indirect=True)
+def test_a_sample_is_read_as_stored(sample: Path) -> None:
+    """Statuses, order, iterations and remarks are those of the stored result."""
+    said = described(sample.name, sample)
+    stored = LOOPS / "expected" / f"{sample.name}.json"
+    assert said == json.loads(stored.read_text())
+    assert len(said["unread"]) == LEFT_OUT[sample.name]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, indirect=True)
+def test_a_sample_is_imported_by_name(sample: Path, done: Run) -> None:
+    """`import NAME PATH` records it, tells what was not understood, and brings it once."""
+    done("init", "--here")
+    first = done("import", sample.name, str(sample), "--json").json
+    assert first["unread"] == LEFT_OUT[sample.name]
+    assert Path(first["kept"]).is_file()
+    again = done("import", sample.name, str(sample), "--json").json
+    assert (first["recorded"] > 0, again["recorded"]) == (True, 0)
+    done("verify")
+    for row in done("sprint", "list", "--json").json:
+        done("status", "--sprint", row["sprint"])
+        actors = done("log", "--sprint", row["sprint"], "--json").lines
+        assert {event["observed"] for event in actors[1:]} <= {True}
+
+
+@pytest.mark.parametrize("sample", ["task-master"], indirect=True)
+def test_what_changed_is_told_as_events(sample: Path, done: Run) -> None:
+    """A task that became done since the last import is a phase that was completed."""
+    done("init", "--here")
+    done("import", "task-master", str(sample))
+    file = sample / ".taskmaster/tasks/tasks.json"
+    tasks = json.loads(file.read_text())
+    tasks["docs"]["tasks"][0]["status"] = "done"
+    file.write_text(json.dumps(tasks))
+    done("import", "task-master", str(sample))
+    types = [e["type"] for e in done("log", "--sprint", "docs", "--json").lines]
+    assert "phase-completed" in types
+    assert done("status", "--sprint", "docs", "--json").json["status"] == "completed"
+
+
+@pytest.mark.parametrize("sample", ["frankbria"], indirect=True)
+def test_loops_become_iterations(sample: Path, done: Run) -> None:
+    """Each line of its metrics is an iteration with its own times."""
+    done("init", "--here")
+    done("import", "frankbria", str(sample))
+    ended = [
+        (event["type"], event["at"])
+        for event in done("log", "--json").lines
+        if event["type"] in ("iteration-started", "iteration-ended")
+    ]
+    assert ended == [
+        ("iteration-started", "2026-01-15T08:59:00Z"),
+        ("iteration-ended", "2026-01-15T09:00:30Z"),
+        ("iteration-started", "2026-01-15T09:03:00Z"),
+        ("iteration-ended", "2026-01-15T09:05:00Z"),
+    ]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, indirect=True)
+def test_no_link_is_followed(sample: Path, run: Run, done: Run) -> None:
+    """A file of a tool that is a link is refused: it may lead anywhere."""
+    done("init", "--here")
+    for file in [*sample.rglob("*")]:
+        if file.is_file() and file.name != "README.md":
+            outside = sample.parent / f"{file.name}-outside"
+            file.rename(outside)
+            os.symlink(outside, file)
+    result = run("import", sample.name, str(sample))
+    assert result.code == 1, result
+    assert "is a link" in result.err
+
+
+@pytest.mark.parametrize("sample", ["ralph-tui"], indirect=True)
+@pytest.mark.parametrize("named", ["../prd.json", "/etc/hostname", "tasks/../../prd.json"])
+def test_a_session_names_nothing_outside(sample: Path, done: Run, named: str) -> None:
+    """The list of stories that a session names is read within its project alone."""
+    done("init", "--here")
+    shutil.copy(sample / "tasks/prd.json", sample.parent / "prd.json")
+    file = sample / ".ralph-tui/session.json"
+    session = json.loads(file.read_text())
+    file.write_text(json.dumps({**session, "prdPath": named}))
+    answer = done("import", "ralph-tui", str(sample), "--json").json
+    assert answer["found"]["story"] == 0
+
+
+@pytest.mark.parametrize("sample", ["beads"], indirect=True)
+def test_a_sprint_of_something_else_is_not_touched(
+    sample: Path, run: Run, done: Run
+) -> None:
+    """An importer adds to its own sprints alone, unless somebody names one."""
+    done("init", "--here")
+    (sample.parent / "plan.yaml").write_text("phases: [{id: a, prompt: x}]")
+    done("sprint", "create", "beads", "--plan", "plan.yaml")
+    before = done("log", "--json", "--all").lines
+    result = run("import", "beads", str(sample))
+    assert result.code == 1
+    assert "--sprint" in result.err
+    assert done("log", "--json", "--all").lines == before
+    done("import", "beads", str(sample), "--sprint", "shop")
+
+
+def test_an_importer_that_nobody_brings_is_no_command(folder: Path, run: Run) -> None:
+    """An unknown word after `import` is a usage error, as before."""
+    result = run("import", "nobodys")
+    assert result.code == 2
+    assert "there is no command 'nobodys'" in result.err
+
+
+def main() -> None:
+    """Write the stored results anew; look at the difference."""
+    sys.path.insert(0, str(LOOPS))
+    for tool in SAMPLES:
+        said = described(tool, LOOPS / "samples" / tool)
+        text = json.dumps(said, indent=1, ensure_ascii=False)
+        (LOOPS / "expected" / f"{tool}.json").write_text(f"{text}\n")
+
+
+if __name__ == "__main__":
+    main()
