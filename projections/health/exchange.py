@@ -45,7 +45,7 @@ class Exported(NamedTuple):
     """The head of the log that was exported."""
 
 
-class Imported(NamedTuple):
+class ImportedLog(NamedTuple):
     """What came in."""
 
     head: Head
@@ -112,7 +112,7 @@ def import_log(
     *,
     file: str,
     progress: Progress = lambda count: None,
-) -> Imported:
+) -> ImportedLog:
     """Take in the export of a whole log, all of it or nothing.
 
     Everything is checked on the way: lines, limits, events, chain, head, and that every
@@ -137,7 +137,7 @@ def import_log(
                 _state_file(loop_file, name)
     is_there = workspace.journal().exists
     found = _state_file(journal, JOURNAL) if is_there else None
-    return Imported(workspace.log.head(), files, found)
+    return ImportedLog(workspace.log.head(), files, found)
 
 
 def _take_all(
