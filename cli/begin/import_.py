@@ -52,7 +52,7 @@ class Recognising(typed.TypedGroup):
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         path = Path(args[0])
-        if (extended := self._of_extension(args[0], path)) is not None:
+        if (extended := self._of_extension(path, args)) is not None:
             return args[0], extended, args[1:]
         if not path.exists() and not re.search(r"[./]", args[0]):
             return super().resolve_command(ctx, args)
@@ -63,9 +63,13 @@ class Recognising(typed.TypedGroup):
         note(f"{found} is taken for what `import {kind}` takes")
         return kind, self.commands[kind], [str(found), *args[1:]]
 
-    def _of_extension(self, name: str, path: Path) -> click.Command | None:
-        """Return the command of an importer that is installed; a path comes first."""
-        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) or path.exists():
+    def _of_extension(self, path: Path, args: list[str]) -> click.Command | None:
+        """Return the command of an importer that is installed; a path alone comes first."""
+        name, *more = args
+        is_alone = all(word.startswith("-") for word in more)
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) or (
+            is_alone and path.exists()
+        ):
             return None
         # Imported here: it is asked for by a word that is none of ours.
         from .import_extended import extended_command
