@@ -34,6 +34,7 @@ FOLDERS = {
     ),
     "extending": ("extensions",),
     "web": ("serve",),
+    "mcp": ("mcp",),
     "help": ("help",),
 }
 """The commands by the folder that holds their modules; what is said of them is in help."""

@@ -21,6 +21,10 @@ from .engine.journal.suggestions import (
 from .engine.sprint.agent.answers import (
     Verdict as Verdict,
 )
+from .engine.sprint.agent.reported import (
+    ReportWork as ReportWork,
+    TakeSaid as TakeSaid,
+)
 from .engine.sprint.agent.runs import (
     EndRepair as EndRepair,
     EndRun as EndRun,

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile
+from sprintlog.engine.adapters.hooks.files import HOOKS, MCP, SCOPES, HookFile
 from sprintlog.engine.adapters.hooks.forms import FORMS
 from sprintlog.engine.adapters.hooks.hindrances import Around, covered_by, hindrances
 from sprintlog.engine.errors import RefusedError
@@ -43,6 +43,15 @@ def _with_scope(function: Any) -> Any:
     )(function)
 
 
+def _with_mcp(function: Any) -> Any:
+    return typed.option(
+        "--mcp",
+        "is_mcp",
+        is_flag=True,
+        help="Not the hooks, but the tools of `sprintlog mcp`.",
+    )(function)
+
+
 def _with_dry_run(function: Any) -> Any:
     return typed.option(
         "--dry-run", is_flag=True, help="Show what would be done; change nothing."
@@ -52,15 +61,19 @@ def _with_dry_run(function: Any) -> Any:
 @command.command("install", epilog="Example: sprintlog hooks install claude")
 @_with_agent
 @_with_scope
+@_with_mcp
 @_with_dry_run
 @with_json
-def install(agent_name: str, scope: str, dry_run: bool, as_json: bool) -> None:
+def install(
+    agent_name: str, scope: str, is_mcp: bool, dry_run: bool, as_json: bool
+) -> None:
     """Put our hooks into an agent's file, beside those of others; twice is once.
 
-    It says what keeps the agent from running them, and the one thing that helps.
+    It says what keeps the agent from running them, and the one thing that helps. With
+    --mcp it is the agent's list of MCP servers that gets an entry.
     """
     around = around_here()
-    file = around.file(agent_name, scope)
+    file = around.file(agent_name, scope, what=MCP if is_mcp else HOOKS)
     if (other := covered_by(file, around)) is not None and not file.events():
         raise RefusedError(
             f"{agent_name} is covered already: it also runs the hooks in {other}",
@@ -77,15 +90,18 @@ def install(agent_name: str, scope: str, dry_run: bool, as_json: bool) -> None:
 @command.command("uninstall", epilog="Example: sprintlog hooks uninstall claude")
 @_with_agent
 @_with_scope
+@_with_mcp
 @_with_dry_run
 @with_json
-def uninstall(agent_name: str, scope: str, dry_run: bool, as_json: bool) -> None:
+def uninstall(
+    agent_name: str, scope: str, is_mcp: bool, dry_run: bool, as_json: bool
+) -> None:
     """Take our hooks out of an agent's file; all else in it stays as it is.
 
     A file that nobody changed since is what it was before, byte for byte.
     """
     around = around_here()
-    file = around.file(agent_name, scope)
+    file = around.file(agent_name, scope, what=MCP if is_mcp else HOOKS)
     changed = file.uninstall(is_dry=dry_run)
     answer = _state(file, around, changed=changed, done=not dry_run, notes=False)
     print_answer(answer, _lines_of(answer, "uninstall"), as_json=as_json)
@@ -97,10 +113,15 @@ def uninstall(agent_name: str, scope: str, dry_run: bool, as_json: bool) -> None
 )
 @with_json
 def status(agent_name: str | None, as_json: bool) -> None:
-    """Show where our hooks are installed, and why they may not run."""
+    """Show where our hooks and our tools are installed, and why they may not run."""
     around = around_here()
     agents = [agent_name] if agent_name else [*FORMS]
-    files = [around.file(one, scope) for one in agents for scope in SCOPES]
+    files = [
+        around.file(one, scope, what=what)
+        for one in agents
+        for what in (HOOKS, MCP)
+        for scope in SCOPES
+    ]
     answer = HooksStatus([_state(file, around) for file in files])
     print_answer(answer, _table(answer), as_json=as_json)
     if not as_json:
@@ -120,6 +141,7 @@ def _state(
     found = hindrances(file, around) if notes and (events or not done) else ()
     return HooksOfAgent(
         agent=file.form.agent,
+        what=file.what,
         scope=file.scope,
         file=str(file.path),
         state=state,
@@ -131,21 +153,23 @@ def _state(
 
 
 def _lines_of(answer: HooksOfAgent, action: str) -> Iterator[str]:
+    what = "the hook" if answer.what == HOOKS else "the server"
     if not answer.changed:
         where = "is installed already" if action == "install" else "is not installed"
-        yield f"the hook of {answer.agent} {where}: {answer.file}"
+        yield f"{what} of {answer.agent} {where}: {answer.file}"
     elif not answer.done:
-        yield f"would {action} the hook of {answer.agent}: {answer.file}"
+        yield f"would {action} {what} of {answer.agent}: {answer.file}"
     elif action == "install":
-        yield f"installed the hook of {answer.agent} in {answer.file}"
-        yield f"it runs at {', '.join(answer.events)}"
+        yield f"installed {what} of {answer.agent} in {answer.file}"
+        if answer.what == HOOKS:
+            yield f"it runs at {', '.join(answer.events)}"
     else:
-        yield f"removed the hook of {answer.agent} from {answer.file}"
+        yield f"removed {what} of {answer.agent} from {answer.file}"
 
 
 def _table(answer: HooksStatus) -> Iterator[str]:
-    rows = [(one.agent, one.scope, one.state, one.file) for one in answer.hooks]
-    yield from table(rows, spare=(3,))
+    rows = [(one.agent, one.what, one.scope, one.state, one.file) for one in answer.hooks]
+    yield from table(rows, spare=(4,))
 
 
 def _say_notes(found: list[HooksOfAgent]) -> None:

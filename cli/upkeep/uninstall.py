@@ -7,7 +7,7 @@ from typing import NamedTuple
 import click
 from msgspec.structs import replace
 
-from sprintlog.engine.adapters.hooks.files import SCOPES, remembered_files
+from sprintlog.engine.adapters.hooks.files import HOOKS, MCP, SCOPES, remembered_files
 from sprintlog.engine.adapters.hooks.forms import FORMS
 from sprintlog.engine.errors import (
     BusyError,
@@ -70,16 +70,23 @@ def _trust() -> Iterator[Installed]:
 def _hooks() -> Iterator[Installed]:
     """Yield the files that are remembered, and what came into this project otherwise."""
     around = around_here()
-    files = [around.file(form, scope) for form in FORMS for scope in SCOPES]
+    files = [
+        around.file(form, scope, what=what)
+        for form in FORMS
+        for scope in SCOPES
+        for what in (HOOKS, MCP)
+    ]
     files += remembered_files(home=around.home, environment=around.environment)
-    for path, file in sorted({file.path: file for file in files}.items()):
+    by_place = {(file.path, file.what): file for file in files}
+    for (path, what), file in sorted(by_place.items()):
         try:
             events = file.events()
         except InvalidInputError:
             # Not a file that we could have written.
             continue
         if events:
-            yield Installed(f"hook of {file.form.agent} in {path}", file.uninstall)
+            said = "hook" if what == HOOKS else "server"
+            yield Installed(f"{said} of {file.form.agent} in {path}", file.uninstall)
 
 
 INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _hooks, _trust)

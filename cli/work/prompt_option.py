@@ -21,16 +21,19 @@ with_prompt_file = typed.option(
 """The option that names it; the file arrives as `prompt_file`."""
 
 
-def prompt_file_in(workspace: ServiceWorkspace, named: str | None) -> str | None:
+def prompt_file_in(
+    workspace: ServiceWorkspace, named: str | None, *, base: Path | None = None
+) -> str | None:
     """Return the file by its path from the work tree's root, once it can be used.
 
-    Raise `InvalidInputError` or `NotFoundError` where it cannot.
+    `base` is the folder from which it is named, where no command is under way. Raise
+    `InvalidInputError` or `NotFoundError` where it cannot be used.
     """
     if named is None:
         return None
     root = workspace.location.root.absolute()
     # Without following links: a link in the tree is no file that is read.
-    whole = Path(os.path.normpath(_base() / named))
+    whole = Path(os.path.normpath((base or prompt_base()) / named))
     if not whole.is_relative_to(root):
         raise InvalidInputError(
             f"{named} is not in the work tree {root}", field="--prompt-file"
@@ -43,7 +46,7 @@ def prompt_file_in(workspace: ServiceWorkspace, named: str | None) -> str | None
     return file
 
 
-def _base() -> Path:
+def prompt_base() -> Path:
     """Return the folder from which the path is seen: the settings' own, or this one."""
     source = click.get_current_context().get_parameter_source("prompt_file")
     found = settings.settings_file() if source is ParameterSource.DEFAULT_MAP else None

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from ..sprint.agent.actions import GATE, Action
+from ..sprint.agent.how_to_answer import PHASE_ANSWER
 from ..sprint.agent.prompt import LEARNINGS_CHARS_MAX, Telling, handed
 from ..sprint.agent.prompt_template import PromptTemplate, read_template
 from ..sprint.state.sprint import Sprint
@@ -17,12 +18,13 @@ def with_prompt(
     *,
     file: str | None = None,
     now: bool = True,
+    answer: str = PHASE_ANSWER,
 ) -> Action:
     """Return what is next with the prompt that its agent is handed.
 
     `file` is a template, by its path from the work tree's root; it is read anew each time.
     Raise `NotFoundError` or `InvalidInputError` where that cannot be done. Where it is not
-    `now` nothing is known of the journal.
+    `now` nothing is known of the journal. `answer` says how an agent answers for a phase.
     """
     if action.prompt is None:
         return action
@@ -31,7 +33,7 @@ def with_prompt(
         return replace(action, task=action.prompt)
     template = None if file is None else template_in(workspace, file)
     learnings = _learnings(workspace) if now else ()
-    return handed(sprint, action, Telling(learnings, template))
+    return handed(sprint, action, Telling(learnings, template, answer))
 
 
 def template_in(workspace: ServiceWorkspace, file: str) -> PromptTemplate:

@@ -4,7 +4,7 @@ from functools import cache
 from types import ModuleType
 
 from ..command import Events
-from .agent import runs
+from .agent import reported, runs
 from .document import adoption
 from .gates import checks
 from .goal import dynamic_steps, goal, hook_tasks
@@ -29,7 +29,7 @@ TOPICS: tuple[ModuleType, ...] = (
     *(adoption, budgets, checks, create, decisions, dynamic_steps, goal, hook_tasks),
     *(injection, leaves, lifecycle, loop, measurement, notes, queue_decisions),
     *(ralph_work, record, recompile, requests, rollback, runs, snapshots, waits),
-    *(wrapped, corrections, described),
+    *(wrapped, corrections, described, reported),
 )
 
 

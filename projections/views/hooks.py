@@ -11,16 +11,18 @@ class HookNote(Struct, frozen=True):
 
 
 class HooksOfAgent(Struct, frozen=True, kw_only=True):
-    """The hooks of one agent in one scope."""
+    """The hooks of one agent in one scope, or its server of our tools."""
 
     agent: str
+    what: str
+    """`hooks`, or `mcp` for the server of our tools."""
     scope: str
     """`project` or `user`."""
     file: str
     state: str
     """`installed`, `outdated` or `missing`."""
     events: list[str]
-    """The agent's own names of what is told to sprintlog."""
+    """The agent's own names of what is told to sprintlog; for `mcp` the server's."""
     changed: bool = False
     """Whether the file was changed by this command, or would be."""
     done: bool = True

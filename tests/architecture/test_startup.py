@@ -40,6 +40,7 @@ OTHERS = {
     "import",
     "init",
     "log",
+    "mcp",
     "query",
     "rebuild",
     "replay",
@@ -115,6 +116,14 @@ def test_only_what_reads_agents_output_imports_its_decoders() -> None:
     decoders = "sprintlog.engine.adapters.agents"
     assert not any(name.startswith(decoders) for name in modules_imported_by(*names))
     assert decoders in modules_imported_by("sprintlog.cli.work.run")
+
+
+def test_no_other_command_imports_the_tools_of_mcp() -> None:
+    """Whatever is typed, nothing of the tools nor of the SDK is there before `mcp` runs."""
+    imported = modules_imported_by(*(f"sprintlog.cli.{module_of(x)}" for x in COMMANDS))
+    ours = {name for name in imported if name.startswith("sprintlog.cli.mcp.")}
+    assert ours == {"sprintlog.cli.mcp.mcp"}
+    assert not {name.split(".")[0] for name in imported} & {"mcp", "mcp_types"}
 
 
 def test_no_other_command_imports_the_live_page() -> None:

@@ -53,9 +53,9 @@ def test_status_lists_both_places_of_each_agent(
     rows = done("hooks", "status", "--json").json["hooks"]
     there = [(row["agent"], row["scope"]) for row in rows if row["state"] == "installed"]
     assert there == [("gemini", "user")]
-    assert len(rows) == 12
+    assert len(rows) == 24
     assert (home / ".gemini" / "settings.json").exists()
-    assert done("hooks", "status", "codex").out.count("missing") == 2
+    assert done("hooks", "status", "codex").out.count("missing") == 4
 
 
 def test_copilot_is_not_told_twice(sprint: Path, home: Path, run: Run, done: Run) -> None:

@@ -58,6 +58,7 @@ ALWAYS_NOW = {
     "sprintlog head": "says where the log ends now",
     "sprintlog prove": "is asked by position",
     "sprintlog serve": "shows the present, and any point by its address",
+    "sprintlog mcp": "answers what tools ask, points among it",
     "sprintlog help": "explains",
     "sprintlog schema": "reads no log",
     "sprintlog completion": "reads no log",

@@ -34,6 +34,7 @@ from .problem_codes import sprint_page
 from .public import commands_module, events_module
 from .routes import routes_page
 from .tables import query_page
+from .tools import tools_page
 from .transitions import transitions_page
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
@@ -374,6 +375,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "events.md": events_page,
     "limits.md": limits_page,
     "live-page.md": lambda: routes_page(NOTE),
+    "mcp.md": lambda: tools_page(NOTE),
     "sprint-yaml.md": lambda: sprint_page(REFERENCE / "sprint-yaml.md"),
     "query.md": lambda: query_page(NOTE),
     "sprintlog.1": lambda: manual(cli_page()),

@@ -10,13 +10,15 @@ from sprintlog.cli.typed import READING, RECORDING
 
 from .generate import commands, figures, how_many, own_options, shared_options
 
-COMMANDS_MAX = 137
-"""Six came with a page, servers and trust: serve, copy, redact, scan, head, prove;
-four with extensions: list, check, project, notify."""
-OWN_OPTIONS_MAX = 404
+COMMANDS_MAX = 138
+"""Seven came with a page, servers, trust and tools: serve, copy, redact, scan, head,
+prove, mcp; four with extensions: list, check, project, notify."""
+OWN_OPTIONS_MAX = 408
 """Who adds more than these merges something, or says here why not.
 
-What a loop does by itself is typed to `run`, and to `rules set` for one's own loop."""
+What a loop does by itself is typed to `run`, and to `rules set` for one's own loop. Four
+came with tools for agents: what a server of them leaves out and whose prompt it has, and
+`--mcp` where hooks are installed and taken out."""
 SAME_MAX = 12
 """An option that means the same in more commands belongs on the page of a topic."""
 

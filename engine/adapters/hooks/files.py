@@ -4,7 +4,7 @@ Below a folder of the person's no link is followed: whose file it is must be pla
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -15,19 +15,37 @@ import msgspec
 from ...errors import InvalidInputError, RefusedError
 from ..folders import NO_FOLDER, opened, opened_below
 from ..replace import FilePlace, NotPlainError, read_file, replace_file, replace_in
-from .edits import (
-    cut,
-    install,
-    installed_events,
-    is_bare,
-    is_current,
-    without,
-)
+from . import edits, mcp_entries
+from .edits import Edit, cut
 from .forms import FORMS, HookForm
 from .json_text import TextSpan
+from .mcp_entries import MCP_FORMS, McpForm
 
 FILE_BYTES_MAX = 4 * 1024 * 1024
 SCOPES = ("project", "user")
+
+
+HOOKS, MCP = "hooks", "mcp"
+"""What is put into agents' files: hooks, or the server of our tools."""
+
+
+class Entries(NamedTuple):
+    """What can be done with the text of a file, whatever is put into it."""
+
+    there: Callable[..., list[str]]
+    is_current: Callable[..., bool]
+    install: Callable[..., Edit]
+    without: Callable[..., str]
+    is_bare: Callable[..., bool]
+
+
+_OF_HOOKS = Entries(
+    edits.installed_events, edits.is_current, edits.install, edits.without, edits.is_bare
+)
+_OF_MCP = Entries(
+    *(mcp_entries.there, mcp_entries.is_current, mcp_entries.install),
+    *(mcp_entries.without, mcp_entries.is_bare),
+)
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -42,12 +60,13 @@ class Remembered(msgspec.Struct, frozen=True):
     spans: list[tuple[int, int]]
     existed: bool
     """Whether the file was there before us."""
+    what: str = HOOKS
 
 
 class HookFile(NamedTuple):
-    """The file of one agent in one scope."""
+    """The file of one agent in one scope, for its hooks or for our server."""
 
-    form: HookForm
+    form: HookForm | McpForm
     scope: str
     root: Path
     """The folder that it is below: the project's, or the agent's own."""
@@ -61,19 +80,31 @@ class HookFile(NamedTuple):
         return self.root / self.below
 
     def events(self) -> list[str]:
-        """Return the events that call us; raise `InvalidInputError` for an odd file."""
-        return installed_events(self._read(), self.form, file=str(self.path))
+        """Return the events that call us, or the name of our server, where it is.
+
+        Raise `InvalidInputError` for an odd file.
+        """
+        return self._entries.there(self._read(), self.form, file=str(self.path))
+
+    @property
+    def what(self) -> str:
+        """What is put in: `hooks` or `mcp`."""
+        return MCP if isinstance(self.form, McpForm) else HOOKS
+
+    @property
+    def _entries(self) -> Entries:
+        return _OF_MCP if isinstance(self.form, McpForm) else _OF_HOOKS
 
     def is_current(self) -> bool:
         """Tell whether there is nothing to install."""
-        return is_current(self._read(), self.form, file=str(self.path))
+        return self._entries.is_current(self._read(), self.form, file=str(self.path))
 
     def install(self, *, is_dry: bool = False) -> bool:
         """Put our hooks in; tell whether the file changes. Twice is once."""
         before = self._read()
-        if is_current(before, self.form, file=str(self.path)):
+        if self._entries.is_current(before, self.form, file=str(self.path)):
             return False
-        edit = install(before, self.form, file=str(self.path))
+        edit = self._entries.install(before, self.form, file=str(self.path))
         if is_dry:
             return True
         known = self._remembered(before)
@@ -88,14 +119,15 @@ class HookFile(NamedTuple):
         A file that nobody has touched since is afterwards what it was before.
         """
         before = self._read()
-        if before is None or not installed_events(before, self.form, file=str(self.path)):
+        entries, path = self._entries, str(self.path)
+        if before is None or not entries.there(before, self.form, file=path):
             return False
         known = self._remembered(before)
         if known is not None and self._is_as_left(before, known):
             after = cut(before, [TextSpan(*one) for one in known.spans])
         else:
-            after = without(before, self.form, file=str(self.path))
-        goes = is_bare(after, self.form, file=str(self.path))
+            after = entries.without(before, self.form, file=path)
+        goes = entries.is_bare(after, self.form, file=path)
         goes = goes and not (known is not None and known.existed)
         if not is_dry:
             self._write(None if goes else after, before)
@@ -107,7 +139,10 @@ class HookFile(NamedTuple):
 
     @property
     def _memo(self) -> Path:
-        name = sha256(os.fsencode(os.path.realpath(self.root) + "/" + self.below))
+        named = os.path.realpath(self.root) + "/" + self.below
+        # Both may be put into one file, and each is known for itself.
+        named += "" if self.what == HOOKS else f"\0{self.what}"
+        name = sha256(os.fsencode(named))
         return self.memory / f"{name.hexdigest()[:32]}.json"
 
     def _remembered(self, text: str | None) -> Remembered | None:
@@ -123,6 +158,7 @@ class HookFile(NamedTuple):
             _digest(text),
             [(start, end) for start, end in spans],
             existed,
+            self.what,
         )
         self.memory.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(self._memo, msgspec.json.encode(memo), mode=0o600)
@@ -181,16 +217,23 @@ class HookFile(NamedTuple):
 
 
 def hook_file(
-    form: HookForm, scope: str, *, project: Path, home: Path, environment: Mapping[str, str]
+    form: HookForm | McpForm,
+    scope: str,
+    *,
+    project: Path,
+    home: Path,
+    environment: Mapping[str, str],
 ) -> HookFile:
-    """Return the file that holds an agent's hooks in a scope."""
+    """Return the file that holds an agent's hooks, or its servers, in a scope."""
     memory = state_folder(home=home, environment=environment)
     if scope == "project":
         return HookFile(form, scope, project, form.project, memory)
     return HookFile(form, scope, own_folder(form, home, environment), form.user, memory)
 
 
-def own_folder(form: HookForm, home: Path, environment: Mapping[str, str]) -> Path:
+def own_folder(
+    form: HookForm | McpForm, home: Path, environment: Mapping[str, str]
+) -> Path:
     """Return the folder of the person's own files of an agent."""
     variable, default = form.home
     named = environment.get(variable, "") if variable else ""
@@ -210,7 +253,10 @@ def remembered_files(*, home: Path, environment: Mapping[str, str]) -> Iterator[
     memory = state_folder(home=home, environment=environment)
     for path in sorted(memory.glob("*.json")):
         one = _read_memo(path)
-        form = FORMS.get(one.agent) if one is not None else None
+        form: HookForm | McpForm | None = None
+        if one is not None:
+            forms = MCP_FORMS if one.what == MCP else FORMS
+            form = forms.get(one.agent)
         if one is not None and form is not None and one.below in (form.project, form.user):
             yield HookFile(form, one.scope, Path(one.root), one.below, memory)
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .files import HookFile, hook_file
+from .files import HOOKS, MCP, HookFile, hook_file
 from .forms import FORMS
+from .mcp_entries import MCP_FORMS
 
 _BYTES_MAX = 4 * 1024 * 1024
 
@@ -27,10 +28,10 @@ class Around(NamedTuple):
     home: Path
     environment: Mapping[str, str]
 
-    def file(self, agent: str, scope: str) -> HookFile:
-        """Return an agent's file in a scope."""
+    def file(self, agent: str, scope: str, *, what: str = HOOKS) -> HookFile:
+        """Return an agent's file in a scope: that of its hooks, or of its servers."""
         return hook_file(
-            FORMS[agent],
+            MCP_FORMS[agent] if what == MCP else FORMS[agent],
             scope,
             project=self.project,
             home=self.home,
@@ -41,13 +42,15 @@ class Around(NamedTuple):
 def hindrances(file: HookFile, around: Around) -> Iterator[Hindrance]:
     """Yield why the hooks in an agent's file may not be called, or say things twice."""
     yield from _program(around)
-    if judge := _OF_AGENTS.get(file.form.agent):
+    if file.what == MCP:
+        yield from _tools(file, around)
+    elif judge := _OF_AGENTS.get(file.form.agent):
         yield from judge(file, around)
 
 
 def covered_by(file: HookFile, around: Around) -> Path | None:
     """Return the file of another agent whose hooks of ours this agent calls as well."""
-    if file.form.agent != "copilot" or file.scope != "project":
+    if (file.form.agent, file.what, file.scope) != ("copilot", HOOKS, "project"):
         return None
     other = around.file("claude", "project")
     return other.path if other.events() else None
@@ -61,6 +64,34 @@ def _program(around: Around) -> Iterator[Hindrance]:
         "sprintlog is not on the PATH, so agents do not find it",
         "install it for yourself: `pipx install sprintlog`",
     )
+
+
+def _tools(file: HookFile, around: Around) -> Iterator[Hindrance]:
+    """Yield why an agent may not start our server where it is told to."""
+    says = _OF_TOOLS.get((file.form.agent, file.scope))
+    if says is not None:
+        yield Hindrance(*says)
+
+
+_OF_TOOLS = {
+    ("claude", "project"): (
+        "claude asks once whether a project's servers may run, and `claude -p` starts none "
+        "before that",
+        "`claude --mcp-config .mcp.json`, or --scope user",
+    ),
+    ("codex", "project"): (
+        "codex reads a project's servers only where it trusts the project",
+        "--scope user",
+    ),
+    ("gemini", "project"): (
+        "gemini starts a project's servers only in a folder that it trusts",
+        "`GEMINI_CLI_TRUST_WORKSPACE=true gemini …`, or --scope user",
+    ),
+    ("copilot", "project"): (
+        "`copilot -p` starts no server of a project by itself",
+        "GITHUB_COPILOT_PROMPT_MODE_WORKSPACE_MCP=true, or --scope user",
+    ),
+}
 
 
 def _claude(file: HookFile, around: Around) -> Iterator[Hindrance]:

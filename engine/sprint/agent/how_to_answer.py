@@ -22,6 +22,13 @@ can go on. Beside it may stand:
 
 {_BESIDE}"""
 
+TOOL_ANSWER = """\
+Do this task, and nothing that comes after it. Say with the tool `report` how it ended:
+"done" with a summary of what was done; "failed" or "blocked" with what went wrong;
+"needs-human" with details when only a person can go on. What a person should decide
+about is a `request`, what later runs should know is for `learn`. PROGRESS.yaml is written
+for you: do not edit it."""
+
 GOAL_ANSWER = f"""\
 End your answer with one object of JSON on a line of its own. Its "status" is one of:
 "continue"; "goal-complete" when the goal is reached; "needs-human" with a "reason" and

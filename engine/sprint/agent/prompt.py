@@ -43,6 +43,8 @@ class Telling(msgspec.Struct, frozen=True):
     learnings: tuple[str, ...] = ()
     """A line each, within `LEARNINGS_CHARS_MAX`."""
     template: PromptTemplate | None = None
+    answer: str = PHASE_ANSWER
+    """How it says what became of a phase."""
 
 
 def handed(sprint: Sprint, action: Action, telling: Telling) -> Action:
@@ -60,7 +62,7 @@ def handed(sprint: Sprint, action: Action, telling: Telling) -> Action:
         )
         prompt = goal_prompt(parts)
     else:
-        parts = _phase_parts(sprint, action, telling.learnings)
+        parts = _phase_parts(sprint, action, telling)
         prompt = whole(parts, _HEADINGS)
     if telling.template is not None:
         values = {**parts, **_values(sprint, action), "prompt": prompt}
@@ -68,9 +70,7 @@ def handed(sprint: Sprint, action: Action, telling: Telling) -> Action:
     return replace(action, prompt=prompt, task=parts["task"])
 
 
-def _phase_parts(
-    sprint: Sprint, action: Action, learnings: tuple[str, ...]
-) -> dict[str, str]:
+def _phase_parts(sprint: Sprint, action: Action, telling: Telling) -> dict[str, str]:
     """Return the parts of a prompt for a phase; one that is not said is empty."""
     plan = sprint.plan
     node = plan.tree.find(action.phase or "")
@@ -81,8 +81,8 @@ def _phase_parts(
         "position": _position(sprint, node),
         "step": _step_text(node),
         "task": (action.prompt or "").strip("\n"),
-        **common_parts(sprint, learnings=learnings, resumed=resumed, error=error),
-        "answer": PHASE_ANSWER,
+        **common_parts(sprint, learnings=telling.learnings, resumed=resumed, error=error),
+        "answer": telling.answer,
     }
 
 

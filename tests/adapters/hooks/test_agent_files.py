@@ -34,7 +34,7 @@ def test_a_new_file_is_the_golden_one_and_goes_without_a_trace(
     assert file.install()
     golden = FIXTURES / f"{agent}-new{file.path.suffix}"
     assert file.path.read_bytes() == golden.read_bytes()
-    assert file.events() == [*file.form.events]
+    assert file.events() == [*FORMS[agent].events]
     assert file.uninstall()
     assert not file.path.exists()
     made = file.below.partition("/")[0]
@@ -84,7 +84,7 @@ def test_hooks_of_an_earlier_form_are_made_those_of_today(tmp_path: Path) -> Non
     assert not file.is_current()
     assert file.install()
     assert file.is_current()
-    assert file.events() == [*file.form.events]
+    assert file.events() == [*FORMS["codex"].events]
 
 
 def test_what_only_looks_like_ours_is_left(tmp_path: Path) -> None:

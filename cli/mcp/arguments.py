@@ -1,0 +1,153 @@
+"""What each tool takes: the shape of its arguments, and the schema that says so."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.journal.state import words as journal_words
+from sprintlog.engine.sprint.agent.said import TEXT_CHARS_MAX, TITLE_CHARS_MAX
+from sprintlog.engine.sprint.state.words import PRIORITIES, REQUEST_TYPES
+from sprintlog.projections.sql.query import SQL_CHARS_MAX
+
+NAME_CHARS_MAX = 1_000
+FILES_MAX = 20
+LINES_MAX = 50
+"""How many entries of a history are asked for at most."""
+LINES = 20
+
+PATTERNS = tuple(
+    word for word in journal_words.PATTERN_TYPES if word not in journal_words.LEARNING_TYPES
+)
+"""Kinds that only a pattern of the codebase has."""
+
+
+def _of(words: tuple[str, ...]) -> Meta:
+    return Meta(max_length=NAME_CHARS_MAX, extra_json_schema={"enum": [*words]})
+
+
+Name = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
+Text = Annotated[str, Meta(max_length=TEXT_CHARS_MAX)]
+Cursor = Annotated[str, Meta(max_length=64)]
+
+
+class Arguments(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """What any tool that is about a sprint takes."""
+
+    sprint: Name | None = None
+
+
+class AskStatus(Arguments, frozen=True):
+    """What `status` takes."""
+
+    cursor: Cursor | None = None
+
+
+class AskNext(Arguments, frozen=True):
+    """What `next` takes."""
+
+    cursor: Cursor | None = None
+
+
+class WorkReport(Arguments, frozen=True, kw_only=True):
+    """What `report` takes."""
+
+    outcome: Literal["started", "done", "continue", "failed", "blocked", "needs-human"]
+    summary: Text = ""
+    phase: Name | None = None
+    details: Text | None = None
+    key: Name | None = None
+
+
+class Learn(Arguments, frozen=True, kw_only=True):
+    """What `learn` takes."""
+
+    text: Text
+    kind: Annotated[str, _of((*journal_words.LEARNING_TYPES, *PATTERNS))]
+    files: Annotated[list[Name], Meta(max_length=FILES_MAX)] = []
+    key: Name | None = None
+
+
+class Request(Arguments, frozen=True, kw_only=True):
+    """What `request` takes."""
+
+    title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)]
+    why: Text
+    priority: Annotated[str, _of(PRIORITIES)]
+    kind: Annotated[str, _of(REQUEST_TYPES)]
+    key: Name | None = None
+
+
+class AskHistory(Arguments, frozen=True, kw_only=True, rename={"from_": "from"}):
+    """What `history` takes."""
+
+    question: Literal["log", "blame", "diff", "best", "decisions"]
+    field: Name | None = None
+    from_: Name | None = None
+    to: Name | None = None
+    at: Name | None = None
+    limit: Annotated[int, Meta(ge=1, le=LINES_MAX)] = LINES
+    cursor: Cursor | None = None
+
+
+class AskQuery(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    kw_only=True,
+):
+    """What `query` takes."""
+
+    sql: Annotated[str, Meta(max_length=SQL_CHARS_MAX)]
+    cursor: Cursor | None = None
+
+
+Read = TypeVar("Read", bound=msgspec.Struct)
+
+
+def read(given: Any, kind: type[Read]) -> Read:
+    """Return arguments that fit; raise `InvalidInputError` naming one that does not."""
+    try:
+        return msgspec.convert(given if given is not None else {}, kind)
+    except msgspec.ValidationError as error:
+        said, _, place = str(error).partition(" - at `$")
+        field = place.strip("`.") or None
+        raise InvalidInputError(said[0].lower() + said[1:], field=field) from error
+
+
+def schema_of(kind: type[msgspec.Struct], says: Mapping[str, str]) -> dict[str, Any]:
+    """Return the schema of arguments, as short as it can be: each tool is paid for.
+
+    `says` are descriptions by the name of a field.
+    """
+    whole = msgspec.json.schema(kind)
+    (found,) = whole["$defs"].values()
+    properties = {
+        name: _plain(one) | ({"description": says[name]} if name in says else {})
+        for name, one in found["properties"].items()
+    }
+    needed = {"required": needs} if (needs := found.get("required")) else {}
+    return {
+        "type": "object",
+        "properties": properties,
+        **needed,
+        "additionalProperties": False,
+    }
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a field without what is said elsewhere."""
+    if "anyOf" in schema:
+        (schema,) = (one for one in schema["anyOf"] if one.get("type") != "null")
+    unsaid = {"default", "maxLength"}
+    if "enum" in schema:
+        unsaid.add("type")
+    short = {name: value for name, value in schema.items() if name not in unsaid}
+    if isinstance(short.get("items"), dict):
+        short["items"] = _plain(short["items"])
+    return short

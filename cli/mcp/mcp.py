@@ -1,0 +1,48 @@
+"""`sprintlog mcp`: the sprint as tools, for agents' programs."""
+
+from importlib.util import find_spec
+from uuid import uuid4
+
+from sprintlog.engine.errors import RefusedError
+
+from .. import typed
+from ..context import with_sprint
+from ..work.prompt_option import prompt_base, with_prompt_file
+
+NEEDED = ("mcp", "mcp_types")
+
+
+@typed.command("mcp", epilog="Example: sprintlog hooks install claude --mcp")
+@typed.option(
+    "--read-only",
+    "reads_only",
+    is_flag=True,
+    help="Leave out the tools that record: report, learn, request.",
+)
+@with_prompt_file
+@with_sprint
+def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) -> None:
+    """Offer the sprint to an agent's program as tools, by MCP on its pipes.
+
+    An agent's program starts it itself. Its tools are status, next, report, learn,
+    request, history and query. Gates, rollbacks, restores and rules are not among
+    them. It needs `pip install 'sprintlog[mcp]'`, and ends with its input.
+    """
+    check_installed()
+    # Imported here: it takes longer than any other command.
+    from .caller import Served
+    from .server import serve
+
+    base = None if prompt_file is None else prompt_base()
+    serve(Served(f"mcp-{uuid4().hex}", sprint_id, prompt_file, base, reads_only))
+
+
+def check_installed() -> None:
+    """Raise `RefusedError` where what it needs is not installed."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise RefusedError(
+            f"{', '.join(missing)}: not installed, and the tools of MCP need it",
+            hint="`pip install 'sprintlog[mcp]'`",
+            missing=missing,
+        )

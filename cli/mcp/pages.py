@@ -1,0 +1,207 @@
+"""Answers that fit: a part of what is asked for, and a cursor for what follows.
+
+What an agent reads it pays for, so an answer has a limit in bytes. A cursor holds how much
+was shown and a digest of that: where it is not any more what it was, nothing is missed or
+seen twice without a word.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.projections.markdown import visible
+
+ANSWER_BYTES_MAX = 4096
+"""How long an answer is at most."""
+_ROOM_FOR_CURSOR = 64
+_HEAD_BYTES_MAX = ANSWER_BYTES_MAX // 2
+_LEVELS = ((600, 20), (200, 10), (80, 5), (30, 3), (10, 1))
+"""How many characters of a text and members of a list are left, until it fits."""
+_DEPTH_MAX = 6
+
+
+class Page(NamedTuple):
+    """An answer that may be longer than is shown at once."""
+
+    head: dict[str, Any]
+    """What is said with each part."""
+    name: str = ""
+    """The field that is shown in parts; there is none without it."""
+    parts: str | Sequence[Any] = ""
+    is_kept: bool = False
+    """Whether what was shown before can never change."""
+    begin: int = 0
+    """By which number the first part is called in a cursor."""
+    step: int = 1
+    """By how much that grows from part to part."""
+    has_more: bool = False
+    """Whether there is more than these parts."""
+
+
+def fitted(page: Page, question: object, cursor: str | None = None) -> str:
+    """Return the text of an answer, from where a cursor says.
+
+    Raise `InvalidInputError` for a cursor that means nothing here, `RefusedError` where
+    what was shown before is not any more what it was.
+    """
+    head = _short_head(page.head)
+    start = 0 if page.is_kept else _start(page, question, cursor)
+    left = ANSWER_BYTES_MAX - len(encoded(head)) - len(page.name) - _ROOM_FOR_CURSOR
+    if isinstance(page.parts, str):
+        shown: Any = _text_within(page.parts[start:], left)
+        count = len(shown)
+        shown = plain(shown)
+    else:
+        shown = _items_within(page.parts[start:], left)
+        count = len(shown)
+    answer = {**head, page.name: shown} if page.name else head
+    end = start + count
+    if end < len(page.parts) or page.has_more:
+        number = page.begin + page.step * end
+        before = b"" if page.is_kept else _before(page, end)
+        answer |= {"more": True, "cursor": _cursor(number, question, before)}
+    return encoded(answer).decode()
+
+
+def number_in(cursor: str, question: object) -> int:
+    """Return the number of a cursor of a page that never changes."""
+    number, _ = _read(cursor)
+    if cursor != _cursor(number, question, b""):
+        raise _of_another(cursor)
+    return number
+
+
+def encoded(answer: object) -> bytes:
+    """Return an answer as JSON; what is not text in UTF-8 is made visible."""
+    try:
+        return msgspec.json.encode(answer, enc_hook=str)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_as_utf8(answer), enc_hook=str)
+
+
+def plain(text: str) -> str:
+    """Return a text whose lines stay, and in which no other character acts on a screen."""
+    return "\n".join(visible(line) for line in text.split("\n"))
+
+
+def _start(page: Page, question: object, cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    start, _ = _read(cursor)
+    if start > len(page.parts):
+        raise _moved_on()
+    if cursor != _cursor(start, question, _before(page, start)):
+        raise _moved_on()
+    return start
+
+
+def _before(page: Page, end: int) -> bytes:
+    """Return what was shown up to a place, as it is now."""
+    return encoded(page.parts[:end])
+
+
+def _cursor(number: int, question: object, before: bytes) -> str:
+    said = sha256(encoded(question) + b"\0" + before).hexdigest()
+    return f"{number}.{said[:16]}"
+
+
+def _read(cursor: str) -> tuple[int, str]:
+    number, _, digest = cursor.partition(".")
+    if not (number.isascii() and number.isdigit() and len(number) < 16 and digest):
+        raise _of_another(cursor)
+    return int(number), digest
+
+
+def _of_another(cursor: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{cursor[:40]!r} is no cursor of this question",
+        field="cursor",
+        hint="give it with the same arguments as before, or leave it out",
+    )
+
+
+def _moved_on() -> RefusedError:
+    return RefusedError(
+        "cursor: it is of another question, or what was shown before it has changed",
+        hint="ask again without the cursor",
+        field="cursor",
+    )
+
+
+def _short_head(head: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said with each part, so short that most of the room is left."""
+    found = _shortened(head, 4 * _LEVELS[0][0], 4 * _LEVELS[0][1])
+    for chars, members in _LEVELS:
+        if len(encoded(found)) <= _HEAD_BYTES_MAX:
+            break
+        found = _shortened(head, chars, members)
+    answer: dict[str, Any] = found
+    return answer
+
+
+def _items_within(items: Sequence[Any], left: int) -> list[Any]:
+    """Return the first items that fit; the first one is there, however short."""
+    shown: list[Any] = []
+    for item in items:
+        found = _shortened(item, ANSWER_BYTES_MAX, ANSWER_BYTES_MAX)
+        size = len(encoded(found)) + 1
+        if size > left and shown:
+            break
+        for chars, members in _LEVELS:
+            if size <= left:
+                break
+            found = _shortened(item, chars, members)
+            size = len(encoded(found)) + 1
+        if size > left:
+            found = _text_within(encoded(found).decode(), left)
+            size = left
+        shown.append(found)
+        left -= size
+    return shown
+
+
+def _text_within(text: str, left: int) -> str:
+    """Return the beginning of a text that takes no more bytes than that as JSON."""
+    low, high = 0, min(len(text), max(left, 0))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(encoded(plain(text[:middle]))) <= left:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low]
+
+
+def _shortened(value: Any, chars: int, members: int, depth: int = _DEPTH_MAX) -> Any:
+    """Return a value whose texts and lists are cut, and say so."""
+    if isinstance(value, str):
+        shown = plain(value[:chars])
+        more = len(value) - chars
+        return f"{shown}… ({more} more characters)" if more > 0 else shown
+    if isinstance(value, dict | list | tuple):
+        if depth == 0:
+            return "…"
+        more = len(value) - members
+        if isinstance(value, dict):
+            kept = [*value.items()][:members]
+            said = {
+                plain(str(name)[:chars]): _shortened(one, chars, members, depth - 1)
+                for name, one in kept
+            }
+            return said | {"…": f"{more} more"} if more > 0 else said
+        found = [_shortened(one, chars, members, depth - 1) for one in value[:members]]
+        return [*found, f"… {more} more"] if more > 0 else found
+    return value
+
+
+def _as_utf8(answer: Any) -> Any:
+    if isinstance(answer, str):
+        return answer.encode(errors="backslashreplace").decode()
+    if isinstance(answer, dict):
+        return {_as_utf8(name): _as_utf8(value) for name, value in answer.items()}
+    if isinstance(answer, list | tuple):
+        return [*map(_as_utf8, answer)]
+    return answer

@@ -1,0 +1,199 @@
+"""Tools that only read: each answers what a command with `--json` does, in less."""
+
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError, SprintlogError
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.service.prompts import with_prompt
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.sprint.agent import actions
+from sprintlog.engine.sprint.agent.how_to_answer import TOOL_ANSWER
+from sprintlog.projections.sql.query import ask as ask_sql
+from sprintlog.projections.views import runs
+from sprintlog.projections.views.events import event_line
+from sprintlog.projections.workspace import Workspace
+
+from ..questions import registry
+from ..work.prompt_option import prompt_file_in
+from .arguments import AskHistory, AskNext, AskQuery, AskStatus
+from .caller import Caller
+from .pages import Page, fitted, number_in
+
+QUERY_SECONDS_MAX = 10.0
+QUERY_ROWS_MAX = 10_000
+"""So many rows of an answer can be turned over; a better question has fewer."""
+
+_A_PERSON = "a person starts or decides this: say so, with `why` and `hint`"
+_THE_LOOP = "the loop that runs this sprint does it; there is nothing for you to do now"
+HOW = {
+    actions.START: "the sprint has not begun: a person types `sprintlog sprint start`",
+    actions.WORK: "do what `prompt` says; `report` when you begin, and how it ended",
+    actions.ITERATE: "do what `prompt` says; `report` started when you begin; at the end "
+    "continue, or done once the goal is reached",
+    actions.HOOKS: _THE_LOOP,
+    actions.MEASURE: _THE_LOOP,
+    actions.DECIDE: _THE_LOOP,
+    actions.RESTORE: _THE_LOOP,
+    actions.GATE: "the work is done and its gate is to be run by the loop or a person; "
+    "where there is a `prompt`, repair what it says first",
+    actions.END: "the work is done: `report` done",
+    actions.RETRY: _THE_LOOP,
+    actions.WAIT: "nothing before `until`",
+    actions.RESUME: _A_PERSON,
+    actions.COMPLETE: "everything is done: a person or the loop completes the sprint",
+    actions.STOP: _A_PERSON,
+    actions.DONE: "the sprint is completed",
+}
+"""What an agent does with each answer of `next`."""
+
+_OF_STATUS = (
+    *("sprint", "version", "status", "stale", "pointer", "goal", "current", "stopped"),
+    *("human_needed", "queue", "stats", "idle", "reflection", "iterations", "spent"),
+    *("budgets", "steps"),
+)
+_OF_EVENT = ("version", "position", "at", "type", "actor", "data")
+_OF_NEXT = (
+    *("do", "phase", "model", "attempt", "iteration", "until", "because", "why", "hint"),
+    *("details", "error", "reflection", "gated"),
+)
+_QUESTIONS = {
+    "blame": ("blame", "causes"),
+    "diff": ("diff", "changes"),
+    "best": ("best", ""),
+    "decisions": ("audit", "decisions"),
+}
+"""By the question: whose answer it is, and which list of that is turned over."""
+
+
+def status(workspace: Workspace, given: AskStatus, caller: Caller) -> str:
+    """Answer where the sprint stands; its phases are turned over."""
+    found = _asked(workspace, "status", {"sprint": caller.meant(given.sprint)})
+    head = {name: found[name] for name in _OF_STATUS if found.get(name) is not None}
+    phases = [_without_nothing(one) for one in found["phases"]]
+    page = Page(head, "phases", phases)
+    return fitted(page, ["status", given.sprint], given.cursor)
+
+
+def next_(workspace: Workspace, given: AskNext, caller: Caller) -> str:
+    """Answer what is to be done now; the prompt is turned over."""
+    action, sprint_id = what_is_next(workspace, given.sprint, caller)
+    head = {"sprint": sprint_id, **brief(action)}
+    page = Page(head, "prompt" if action.prompt else "", action.prompt or "")
+    return fitted(page, ["next", given.sprint], given.cursor)
+
+
+def what_is_next(
+    workspace: Workspace, named: str | None, caller: Caller
+) -> tuple[actions.Action, str]:
+    """Return what is to be done now with its prompt, and for which sprint."""
+    asked = registry.Question(workspace, _given({"sprint": caller.meant(named)}))
+    sprint = asked.sprint()
+    action = runs.what_is_next(workspace, sprint)
+    named_file, base = caller.served.prompt_file, caller.served.prompt_base
+    file = prompt_file_in(workspace, named_file, base=base)
+    return with_prompt(workspace, sprint, action, file=file, answer=TOOL_ANSWER), sprint.id
+
+
+def brief(action: actions.Action) -> dict[str, Any]:
+    """Return what is to be done without the prompt."""
+    said = msgspec.to_builtins(action)
+    found = {name: said[name] for name in _OF_NEXT if said.get(name) not in (None, False)}
+    return {**found, "how": HOW[action.do]}
+
+
+def history(workspace: Workspace, given: AskHistory, caller: Caller) -> str:
+    """Answer a question about the past."""
+    name = workspace.choose(caller.meant(given.sprint))
+    if given.question == "log":
+        return _log(workspace, given, name)
+    command, parts = _QUESTIONS[given.question]
+    known = {"field": given.field, "from": given.from_, "to": given.to, "at": given.at}
+    takes = registry.ROUTES[command].takes
+    wanted = {key: text for key, text in known.items() if text is not None}
+    if unknown := [key for key in wanted if key not in takes]:
+        told = ", ".join(key for key in known if key in takes) or "none of these"
+        raise InvalidInputError(f"{given.question} takes {told}", field=unknown[0])
+    found = _asked(workspace, command, {"sprint": name, **wanted})
+    head = {key: _event(value) for key, value in found.items() if key != parts}
+    items = [_event(one) for one in found.get(parts, ())]
+    end = given.limit
+    question = [given.question, name, known, end]
+    page = Page(head, parts, items)
+    return fitted(page, question, given.cursor)
+
+
+def _log(workspace: Workspace, given: AskHistory, name: str) -> str:
+    """Answer the newest events first; a cursor goes on with those before.
+
+    What has happened never changes, a rollback included: so does no cursor.
+    """
+    question = ["log", name, given.at]
+    version = workspace.sprint(name, at=given.at).version
+    before = version + 1
+    if given.cursor is not None:
+        before = number_in(given.cursor, question)
+    first = max(before - given.limit, 1)
+    read = workspace.log.read_stream(sprint_stream(name), after=first - 1)
+    lines = [_line(one) for one in islice(read, max(before - first, 0))]
+    head = {"sprint": name, "version": version}
+    page = Page(
+        *(head, "events", [*reversed(lines)]),
+        is_kept=True,
+        begin=before,
+        step=-1,
+        has_more=first > 1,
+    )
+    return fitted(page, question)
+
+
+def _line(event: RecordedEvent) -> dict[str, Any]:
+    try:
+        line = event_line(event)
+    except SprintlogError:
+        # One that only a newer version understands.
+        line = event_line(event, said=event.type)
+    return {name: getattr(line, name) for name in ("version", "at", "actor", "said")}
+
+
+def query(workspace: Workspace, given: AskQuery, caller: Caller) -> str:
+    """Answer a SELECT; rows are turned over."""
+    with ask_sql(workspace, given.sql, seconds_max=QUERY_SECONDS_MAX) as found:
+        rows = [*islice(chain.from_iterable(found.pages), QUERY_ROWS_MAX)]
+    shown = [[*map(_value, row)] for row in rows]
+    page = Page({"columns": found.columns}, "rows", shown)
+    return fitted(page, ["query", given.sql], given.cursor)
+
+
+def _value(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def _asked(workspace: Workspace, command: str, given: dict[str, str | None]) -> Any:
+    """Return what a command answers, as plain data."""
+    found = registry.answer(workspace, command, _given(given))
+    return msgspec.json.decode(msgspec.json.encode(found, enc_hook=str))
+
+
+def _given(given: dict[str, str | None]) -> dict[str, str]:
+    return {name: text for name, text in given.items() if text is not None}
+
+
+def _event(value: Any) -> Any:
+    """Return a whole event without its envelope; anything else as it is."""
+    if isinstance(value, dict) and "payload_digest" in value:
+        return {name: value[name] for name in _OF_EVENT}
+    return value
+
+
+def _without_nothing(one: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in one.items() if value is not None}
+
+
+def lines(action: actions.Action) -> Iterator[str]:
+    """Yield what is to be done in lines for a prompt."""
+    for name, value in brief(action).items():
+        yield f"- {name}: {value}"

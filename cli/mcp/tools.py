@@ -1,0 +1,166 @@
+"""The tools that are offered, and the one way in which each of them is called."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sprintlog.engine.errors import NotFoundError, SprintlogError
+from sprintlog.projections.workspace import Workspace
+
+from ..context import open_workspace
+from ..output import error_answer
+from . import reading, writing
+from .arguments import (
+    AskHistory,
+    AskNext,
+    AskQuery,
+    AskStatus,
+    Learn,
+    WorkReport,
+    Request,
+    read,
+    schema_of,
+)
+from .caller import Caller
+from .pages import ANSWER_BYTES_MAX, plain
+
+_PHASE = "like build/step-1; without it the current one"
+_KEY = "a repeated call with it records nothing more"
+
+
+class Tool(NamedTuple):
+    """Something that an agent can call."""
+
+    name: str
+    says: str
+    """What it is for, in the words that an agent reads."""
+    takes: type[msgspec.Struct]
+    act: Callable[[Workspace, Any, Caller], str]
+    fields: Mapping[str, str] = {}
+    """What is said of arguments that do not say it themselves."""
+    writes: bool = False
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The schema of its arguments."""
+        return schema_of(self.takes, self.fields)
+
+
+class Answered(NamedTuple):
+    """What a call is answered with."""
+
+    text: str
+    is_error: bool = False
+
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "status",
+            "Where the sprint stands: phases, goal, what a person is needed for.",
+            AskStatus,
+            reading.status,
+            {
+                "sprint": "its id; needed where several are unfinished",
+                "cursor": "of the answer before, for what follows",
+            },
+        ),
+        Tool(
+            "next",
+            "What is to be done now, with the prompt for it. Records nothing.",
+            AskNext,
+            reading.next_,
+        ),
+        Tool(
+            "report",
+            "Say that you begin the current work, and how it ended. "
+            "It does not pass a gate; `continue` ends an iteration towards a goal.",
+            WorkReport,
+            writing.report,
+            {
+                "summary": "what was done, or why not",
+                "phase": _PHASE,
+                "details": "what helps a person to decide",
+                "key": _KEY,
+            },
+            writes=True,
+        ),
+        Tool(
+            "learn",
+            "Keep what later runs should know about this codebase.",
+            Learn,
+            writing.learn,
+            {"files": "where it applies"},
+            writes=True,
+        ),
+        Tool(
+            "request",
+            "Ask for a person's decision: a bug you found, work outside of your task.",
+            Request,
+            writing.request,
+            writes=True,
+        ),
+        Tool(
+            "history",
+            "The past: log (newest first), blame (who set `field`), diff (the plan "
+            "between `from` and `to`), best (iteration), decisions.",
+            AskHistory,
+            reading.history,
+            {
+                "field": "like phases/build/status",
+                "from": "a point: version:N, iter:N, best, start, a time",
+                "to": "a point; without it now",
+                "at": "as of a point",
+            },
+        ),
+        Tool(
+            "query",
+            "One SELECT about the record. Tables: v_events, v_sprints, v_phases, "
+            "v_iterations, v_decisions …; "
+            "`SELECT name, sql FROM sqlite_schema` lists them.",
+            AskQuery,
+            reading.query,
+        ),
+    )
+}
+"""By name. Whoever does the work does not judge it: no gate, rollback, restore or rule."""
+
+
+def offered(*, reads_only: bool) -> list[Tool]:
+    """Return the tools that are offered."""
+    return [tool for tool in TOOLS.values() if not (reads_only and tool.writes)]
+
+
+def call(name: str, given: Any, caller: Caller) -> Answered:
+    """Return the answer to a call; what is refused is an answer, too.
+
+    The log is opened for each call, as a command does it: it may be made, moved or
+    repaired meanwhile, and others are never kept waiting.
+    """
+    try:
+        known = {tool.name: tool for tool in offered(reads_only=caller.served.reads_only)}
+        if (tool := known.get(name)) is None:
+            listed = ", ".join(known)
+            raise NotFoundError(f"there is no tool {name[:40]!r} here; there are: {listed}")
+        arguments = read(given, tool.takes)
+        with open_workspace() as workspace:
+            return Answered(tool.act(workspace, arguments, caller))
+    except SprintlogError as error:
+        return Answered(refusal(error), is_error=True)
+    except (OSError, ValueError, RecursionError) as error:
+        said = SprintlogError(f"{type(error).__name__}: {error}")
+        return Answered(refusal(said), is_error=True)
+
+
+def refusal(error: SprintlogError) -> str:
+    """Return an error as a model reads it: what a terminal shows, secrets masked."""
+    said = error_answer(error)
+    lines = [f"error: {said['message']}"]
+    lines += [f"difference: {one}" for one in said.get("differences", ())[:5]]
+    if said["hint"]:
+        lines.append(f"hint: {said['hint']}")
+    text = "\n".join(plain(" ".join(line.split())) for line in lines)
+    content = text.encode(errors="backslashreplace")
+    return content[: ANSWER_BYTES_MAX - 3].decode(errors="ignore")

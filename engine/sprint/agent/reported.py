@@ -1,0 +1,129 @@
+"""What an agent says of its own work while it is at it: which command records that.
+
+That is the one for what is there: a phase or the goal, with a gate or without.
+"""
+
+from ...command import Command, commands_in, rule_of
+from ...errors import InvalidInputError
+from ...log.event import Event
+from ..goal.goal import CompleteGoal, FailIteration
+from ..goal.work import StartTurn
+from ..iterations.loop import EndIteration
+from ..phases.leaves import (
+    BlockPhase,
+    CompletePhase,
+    EndWork,
+    FailPhase,
+    StartPhase,
+    check_word,
+)
+from ..phases.lifecycle import BlockSprint, NeedHuman
+from ..state.sprint import Sprint
+from ..state.transitions import check_exists, find_node
+from ..state.tree import gate_is_open
+from ..state.words import PENDING
+from .answers import categorise, short
+from .said import SaidItems
+from .taken import take_said
+
+OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
+"""`continue` is for an iteration after which the goal is not reached."""
+
+
+class ReportWork(Command, frozen=True):
+    """Say that work on a leaf or on the goal begins, or how it ended.
+
+    No gate is passed by it: where one is open the work is kept as done.
+    """
+
+    outcome: str
+    summary: str = ""
+    phase: str | None = None
+    details: str | None = None
+
+
+def report_work(sprint: Sprint, command: ReportWork, at: str) -> list[Event]:
+    """Decide on `ReportWork`."""
+    check_exists(sprint)
+    check_word("outcome", command.outcome, OUTCOMES)
+    meant = _meant(sprint, command)
+    return rule_of(meant)(sprint, meant, at)
+
+
+class TakeSaid(Command, frozen=True):
+    """Queue the requests, and note the learnings, that an agent says.
+
+    The same request said again is the one that is there, whatever became of it.
+    """
+
+    said: SaidItems
+
+
+def take(sprint: Sprint, command: TakeSaid, at: str) -> list[Event]:
+    """Decide on `TakeSaid`."""
+    check_exists(sprint)
+    return take_said(sprint, command.said, at)
+
+
+def waits_to_begin(sprint: Sprint, phase: str | None) -> bool:
+    """Tell whether nobody has said yet that the work on a leaf began."""
+    if phase is None and sprint.plan.is_at_goal:
+        return False
+    return find_node(sprint, phase).status == PENDING
+
+
+def _meant(sprint: Sprint, said: ReportWork) -> Command:
+    """Return the command; raise an error where the outcome has no meaning there."""
+    if said.phase is None and sprint.plan.is_at_goal:
+        return _of_goal(said)
+    return _of_phase(sprint, said)
+
+
+def _of_goal(said: ReportWork) -> Command:
+    summary = short(said.summary)
+    match said.outcome:
+        case "started":
+            return StartTurn()
+        case "done":
+            return CompleteGoal(summary or None)
+        case "continue":
+            return EndIteration(summary=summary or None)
+        case "failed":
+            return FailIteration(_why(said), categorise(said.summary))
+        case "blocked":
+            return BlockSprint(_why(said))
+        case _:
+            return NeedHuman(_why(said), said.details)
+
+
+def _of_phase(sprint: Sprint, said: ReportWork) -> Command:
+    phase, summary = said.phase, short(said.summary) or None
+    match said.outcome:
+        case "started":
+            return StartPhase(phase)
+        case "done":
+            node = find_node(sprint, phase)
+            if not node.children and gate_is_open(node.data):
+                return EndWork(node.address, summary)
+            return CompletePhase(phase, summary)
+        case "continue":
+            raise InvalidInputError(
+                "continue is for the iterations of a goal",
+                field="outcome",
+                hint="a phase is done, failed, blocked or needs-human",
+            )
+        case "failed":
+            return FailPhase(_why(said), categorise(said.summary), phase)
+        case "blocked":
+            return BlockPhase(_why(said), phase)
+        case _:
+            return NeedHuman(_why(said), said.details, None, phase)
+
+
+def _why(said: ReportWork) -> str:
+    if not said.summary.strip():
+        raise InvalidInputError(f"say why it is {said.outcome}", field="summary")
+    return short(said.summary)
+
+
+COMMANDS = commands_in(globals())

@@ -1,0 +1,171 @@
+"""Our server in agents' files: put in by value, once, and out again to the byte."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, hook_file
+from sprintlog.engine.adapters.hooks.forms import FORMS, HookForm
+from sprintlog.engine.adapters.hooks.mcp_entries import (
+    MCP_FORMS,
+    NAME,
+    McpForm,
+    install,
+    without,
+)
+from sprintlog.engine.errors import InvalidInputError
+
+JSON_AGENTS = [name for name, form in MCP_FORMS.items() if not form.is_toml]
+THEIRS = '{ "model":"opus",\n\t"%s": {"other": {"command": "x", "args": [1.50]} } }\n'
+CODEX = '# mine\nmodel = "o"   # fast\n\n[mcp_servers.other]\ncommand = "x"\n'
+
+
+def file_of(agent: str, root: Path, scope: str = "project") -> HookFile:
+    """Return an agent's file of servers in a project or a home below a folder."""
+    home = root / "home"
+    form = MCP_FORMS[agent]
+    return hook_file(form, scope, project=root, home=home, environment={})
+
+
+def test_each_agent_that_has_hooks_has_tools() -> None:
+    """Both are installed by the same names."""
+    assert MCP_FORMS.keys() == FORMS.keys()
+
+
+@pytest.mark.parametrize("agent", MCP_FORMS)
+@pytest.mark.parametrize("scope", SCOPES)
+def test_a_new_file_has_our_server_and_goes_without_a_trace(
+    agent: str, scope: str, tmp_path: Path
+) -> None:
+    """What the agent reads names the program and its argument; twice is once."""
+    file = file_of(agent, tmp_path, scope)
+    assert file.install()
+    assert not file.install()
+    text = file.path.read_text()
+    said = tomllib.loads(text) if file.form.agent == "codex" else json.loads(text)
+    entry = said[MCP_FORMS[agent].key][NAME]
+    command = entry["command"]
+    words = command if isinstance(command, list) else [command, *entry["args"]]
+    assert words == ["sprintlog", "mcp"]
+    assert file.events() == [NAME]
+    assert file.uninstall()
+    assert not file.uninstall()
+    assert not file.path.exists()
+
+
+@pytest.mark.parametrize("agent", MCP_FORMS)
+@pytest.mark.parametrize("is_known", [True, False])
+def test_servers_of_others_stay_as_they_are(
+    agent: str, is_known: bool, tmp_path: Path
+) -> None:
+    """Every byte of somebody's file comes back, also where nothing is remembered."""
+    file = file_of(agent, tmp_path)
+    before = CODEX if agent == "codex" else THEIRS % MCP_FORMS[agent].key
+    file.path.parent.mkdir(parents=True, exist_ok=True)
+    file.path.write_text(before)
+    assert file.install()
+    text = file.path.read_text()
+    begin = before.rstrip("} \n") if agent != "codex" else before
+    assert text.startswith(begin[:40])
+    if not is_known:
+        for memo in file.memory.glob("*"):
+            memo.unlink()
+    assert file.uninstall()
+    assert file.path.read_text() == before
+
+
+def test_an_entry_of_before_is_made_that_of_today(tmp_path: Path) -> None:
+    """What calls us in another way is replaced, not put in a second time."""
+    file = file_of("claude", tmp_path)
+    file.path.write_text('{"mcpServers": {"sprintlog": {"command": "old"}, "x": {}}}')
+    assert file.install()
+    said = json.loads(file.path.read_text())["mcpServers"]
+    assert said == {"x": {}, "sprintlog": {"command": "sprintlog", "args": ["mcp"]}}
+
+
+def test_hooks_and_tools_of_one_file_go_by_themselves(tmp_path: Path) -> None:
+    """Where an agent has both in a file, each comes out, in any order, to the byte."""
+    for first_out in (0, 1):
+        root = tmp_path / str(first_out)
+        root.mkdir()
+        forms: list[HookForm | McpForm] = [FORMS["gemini"], MCP_FORMS["gemini"]]
+        both = [
+            hook_file(form, "project", project=root, home=root / "home", environment={})
+            for form in forms
+        ]
+        path = both[0].path
+        path.parent.mkdir()
+        path.write_text('{\n  "model": "pro"\n}\n')
+        for file in both:
+            assert file.install()
+        for file in (both[first_out], both[1 - first_out]):
+            assert file.uninstall()
+        assert path.read_text() == '{\n  "model": "pro"\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("agent", "text", "said"),
+    [
+        ("claude", "[]", "is no JSON object"),
+        ("claude", "{", "is not JSON"),
+        ("claude", '{"mcpServers": []}', "mcpServers: is no object"),
+        ("claude", '{"mcpServers": {}, "mcpServers": {}}', "is there twice"),
+        ("opencode", '{ // mine\n "mcp": {}}', "is not JSON"),
+        ("codex", "model = ", "is not TOML"),
+        ("codex", "mcp_servers = 1", "is no object"),
+        ("codex", 'mcp_servers = { sprintlog = { command = "x" } }', "by hand|of its own"),
+    ],
+)
+def test_what_cannot_be_read_stays(
+    agent: str, text: str, said: str, tmp_path: Path
+) -> None:
+    """One line says what is wrong with the file, which is left as it is."""
+    file = file_of(agent, tmp_path)
+    file.path.parent.mkdir(exist_ok=True)
+    file.path.write_text(text)
+    with pytest.raises(InvalidInputError, match=said):
+        file.install()
+    assert file.path.read_text() == text
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+
+
+@given(
+    said=st.dictionaries(st.text(max_size=9), _JSON, max_size=4),
+    servers=st.none() | st.dictionaries(st.text(max_size=9), _JSON, min_size=1, max_size=3),
+    indent=st.none() | st.integers(0, 4),
+    agent=st.sampled_from(JSON_AGENTS),
+)
+@settings(max_examples=150, deadline=None)
+def test_whatever_a_file_says_stays(
+    said: dict[str, object],
+    servers: dict[str, object] | None,
+    indent: int | None,
+    agent: str,
+) -> None:
+    """In: all that was there and our server. Out: the text of before."""
+    form = MCP_FORMS[agent]
+    if servers is not None:
+        said = {
+            **said,
+            form.key: {k: v for k, v in servers.items() if k != NAME} or {"x": 1},
+        }
+    elif form.key in said:
+        return
+    if not said:
+        return
+    text = json.dumps(said, indent=indent, ensure_ascii=False)
+    edit = install(text, form, file="f")
+    now = json.loads(edit.text)
+    assert now[form.key].pop(NAME) == dict(form.entry)
+    assert now == ({**said, form.key: {}} if servers is None else said)
+    assert without(edit.text, form, file="f") == text

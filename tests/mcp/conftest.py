@@ -1,0 +1,64 @@
+"""A sprint that has started, and an agent that calls the tools: by itself or by the SDK."""
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from sprintlog.cli.mcp.caller import Served
+from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX
+from sprintlog.cli.mcp.tools import call
+
+from ..cli.conftest import done as done
+from ..cli.conftest import folder as folder
+from ..cli.conftest import gated as gated
+from ..cli.conftest import run as run
+from ..cli.conftest import sprint as sprint
+
+
+@pytest.fixture(scope="session", autouse=True)
+def sdk() -> Any:
+    """Skip what is here where the SDK is not installed; CI does not let that pass."""
+    return pytest.importorskip("mcp", reason="sprintlog[mcp] is not installed")
+
+
+class Agent(NamedTuple):
+    """An agent that calls tools; every answer it gets is short enough."""
+
+    served: Served = Served("mcp-session")
+    name: str = "claude-code"
+
+    def call(self, tool: str, **given: Any) -> tuple[str, bool]:
+        """Return the text of an answer, and whether it is an error."""
+        named = {name.rstrip("_"): value for name, value in given.items()}
+        answer = call(tool, named, self.served.caller(self.name))
+        assert len(answer.text.encode()) <= ANSWER_BYTES_MAX
+        return answer.text, answer.is_error
+
+    def ask(self, tool: str, **given: Any) -> Any:
+        """Return an answer that is none of errors."""
+        text, is_error = self.call(tool, **given)
+        assert not is_error, text
+        return json.loads(text)
+
+    def refused(self, tool: str, **given: Any) -> str:
+        """Return the text of a refusal."""
+        text, is_error = self.call(tool, **given)
+        assert is_error, text
+        return text
+
+
+@pytest.fixture
+def agent() -> Agent:
+    """Return an agent."""
+    return Agent()
+
+
+Events = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def events(done: Any) -> Events:
+    """Return a function that lists the events of the sprint."""
+    return lambda: [*done("log", "--json").lines]

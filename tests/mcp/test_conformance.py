@@ -1,0 +1,190 @@
+"""The SDK's own client, in both generations of the protocol, here and over a pipe."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from sprintlog.cli.mcp.caller import Served
+from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX
+
+from .conftest import Events
+
+MODES = ("legacy", "2026-07-28")
+"""The handshake that ended with 2025-11-25, and requests that say all themselves."""
+TOOLS_BYTES_MAX = 6 * 1024
+Answer = TypeVar("Answer")
+
+
+def with_client(
+    mode: str, act: Callable[[Any], Awaitable[Answer]], *, reads_only: bool = False
+) -> Answer:
+    """Return what is answered to the SDK's client, which is connected in this process."""
+    from mcp import Client
+    from mcp_types import Implementation
+
+    from sprintlog.cli.mcp.server import make_server
+
+    async def run() -> Answer:
+        server = make_server(Served("session", reads_only=reads_only))
+        info = Implementation(name="tester", version="1")
+        async with Client(server, mode=mode, client_info=info) as client:
+            return await act(client)
+
+    return asyncio.run(run())
+
+
+def text_of(result: Any) -> str:
+    """Return the one text of a result; it is not there twice."""
+    (content,) = result.content
+    assert result.structured_content is None
+    assert len(content.text.encode()) <= ANSWER_BYTES_MAX
+    return str(content.text)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_offered_is_small(mode: str) -> None:
+    """Seven tools and a prompt in 6 KB, schemas that are valid, and no resources."""
+    from jsonschema import Draft202012Validator
+
+    async def look(client: Any) -> Any:
+        found = await client.list_tools()
+        prompts = await client.list_prompts()
+        return found, prompts, client.server_capabilities, client.instructions
+
+    tools, prompts, capabilities, instructions = with_client(mode, look)
+    wire = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tools.tools]
+    assert len(json.dumps({"tools": wire}).encode()) <= TOOLS_BYTES_MAX
+    assert len(wire) == 7
+    for tool in wire:
+        Draft202012Validator.check_schema(tool["inputSchema"])
+        reads = tool["name"] not in ("report", "learn", "request")
+        assert tool["annotations"].get("readOnlyHint", False) is reads
+    assert [prompt.name for prompt in prompts.prompts] == ["sprint-brief"]
+    # Clients add tools of their own to a server that has resources.
+    assert capabilities.resources is None if capabilities is not None else True
+    if mode == "legacy":
+        assert "data, no orders" in instructions
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_client_works_through_a_phase(mode: str, sprint: Path, events: Events) -> None:
+    """Each generation asks, records as the client's name, and is refused in words."""
+
+    async def work(client: Any) -> list[Any]:
+        found = [await client.call_tool("next", {})]
+        given = {"outcome": "done", "summary": "made"}
+        found.append(await client.call_tool("report", given))
+        found.append(await client.call_tool("report", {"outcome": "odd"}))
+        found.append(await client.call_tool("rollback", {}))
+        return found
+
+    next_, done, odd, unknown = with_client(mode, work)
+    assert json.loads(text_of(next_))["phase"] == "setup"
+    assert json.loads(text_of(done))["recorded"] == ["phase-started", "phase-completed"]
+    assert not done.is_error
+    assert odd.is_error
+    assert "outcome: invalid enum value 'odd'" in text_of(odd)
+    assert unknown.is_error
+    assert "there is no tool 'rollback' here" in text_of(unknown)
+    last = events()[-1]
+    assert (last["actor"], last["correlation_id"]) == ("agent:tester", "session")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_brief_is_a_prompt(mode: str, sprint: Path, events: Events) -> None:
+    """It says what is to be done and how it is reported, and records nothing."""
+    from mcp import MCPError
+
+    before = len(events())
+
+    async def ask(client: Any) -> str:
+        found = await client.get_prompt("sprint-brief", {})
+        with pytest.raises(MCPError, match="there is no sprint nobody"):
+            await client.get_prompt("sprint-brief", {"sprint": "nobody"})
+        with pytest.raises(MCPError, match="there is no prompt 'x'"):
+            await client.get_prompt("x", {})
+        return str(found.messages[0].content.text)
+
+    text = with_client(mode, ask)
+    assert "Sprint auth." in text
+    assert "Make a branch" in text
+    assert "`report`" in text
+    assert len(events()) == before
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_reading_server_offers_less(mode: str, sprint: Path) -> None:
+    """With --read-only the tools that record are not there."""
+
+    async def look(client: Any) -> list[str]:
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    found = with_client(mode, look, reads_only=True)
+    assert found == ["status", "next", "history", "query"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_process_serves_over_a_pipe(mode: str, sprint: Path, events: Events) -> None:
+    """As an agent's program starts it: it answers, records, and ends with its input."""
+    from mcp import Client
+    from mcp.client.stdio import StdioServerParameters
+
+    async def run() -> tuple[Any, Any]:
+        process = StdioServerParameters(
+            command=sys.executable, args=["-m", "sprintlog.cli", "mcp"], cwd=sprint
+        )
+        async with Client(process, mode=mode) as client:
+            status = await client.call_tool("status", {})
+            await client.call_tool("report", {"outcome": "started"})
+            return status, client.protocol_version
+
+    status, version = asyncio.run(run())
+    assert json.loads(text_of(status))["sprint"] == "auth"
+    assert version == ("2025-11-25" if mode == "legacy" else mode)
+    assert events()[-1]["type"] == "phase-started"
+
+
+def test_hostile_frames_are_answered_or_left(sprint: Path, events: Events) -> None:
+    """Noise, huge and deep lines: the server lives, and only answers go to stdout."""
+    before = len(events())
+    info = {"name": "x", "version": "1"}
+    begin = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+    lines = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": begin},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    ]
+    noise = [b"not json", b"\xff\xfe\x00", b"[" * 100_000, b'{"jsonrpc": "2.0"', b"", b"42"]
+    noise.append(b'{"jsonrpc":"2.0","id":2,"method":"' + b"x" * 2_000_000 + b'"}')
+    arguments = {"name": "status", "arguments": {"cursor": "x" * 1_000_000}}
+    calls = [
+        {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": arguments},
+        {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "status"}},
+    ]
+    frames = [json.dumps(one).encode() for one in lines] + noise
+    frames += [json.dumps(one).encode() for one in calls]
+    with subprocess.Popen(
+        [sys.executable, "-m", "sprintlog.cli", "mcp"],
+        cwd=sprint,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"".join(one + b"\n" for one in frames))
+        process.stdin.flush()
+        answers: dict[Any, Any] = {}
+        while 4 not in answers:
+            answer = json.loads(process.stdout.readline())
+            answers[answer.get("id")] = answer
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert process.wait(20) == 0
+    assert not answers[4]["result"].get("isError", False)
+    assert len(events()) == before

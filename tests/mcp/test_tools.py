@@ -1,0 +1,239 @@
+"""What each tool answers and records: as the command of the same purpose does."""
+
+from pathlib import Path
+
+import pytest
+
+from sprintlog.cli.mcp.caller import Served, actor_of
+from sprintlog.cli.mcp.reading import HOW
+from sprintlog.cli.mcp.tools import TOOLS, offered
+from sprintlog.engine.sprint.agent.actions import ACTIONS
+
+from ..cli.conftest import Gated, Run
+from .conftest import Agent, Events
+
+
+def test_there_are_seven_and_none_that_judges() -> None:
+    """Neither gate, rollback, restore, redact nor rules is offered, and read-only less."""
+    assert [*TOOLS] == ["status", "next", "report", "learn", "request", "history", "query"]
+    read = [tool.name for tool in offered(reads_only=True)]
+    assert read == ["status", "next", "history", "query"]
+
+
+def test_each_answer_of_next_says_what_to_do() -> None:
+    """There is a sentence for every word."""
+    assert HOW.keys() == ACTIONS.keys()
+
+
+def test_an_agent_works_through_a_phase(sprint: Path, agent: Agent, events: Events) -> None:
+    """It asks, begins, says that it is done, and hears what is next."""
+    found = agent.ask("next")
+    assert (found["do"], found["phase"]) == ("work", "setup")
+    assert "Make a branch" in found["prompt"]
+    assert "tool `report`" in found["prompt"]
+    assert agent.ask("report", outcome="started")["recorded"] == ["phase-started"]
+    told = agent.ask("report", outcome="done", summary="a branch")
+    assert told["recorded"] == ["phase-completed"]
+    assert told["next"]["phase"] == "build/login/implement"
+    last = events()[-1]
+    assert last["actor"] == "agent:claude-code"
+    assert last["correlation_id"] == "mcp-session"
+    assert last["data"] == {"phase": "setup", "summary": "a branch"}
+
+
+def test_work_that_nobody_began_begins_with_its_end(sprint: Path, agent: Agent) -> None:
+    """Who forgets to say that it began is not refused for it."""
+    told = agent.ask("report", outcome="done", summary="made")
+    assert told["recorded"] == ["phase-started", "phase-completed"]
+    told = agent.ask("report", outcome="failed", summary="it does not compile")
+    assert told["recorded"][:2] == ["phase-started", "phase-failed"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "type_", "status"),
+    [
+        ("blocked", "sprint-blocked", "blocked"),
+        ("needs-human", "human-needed", "needs-human"),
+    ],
+)
+def test_a_person_is_called(
+    outcome: str, type_: str, status: str, sprint: Path, agent: Agent
+) -> None:
+    """The sprint stands still, and what is next says so."""
+    agent.ask("report", outcome="started")
+    told = agent.ask("report", outcome=outcome, summary="no access", details="ask Ann")
+    assert (told["recorded"][-1], told["status"]) == (type_, status)
+    assert told["next"]["do"] == "stop"
+    assert agent.ask("status")["stopped"]["because"] in ("person", "blocked")
+
+
+def test_it_does_not_pass_a_gate(
+    folder: Path, done: Run, agent: Agent, gated: Gated
+) -> None:
+    """The work is kept as done; the gate is for the loop."""
+    gated("false")
+    done("phase", "reopen", "build/one")
+    told = agent.ask("report", outcome="done", summary="all of it")
+    assert told["recorded"] == ["phase-started", "phase-completed"]
+    assert told["next"]["do"] == "gate"
+    assert agent.refused("gate").startswith("error: there is no tool 'gate' here")
+
+
+def test_a_repeated_call_records_nothing_more(
+    sprint: Path, agent: Agent, events: Events
+) -> None:
+    """What is so already is said to be so; with a key it is the first answer again."""
+    given = {"outcome": "done", "summary": "made", "phase": "setup", "key": "k1"}
+    first = agent.ask("report", **given)
+    before = len(events())
+    again = agent.ask("report", **given)
+    assert (again["duplicate"], again["version"]) == (True, first["version"])
+    assert agent.ask("report", outcome="done", summary="made", phase="setup")["unchanged"]
+    assert len(events()) == before
+    assert "k1" in agent.refused("report", **{**given, "summary": "another"})
+
+
+def test_a_refusal_has_its_hint(sprint: Path, agent: Agent, done: Run, run: Run) -> None:
+    """It is what a terminal shows for the same wish, and nothing is recorded."""
+    shown = run("phase", "complete", "build/login/nothing", "--summary", "x")
+    text = agent.refused("report", outcome="done", phase="build/login/nothing", summary="x")
+    assert text == shown.err.strip()
+    assert "hint: " in text
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("report", {}, "missing required field `outcome`"),
+        ("report", {"outcome": "passed"}, "outcome: invalid enum value 'passed'"),
+        ("report", {"outcome": "failed"}, "summary: say why it is failed"),
+        ("report", {"outcome": "continue"}, "continue is for the iterations of a goal"),
+        ("report", {"outcome": "done", "at": "best"}, "unknown field `at`"),
+        ("learn", {"text": " ", "kind": "tool-usage"}, "text: is empty"),
+        ("learn", {"text": "x", "kind": "gossip"}, "kind 'gossip' is unknown; allowed:"),
+        ("request", {"title": "x", "why": "y", "priority": "x", "kind": "bug"}, "priority"),
+        ("history", {"question": "log", "limit": 51}, "limit: expected `int` <= 50"),
+        ("history", {"question": "blame"}, "field: has to be given"),
+        ("history", {"question": "blame", "to": "x"}, "to: blame takes field, at"),
+        ("history", {"question": "log", "at": "whenever"}, "whenever"),
+        ("query", {"sql": "DELETE FROM v_events"}, "only reads"),
+        ("status", {"sprint": "nobody"}, "there is no sprint nobody"),
+        ("status", {"cursor": "1.x"}, "ask again without the cursor"),
+        ("status", {"cursor": "x"}, "'x' is no cursor of this question"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    tool: str, given: dict[str, str], said: str, sprint: Path, agent: Agent
+) -> None:
+    """One line names the argument, and the agent can say it again in another way."""
+    text = agent.refused(tool, **given)
+    assert said in text
+    assert text.startswith("error: ")
+
+
+def test_what_was_learned_is_kept_once(
+    sprint: Path, agent: Agent, events: Events, done: Run
+) -> None:
+    """In the journal where one is open, else as a note; patterns as well."""
+    given = {"text": "URLs need a slash", "kind": "api-convention", "files": ["a.py"]}
+    assert agent.ask("learn", **given)["recorded"] == ["note-added"]
+    assert agent.ask("learn", **given)["duplicate"]
+    assert "URLs need a slash" in events()[-1]["data"]["text"]
+    done("journal", "open", "--project-name", "shop")
+    first = agent.ask("learn", **given)
+    assert agent.ask("learn", **given) == first == {"learning": "learning-0001"}
+    pattern = agent.ask("learn", text="Errors are wrapped", kind="error-handling")
+    assert pattern == {"pattern": "pattern-0001"}
+    assert agent.ask("learn", text="Errors are wrapped", kind="error-handling") == pattern
+    assert "URLs need a slash" in agent.ask("next")["prompt"]
+
+
+def test_a_request_waits_for_a_person(sprint: Path, agent: Agent) -> None:
+    """It is pending, and the same one said again is the one that is there."""
+    given = {"title": "Crash", "why": "no address", "priority": "high", "kind": "bug"}
+    told = agent.ask("request", **given)
+    assert (told["request"], told["status"]) == ("req-1", "pending")
+    assert agent.ask("request", **given)["unchanged"]
+    assert agent.ask("status")["queue"] == {"pending": 1}
+
+
+def test_secrets_are_masked(sprint: Path, agent: Agent, events: Events) -> None:
+    """What an agent hands in is masked as what is typed."""
+    secret = "ghp_" + "a1B2" * 9
+    agent.ask("report", outcome="done", summary=f"with {secret}")
+    agent.ask("request", title=secret, why=secret, priority="low", kind="bug")
+    agent.ask("learn", text=f"the token is {secret}", kind="tool-usage", key=secret)
+    assert secret not in str(events())
+
+
+def test_history_answers_as_commands_do(sprint: Path, agent: Agent, done: Run) -> None:
+    """Each question is that of a command, without envelopes."""
+    agent.ask("report", outcome="done", summary="made")
+    log = agent.ask("history", question="log", limit=2)
+    assert [one["version"] for one in log["events"]] == [4, 3]
+    blamed = agent.ask("history", question="blame", field="phases[setup].status")
+    assert blamed["value"] == "completed"
+    assert {*blamed["event"]} == {"version", "position", "at", "type", "actor", "data"}
+    changed = agent.ask("history", question="diff", from_="start")
+    shown = done("diff", "start", "--json").json["changes"]
+    assert [one["field"] for one in changed["changes"]] == [one["field"] for one in shown]
+    assert agent.ask("history", question="best")["best"] is None
+    assert agent.ask("history", question="decisions")["decisions"]
+    assert agent.ask("history", question="log", at="start")["version"] == 1
+
+
+def test_query_answers_rows(sprint: Path, agent: Agent) -> None:
+    """Columns and rows, also where there are none."""
+    sql = "SELECT type FROM v_events WHERE stream = 'sprint/auth'"
+    found = agent.ask("query", sql=f"{sql} ORDER BY position")
+    assert found == {
+        "columns": ["type"],
+        "rows": [["sprint-compiled"], ["sprint-started"]],
+    }
+    assert agent.ask("query", sql=f"{sql} AND 0")["rows"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "actor"),
+    [
+        ("claude-code", "agent:claude-code"),
+        ("operator:ann", "agent:operator-ann"),
+        ("\x1b[2J evil\n name", "agent:2J-evil-name"),
+        ("x" * 999, "agent:" + "x" * 64),
+        ("", "agent:mcp"),
+        (None, "agent:mcp"),
+        ("é", "agent:mcp"),
+    ],
+)
+def test_a_client_is_an_agent_by_its_name(
+    name: str | None, actor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a client calls itself, nobody becomes a person; a loop's name is first."""
+    monkeypatch.setenv("SPRINTLOG_ACTOR", "operator:ann")
+    assert actor_of(name) == actor
+    monkeypatch.setenv("SPRINTLOG_ACTOR", "agent:night")
+    assert actor_of(name) == "agent:night"
+
+
+def test_a_server_can_be_for_one_sprint(sprint: Path, done: Run) -> None:
+    """It is named once, and else as for a command; a call may name another."""
+    done("sprint", "create", "other", "--plan", "plan.yaml", "--sprint-dir", "other")
+    assert Agent().ask("status")["sprint"] == "auth"
+    agent = Agent(Served("s", "other"))
+    assert agent.ask("status")["sprint"] == "other"
+    assert agent.ask("status", sprint="auth")["sprint"] == "auth"
+
+
+def test_a_goal_is_worked_on(folder: Path, done: Run, agent: Agent) -> None:
+    """Iterations begin, go on and reach the goal by what the agent says."""
+    done("init")
+    done("sprint", "create", "win", "--goal", "All tests pass")
+    done("sprint", "start")
+    assert agent.ask("next")["do"] == "iterate"
+    assert agent.ask("report", outcome="started")["recorded"] == ["iteration-started"]
+    told = agent.ask("report", outcome="continue", summary="half")
+    assert "iteration-ended" in told["recorded"]
+    agent.ask("report", outcome="started")
+    told = agent.ask("report", outcome="done", summary="all pass")
+    assert "goal-completed" in told["recorded"]
+    assert told["next"]["do"] in ("done", "complete")
