@@ -16,7 +16,7 @@ _NAME_CHARS_MAX = 64
 _ODD = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
-class Served(NamedTuple):
+class ServedLog(NamedTuple):
     """How the server is wanted."""
 
     session: str
@@ -35,7 +35,7 @@ class Caller(NamedTuple):
     """Who calls a tool, and for which sprint."""
 
     actor: str
-    served: Served
+    served: ServedLog
 
     def meant(self, named: str | None) -> str | None:
         """Return the sprint that is meant; None for the only unfinished one."""

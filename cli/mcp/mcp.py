@@ -30,11 +30,11 @@ def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) ->
     """
     check_installed()
     # Imported here: it takes longer than any other command.
-    from .caller import Served
+    from .caller import ServedLog
     from .server import serve
 
     base = None if prompt_file is None else prompt_base()
-    serve(Served(f"mcp-{uuid4().hex}", sprint_id, prompt_file, base, reads_only))
+    serve(ServedLog(f"mcp-{uuid4().hex}", sprint_id, prompt_file, base, reads_only))
 
 
 def check_installed() -> None:

@@ -23,7 +23,7 @@ _LEVELS = ((600, 20), (200, 10), (80, 5), (30, 3), (10, 1))
 _DEPTH_MAX = 6
 
 
-class Page(NamedTuple):
+class AnswerPage(NamedTuple):
     """An answer that may be longer than is shown at once."""
 
     head: dict[str, Any]
@@ -41,7 +41,7 @@ class Page(NamedTuple):
     """Whether there is more than these parts."""
 
 
-def fitted(page: Page, question: object, cursor: str | None = None) -> str:
+def fitted(page: AnswerPage, question: object, cursor: str | None = None) -> str:
     """Return the text of an answer, from where a cursor says.
 
     Raise `InvalidInputError` for a cursor that means nothing here, `RefusedError` where
@@ -87,7 +87,7 @@ def plain(text: str) -> str:
     return "\n".join(visible(line) for line in text.split("\n"))
 
 
-def _start(page: Page, question: object, cursor: str | None) -> int:
+def _start(page: AnswerPage, question: object, cursor: str | None) -> int:
     if cursor is None:
         return 0
     start, _ = _read(cursor)
@@ -98,7 +98,7 @@ def _start(page: Page, question: object, cursor: str | None) -> int:
     return start
 
 
-def _before(page: Page, end: int) -> bytes:
+def _before(page: AnswerPage, end: int) -> bytes:
     """Return what was shown up to a place, as it is now."""
     return encoded(page.parts[:end])
 

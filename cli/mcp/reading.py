@@ -21,7 +21,7 @@ from ..questions import registry
 from ..work.prompt_option import prompt_file_in
 from .arguments import AskHistory, AskNext, AskQuery, AskStatus
 from .caller import Caller
-from .pages import Page, fitted, number_in
+from .pages import AnswerPage, fitted, number_in
 
 QUERY_SECONDS_MAX = 10.0
 QUERY_ROWS_MAX = 10_000
@@ -74,7 +74,7 @@ def status(workspace: Workspace, given: AskStatus, caller: Caller) -> str:
     found = _asked(workspace, "status", {"sprint": caller.meant(given.sprint)})
     head = {name: found[name] for name in _OF_STATUS if found.get(name) is not None}
     phases = [_without_nothing(one) for one in found["phases"]]
-    page = Page(head, "phases", phases)
+    page = AnswerPage(head, "phases", phases)
     return fitted(page, ["status", given.sprint], given.cursor)
 
 
@@ -82,7 +82,7 @@ def next_(workspace: Workspace, given: AskNext, caller: Caller) -> str:
     """Answer what is to be done now; the prompt is turned over."""
     action, sprint_id = what_is_next(workspace, given.sprint, caller)
     head = {"sprint": sprint_id, **brief(action)}
-    page = Page(head, "prompt" if action.prompt else "", action.prompt or "")
+    page = AnswerPage(head, "prompt" if action.prompt else "", action.prompt or "")
     return fitted(page, ["next", given.sprint], given.cursor)
 
 
@@ -122,7 +122,7 @@ def history(workspace: Workspace, given: AskHistory, caller: Caller) -> str:
     items = [_event(one) for one in found.get(parts, ())]
     end = given.limit
     question = [given.question, name, known, end]
-    page = Page(head, parts, items)
+    page = AnswerPage(head, parts, items)
     return fitted(page, question, given.cursor)
 
 
@@ -140,7 +140,7 @@ def _log(workspace: Workspace, given: AskHistory, name: str) -> str:
     read = workspace.log.read_stream(sprint_stream(name), after=first - 1)
     lines = [_line(one) for one in islice(read, max(before - first, 0))]
     head = {"sprint": name, "version": version}
-    page = Page(
+    page = AnswerPage(
         *(head, "events", [*reversed(lines)]),
         is_kept=True,
         begin=before,
@@ -164,7 +164,7 @@ def query(workspace: Workspace, given: AskQuery, caller: Caller) -> str:
     with ask_sql(workspace, given.sql, seconds_max=QUERY_SECONDS_MAX) as found:
         rows = [*islice(chain.from_iterable(found.pages), QUERY_ROWS_MAX)]
     shown = [[*map(_value, row)] for row in rows]
-    page = Page({"columns": found.columns}, "rows", shown)
+    page = AnswerPage({"columns": found.columns}, "rows", shown)
     return fitted(page, ["query", given.sql], given.cursor)
 
 

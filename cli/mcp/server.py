@@ -15,7 +15,7 @@ from sprintlog.engine.errors import SprintlogError
 
 from ..context import open_workspace
 from . import brief
-from .caller import Caller, Served
+from .caller import Caller, ServedLog
 from .tools import Tool, call, offered, refusal
 
 _HOW = (
@@ -24,7 +24,7 @@ _HOW = (
 )
 
 
-def make_server(served: Served) -> Server[Any]:
+def make_server(served: ServedLog) -> Server[Any]:
     """Return the server; it has tools and a prompt, and neither resources nor a state."""
     answering = _Answering(served)
     return Server(
@@ -38,12 +38,12 @@ def make_server(served: Served) -> Server[Any]:
     )
 
 
-def serve(served: Served) -> None:
+def serve(served: ServedLog) -> None:
     """Serve on standard input and output until the client goes."""
     asyncio.run(_serve(served))
 
 
-async def _serve(served: Served) -> None:
+async def _serve(served: ServedLog) -> None:
     server = make_server(served)
     async with stdio_server() as (incoming, outgoing):
         options = server.create_initialization_options()
@@ -53,7 +53,7 @@ async def _serve(served: Served) -> None:
 class _Answering:
     """Answers one call after the other in a thread, while others can be taken in."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: ServedLog) -> None:
         self._served = served
         self._thread = ThreadPoolExecutor(1, "tools")
 

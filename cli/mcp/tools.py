@@ -17,8 +17,8 @@ from .arguments import (
     AskQuery,
     AskStatus,
     Learn,
-    WorkReport,
     Request,
+    WorkReport,
     read,
     schema_of,
 )

@@ -22,9 +22,9 @@ from sprintlog.projections.views import runs
 from sprintlog.projections.workspace import Outcome, Workspace
 
 from ..record import Recording, refresh_stream
-from .arguments import PATTERNS, Learn, WorkReport, Request
+from .arguments import PATTERNS, Learn, Request, WorkReport
 from .caller import Caller
-from .pages import Page, encoded, fitted
+from .pages import AnswerPage, encoded, fitted
 from .reading import brief
 
 NAME_CHARS_MAX = 80
@@ -49,7 +49,9 @@ def report(workspace: Workspace, given: WorkReport, caller: Caller) -> str:
     return _answer(said)
 
 
-def _reported(run: Recording, given: WorkReport, arguments: Mapping[str, Any]) -> list[Outcome]:
+def _reported(
+    run: Recording, given: WorkReport, arguments: Mapping[str, Any]
+) -> list[Outcome]:
     ends = ReportWork(given.outcome, given.summary, given.phase, given.details)
     try:
         return [run.handle_with(ends, arguments)]
@@ -158,7 +160,7 @@ def _recorded(*outcomes: Outcome) -> dict[str, Any]:
 
 
 def _answer(said: dict[str, Any]) -> str:
-    return fitted(Page(said), None)
+    return fitted(AnswerPage(said), None)
 
 
 def _arguments(given: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sprintlog.cli.mcp.caller import Served
+from sprintlog.cli.mcp.caller import ServedLog
 from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX
 from sprintlog.cli.mcp.tools import call
 
@@ -26,7 +26,7 @@ def sdk() -> Any:
 class Agent(NamedTuple):
     """An agent that calls tools; every answer it gets is short enough."""
 
-    served: Served = Served("mcp-session")
+    served: ServedLog = ServedLog("mcp-session")
     name: str = "claude-code"
 
     def call(self, tool: str, **given: Any) -> tuple[str, bool]:

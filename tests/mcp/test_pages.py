@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX, Page, fitted
+from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX, AnswerPage, fitted
 from sprintlog.engine.errors import RefusedError, SprintlogError
 
 from ..cli.conftest import Run
@@ -28,7 +28,7 @@ _VALUES = st.recursive(
 @settings(max_examples=60, deadline=None)
 def test_any_answer_fits(head: dict[str, Any], parts: list[Any]) -> None:
     """No value makes an answer longer than it may be, and it is JSON."""
-    text = fitted(Page(head, "items", parts), "q")
+    text = fitted(AnswerPage(head, "items", parts), "q")
     assert len(text.encode()) <= ANSWER_BYTES_MAX
     assert json.loads(text)["items"] or not parts
 
@@ -41,7 +41,7 @@ def test_a_text_comes_whole_part_by_part(text: str) -> None:
 
     found, cursor = "", None
     for _ in range(400):
-        answer = json.loads(fitted(Page({}, "text", text), "q", cursor))
+        answer = json.loads(fitted(AnswerPage({}, "text", text), "q", cursor))
         found += answer["text"]
         cursor = answer.get("cursor")
         if cursor is None:
@@ -52,16 +52,16 @@ def test_a_text_comes_whole_part_by_part(text: str) -> None:
 def test_a_cursor_is_of_its_question_and_of_what_was_shown() -> None:
     """Another question, or another beginning, is refused; what comes behind may differ."""
     items = [f"item {n} " + "x" * 90 for n in range(200)]
-    cursor = json.loads(fitted(Page({}, "items", items), "q"))["cursor"]
+    cursor = json.loads(fitted(AnswerPage({}, "items", items), "q"))["cursor"]
     count = int(cursor.partition(".")[0])
-    answer = json.loads(fitted(Page({}, "items", [*items, "new"]), "q", cursor))
+    answer = json.loads(fitted(AnswerPage({}, "items", [*items, "new"]), "q", cursor))
     assert answer["items"][0] == items[count]
     for other, question in (([*items[1:]], "q"), (items, "another"), (items[:1], "q")):
         with pytest.raises(RefusedError):
-            fitted(Page({}, "items", other), question, cursor)
+            fitted(AnswerPage({}, "items", other), question, cursor)
     for odd in ("", ".", "-1.x", "9" * 70 + ".x", "1e3.x", "٣.x"):
         with pytest.raises(SprintlogError):
-            fitted(Page({}, "items", items), "q", odd)
+            fitted(AnswerPage({}, "items", items), "q", odd)
 
 
 @pytest.fixture
