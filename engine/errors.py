@@ -120,3 +120,9 @@ class UnreadableError(SprintlogError):
     ) -> None:
         where = "" if position is None else f"position {position}: "
         super().__init__(f"{where}{problem}", hint=hint, position=position, problem=problem)
+
+
+class ExtensionError(SprintlogError):
+    """An extension failed; the message says which."""
+
+    kind = "extension"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, NamedTuple
 
+from .errors import ExtensionError as ExtensionError
 from .errors import NotFoundError, SprintlogError
 
 GROUPS = {
@@ -22,12 +23,6 @@ GROUPS = {
 }
 """Each kind of extension, and the group of entry points that its packages name it in."""
 HINT = "`sprintlog extensions list` shows what is installed"
-
-
-class ExtensionError(SprintlogError):
-    """An extension failed; the message says which."""
-
-    kind = "extension"
 
 
 class Extension(NamedTuple):

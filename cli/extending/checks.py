@@ -4,7 +4,7 @@ from typing import Any
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.extensions import Extension, load
-from sprintlog.engine.service.extension_events import event_schema
+from sprintlog.engine.service.streams.extension_events import event_schema
 from sprintlog.projections.extended import reading_of
 
 STORE_NAMES = ("create", "append", "read", "read_stream", "scan", "head", "close")

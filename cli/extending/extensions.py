@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from sprintlog.engine import extensions as found
-from sprintlog.projections.views.extensions import (
+from sprintlog.projections.views.settings import (
     ExtensionRow,
     ExtensionsChecked,
     ExtensionsInstalled,

@@ -2,9 +2,9 @@
 
 from sprintlog.projections.workspace import Workspace
 
+from .answers import lines, what_is_next
 from .caller import Caller
 from .pages import plain
-from .reading import lines, what_is_next
 
 NAME = "sprint-brief"
 SAYS = "Where the sprint stands, what is to be done now, and how to report it."

@@ -10,7 +10,7 @@ from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace
 from ..output import error_answer
-from . import reading, writing
+from . import answers, reports
 from .arguments import (
     AskHistory,
     AskNext,
@@ -61,7 +61,7 @@ TOOLS = {
             "status",
             "Where the sprint stands: phases, goal, what a person is needed for.",
             AskStatus,
-            reading.status,
+            answers.status,
             {
                 "sprint": "its id; needed where several are unfinished",
                 "cursor": "of the answer before, for what follows",
@@ -71,14 +71,14 @@ TOOLS = {
             "next",
             "What is to be done now, with the prompt for it. Records nothing.",
             AskNext,
-            reading.next_,
+            answers.next_,
         ),
         Tool(
             "report",
             "Say that you begin the current work, and how it ended. "
             "It does not pass a gate; `continue` ends an iteration towards a goal.",
             WorkReport,
-            writing.report,
+            reports.report,
             {
                 "summary": "what was done, or why not",
                 "phase": _PHASE,
@@ -91,7 +91,7 @@ TOOLS = {
             "learn",
             "Keep what later runs should know about this codebase.",
             Learn,
-            writing.learn,
+            reports.learn,
             {"files": "where it applies"},
             writes=True,
         ),
@@ -99,7 +99,7 @@ TOOLS = {
             "request",
             "Ask for a person's decision: a bug you found, work outside of your task.",
             Request,
-            writing.request,
+            reports.request,
             writes=True,
         ),
         Tool(
@@ -107,7 +107,7 @@ TOOLS = {
             "The past: log (newest first), blame (who set `field`), diff (the plan "
             "between `from` and `to`), best (iteration), decisions.",
             AskHistory,
-            reading.history,
+            answers.history,
             {
                 "field": "like phases/build/status",
                 "from": "a point: version:N, iter:N, best, start, a time",
@@ -121,7 +121,7 @@ TOOLS = {
             "v_iterations, v_decisions …; "
             "`SELECT name, sql FROM sqlite_schema` lists them.",
             AskQuery,
-            reading.query,
+            answers.query,
         ),
     )
 }

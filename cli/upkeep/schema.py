@@ -88,7 +88,7 @@ def events_schema() -> dict[str, object]:
 def _of_extensions() -> dict[str, Any]:
     """Return the schemas of the event types that are installed; warn of one that fails."""
     from sprintlog.engine.extensions import installed
-    from sprintlog.engine.service.extension_events import event_schema
+    from sprintlog.engine.service.streams.extension_events import event_schema
 
     found = {}
     for extension in installed("event"):

@@ -191,7 +191,7 @@ def _append_of_extension(
     workspace: Workspace, line: dict[str, Any], options: Options
 ) -> Outcome:
     # Imported here: only an event of an extension's type asks what is installed.
-    from sprintlog.engine.service.extension_events import extension_event
+    from sprintlog.engine.service.streams.extension_events import extension_event
 
     observed: bool = line["observed"]
     event = extension_event(line["type"], line.get("data", {}), is_observed=observed)

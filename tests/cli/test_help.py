@@ -24,6 +24,10 @@ def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.
 ALL = dict(commands(cli))
 
 
+SERVING = ("mcp", "extensions notify")
+"""Commands that answer in a form of their own."""
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_every_command_explains_itself(name: str) -> None:
     """Every command has a sentence, and every leaf an example."""
@@ -41,7 +45,7 @@ def test_every_option_explains_itself(name: str) -> None:
     """Every option says what it does; every command but a few answers with --json."""
     options = [p for p in ALL[name].params if isinstance(p, click.Option)]
     assert all(option.help for option in options), name
-    if name not in ("demo", "schema", "completion", "help", "hook", "wrap"):
+    if name not in ("demo", "schema", "completion", "help", "hook", "wrap", *SERVING):
         assert any("--json" in option.opts for option in options), name
 
 

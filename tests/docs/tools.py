@@ -1,9 +1,9 @@
 """The page of the tools that `sprintlog mcp` offers."""
 
+from sprintlog.cli.mcp.answers import HOW, QUERY_ROWS_MAX, QUERY_SECONDS_MAX
 from sprintlog.cli.mcp.arguments import LINES_MAX
 from sprintlog.cli.mcp.brief import NAME, SAYS
 from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX
-from sprintlog.cli.mcp.reading import HOW, QUERY_ROWS_MAX, QUERY_SECONDS_MAX
 from sprintlog.cli.mcp.tools import TOOLS, Tool
 from sprintlog.engine.sprint.agent.how_to_answer import TOOL_ANSWER
 

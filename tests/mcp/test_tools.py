@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.cli.mcp.answers import HOW
 from sprintlog.cli.mcp.caller import ServedLog, actor_of
-from sprintlog.cli.mcp.reading import HOW
 from sprintlog.cli.mcp.tools import TOOLS, offered
 from sprintlog.engine.sprint.agent.actions import ACTIONS
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.extensions import Extension
-from sprintlog.engine.service.extension_events import event_as_said
+from sprintlog.engine.service.streams.extension_events import event_as_said
 from sprintlog.engine.sprint.from_events import RecordExtensionEvent
 from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase

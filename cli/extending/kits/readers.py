@@ -75,7 +75,7 @@ def check_report(
     `refuses` are reports that are none of this format. Raise `AssertionError` saying the
     rule that is broken.
     """
-    folder = Path("/work-tree")
+    folder = Path("/tree")
     found = read(Report("report", content, folder))
     must(isinstance(found, Found), "gives what it found as Found")
     must(

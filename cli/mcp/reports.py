@@ -22,10 +22,10 @@ from sprintlog.projections.views import runs
 from sprintlog.projections.workspace import Outcome, Workspace
 
 from ..record import Recording, refresh_stream
+from .answers import brief
 from .arguments import PATTERNS, Learn, Request, WorkReport
 from .caller import Caller
 from .pages import AnswerPage, encoded, fitted
-from .reading import brief
 
 NAME_CHARS_MAX = 80
 """A pattern is called by so much of its first line."""

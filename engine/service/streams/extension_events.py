@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from ..errors import InvalidInputError, NotFoundError, RefusedError
-from ..extensions import Extension, ExtensionError, find, load, named
-from ..log.event import converted
-from ..log.extension_event import ExtensionEvent, check_tag
+from ...errors import InvalidInputError, NotFoundError, RefusedError
+from ...extensions import Extension, ExtensionError, find, load, named
+from ...log.event import converted
+from ...log.extension_event import ExtensionEvent, check_tag
 
 EVENT = "event"
 
