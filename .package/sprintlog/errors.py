@@ -3,6 +3,7 @@
 from .engine.errors import (
     BusyError as BusyError,
     ConflictError as ConflictError,
+    ExtensionError as ExtensionError,
     InvalidInputError as InvalidInputError,
     KeyConflictError as KeyConflictError,
     NotFoundError as NotFoundError,
