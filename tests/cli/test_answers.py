@@ -56,7 +56,8 @@ QUESTIONS = (
         ("sprint", "list"),
         ("status",),
     ),
-    *(("verify",), ("note", "a remark")),
+    *(("verify",), ("note", "a remark"), ("why", "theirs.json:1")),
+    *(("extensions", "list"), ("extensions", "check")),
     *(
         ("hooks", "install", "claude"),
         ("hooks", "status"),
@@ -66,6 +67,7 @@ QUESTIONS = (
 )
 """Each command that answers something of its own, and one that only records."""
 ELSEWHERE = {
+    "extensions project",
     *(
         "adopt",
         "compile",
