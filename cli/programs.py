@@ -97,8 +97,7 @@ def _command(name: str, place: Path, *, is_safe: bool) -> click.Command:
         if not is_safe:
             raise RefusedError(
                 f"{place} is not run: it is in the work tree",
-                hint=f"to have it as `sprintlog {name}`, put it into a folder of your PATH "
-                "outside of it",
+                hint="put it into a folder of your PATH that is outside of it",
                 file=str(place),
             )
         os.execv(place, [str(place), *words])
