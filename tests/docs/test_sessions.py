@@ -13,6 +13,18 @@ ELSEWHERE = {
     "give-an-agent-tools.md": "tests/mcp",
     "share-a-log-between-machines.md": "tests/postgres",
     "watch-a-loop-live.md": "tests/web",
+    **dict.fromkeys(
+        (
+            "keep-a-log-in-another-store.md",
+            "make-a-projection.md",
+            "make-an-event-type.md",
+            "read-another-agent.md",
+            "read-another-report.md",
+            "send-notices-elsewhere.md",
+            "write-an-importer.md",
+        ),
+        "tests/extensions/test_pages.py",
+    ),
 }
 """Pages whose commands need a server or a browser, and what tries them."""
 PAGES = [
