@@ -22,8 +22,9 @@ printf '%s,"result":"did %s","session_id":"s%s",%s\\n' "$result" $n $n "$usage"
 
 
 def loop() -> str:
-    """Return the first script of the README."""
-    return README.read_text(encoding="utf-8").partition("```sh\n")[2].partition("```")[0]
+    """Return the script of the README that is a loop."""
+    text = README.read_text(encoding="utf-8")
+    return "while" + text.partition("```sh\nwhile")[2].partition("```")[0]
 
 
 @pytest.mark.parametrize("in_git", [True, False], ids=["git", "no git"])
