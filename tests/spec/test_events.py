@@ -52,7 +52,7 @@ def test_every_event_is_listed() -> None:
 
     An extension's event is not: each has the tag of its own type.
     """
-    listed = {*ALL, ExtensionEvent}
+    listed: set[type[Event]] = {*ALL, ExtensionEvent}
     missing = {f"{event.__module__}.{event.__name__}" for event in defined(Event)} - {
         f"{event.__module__}.{event.__name__}" for event in listed
     }
