@@ -24,12 +24,13 @@ demo: $(VENV)/.installed ## show sprintlog at work
 test: $(VENV)/.installed-dev ## run the tests; ARGS='-k journal' runs some of them
 	@$(BIN)/python -m pytest $(ARGS)
 
-# What plants violations, builds archives, drives agents or kills processes tells the same
-# with any version of a dependency: `make test` has it.
+# What plants violations, builds archives, drives agents, kills processes, looks at every
+# message or at files alone tells the same with any version of a dependency: `make test` has it.
 WITH_OLDEST := tests/cli $(addprefix tests/architecture/test_,commands.py front_door.py \
 	installed.py oldest.py startup.py terminal_commands.py)
 NOT_WITH_OLDEST := after_run capturing crossings gate_runs hosts interrupts judged kills loop_ \
-	notify ralph_run reconcile resumed side_by_side stepping waits_of what_agents why_it_stops
+	notify ralph_run reconcile resumed side_by_side stepping waits_of what_agents why_it_stops \
+	hints named_sprints points redact restore secrets snapshots terminal undone
 
 test-oldest: $(OLDEST)/.installed ## the commands, with the oldest dependencies we allow
 	@$(OLDEST)/bin/python -m pytest -p no:cacheprovider $(WITH_OLDEST) \
