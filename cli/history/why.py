@@ -49,7 +49,7 @@ def _lines(found: LineReason) -> Iterator[str]:
         if found.known_by == asking.NOW:
             yield "  changed since the last snapshot and commit: nobody recorded it yet"
         else:
-            yield "  was there before the sprint's first snapshot and iteration"
+            yield "  came with no iteration that the log knows, or is older than the loop"
     elif found.is_between:
         yield f"  changed after iteration {found.iteration} had ended, outside of any"
     else:

@@ -96,12 +96,15 @@ class Spans:
     """Which commits came between the beginning and the end of which iteration."""
 
     def __init__(self) -> None:
-        self._all: list[tuple[int, str | None, str]] = []
+        self._all: list[tuple[int, str, str]] = []
         self._last: str | None = None
+        self._begun = ""
 
-    def take(self, event: Event) -> None:
+    def take(self, recorded: RecordedEvent, event: Event) -> None:
         """Take in where the repository stood when a run or an iteration ended."""
-        if isinstance(event, f.AgentRan) and event.git_after and event.iteration:
+        if isinstance(event, f.IterationStarted):
+            self._begun = self._begun or recorded.at
+        elif isinstance(event, f.AgentRan) and event.git_after and event.iteration:
             before = event.git_before.head if event.git_before else None
             self._add(event.iteration, before, event.git_after.head)
         elif isinstance(event, f.IterationEnded) and event.git:
@@ -109,16 +112,19 @@ class Spans:
             self._last = event.git.head
 
     def _add(self, iteration: int, before: str | None, after: str | None) -> None:
-        if after and after != before and _COMMIT.fullmatch(after):
-            self._all.append((iteration, before, after))
+        if not after or after == before or not _COMMIT.fullmatch(after):
+            return
+        if before and _COMMIT.fullmatch(before):
+            self._all.append((iteration, f"^{before}", after))
+        elif self._begun:
+            # Nobody knows where it stood: what is older than the loop is not of it. Git
+            # counts in whole seconds.
+            self._all.append((iteration, f"--since={self._begun[:19]}Z", after))
 
     def iteration_of(self, git: Borrowed, commit: str) -> int | None:
         """Return in which iteration a commit was made, as the log has it."""
-        for iteration, before, after in self._all:
-            since = (f"^{before}",) if before and _COMMIT.fullmatch(before) else ()
-            if not since and self._all[0][2] != after:
-                continue
-            listed = git.read("rev-list", "--ignore-missing", after, *since).split()
+        for iteration, since, after in self._all:
+            listed = git.read("rev-list", "--ignore-missing", since, after).split()
             if commit.encode() in listed:
                 return iteration
         return None

@@ -111,7 +111,7 @@ def why(workspace: Workspace, sprint_id: str, file: Path, line: int) -> LineReas
     text = lines[line - 1].decode(errors="replace").rstrip("\r")
     found = _by_snapshots(workspace, told, path, content, line)
     base = LineReason(path, line, text, NOW, None)
-    if found is None or (found.known_by == SNAPSHOT and found.origin_is_first):
+    if found is None or found.known_by == NOW or found.origin.is_first:
         by_git = _by_commits(workspace, told, sprint_id, path, content, line)
         found = _LineFound.better(found, by_git)
     if found is None:
@@ -129,11 +129,6 @@ class _LineFound(NamedTuple):
     origin: LineOrigin
     iteration: int | None
     is_between: bool = False
-
-    @property
-    def origin_is_first(self) -> bool:
-        """Tell whether it may be older than what is known."""
-        return self.origin.is_first
 
     @staticmethod
     def better(one: "_LineFound | None", other: "_LineFound | None") -> "_LineFound | None":
@@ -226,8 +221,8 @@ def _of_commit(
     git: Borrowed, told: list[Told], sprint_id: str, origin: LineOrigin, commit: str
 ) -> _LineFound:
     spans = Spans()
-    for _, event in told:
-        spans.take(event)
+    for recorded, event in told:
+        spans.take(recorded, event)
     if (number := spans.iteration_of(git, commit)) is not None:
         return _LineFound(COMMIT, origin, number)
     if (number := said_of(git, commit, sprint_id)) is not None:

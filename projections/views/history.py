@@ -138,7 +138,7 @@ class WhyAnswer(Struct, frozen=True):
     text: str
     known_by: str
     """`snapshot`, `commit`, `said` by the commit alone, `now` where nobody recorded it
-    yet, `before` where it is older than the sprint."""
+    yet, `before` where it came with no iteration that the log knows."""
     commit: str | None
     """The snapshot or commit that it came in with."""
     path_then: str | None

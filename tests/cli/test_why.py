@@ -1,6 +1,9 @@
 """`why`: each line of a file with the iteration that it came in with, and what is known."""
 
+import os
 import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -255,3 +258,33 @@ def test_nothing_of_a_hostile_repository_is_run(loop: Path, done: Run) -> None:
     done("why", "a.txt:1")
     done("why", "a.txt:2")
     assert not (loop / "ran").exists()
+
+
+def test_what_is_older_than_the_loop_is_of_no_iteration(
+    loop: Path, done: Run, ask: Callable[[str, int], LineReason]
+) -> None:
+    """A commit from before the first iteration is not of it; one after a snapshot is."""
+    (loop / "a.txt").write_text("old\n")
+    git(loop, "add", "-A")
+    call = (
+        "git",
+        "-c",
+        "user.name=A",
+        "-c",
+        "user.email=a@example.org",
+        "commit",
+        "-qm",
+        "old",
+    )
+    old = {**os.environ, "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z"}
+    subprocess.run(call, cwd=loop, env=old, check=True)
+    done("iteration", "start")
+    done("iteration", "end", "--snapshot")
+    done("iteration", "start")
+    (loop / "a.txt").write_text("old\nnew\n")
+    git(loop, "commit", "-q", "-a", "-m", "new")
+    done("iteration", "end")
+    assert ask("a.txt", 2).iteration == 2
+    assert ask("a.txt", 1).iteration != 2
+    shutil.rmtree(loop / ".git" / "sprintlog" / "snapshots")
+    assert (ask("a.txt", 1).iteration, ask("a.txt", 2).iteration) == (None, 2)
