@@ -19,7 +19,12 @@ PHASES = ("a", "b", "c")
 HOSTS = ("one", "two")
 ENDED, BUSY = 0, 5
 PLAN = "phases: [" + ", ".join(f"{{id: {name}, prompt: x}}" for name in PHASES) + "]"
-AGENT = ("sh", "-c", "cat >/dev/null; sleep 0.2; echo done")
+# Nobody comes to an end before somebody died.
+HELD = "nobody-died-yet"
+AGENT = (
+    "sh", "-c",
+    'cat >/dev/null; sleep 0.2; while [ -e "$1" ]; do sleep 0.02; done; echo done', "sh",
+)  # fmt: skip
 SECONDS_MAX = 900.0
 
 Result = dict[str, tuple[str, list[str]]]
@@ -32,6 +37,7 @@ class Host:
         self.name = name
         self.tree = folder / name / "tree"
         self.tree.mkdir(parents=True)
+        self.held = folder / HELD
         self.loop: subprocess.Popen[bytes] | None = None
         self._environment = {
             "PATH": os.environ["PATH"], "HOME": str(folder / name), "LC_ALL": "C.UTF-8",
@@ -49,7 +55,7 @@ class Host:
 
     def begin(self, sprint: str) -> None:
         """Begin to run a sprint."""
-        words = ("run", "--sprint", sprint, "--", *AGENT)
+        words = ("run", "--sprint", sprint, "--", *AGENT, str(self.held))
         self.loop = subprocess.Popen(
             [sys.executable, "-m", "sprintlog.cli", *words],
             cwd=self.tree, env=self._environment, stdin=subprocess.DEVNULL,
@@ -83,6 +89,8 @@ class Night:
 
     def pass_by(self, *, kills: int) -> Result:
         """Let the machines work until all sprints are over, and return what came of it."""
+        if kills:
+            self.hosts[0].held.touch()
         left, until = list(SPRINTS), time.monotonic() + SECONDS_MAX
         at_work: dict[str, str] = {}
         when = self._next_death()
@@ -124,6 +132,7 @@ class Night:
         host = self._chance.choice(at_work)
         host.die()
         self.kills += 1
+        host.held.unlink(missing_ok=True)
         if self._chance.random() < 0.5:
             return
         # It stays away for so long that its lease is over.
