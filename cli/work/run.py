@@ -27,6 +27,7 @@ from ..context import environment, open_workspace, with_json, with_sprint
 from ..iterations.loop_rules import JudgingOptions, with_judging
 from ..loop.budget_options import budgets_and_price, with_run_budgets
 from ..loop.dry_run import print_dry_run
+from ..loop.typed_again import typed_again
 from ..named_sprint import told
 from ..output import (
     REFUSED,
@@ -158,6 +159,7 @@ def command(
         show=show_waiting if shows_counting() else None,
         budgets=budgets,
         price=price,
+        options=typed_again(click.get_current_context()),
     )
     if dry_run:
         with open_workspace() as workspace:

@@ -15,10 +15,12 @@ from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
 from sprintlog.engine.sprint.goal.reflection import reflection_is_due
 from sprintlog.engine.sprint.goal.settings import idle_threshold, max_iterations
 from sprintlog.engine.sprint.queue.view import counts
+from sprintlog.engine.sprint.runs.budgets import said
+from sprintlog.engine.sprint.state.given import mapping_of
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
-from sprintlog.engine.sprint.state.words import COMPLETED, PASSED, PENDING
+from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PASSED, PENDING
 from sprintlog.projections.views import work as views
 from sprintlog.projections.views.runs import all_standings, what_is_next
 from sprintlog.projections.workspace import Workspace
@@ -115,8 +117,11 @@ def _shown(
     found = views.status(workspace, sprint, action, at=at)
     judged = _judged(workspace, sprint)
     quality = [] if judged is None else _quality_lines(judged)
-    lines = _lines(sprint, found, action, quality)
-    lines.extend(budget_lines(all_standings(workspace, sprint, at=at)))
+    head = [*standing_lines(sprint, found, action)]
+    lines = _lines(sprint, found, action, head, quality)
+    # One that stopped it is said in the head.
+    budgets = all_standings(workspace, sprint, at=at)
+    lines.extend(budget_lines(x for x in budgets if said(x) not in "".join(head)))
     if more is not None and judged is not None:
         lines.extend(more(judged))
     return lines
@@ -157,12 +162,15 @@ def _lines(
     sprint: Sprint,
     found: views.Status,
     action: Action,
+    head: Sequence[str],
     quality: Sequence[str],
 ) -> list[str]:
     document, plan = sprint.document, sprint.plan
     stats = document.get("stats") or {}
     status = str(document.get("status"))
-    lines = [f"{visible(sprint.id)}  {coloured(visible(status), TONES.get(status))}"]
+    stands = status == IN_PROGRESS and any(x.startswith("stopped: ") for x in head)
+    shown = f"{status}, stopped" if stands else status
+    lines = [f"{visible(sprint.id)}  {coloured(visible(shown), TONES.get(status))}"]
     # Of what is known to stand still nobody wonders why it is silent.
     stale = found.stale and action.do != STOP
     silent = "  stale: silent for more than 15 minutes" if stale else ""
@@ -171,7 +179,7 @@ def _lines(
         silent = f"  {phrases.when(seen, is_relative=True)}{', stale' if stale else ''}"
     lines[0] += coloured(visible(silent), ATTENTION if stale else None)
     lines[0] += f"  version {sprint.version}"
-    for line in standing_lines(sprint, found, action):
+    for line in head:
         lines.extend(wrapped(line, indent="  "))
     pointed = plan.pointed()
     at = f"at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
@@ -266,6 +274,7 @@ def goal_lines(sprint: Sprint) -> list[str]:
         return []
     steps = steps_of(plan.document)
     goal = str(plan.document.get("goal")).strip().partition("\n")[0]
+    exit_ = mapping_of(plan.document, "ralph-exit")
     done = [i for i, step in steps.items() if step.get("status") == COMPLETED]
     counts = f"steps {len(done)}/{len(steps)}" if steps else ""
     if idle := plan.turns.idle:
@@ -274,14 +283,17 @@ def goal_lines(sprint: Sprint) -> list[str]:
         is_due = reflection_is_due(plan) and plan.status != COMPLETED
         counts += ": the next one reflects" if is_due else f" ({limit} are too many)"
     left = [(i, step) for i, step in steps.items() if step.get("status") != COMPLETED]
-    lines = [fitting(f"goal: {goal}"), *([counts.strip()] if counts else [])]
+    mark = "not reached"
+    if plan.status == COMPLETED and exit_.get("detected-at") is not None:
+        is_given_up = getattr(plan.last.sprint, "abandons_goal", False)
+        mark = "given up" if is_given_up else "reached"
+    lines = [fitting(f"goal ({mark}): {goal}"), *([counts.strip()] if counts else [])]
     for identity, step in left[:OPEN_SHOWN_MAX]:
         text = str(step.get("prompt")).partition("\n")[0]
         lines.append(fitting(f"  {identity} ({step.get('status')}): {text}"))
     if (more := len(left) - OPEN_SHOWN_MAX) > 0:
         lines.append(f"  and {more} more")
-    exit_ = plan.document.get("ralph-exit")
-    summary = exit_.get("final-summary") if isinstance(exit_, dict) else None
+    summary = exit_.get("final-summary")
     if plan.status == COMPLETED and summary:
         ended = str(summary).strip().partition("\n")[0]
         lines.append(f"ended: {ended}")

@@ -34,10 +34,13 @@ def usage(used: Any, *, duration_ms: int | None = None) -> list[str]:
 
 def spent(all_runs: Any) -> list[str]:
     """Return what all runs of agents took, and of how many of them nobody knows it."""
-    runs = [counted(all_runs.runs, "run")]
+    runs = counted(all_runs.runs + all_runs.cut_short, "run")
     if all_runs.cut_short:
-        runs.append(f"{all_runs.cut_short} more cut short")
-    words = [*runs, *usage(all_runs, duration_ms=all_runs.duration_ms)]
+        runs += f", {all_runs.cut_short} of them cut short"
+    words = [runs]
+    if all_runs.duration_ms:
+        words.append(f"{duration(all_runs.duration_ms)} at work")
+    words.extend(usage(all_runs))
     unknown = all_runs.without_cost + all_runs.cut_short
     if unknown and all_runs.cost_usd is not None:
         words[-1] += f" without {unknown} of unknown cost"

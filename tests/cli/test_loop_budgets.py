@@ -47,13 +47,32 @@ def test_a_run_stops_at_its_budget_of_money(run: Run, goal_agent: Make, done: Ru
     end = ended(done)
     assert (end["because"], end["why"]) == ("budget", why)
     head = done("status").out.splitlines()
+    assert head[0].startswith("win  in-progress, stopped  ")
     assert head[1] == f"stopped: {why}"
     agent = shlex.join(command[command.index("--") + 1 :])
-    assert head[3].startswith(f"hint: `sprintlog run --budget-cost 0.15 -- {agent}`")
-    assert "budget: cost $0.20 of $0.15 in this run, $0.05 too much" in head
+    assert head[3].startswith(f"hint: `sprintlog run --rest 0 --budget-cost 0.15 -- {agent}`")
+    # It is not said twice.
+    assert not [line for line in head if line.startswith("budget: ")]
     (told,) = (b for b in done("status", "--json").json["budgets"] if b["of"] == "run")
     assert (told["spent"], told["limit"], told["left"]) == (0.2, 0.15, -0.05)
     assert run(*hinted(result, command)).code == 0
+
+
+def test_what_was_typed_is_hinted_whole(
+    folder: Path, run: Run, goal_agent: Make, done: Run
+) -> None:
+    """A loop that is started again as it was hinted has its own prompt, and its rest."""
+    (folder / "my prompt.md").write_text("go on")
+    typed = ("--prompt-file", "my prompt.md", "--no-wait")
+    command = goal_agent()
+    result = run(*with_options(command, *typed, "--budget-cost", "0.15"))
+    assert result.code == 25
+    (began,) = events(done, "run-started")
+    assert {*began["options"]} == {"--rest", "0", *typed}
+    words = hinted(result, command)
+    assert words[words.index("--prompt-file") + 1] == "my prompt.md"
+    assert {*typed} < {*words}
+    assert run(*words).code == 0
 
 
 def test_a_sprint_stops_at_its_budget(run: Run, goal_agent: Make, done: Run) -> None:
@@ -171,7 +190,7 @@ def test_a_price_makes_costs_of_tokens(run: Run, goal_agent: Make, done: Run) ->
     assert done("status", "--json").json["spent"]["cost_usd"] == 0.0135
     assert events(done, "run-started")[0]["price"] == {"given": 3.0, "written": 15.0}
     again = hinted(result, command)
-    assert again[:5] == ["run", "--budget-cost", "0.01", "--price", "3/15"]
+    assert again[3:7] == ["--budget-cost", "0.01", "--price", "3/15"]
     assert run(*again).code == 25
 
 
@@ -183,7 +202,7 @@ def test_a_price_of_unknown_tokens_is_none(run: Run, goal_agent: Make, done: Run
     assert result.code == 25
     assert "does not say what it costs, nor how many tokens it takes" in result.out
     again = hinted(result, command)
-    assert again[: again.index("--")] == ["run"]
+    assert again[: again.index("--")] == ["run", "--rest", "0"]
     assert run(*with_options(again, "--budget-iterations", "1")).code == 20
 
 

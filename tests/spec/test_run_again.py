@@ -3,14 +3,16 @@
 import pytest
 
 from sprintlog.engine.sprint.events import Budgets, RunStarted
-from sprintlog.engine.sprint.runs.again import UNKNOWN, run_again
+from sprintlog.engine.sprint.runs.again import UNKNOWN, UNKNOWN_OPTIONS, run_again
 from sprintlog.engine.sprint.runs.record import WORD_CHARS_MAX, WORDS_MAX
 
 
-def started(*command: str) -> RunStarted:
+def started(*command: str, options: tuple[str, ...] = ()) -> RunStarted:
     """Return a run of a command with a budget."""
-    limits = Budgets(cost_usd=0.5)
-    return RunStarted("r", "2026-01-15T21:00:00Z", "h", 1, "b", "boot", command, limits)
+    since, limits = "2026-01-15T21:00:00Z", Budgets(cost_usd=0.5)
+    return RunStarted(
+        "r", since, "h", 1, "b", "boot", command, limits, options=options
+    )
 
 
 def test_it_is_the_same_command_with_its_budgets() -> None:
@@ -33,3 +35,17 @@ def test_what_is_not_known_whole_is_not_said(word: str) -> None:
 def test_a_command_of_too_many_words_is_not_said() -> None:
     """Of so many words as are recorded at most nobody knows whether they were all."""
     assert run_again(started(*["w"] * WORDS_MAX)).endswith(f"-- {UNKNOWN}")
+
+
+def test_options_that_no_rule_says_are_typed_again() -> None:
+    """A loop that comes back has the prompt it had, and rests as long."""
+    run = started("agent", options=("--rest", "0", "--prompt-file", "my prompt.md"))
+    wanted = "sprintlog run --rest 0 --prompt-file 'my prompt.md' --budget-cost 0.5 -- agent"
+    assert run_again(run) == wanted
+
+
+def test_options_that_are_not_known_whole_are_not_said() -> None:
+    """A secret in one of them hides them all, and a word says that there were some."""
+    run = started("agent", options=("--notify", "[masked: github 12ab]"))
+    wanted = f"sprintlog run {UNKNOWN_OPTIONS} --budget-cost 0.5 -- agent"
+    assert run_again(run) == wanted

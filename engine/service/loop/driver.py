@@ -79,6 +79,8 @@ class Means(NamedTuple):
     """What tells somebody what happens."""
     told_wait_seconds: float = 600.0
     """A wait that is longer is told."""
+    options: Sequence[str] = ()
+    """What a person types to say the same of this that no rule says."""
 
 
 def agent_of(means: Means) -> str:

@@ -32,7 +32,10 @@ def recorded(driver: Driver, perform: Callable[[], Action], exit_code: ExitCode)
     check_cost_is_known(driver.sprint(), driver.means)
     means = driver.means
     this, words = processes.process(), (*means.command,)
-    driver.handle(BeginRun(run, host(), *this, words, means.budgets, means.price))
+    begin = BeginRun(
+        run, host(), *this, words, means.budgets, means.price, (*means.options,)
+    )
+    driver.handle(begin)
     try:
         last = perform()
     except BaseException as error:

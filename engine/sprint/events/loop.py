@@ -225,6 +225,8 @@ class RunStarted(AboutRun, frozen=True):
     """What this run may spend."""
     price: Price | None = None
     """What tokens cost where its agent does not say it."""
+    options: tuple[str, ...] = ()
+    """What else was typed before the command and is no rule, like `--rest` and `0`."""
 
 
 class RunEnded(AboutRun, frozen=True):

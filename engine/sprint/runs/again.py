@@ -1,4 +1,6 @@
-"""What is typed to start a run again: its command, and its budgets."""
+"""What is typed to start a run again: its options, its budgets and its command."""
+
+from collections.abc import Sequence
 
 from ..events import RunStarted
 from .budgets import options
@@ -6,24 +8,29 @@ from .record import WORD_CHARS_MAX, WORDS_MAX
 
 UNKNOWN = "COMMAND"
 """Stands for a command that is not known, or not known whole."""
+UNKNOWN_OPTIONS = "OPTIONS"
+"""Stands for options that are not known whole."""
 _MASKED = "[masked: "
 
 
 def run_again(started: RunStarted | None, *, with_budgets: bool = True) -> str:
-    """Return the command that starts the loop again, with the budgets of that run.
+    """Return the command that starts the loop again, with the options of that run.
 
-    What it hands prompts to is named where all of it was recorded: no word of it was cut,
-    none had a secret in it.
+    What was typed is named where all of it was recorded: no word of it was cut, none had
+    a secret in it. What became a rule needs not be typed again.
     """
-    budgets = options(started) if started is not None and with_budgets else ""
-    return " ".join(filter(None, ("sprintlog run", budgets, "--", _command(started))))
+    if started is None:
+        return f"sprintlog run -- {UNKNOWN}"
+    budgets = options(started) if with_budgets else ""
+    typed = _joined(started.options, UNKNOWN_OPTIONS) if started.options else ""
+    command = _joined(started.command, UNKNOWN) if started.command else UNKNOWN
+    return " ".join(filter(None, ("sprintlog run", typed, budgets, "--", command)))
 
 
-def _command(started: RunStarted | None) -> str:
-    words = () if started is None else started.command
-    is_whole = 0 < len(words) < WORDS_MAX and all(map(_is_whole, words))
-    if not is_whole:
-        return UNKNOWN
+def _joined(words: Sequence[str], unknown: str) -> str:
+    """Return words as a shell is given them; what stands for them where one is not whole."""
+    if len(words) >= WORDS_MAX or not all(map(_is_whole, words)):
+        return unknown
     # Imported here: what records an event never says this.
     from shlex import join
 

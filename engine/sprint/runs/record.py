@@ -32,13 +32,15 @@ class BeginRun(Command, frozen=True):
     command: tuple[str, ...] = ()
     budgets: Budgets = Budgets()
     price: Price | None = None
+    options: tuple[str, ...] = ()
 
 
 def begin_run(sprint: Sprint, command: BeginRun, at: str) -> list[Event]:
     """Decide on `BeginRun`."""
     check_exists(sprint)
-    words = words_of(command.command)
-    return [RunStarted(**{**asdict(command), "command": words}, since=at)]
+    words, options = words_of(command.command), words_of(command.options)
+    said = {**asdict(command), "command": words, "options": options}
+    return [RunStarted(**said, since=at)]
 
 
 def words_of(command: Sequence[str]) -> tuple[str, ...]:
