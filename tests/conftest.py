@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from .page.browsers import browser as browser
+from .page.browsers import new_context as new_context
+
 _REQUIRED = Path(__file__).resolve().parent.parent / ".ci" / "required"
 
 

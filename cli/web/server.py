@@ -15,6 +15,8 @@ from sprintlog.projections.markdown import visible
 CONNECTIONS_MAX = 512
 END_SECONDS = 1
 """How long answers under way may take once the server is to end."""
+_CUT_SHORT = "ASGI callable returned without completing response."
+"""Said of each stream that is open when the server ends; pages come again by themselves."""
 
 Tell = Callable[..., None]
 
@@ -41,6 +43,11 @@ def bound(host: str, port: int) -> socket.socket:
 
 def run(app: ASGIApp, listening: socket.socket) -> None:
     """Serve until a signal ends it; streams that are open end at once."""
+    made(app).run(sockets=[listening])
+
+
+def made(app: ASGIApp) -> uvicorn.Server:
+    """Return what serves an application, within our limits."""
     config = uvicorn.Config(
         app,
         access_log=False,
@@ -52,7 +59,7 @@ def run(app: ASGIApp, listening: socket.socket) -> None:
         timeout_graceful_shutdown=END_SECONDS,
         h11_max_incomplete_event_size=64 * 1024,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    return uvicorn.Server(config)
 
 
 def logger(*, as_json: bool) -> "structlog.typing.FilteringBoundLogger":
@@ -96,6 +103,8 @@ class LibraryLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Say it as we say things: one line, without what was asked for."""
+        if record.getMessage() == _CUT_SHORT:
+            return
         told = record.exc_info[1] if record.exc_info else None
         more = {} if told is None else {"error": f"{type(told).__name__}: {told}"}
         self._log.warning(

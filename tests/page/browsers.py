@@ -1,39 +1,73 @@
-"""Debian's Chromium, for tests that look at a page as a person does."""
+"""A real browser for tests that look at a page as a person does: one for all of them."""
 
+import os
 import shutil
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+QUIET = (
+    *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
 PATIENCE_MS = 20_000
-Looking = Callable[[Any, Path], None]
+
+LOOKS = (("light", 1280), ("dark", 320))
+"""What is light differs from what is dark by its colours alone, and a phone from a screen
+by where things are: so each is looked at once."""
+
+NewContext = Callable[..., "BrowserContext"]
 
 
-def in_browser(test: Looking) -> Callable[[Path], None]:
-    """Run a test with a page of a browser; skip it where there is none.
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """Return a browser that is started once for all tests of a run, whatever folder."""
+    api: Any = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is missing: install the dev extra"
+    )
+    if (path := found()) is None:
+        pytest.skip(f"there is no browser: none of {', '.join(BROWSERS)}")
+    with api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=[*QUIET])
+        yield started
+        started.close()
 
-    It has a thread of its own: in ours a browser of other tests may be open.
+
+def found() -> str | None:
+    """Return the path of a browser of this machine; None where there is none."""
+    named = os.environ.get("SPRINTLOG_TEST_BROWSER")
+    return named or next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+@pytest.fixture
+def new_context(browser: "Browser") -> Iterator[NewContext]:
+    """Return what opens a part of the browser that shares nothing with others.
+
+    It does not wait for movements: a page that scrolls smoothly is slow to test.
     """
+    opened: list[BrowserContext] = []
 
-    def run(log: Path) -> None:
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(_look, test, log).result()
-
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    return run
-
-
-def _look(test: Looking, log: Path) -> None:
-    sync_api: Any = pytest.importorskip("playwright.sync_api", reason="no playwright")
-    path = shutil.which("chromium")
-    if path is None:
-        pytest.skip("chromium is missing")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        context = browser.new_context(viewport={"width": 1000, "height": 600})
+    def open_(**options: Any) -> "BrowserContext":
+        context = browser.new_context(reduced_motion="reduce", **options)
         context.set_default_timeout(PATIENCE_MS)
-        test(context.new_page(), log)
-        browser.close()
+        opened.append(context)
+        return context
+
+    yield open_
+    for context in opened:
+        context.close()
+
+
+def violations(page: "Page", scheme: str, width: int) -> list[tuple[str, list[str]]]:
+    """Return what axe finds on a page with a colour scheme and a width, and where."""
+    axe: Any = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": width, "height": 800})
+    found = axe.run(page, options={"resultTypes": ["violations"]}).response
+    return [(x["id"], [node["html"][:120] for node in x["nodes"][:3]])
+            for x in found["violations"]]  # fmt: skip

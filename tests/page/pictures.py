@@ -4,8 +4,6 @@ They show what the program answers, in a real browser, so they are made again wh
 changes. What is on them is the night of the tests of the page.
 """
 
-import os
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 from sprintlog.projections.page.document import page as page_of
 
-from .conftest import BROWSERS, QUIET
+from .browsers import QUIET, found
 from .night import SPRINT, night
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
@@ -22,13 +20,11 @@ WIDTH, HEIGHT = 1040, 880
 
 def main() -> None:
     """Write each picture."""
-    named = os.environ.get("SPRINTLOG_TEST_BROWSER")
-    browser = named or next(filter(None, map(shutil.which, BROWSERS)))
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         file = Path(name) / "night.html"
         with night(Path(name)) as workspace:
             file.write_text(page_of(workspace, SPRINT), encoding="utf-8")
-        started = playwright.chromium.launch(executable_path=browser, args=[*QUIET])
+        started = playwright.chromium.launch(executable_path=found(), args=[*QUIET])
         shown = started.new_page(
             viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light"
         )

@@ -2,9 +2,10 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from starlette.types import Message
 from sprintlog.cli.web.app import Server, ServerSettings
 from sprintlog.cli.web.app import make_app as make_app
 from sprintlog.cli.web.guard import Access, Guard
+from sprintlog.cli.web.server import bound, made
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.phases.lifecycle import StartSprint
 from sprintlog.engine.sprint.plan.create import CreateSprint
@@ -41,10 +43,14 @@ class Said(list[str]):
 
 
 def make_server(
-    open_workspace: Callable[[], Workspace], said: list[str], *, writes: bool = False
+    open_workspace: Callable[[], Workspace],
+    said: list[str],
+    *,
+    writes: bool = False,
+    port: int = PORT,
 ) -> Server:
     """Return a server with a token that tests know."""
-    settings = ServerSettings(Access(TOKEN, port=PORT), writes=writes)
+    settings = ServerSettings(Access(TOKEN, port=port), writes=writes)
     return Server(open_workspace, settings, said.append)
 
 
@@ -212,6 +218,30 @@ async def serving(server: Server) -> AsyncIterator[Guard]:
     app = make_app(server)
     async with server.running(app):  # type: ignore[arg-type]
         yield app
+
+
+@contextmanager
+def listening(folder: Path, *, writes: bool = False, port: int = 0) -> Iterator[int]:
+    """Give the port of a server of a folder's log, which is in a thread of this process."""
+    taken = bound("127.0.0.1", port)
+    port = taken.getsockname()[1]
+    server = make_server(lambda: Workspace.open(folder), [], writes=writes, port=port)
+    serves, loop = made(make_app(server)), asyncio.new_event_loop()
+
+    def run() -> None:
+        loop.run_until_complete(serves.serve(sockets=[taken]))
+        loop.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield port
+    finally:
+        serves.should_exit = True
+        # A signal ends the streams of a server; here there is none.
+        loop.call_soon_threadsafe(server.tail.close)
+        thread.join()
+        taken.close()
 
 
 def in_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> None:

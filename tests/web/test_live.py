@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.phases.notes import AddNote
 from sprintlog.projections.workspace import Workspace
 
-from ..page.browsers import in_browser
-from .test_serve import Serving, serving
+from ..page.browsers import LOOKS, NewContext, violations
+from .conftest import TOKEN, listening
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -26,14 +28,20 @@ window.EventSource = class extends Source {
 """Keeps what a page hears of, in order."""
 
 
-def enter(page: "Page", server: Serving, path: str = "/sprint?id=auth") -> list[str]:
-    """Open a page with the printed address; return what fails in it from now on."""
+@pytest.fixture
+def page(new_context: NewContext) -> "Page":
+    """Return a page of a browser that was nowhere yet."""
+    return new_context(viewport={"width": 1000, "height": 600}).new_page()
+
+
+def enter(page: "Page", port: int, path: str = "/sprint?id=auth") -> list[str]:
+    """Open a page with the token; return what fails in it from now on."""
     failed: list[str] = []
     page.on("pageerror", lambda error: failed.append(str(error)))
     page.on("dialog", lambda dialog: failed.append(dialog.message))
     page.add_init_script(LISTENED)
-    token = f"{'&' if '?' in path else '?'}token={server.token}"
-    page.goto(f"http://127.0.0.1:{server.port}{path}{token}")
+    token = f"{'&' if '?' in path else '?'}token={TOKEN}"
+    page.goto(f"http://127.0.0.1:{port}{path}{token}")
     page.wait_for_selector("#live.good")
     return failed
 
@@ -54,13 +62,12 @@ def shows(page: "Page", version: int) -> None:
     )
 
 
-@in_browser
 def test_a_page_follows_what_is_recorded(page: "Page", log: Path) -> None:
     """Head, plan and events change by themselves; the overview does, too."""
-    with serving(log, "--port", "0") as server:
-        failed = enter(page, server)
+    with listening(log) as port:
+        failed = enter(page, port)
         overview = page.context.new_page()
-        overview.goto(f"http://127.0.0.1:{server.port}/")
+        overview.goto(f"http://127.0.0.1:{port}/")
         overview.wait_for_selector("#live.good")
         record(log, StartPhase("setup"), CompletePhase("setup", "branch made"))
         shows(page, 5)
@@ -70,11 +77,10 @@ def test_a_page_follows_what_is_recorded(page: "Page", log: Path) -> None:
     assert failed == []
 
 
-@in_browser
 def test_what_a_person_does_meanwhile_stays(page: "Page", log: Path) -> None:
     """Scroll, focus, what is typed, filtered and opened is as it was after a change."""
-    with serving(log, "--port", "0", "--write") as server:
-        failed = enter(page, server)
+    with listening(log, writes=True) as port:
+        failed = enter(page, port)
         page.click("#act summary >> text=Pause")
         page.fill("#act input[name=reason]", "half a sent")
         page.fill("#events input[type=search]", "sprint")
@@ -94,16 +100,15 @@ def test_what_a_person_does_meanwhile_stays(page: "Page", log: Path) -> None:
     assert failed == []
 
 
-@in_browser
 def test_a_restart_of_the_server_loses_and_doubles_nothing(page: "Page", log: Path) -> None:
     """The page waits for the server, hears what it missed, and each event just once."""
-    with serving(log, "--port", "0") as first:
-        failed = enter(page, first)
+    with listening(log) as port:
+        failed = enter(page, port)
         record(log, AddNote("before"))
         shows(page, 4)
     page.wait_for_selector("#live >> text=waiting")
     record(log, AddNote("while nobody served"), StartPhase("setup"))
-    with serving(log, "--port", str(first.port)):
+    with listening(log, port=port):
         shows(page, 6)
         record(log, AddNote("after"))
         shows(page, 7)
@@ -112,11 +117,10 @@ def test_a_restart_of_the_server_loses_and_doubles_nothing(page: "Page", log: Pa
     assert failed == []
 
 
-@in_browser
 def test_a_person_decides_from_the_page(page: "Page", log: Path) -> None:
     """What a form asks for is shown first, then recorded, and the page says so."""
-    with serving(log, "--port", "0", "--write") as server:
-        failed = enter(page, server)
+    with listening(log, writes=True) as port:
+        failed = enter(page, port)
         page.click("#act summary >> text=Request req-1")
         form = page.locator("form[action='/act?do=queue+approve']")
         form.locator("input[name=reasoning]").fill("people cannot log in")
@@ -133,19 +137,40 @@ def test_a_person_decides_from_the_page(page: "Page", log: Path) -> None:
     assert failed == []
 
 
-@in_browser
 def test_nothing_recorded_runs_and_no_request_leaves(page: "Page", log: Path) -> None:
     """Markup in a note is text, also where it comes live; only this server is asked."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    with serving(log, "--port", "0") as server:
-        failed = enter(page, server)
+    with listening(log) as port:
+        failed = enter(page, port)
         hostile = (
             "<img src=http://evil.example/x onerror=alert(1)><script>alert(2)</script>"
         )
         record(log, AddNote(hostile), StartPhase("setup"), CompletePhase("setup", hostile))
         shows(page, 6)
         assert hostile in page.inner_text("#events")
-        here = f"http://127.0.0.1:{server.port}/"
+        here = f"http://127.0.0.1:{port}/"
         assert [url for url in asked if not url.startswith((here, "data:"))] == []
     assert failed == []
+
+
+def test_anybody_can_read_what_is_served(page: "Page", log: Path) -> None:
+    """Axe finds nothing in the overview, a sprint with its forms, and what they ask."""
+    with listening(log, writes=True) as port:
+        enter(page, port)
+        here = f"http://127.0.0.1:{port}"
+        shown = page.url
+        for url in (f"{here}/", shown, f"{here}/diff?sprint=auth&from=start", None):
+            if url is None:
+                page.goto(shown)
+                page.click("#act summary >> text=Pause")
+                page.click("form[action='/act?do=sprint+pause'] button")
+            else:
+                page.goto(url)
+            page.evaluate(
+                "document.querySelectorAll('details').forEach(x => x.open = true)"
+            )
+            for scheme, width in LOOKS:
+                assert violations(page, scheme, width) == [], (page.url, scheme, width)
+                wide = page.evaluate("document.documentElement.scrollWidth")
+                assert wide <= width, (page.url, scheme)

@@ -19,6 +19,7 @@ from sprintlog.engine.sprint.phases.notes import AddNote
 from sprintlog.projections.workspace import Workspace
 
 from ..cli.conftest import Run
+from .conftest import make_log
 
 START = """
 import signal, sys
@@ -64,7 +65,7 @@ class Serving(NamedTuple):
 def serving(folder: Path, *arguments: str) -> Iterator[Serving]:
     """Give a server of a folder's log; it is ended with this."""
     process = subprocess.Popen(
-        [sys.executable, "-c", START, "serve", "--json", *arguments],
+        [sys.executable, "-c", START, "-v", "serve", "--json", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
@@ -98,44 +99,62 @@ def note(folder: Path, text: str) -> None:
         workspace.handle(AddNote(text), sprint_id="auth")
 
 
-def test_ctrl_c_ends_it_at_once_with_streams_open(log: Path) -> None:
-    """A signal ends the server although pages listen; the exit code says which one."""
-    with serving(log, "--port", "0") as server:
-        assert server.url == f"http://127.0.0.1:{server.port}/?token={server.token}"
-        streams = [server.listen(0) for _ in range(5)]
-        assert [read_until(stream, 3) for stream in streams] == [[1, 2, 3]] * 5
-        code, err = server.end(signal.SIGINT)
-        assert (code, "Traceback" in err) == (130, False)
-        for stream in streams:
-            stream.close()
+class Story(NamedTuple):
+    """What two servers did, one after the other: a process takes its time to start."""
+
+    urls: list[str]
+    port: int
+    token: str
+    heard: list[list[int]]
+    """What a page heard of the first, and five pages of the second."""
+    codes: list[int]
+    """How they ended: by SIGTERM, and by Ctrl-C."""
+    said: list[str]
 
 
-def test_pages_go_on_after_a_restart(log: Path) -> None:
-    """On the same port, with the same cookie, a page hears all it missed, once each."""
-    with serving(log, "--port", "0") as first:
-        stream = first.listen(0)
-        heard = read_until(stream, 3)
-        code, _ = first.end(signal.SIGTERM)
-        assert code in (-signal.SIGTERM, 128 + signal.SIGTERM)
-        stream.close()
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    """Return what is seen of a server that is stopped and started with pages open."""
+    log = make_log(tmp_path_factory.mktemp("served"))
+    with serving(log, "--port", "0", "--write") as first:
+        key = f"Cookie: sprintlog-{first.port}={first.token}"
+        for path in (f"/?token={first.token}", f"/nowhere?token={first.token}", "/x"):
+            with first.get(path, key) as answer:
+                answer.recv(65536)
+        with first.listen(0) as stream:
+            heard = [read_until(stream, 3)]
+            ended = [first.end(signal.SIGTERM)]
     note(log, "while nobody served")
     with serving(log, "--port", str(first.port)) as second:
-        assert second.url == first.url
-        stream = second.listen(heard[-1])
+        streams = [second.listen(3) for _ in range(5)]
         note(log, "and now")
-        assert heard + read_until(stream, 5) == [1, 2, 3, 4, 5]
-        stream.close()
+        heard += [read_until(stream, 5) for stream in streams]
+        ended.append(second.end(signal.SIGINT))
+        for stream in streams:
+            stream.close()
+    codes, said = zip(*ended, strict=True)
+    urls = [first.url, second.url]
+    return Story(urls, first.port, first.token, heard, [*codes], [*said])
 
 
-def test_no_token_is_in_what_it_says(log: Path) -> None:
-    """What is said of requests has neither parameters nor headers, also of wrong ones."""
-    with serving(log, "--port", "0", "--write") as server:
-        for path in (f"/?token={server.token}", f"/nowhere?token={server.token}", "/x"):
-            answer = server.get(path, f"Cookie: sprintlog-{server.port}={server.token}")
-            answer.recv(65536)
-            answer.close()
-        _, err = server.end(signal.SIGINT)
-    assert server.token not in err
+def test_a_signal_ends_it_at_once_with_streams_open(story: Story) -> None:
+    """A server ends although pages listen, without complaint; Ctrl-C has its exit code."""
+    assert story.codes[0] in (-signal.SIGTERM, 128 + signal.SIGTERM)
+    assert story.codes[1] == 130
+    assert not re.search("Traceback|warning", "".join(story.said))
+
+
+def test_pages_go_on_after_a_restart(story: Story) -> None:
+    """On the same port, with the same cookie, a page hears all it missed, once each."""
+    url = f"http://127.0.0.1:{story.port}/?token={story.token}"
+    assert story.urls == [url, url]
+    assert story.heard == [[1, 2, 3], *[[4, 5]] * 5]
+
+
+def test_no_token_is_in_what_it_says(story: Story) -> None:
+    """Told to say what is asked, it says neither parameters nor headers."""
+    assert all(path in story.said[0] for path in ('"/nowhere"', '"/x"'))
+    assert story.token not in "".join(story.said)
 
 
 def test_a_port_that_is_taken_is_one_line(log: Path, run: Run) -> None:
