@@ -50,7 +50,9 @@ def test_a_run_stops_at_its_budget_of_money(run: Run, goal_agent: Make, done: Ru
     assert head[0].startswith("win  in-progress, stopped  ")
     assert head[1] == f"stopped: {why}"
     agent = shlex.join(command[command.index("--") + 1 :])
-    assert head[3].startswith(f"hint: `sprintlog run --rest 0 --budget-cost 0.15 -- {agent}`")
+    assert head[3].startswith(
+        f"hint: `sprintlog run --rest 0 --budget-cost 0.15 -- {agent}`"
+    )
     # It is not said twice.
     assert not [line for line in head if line.startswith("budget: ")]
     (told,) = (b for b in done("status", "--json").json["budgets"] if b["of"] == "run")

@@ -10,9 +10,7 @@ from sprintlog.engine.sprint.runs.record import WORD_CHARS_MAX, WORDS_MAX
 def started(*command: str, options: tuple[str, ...] = ()) -> RunStarted:
     """Return a run of a command with a budget."""
     since, limits = "2026-01-15T21:00:00Z", Budgets(cost_usd=0.5)
-    return RunStarted(
-        "r", since, "h", 1, "b", "boot", command, limits, options=options
-    )
+    return RunStarted("r", since, "h", 1, "b", "boot", command, limits, options=options)
 
 
 def test_it_is_the_same_command_with_its_budgets() -> None:
@@ -40,7 +38,9 @@ def test_a_command_of_too_many_words_is_not_said() -> None:
 def test_options_that_no_rule_says_are_typed_again() -> None:
     """A loop that comes back has the prompt it had, and rests as long."""
     run = started("agent", options=("--rest", "0", "--prompt-file", "my prompt.md"))
-    wanted = "sprintlog run --rest 0 --prompt-file 'my prompt.md' --budget-cost 0.5 -- agent"
+    wanted = (
+        "sprintlog run --rest 0 --prompt-file 'my prompt.md' --budget-cost 0.5 -- agent"
+    )
     assert run_again(run) == wanted
 
 
