@@ -28,7 +28,7 @@ def run_again(started: RunStarted | None, *, with_budgets: bool = True) -> str:
 
 
 def _joined(words: Sequence[str], unknown: str) -> str:
-    """Return words as a shell is given them; what stands for them where one is not whole."""
+    """Return words as a shell has them; what stands for them where one is not whole."""
     if len(words) >= WORDS_MAX or not all(map(_is_whole, words)):
         return unknown
     # Imported here: what records an event never says this.
