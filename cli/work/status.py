@@ -306,8 +306,12 @@ def goal_lines(sprint: Sprint) -> list[str]:
 
 
 def spent_lines(sprint: Sprint) -> list[str]:
-    """Return what all runs of agents took, for people."""
-    spent = sprint.knowledge.spent
+    """Return what all runs of agents took, for people, and whether the last ones failed."""
+    spent, failed = sprint.knowledge.spent, sprint.knowledge.loops.failures
     if not (spent.runs or spent.cut_short):
         return []
-    return [f"agents: {', '.join(phrases.spent(spent))}"]
+    lines = [f"agents: {', '.join(phrases.spent(spent))}"]
+    if failed:
+        which = "run" if failed == 1 else f"{failed} runs"
+        lines.append(f"the last {which} failed  (`sprintlog iteration list`)")
+    return lines

@@ -4,6 +4,7 @@ Nothing here may stop the command: whoever calls it tells what went wrong, and g
 """
 
 import re
+from pathlib import PurePath
 from typing import NamedTuple, Unpack
 
 from msgspec.structs import replace
@@ -15,7 +16,8 @@ from ..adapters.processes.output import Output
 from ..adapters.zones import moment_at
 from ..errors import NotFoundError, RefusedError
 from ..masking import cut
-from ..sprint.agent.answers import Answer, Verdict, judge, said_beside
+from ..sessions.names import AGENTS
+from ..sprint.agent.answers import Answer, Verdict, judge, of_command, said_beside
 from ..sprint.events import AgentRan, GitState, IterationStarted, Place
 from ..sprint.goal.settings import ralph_fields
 from ..sprint.iterations.wrapped import EndWrapped, StartWrapped
@@ -169,6 +171,7 @@ def ended(
         wrapped.answer,
         errors=wrapped.errors.text(),
         exit_code=wrapped.exit_code,
+        read=None if _is_agent(wrapped) else of_command,
         moment=moment_at(now),
     )
     # All that plain words say stands in the output already.
@@ -176,6 +179,12 @@ def ended(
     said = said_beside(wrapped.answer.text)
     ran = alone(workspace, _ran(wrapped, verdict, number), since=since)
     return EndWrapped(ran, ends, summary, said)
+
+
+def _is_agent(wrapped: Wrapped) -> bool:
+    """Tell whether an agent was at work, by its output or its name: it owes an answer."""
+    program = PurePath(wrapped.command.partition(" ")[0]).name.removesuffix("-agent")
+    return wrapped.activity.agent is not None or program in AGENTS
 
 
 def _ran(wrapped: Wrapped, verdict: Verdict, number: int | None) -> AgentRan:

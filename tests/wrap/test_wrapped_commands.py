@@ -125,6 +125,29 @@ def test_iterations_that_nobody_measured_are_listed(
     assert len(json.loads(sprintlog("iteration", "list", "--last", "1", "--json"))) == 1
 
 
+@pytest.mark.parametrize(("name", "status"), [("sync", "completed"), ("claude", "failed")])
+def test_silence_is_a_failure_of_agents_alone(
+    wrap: Wrap, events: Events, tmp_path: Path, name: str, status: str
+) -> None:
+    """A command that ends with 0 and says nothing did well; an agent owes an answer."""
+    program = tmp_path / name
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(0o755)
+    assert wrap(str(program)).returncode == 0
+    assert events("agent-ran")[0]["data"]["status"] == status
+
+
+def test_a_person_is_told_that_the_last_ones_failed(
+    wrap: Wrap, sprintlog: Callable[..., str]
+) -> None:
+    """`status` counts the failures in a row, until a command succeeds."""
+    for code in (0, 1, 2):
+        wrap("sh", "-c", f"exit {code}")
+    assert "the last 2 runs failed" in sprintlog("status")
+    wrap("true")
+    assert "failed" not in sprintlog("status")
+
+
 @pytest.mark.parametrize("status", ["paused", "completed"])
 def test_whatever_the_status(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str], tmp_path: Path, status: str

@@ -2,7 +2,8 @@
 
 What it printed is decoded elsewhere. In its words a JSON object with a `status` of its
 own is understood, as the whole text or as its last line. Nothing but a plain success
-counts as one: an unknown word, an answer that is cut off and silence are failures.
+counts as one: an unknown word, an answer that is cut off and silence are failures. A
+command that is no agent may be silent.
 """
 
 from collections.abc import Callable
@@ -142,6 +143,11 @@ def _of_text(text: str) -> Verdict:
         summary = _text(own.get("summary"))
         return Verdict(COMPLETED, summary=short(summary) if summary else None)
     return no_success(own)
+
+
+def of_command(text: str) -> Verdict:
+    """Return the verdict on the words of any command: to say nothing is no failure."""
+    return _of_text(text) if text.strip() else Verdict(COMPLETED)
 
 
 def no_success(own: Data) -> Verdict:
