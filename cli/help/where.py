@@ -6,6 +6,9 @@ from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.gates.policy import gate_of
+from sprintlog.engine.sprint.goal.goal import goal_standing
+from sprintlog.engine.sprint.goal.settings import goal_said
+from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.state.given import mapping_of
 from sprintlog.engine.sprint.state.node import Node
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -13,6 +16,7 @@ from sprintlog.engine.sprint.state.tree import gate_status
 from sprintlog.engine.sprint.state.words import (
     COMPLETED,
     FAILED,
+    IN_PROGRESS,
     PASSED,
     PENDING,
     RETRYING,
@@ -112,13 +116,17 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
         return
     sprint = workspace.sprint(chosen)
     action = what_is_next(workspace, sprint)
-    yield f"sprint  {sprint.id}, {_state(sprint)}"
+    yield f"sprint  {sprint.id}, {_state(sprint, action)}"
+    yield from _goal(sprint)
     pointed = sprint.plan.pointed()
     if pointed is not None and sprint.plan.status != COMPLETED:
         yield f"at      {_at(pointed)}"
     files, back = _files(workspace, sprint, action)
     if files is not None:
         yield f"files   {files}"
+    if undecided := counts(sprint.queue).get(PENDING):
+        asked = counted(undecided, "request")
+        yield f"queue   {asked} for you to decide: `sprintlog queue list`"
     if action.do == actions.ITERATE and not sprint.document.get("dynamic-steps"):
         # Nobody says which steps it has: it may be anybody's loop.
         ways = (back, "`sprintlog wrap -- COMMAND`", TYPED[action.do])
@@ -161,11 +169,19 @@ def _at(leaf: Node) -> str:
     return ", ".join(said)
 
 
-def _state(sprint: Sprint) -> str:
+def _goal(sprint: Sprint) -> Iterator[str]:
+    """Yield what is to be reached, where somebody said it, and whether it is."""
+    if sprint.plan.is_ralph and (goal := goal_said(sprint.document)) is not None:
+        yield f"goal    {goal_standing(sprint.plan)}: {goal}"
+
+
+def _state(sprint: Sprint, action: Action) -> str:
     """Return status and figures, as far as the document has them."""
     stats = sprint.document.get("stats") or {}
     done, total = stats.get("completed-phases"), stats.get("total-phases")
     words = [str(sprint.plan.status)]
+    if action.do == actions.STOP and sprint.plan.status == IN_PROGRESS:
+        words.append("stopped")
     if total:
         words.append(f"{done} of {counted(total, 'phase')} completed")
     if (iteration := stats.get("current-iteration")) is not None:

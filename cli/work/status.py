@@ -12,8 +12,9 @@ from sprintlog.engine.sprint.gates.checks import run_of
 from sprintlog.engine.sprint.gates.gate import attempts_of
 from sprintlog.engine.sprint.gates.policy import gate_of
 from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
+from sprintlog.engine.sprint.goal.goal import goal_standing
 from sprintlog.engine.sprint.goal.reflection import reflection_is_due
-from sprintlog.engine.sprint.goal.settings import idle_threshold, max_iterations
+from sprintlog.engine.sprint.goal.settings import goal_said, idle_threshold, max_iterations
 from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.runs.budgets import said
 from sprintlog.engine.sprint.state.given import mapping_of
@@ -273,7 +274,7 @@ def goal_lines(sprint: Sprint) -> list[str]:
     if not plan.is_ralph:
         return []
     steps = steps_of(plan.document)
-    goal = str(plan.document.get("goal")).strip().partition("\n")[0]
+    goal = goal_said(plan.document)
     exit_ = mapping_of(plan.document, "ralph-exit")
     done = [i for i, step in steps.items() if step.get("status") == COMPLETED]
     counts = f"steps {len(done)}/{len(steps)}" if steps else ""
@@ -283,11 +284,8 @@ def goal_lines(sprint: Sprint) -> list[str]:
         is_due = reflection_is_due(plan) and plan.status != COMPLETED
         counts += ": the next one reflects" if is_due else f" ({limit} are too many)"
     left = [(i, step) for i, step in steps.items() if step.get("status") != COMPLETED]
-    mark = "not reached"
-    if plan.status == COMPLETED and exit_.get("detected-at") is not None:
-        is_given_up = getattr(plan.last.sprint, "abandons_goal", False)
-        mark = "given up" if is_given_up else "reached"
-    lines = [fitting(f"goal ({mark}): {goal}"), *([counts.strip()] if counts else [])]
+    lines = [] if goal is None else [fitting(f"goal ({goal_standing(plan)}): {goal}")]
+    lines.extend([counts.strip()] if counts else [])
     for identity, step in left[:OPEN_SHOWN_MAX]:
         text = str(step.get("prompt")).partition("\n")[0]
         lines.append(fitting(f"  {identity} ({step.get('status')}): {text}"))

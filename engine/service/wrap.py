@@ -19,7 +19,7 @@ from ..masking import cut
 from ..sessions.names import AGENTS
 from ..sprint.agent.answers import Answer, Verdict, judge, of_command, said_beside
 from ..sprint.events import AgentRan, GitState, IterationStarted, Place
-from ..sprint.goal.settings import ralph_fields
+from ..sprint.goal.settings import LOOP_IN, ralph_fields
 from ..sprint.iterations.wrapped import EndWrapped, StartWrapped
 from ..sprint.phases.lifecycle import StartSprint
 from ..sprint.plan.create import CreateSprint
@@ -69,7 +69,7 @@ def sprint_for(
         if any(workspace.status_of(*one) != COMPLETED for one in sprints.items()):
             raise
         sprint_id = _free_name(workspace)
-    goal = f"the loop in {workspace.location.root.name or 'this folder'}"
+    goal = f"{LOOP_IN}{workspace.location.root.name or 'this folder'}"
     create = CreateSprint(ralph_fields(goal), place, max_iterations=0)
     try:
         workspace.handle(create, sprint_id=sprint_id, at=at, actor=actor)

@@ -11,6 +11,8 @@ ITERATIONS_MAX = 100
 """How many iterations a loop towards a goal may begin, unless it is said otherwise."""
 NOT_LEFT: Data = {"detected-at": None, "iteration": None, "final-summary": None}
 """`ralph-exit` until the goal is reached (R68)."""
+LOOP_IN = "the loop in "
+"""How the goal begins of a loop that said none: a command that was wrapped."""
 RALPH = "ralph"
 HOOKS = "per-iteration-hooks"
 
@@ -63,6 +65,12 @@ def idle_threshold(document: Data) -> int:
 def min_iterations(document: Data) -> int:
     """Return the first iteration in which the goal can be reached; 0 for any."""
     return count_of(mapping_of(document, "ralph"), "min-iterations")
+
+
+def goal_said(document: Data) -> str | None:
+    """Return the first line of the goal; None where nobody said one."""
+    goal = (text_of(document, "goal") or "").strip().partition("\n")[0]
+    return None if not goal or goal.startswith(LOOP_IN) else goal
 
 
 def hooks_of(document: Data) -> list[Hook]:
