@@ -3,10 +3,8 @@
 import random
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import contextmanager
 from pathlib import Path
-from queue import SimpleQueue
 
 from tests.faults.endings import limited, signalled, unheard
 from tests.faults.runner import Runner, fast_folder
@@ -16,6 +14,7 @@ from tests.faults.small_disk import live_through
 from tests.faults.sweep import Case, cases, planted, sweep
 
 from .criterion import Skip, Verdict
+from .side_by_side import one_runner, runners
 
 # SQLite by itself waits ten seconds for a lock that fails: many wait side by side.
 RUNNERS = 24
@@ -32,34 +31,22 @@ PLANTS = (
 
 def every_operation(data: Path, seed: int, *, every: int = 1) -> Verdict:
     """Fail every K-th operation of each command in each way, with both journals."""
-    with fast_folder() as folder, ExitStack() as stack:
-        runners = _runners(stack)
-        first = runners.get()
+    with fast_folder() as folder, runners(RUNNERS) as team:
         templates = [
-            prepare(first, scene, folder / mode / scene.name, (mode,))
+            prepare(team.first, scene, folder / mode / scene.name, (mode,))
             for mode in ("write_ahead_log", "rollback_journal")
             for scene in SCENES
         ]
-        runners.put(first)
         turns = [t for template in templates for t in _turns(template, every, seed)]
         random.Random(seed).shuffle(turns)
-
-        def play(number: int) -> list[str]:
-            template, chosen = turns[number]
-            runner = runners.get()
-            try:
-                place = folder / f"turn-{number}"
-                place.mkdir()
-                found = sweep(
-                    runner, template, chosen, place, seconds_next=SECONDS_TOGETHER
-                )
-                return list(found)
-            finally:
-                runners.put(runner)
-
-        with ThreadPoolExecutor(RUNNERS) as pool:
-            problems = [p for found in pool.map(play, range(len(turns))) for p in found]
-        problems += _timed(first, turns, folder, seed)
+        problems = team.play(
+            turns,
+            folder,
+            lambda runner, turn, place: sweep(
+                runner, *turn, place, seconds_next=SECONDS_TOGETHER
+            ),
+        )
+        problems += _timed(team.first, turns, folder, seed)
     count = sum(len(chosen) for _, chosen in turns)
     operations = sum(len(template.operations) for template in templates)
     counts = (
@@ -73,8 +60,7 @@ def every_operation(data: Path, seed: int, *, every: int = 1) -> Verdict:
 def planted_defects(data: Path, seed: int) -> Verdict:
     """Find each defect that is planted for the sweep."""
     problems = []
-    with fast_folder() as folder, ExitStack() as stack:
-        runner = stack.enter_context(_runner())
+    with fast_folder() as folder, one_runner() as runner:
         for plant, scene in PLANTS:
             template = prepare(runner, SCENES[scene], folder / plant)
             if planted(runner, template, folder / plant, plant) is None:
@@ -99,7 +85,7 @@ def small_disks(data: Path, seed: int) -> Verdict:
 def endings(data: Path, seed: int) -> Verdict:
     """Write answers nobody hears, send signals at random moments, limit a process."""
     problems: list[str] = []
-    with _runner() as runner:
+    with one_runner() as runner:
         for output in ("closed", "full", "unread"):
             with _begun(runner) as folder:
                 problems += unheard(runner, folder, output)
@@ -140,28 +126,9 @@ def _turns(
         yield template, everything[start : start + CASES_PER_TURN]
 
 
-def _runner() -> Runner:
-    try:
-        return Runner()
-    except Unavailable as reason:
-        raise Skip(str(reason)) from reason
-
-
-def _runners(stack: ExitStack) -> SimpleQueue[Runner]:
-    queue: SimpleQueue[Runner] = SimpleQueue()
-    for _ in range(RUNNERS):
-        queue.put(stack.enter_context(_runner()))
-    return queue
-
-
-class _begun(ExitStack):  # noqa: N801 - used like a function
-    """A folder with a log and a sprint that has started."""
-
-    def __init__(self, runner: Runner) -> None:
-        super().__init__()
-        self._runner = runner
-
-    def __enter__(self) -> Path:  # type: ignore[override]
-        folder = self.enter_context(fast_folder())
-        begin(self._runner, folder)
-        return folder
+@contextmanager
+def _begun(runner: Runner) -> Iterator[Path]:
+    """Give a folder with a log and a sprint that has started."""
+    with fast_folder() as folder:
+        begin(runner, folder)
+        yield folder

@@ -4,10 +4,10 @@ import random
 from pathlib import Path
 
 from tests.faults.cuts import cut, record
-from tests.faults.runner import Runner, fast_folder
-from tests.faults.shim import Unavailable
+from tests.faults.runner import fast_folder
 
-from .criterion import Skip, Verdict
+from .criterion import Verdict
+from .side_by_side import one_runner
 
 MODES = ("write_ahead_log", "rollback_journal")
 IMAGES = 800
@@ -25,7 +25,7 @@ def images(data: Path, seed: int) -> Verdict:
     """Look for what was acknowledged in every image, in both journal modes."""
     chance, count = random.Random(seed), 0
     problems: list[str] = []
-    with _runner() as runner, fast_folder() as folder:
+    with one_runner() as runner, fast_folder() as folder:
         for mode in MODES:
             recording = record(runner, folder / mode, [mode])
             for size, from_init in ((IMAGES, False), (IMAGES_FROM_INIT, True)):
@@ -47,7 +47,7 @@ def images(data: Path, seed: int) -> Verdict:
 def planted_defects(data: Path, seed: int) -> Verdict:
     """Find each defect that is planted for the images."""
     problems = []
-    with _runner() as runner, fast_folder() as folder:
+    with one_runner() as runner, fast_folder() as folder:
         for mode, plant, near in PLANTS:
             place = folder / f"{mode} {plant}"
             recording = record(runner, place, [mode, plant])
@@ -57,10 +57,3 @@ def planted_defects(data: Path, seed: int) -> Verdict:
             if next(found, None) is None:
                 problems.append(f"{plant} was not found with {mode}")
     return Verdict(not problems, f"{len(PLANTS)} planted defects", problems)
-
-
-def _runner() -> Runner:
-    try:
-        return Runner()
-    except Unavailable as reason:
-        raise Skip(str(reason)) from reason

@@ -2,10 +2,7 @@
 
 import random
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
-from queue import SimpleQueue
 
 from tests.adapters.trees import (
     Picture,
@@ -18,10 +15,11 @@ from tests.adapters.trees import (
     taken,
 )
 from tests.faults.bringing_back import cases, prepare, sweep
-from tests.faults.runner import Runner, fast_folder
+from tests.faults.runner import fast_folder
 from tests.faults.shim import Unavailable
 
 from .criterion import Skip, Verdict
+from .side_by_side import runners
 
 ITERATIONS = 50
 CHANGES = 25
@@ -58,14 +56,9 @@ def every_iteration(data: Path, seed: int) -> Verdict:
 
 def killed(data: Path, seed: int) -> Verdict:
     """Fail and kill a rollback with files at each of its file operations."""
-    with fast_folder() as folder, ExitStack() as stack:
+    with fast_folder() as folder, runners(RUNNERS) as team:
         try:
-            runners: SimpleQueue[Runner] = SimpleQueue()
-            for _ in range(RUNNERS):
-                runners.put(stack.enter_context(Runner()))
-            first = runners.get()
-            ground = prepare(first, folder)
-            runners.put(first)
+            ground = prepare(team.first, folder)
         except Unavailable as reason:
             raise Skip(str(reason)) from reason
         every = cases(ground)
@@ -73,18 +66,9 @@ def killed(data: Path, seed: int) -> Verdict:
         turns = [
             every[at : at + CASES_PER_TURN] for at in range(0, len(every), CASES_PER_TURN)
         ]
-
-        def play(number: int) -> list[str]:
-            runner = runners.get()
-            try:
-                place = folder / f"turn-{number}"
-                place.mkdir()
-                return list(sweep(runner, ground, turns[number], place))
-            finally:
-                runners.put(runner)
-
-        with ThreadPoolExecutor(RUNNERS) as pool:
-            problems = [p for found in pool.map(play, range(len(turns))) for p in found]
+        problems = team.play(
+            turns, folder, lambda runner, turn, place: sweep(runner, ground, turn, place)
+        )
     counts = (
         f"{len(every)} kills and failures in {len(ground.operations)} file operations of "
         f"a rollback with files: {len(problems)} violations"

@@ -273,8 +273,9 @@ def _served(folder: Path) -> Read:
         path, _, query = address.partition(b"?")
         if not (path.isascii() and query.isascii() and method.isalpha()):
             return
-        if path.startswith(b"/events"):
-            # It never ends: `tests/web` follows it.
+        asked = unquote(path.decode()) or "/"
+        if asked.startswith(("/events", "/healthz")):
+            # What follows the log is not started here, and never ends: `tests/web` asks it.
             return
         headers = [
             (b"host", HOST.encode()),
@@ -287,7 +288,7 @@ def _served(folder: Path) -> Read:
         scope = {
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1",
             "method": method.decode().upper(), "scheme": "http",
-            "path": unquote(path.decode()) or "/", "raw_path": path, "root_path": "",
+            "path": asked, "raw_path": path, "root_path": "",
             "query_string": query, "headers": headers, "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 8642), "state": {},
         }  # fmt: skip

@@ -1,0 +1,62 @@
+"""Many cases shared out among runners that work side by side."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeVar
+
+from tests.faults.runner import Runner
+from tests.faults.shim import Unavailable
+
+from .criterion import Skip
+
+Turn = TypeVar("Turn")
+
+
+def one_runner() -> Runner:
+    """Return a runner; raise `Skip` where there can be none."""
+    try:
+        return Runner()
+    except Unavailable as reason:
+        raise Skip(str(reason)) from reason
+
+
+class Runners:
+    """Runners, each of which plays one turn at a time."""
+
+    def __init__(self, some: Sequence[Runner]) -> None:
+        self.first = some[0]
+        """For what is to be done before the turns, and after them."""
+        self._count = len(some)
+        self._free: SimpleQueue[Runner] = SimpleQueue()
+        for runner in some:
+            self._free.put(runner)
+
+    def play(
+        self,
+        turns: Sequence[Turn],
+        folder: Path,
+        sweep: Callable[[Runner, Turn, Path], Iterable[str]],
+    ) -> list[str]:
+        """Play each turn in a folder of its own; return what was not right."""
+
+        def one(number: int) -> list[str]:
+            runner = self._free.get()
+            try:
+                place = folder / f"turn-{number}"
+                place.mkdir()
+                return [*sweep(runner, turns[number], place)]
+            finally:
+                self._free.put(runner)
+
+        with ThreadPoolExecutor(self._count) as pool:
+            return [said for found in pool.map(one, range(len(turns))) for said in found]
+
+
+@contextmanager
+def runners(count: int) -> Iterator[Runners]:
+    """Give some runners; raise `Skip` where there can be none."""
+    with ExitStack() as stack:
+        yield Runners([stack.enter_context(one_runner()) for _ in range(count)])
