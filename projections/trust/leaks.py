@@ -1,7 +1,8 @@
 """Secrets that are in a log: in events, in what is kept beside them, in snapshots.
 
-The forms are those that are masked on the way in (`engine/masking_forms.toml`): tokens
-beyond doubt. What was recorded before a form was known, or with --no-mask, holds them.
+The forms are those that are masked on the way in (`engine/masking_forms.toml`), tokens
+beyond doubt, and the public rules for what a name near it tells (`public_rules.toml`). What
+was recorded before a form was known, or with --no-mask, holds them.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,14 +10,19 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from sprintlog.engine.adapters.snapshots.without_text import unzipped
-from sprintlog.engine.masking import mask, secrets_in
+from sprintlog.engine.masking import secrets_in
 from sprintlog.engine.sprint.state.times import parse
 
 from ..workspace import Workspace
+from .public_rules import secrets_by_rules
 from .selection import contents, texts_in
 
 EXCERPT_CHARS = 60
 HEADER = ("stream", "key", "actor", "correlation_id")
+
+
+Span = tuple[str, int, int]
+"""The rule of a secret, where it begins and where it ends."""
 
 
 class Leak(msgspec.Struct, frozen=True):
@@ -26,7 +32,7 @@ class Leak(msgspec.Struct, frozen=True):
     position: int | None
     """Of its event; None beside the events."""
     rule: str
-    """The form that it has."""
+    """The form or the public rule that it has."""
     excerpt: str
     """What is around it, masked."""
     command: str
@@ -57,10 +63,27 @@ def leaks(
 
 def _in(text: str, where: str, position: int | None) -> Iterator[Leak]:
     found: dict[str, Leak] = {}
-    for rule, start, end in secrets_in(text):
+    spans = [*secrets_in(text)]
+    spans += [one for one in secrets_by_rules(text) if not _overlaps(one, spans)]
+    spans.sort(key=lambda span: span[1])
+    for rule, start, end in spans:
         begin = max(text.rfind("\n", 0, start) + 1, start - EXCERPT_CHARS)
         what = "--text -" if position is None else str(position)
         command = f"sprintlog redact {what} --reason TEXT"
-        excerpt = mask(text[begin:end])
+        excerpt = _masked(text, begin, end, spans)
         found.setdefault(rule, Leak(where, position, rule, excerpt, command))
     yield from found.values()
+
+
+def _overlaps(one: Span, others: list[Span]) -> bool:
+    return any(one[1] < end and start < one[2] for _, start, end in others)
+
+
+def _masked(text: str, begin: int, end: int, spans: list[Span]) -> str:
+    """Return a part of a text without its secrets, also where it begins inside of one."""
+    pieces, last = [], begin
+    for rule, start, after in spans:
+        if last < after and start < end:
+            pieces += [text[last:start], f"[masked: {rule}]"]
+            last = after
+    return "".join([*pieces, text[last:end]])

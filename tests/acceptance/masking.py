@@ -1,4 +1,4 @@
-"""Masking finds no secrets in sources that hold none: packages and real documents."""
+"""Neither masking nor `scan` finds secrets in packages and documents that hold none."""
 
 import os
 import site
@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from sprintlog.engine.masking import masked_spans
+from sprintlog.projections.trust.public_rules import secrets_by_rules
 
 from .criterion import Skip, Verdict
 
@@ -20,7 +21,7 @@ SHOWN_CHARS = 12
 
 def finds_nothing(data: Path, seed: int) -> Verdict:
     """At most ten findings in a million lines of what others published."""
-    lines, found = 0, []
+    lines, found, by_rules = 0, [], 0
     seen = set()
     for path in chain.from_iterable(map(_files, _folders(data))):
         text = _text(path)
@@ -32,10 +33,19 @@ def finds_nothing(data: Path, seed: int) -> Verdict:
             f"{path}: {text[first : first + SHOWN_CHARS]!r}…"
             for first, _ in masked_spans(text)
         ]
+        told = [
+            f"{path}: {rule}: {text[first : first + SHOWN_CHARS]!r}…"
+            for rule, first, _ in secrets_by_rules(text)
+        ]
+        by_rules += len(told)
+        found += told
     if lines < PER_LINES:
         raise Skip(f"only {lines:,} lines of sources are here")
     passed = len(found) * PER_LINES <= FOUND_MAX * lines
-    counts = f"{len(found)} findings in {lines:,} lines of {len(seen):,} files"
+    counts = (
+        f"{len(found)} findings, {by_rules} by the public rules, in {lines:,} lines of"
+        f" {len(seen):,} files"
+    )
     return Verdict(passed, counts, [] if passed else found)
 
 

@@ -39,6 +39,7 @@ from tests.benchmarks import (
     rows_scaling,
     rows_server,
     rows_snapshots,
+    rows_trust,
     rows_writers,
 )
 from tests.benchmarks.logs import FULL, QUICK, Bench
@@ -127,6 +128,7 @@ ROWS: dict[str, Row] = {
     "snapshot after a change of 10 files": Row(
         rows_snapshots.after_few_changes, Goal(3, True)
     ),
+    "`scan` of what agents said": Row(rows_trust.scan, Goal(5, unit="MB/s")),
     "ending an iteration after 10,000": Row(rows_judge.resident, Goal(1.1, True)),
     "the same, log opened for it": Row(rows_judge.opened),
     "the tracker's file after 10,000": Row(rows_judge.tracked),

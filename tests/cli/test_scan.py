@@ -39,6 +39,20 @@ def test_every_place_is_named(leaky: Path, run: Run) -> None:
     assert found["position 2"]["command"] == "sprintlog redact 2 --reason TEXT"
 
 
+def test_what_a_name_tells_is_found(leaky: Path, run: Run, done: Run) -> None:
+    """A public rule finds what is not masked on the way in; no secret is in an excerpt."""
+    key = "a1b2c3d4" * 5
+    line = f"TOKEN={TOKEN} DATADOG_API_KEY={key} and {TOKEN[:-1]}2"
+    done("note", line, "--no-mask")
+    done("note", f"datadog_key = {key}")
+    result = run("scan", "--json")
+    found = [one for one in result.json if one["rule"] == "datadog-access-token"]
+    assert [one["position"] for one in found] == [5, 6]
+    assert "DATADOG_API_KEY=[masked: datadog-access-token]" in found[0]["excerpt"]
+    assert key[-9:] not in result.out
+    assert TOKEN[-9:] not in result.out
+
+
 def test_what_it_names_can_be_erased(leaky: Path, run: Run, done: Run) -> None:
     """After the redaction that it hints at nothing is found."""
     done("redact", "--text", TOKEN, "--reason", "a token", "--yes")
