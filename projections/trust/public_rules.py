@@ -15,7 +15,7 @@ import msgspec
 FILE = "public_rules.toml"
 
 
-class Rule(msgspec.Struct, frozen=True):
+class PublicRule(msgspec.Struct, frozen=True):
     """A form that a secret may have behind a word."""
 
     name: str
@@ -25,19 +25,19 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class _Rules(msgspec.Struct):
-    form: list[Rule]
+    form: list[PublicRule]
 
 
 @cache
-def public_rules() -> tuple[Rule, ...]:
+def public_rules() -> tuple[PublicRule, ...]:
     """Return all rules."""
     content = files(__package__).joinpath(FILE).read_text(encoding="utf-8")
     return tuple(msgspec.convert(tomllib.loads(content), _Rules).form)
 
 
 @cache
-def _by_word() -> dict[bytes, list[Rule]]:
-    known: dict[bytes, list[Rule]] = {}
+def _by_word() -> dict[bytes, list[PublicRule]]:
+    known: dict[bytes, list[PublicRule]] = {}
     for rule in public_rules():
         for word in rule.words:
             known.setdefault(word.encode(), []).append(rule)

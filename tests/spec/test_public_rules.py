@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sprintlog.projections.trust.public_rules import (
     FILE,
-    Rule,
+    PublicRule,
     public_rules,
     secrets_by_rules,
 )
@@ -19,7 +19,7 @@ RULES_MIN = 100
 
 
 @pytest.mark.parametrize("rule", public_rules(), ids=lambda rule: rule.name)
-def test_a_rule_finds_what_it_describes(rule: Rule) -> None:
+def test_a_rule_finds_what_it_describes(rule: PublicRule) -> None:
     """What has the form, with a digit and more than one letter, is found where it is."""
 
     @settings(
