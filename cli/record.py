@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import click
 from msgspec.structs import asdict, replace
 
+from sprintlog.engine import actor as actors
+from sprintlog.engine.actor import UNNAMED as UNNAMED
 from sprintlog.engine.command import Command, JournalCommand, digest_of
-from sprintlog.engine.errors import RefusedError, SprintlogError
+from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask, mask_all, mask_texts
 from sprintlog.engine.service import after_commit
@@ -36,10 +38,6 @@ if TYPE_CHECKING:
 CommandT = TypeVar("CommandT", bound=Command)
 Keep = Callable[[Command], Decide]
 """Puts more behind what a command decides."""
-
-UNNAMED = ("runtime", "operator")
-"""Who causes an event where nobody says more of it."""
-ACTORS = ("agent:", "operator:", "import:")
 
 
 class Options:
@@ -91,12 +89,12 @@ def _work() -> str | None:
 
 def check_actor(actor: str) -> str:
     """Return the actor; raise `click.UsageError` for a form that has no meaning."""
-    if actor in UNNAMED or (actor.startswith(ACTORS) and actor[-1] != ":"):
-        return actor
-    raise click.UsageError(
-        f"{actor[:40]!r} is no actor (--actor, SPRINTLOG_ACTOR): give runtime, operator, "
-        "operator:NAME, agent:NAME or import:NAME"
-    )
+    try:
+        return actors.check_actor(actor)
+    except InvalidInputError as error:
+        raise click.UsageError(
+            f"{actor[:40]!r} is no actor (--actor, SPRINTLOG_ACTOR): give {actors.FORMS}"
+        ) from error
 
 
 class Recording:

@@ -224,6 +224,12 @@ class TypedGroup(click.Group):
             raise
         except click.UsageError as error:
             said, known = f"there is no command {args[0]!r}", self.list_commands(ctx)
+            root = ctx.find_root().command
+            if ctx.parent is not None and isinstance(root, click.Group):
+                # People say `iteration show 1` for `show iteration 1`.
+                verb = root.get_command(ctx.find_root(), args[0])
+                if isinstance(verb, click.Group) and self.name in verb.list_commands(ctx):
+                    said += f" here; `sprintlog {args[0]} {self.name}` is one"
             raise UnknownWordError(said, args[0], known, ctx) from error
 
 

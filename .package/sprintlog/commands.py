@@ -1,4 +1,11 @@
-"""Every command there is: what somebody asks for, as data that `handle` decides on."""
+"""Every command there is: what somebody asks for, as data that `handle` decides on.
+
+The everyday ones: `CreateSprint`, `StartSprint`, `StartPhase`, `CompletePhase`,
+`FailPhase`, `RetryPhase`, `SkipPhase`, `StartIteration`, `EndIteration`, `AddNote`,
+`CompleteSprint`, and `RollBack(to)`, which goes back to a version of the sprint's own
+stream. Where a phase can be left out, the one that the pointer is at is meant. `help()`
+of each says its fields.
+"""
 
 from .engine.command import (
     Command as Command,

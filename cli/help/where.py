@@ -121,6 +121,9 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
     pointed = sprint.plan.pointed()
     if pointed is not None and sprint.plan.status != COMPLETED:
         yield f"at      {_at(pointed)}"
+    if failed := sprint.knowledge.loops.failures:
+        which = "the last one" if failed == 1 else f"the last {failed}"
+        yield f"runs    {which} failed: `sprintlog iteration list`"
     files, back = _files(workspace, sprint, action)
     if files is not None:
         yield f"files   {files}"

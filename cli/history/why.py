@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.projections.history import why as asking
 from sprintlog.projections.history.why import LineReason, why
 from sprintlog.projections.views.history import why_answer
@@ -20,7 +21,7 @@ _KNOWN = {
     asking.SNAPSHOT: "snapshot",
     asking.COMMIT: "commit",
     asking.SAID: "the commit itself says so, not the log:",
-    asking.BEFORE: "was there before:",
+    asking.BEFORE: "was there before: in",
 }
 
 
@@ -37,6 +38,11 @@ def command(place: str, sprint_id: str | None, as_json: bool) -> None:
     """
     if (found := _PLACE.fullmatch(place)) is None:
         raise click.UsageError("give FILE:LINE, like src/login.py:12")
+    if found[1] == "iter":
+        raise InvalidInputError(
+            f"{place[:60]} is an iteration, not a line of a file",
+            hint=f"`sprintlog report {place[:60]}` says what happened in it",
+        )
     with open_workspace() as workspace:
         name = workspace.choose(sprint_id)
         answer = why(workspace, name, Path(found[1]), int(found[2]))

@@ -19,7 +19,7 @@ from sprintlog.projections.workspace import Workspace
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
-from ..output import hint, print_bytes, print_json
+from ..output import hint, print_bytes, print_json, print_text
 from ..pages.files import print_drawing, print_job_summary, write_page
 from ..screen import phrases
 from ..screen.pager import paged
@@ -134,7 +134,7 @@ def _print_iteration(
     from sprintlog.projections.state_files.loop_files import then_of
 
     if number != BASELINE_NUMBER and judged.tracker.entry(number) is None:
-        _print_unmeasured(judged, number, as_json=as_json)
+        _print_unmeasured(workspace, judged, number, as_json=as_json)
         return
     then = then_of(workspace, judged)(number)
     report = iteration_report(then, number)
@@ -146,7 +146,9 @@ def _print_iteration(
             print_bytes(iteration_markdown(report, _took(then, number), said).encode())
 
 
-def _print_unmeasured(judged: Judged, number: int, *, as_json: bool) -> None:
+def _print_unmeasured(
+    workspace: Workspace, judged: Judged, number: int, *, as_json: bool
+) -> None:
     """Print what is known of an iteration without a measurement."""
     from sprintlog.projections.iterations.unmeasured_report import unmeasured_markdown
 
@@ -154,8 +156,14 @@ def _print_unmeasured(judged: Judged, number: int, *, as_json: bool) -> None:
     if as_json:
         print_json(views.unmeasured_report(judged, number))
     else:
+        from .judgements import files_lines
+        from .snapshots import files_changed_in
+
+        changed = files_changed_in(workspace, judged.sprint, number)
         with paged():
             print_bytes(text.encode())
+            if changed is not None:
+                print_text("", "### Files that changed", *files_lines(changed))
 
 
 def _took(judged: Judged, number: int) -> str:

@@ -1,6 +1,7 @@
 """`sprintlog iteration snapshot|diff`: the files of iterations."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from msgspec import UNSET
 
 from sprintlog.engine.command import Command
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
+from sprintlog.engine.sprint.iterations.snapshots import files_before, has_snapshot
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 # What starts processes is imported in the commands: the others of this group need none.
 MEBIBYTE = 1024 * 1024
 FILE_MEBIBYTES_MAX = 64
+_POINT = re.compile(r"best|now|start|[0-9]+|[a-z]+:.*")
+"""What names a snapshot, or should; everything else is a path."""
 NAMED_MAX = 20
 """More of what was left out is only counted on a terminal."""
 
@@ -145,14 +148,15 @@ def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
 
 @typed.command(epilog="Example: sprintlog iteration diff iter:2 iter:3 src --patch")
 @click.argument("one")
-@click.argument("other")
-@click.argument("paths", nargs=-1, metavar="[PATH]…")
+@click.argument("more", nargs=-1, metavar="[OTHER] [PATH]…")
 @typed.option("--patch", "as_patch", is_flag=True, help="Show the lines that differ.")
 @with_reading
-def diff(
-    one: str, other: str, paths: tuple[str, ...], as_patch: bool, reading: ReadOptions
-) -> None:
-    """Show how the files of two snapshots differ; each is iter:N or snapshot:ID."""
+def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) -> None:
+    """Show how the files of two snapshots differ; each is iter:N, best or snapshot:ID.
+
+    Of one iteration alone it shows what changed in it: since the files that were kept, or
+    brought back, last before it began.
+    """
     from sprintlog.engine.service.work_tree.own_paths import own_paths
     from sprintlog.engine.service.work_tree.snapshot import (
         compare,
@@ -165,11 +169,20 @@ def diff(
 
     from ..back.paths import inside
 
+    has_other = bool(more) and _POINT.fullmatch(more[0]) is not None
+    points = (one, more[0]) if has_other else (one,)
+    paths = more[len(points) - 1 :]
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         store = store_of(workspace)
         meant = inside(workspace, paths)
-        ends = [find_snapshot(workspace, sprint, point).snapshot for point in (one, other)]
+        last = find_snapshot(workspace, sprint, points[-1])
+        if len(points) > 1:
+            first = find_snapshot(workspace, sprint, one).snapshot
+        else:
+            tree = workspace.location.worktree
+            first = files_before(sprint, last.iteration, worktree=tree)
+        ends = (first, last.snapshot)
         own = own_paths(workspace)
         found = compare(*map(store.read, ends), paths=meant, own=own)
         lines = patch(store, ends[0], ends[1], meant, own) if as_patch else ""
@@ -190,19 +203,44 @@ def files_between(
     workspace: Workspace, sprint: Sprint, one: int, other: int
 ) -> "list[FileChange] | None":
     """Return how the files of two iterations differ; None unless both were kept."""
-    from sprintlog.engine.service.work_tree.own_paths import own_paths
-    from sprintlog.engine.service.work_tree.snapshot import compare, find_snapshot, store_of
-    from sprintlog.projections.views.files import changes
+    from sprintlog.engine.service.work_tree.snapshot import find_snapshot
 
     if not all(has_snapshot(sprint, number) for number in (one, other)):
         return None
+    ends = (
+        lambda: find_snapshot(workspace, sprint, f"iter:{one}").snapshot,
+        lambda: find_snapshot(workspace, sprint, f"iter:{other}").snapshot,
+    )
+    return _changes(workspace, *ends)
+
+
+def files_changed_in(
+    workspace: Workspace, sprint: Sprint, number: int
+) -> "list[FileChange] | None":
+    """Return which files changed in an iteration; None where they were not kept."""
+    from sprintlog.engine.service.work_tree.snapshot import find_snapshot
+
+    if not has_snapshot(sprint, number):
+        return None
+    ends = (
+        lambda: files_before(sprint, number, worktree=workspace.location.worktree),
+        lambda: find_snapshot(workspace, sprint, f"iter:{number}").snapshot,
+    )
+    return _changes(workspace, *ends)
+
+
+def _changes(
+    workspace: Workspace, first: Callable[[], str], last: Callable[[], str]
+) -> "list[FileChange] | None":
+    """Return how two snapshots differ; None where one of them is not to be had."""
+    from sprintlog.engine.service.work_tree.own_paths import own_paths
+    from sprintlog.engine.service.work_tree.snapshot import compare, store_of
+    from sprintlog.projections.views.files import changes
+
     try:
-        held = [find_snapshot(workspace, sprint, f"iter:{n}") for n in (one, other)]
         store = store_of(workspace)
-        found = compare(
-            *(store.read(each.snapshot) for each in held), own=own_paths(workspace)
-        )
+        found = compare(store.read(first()), store.read(last()), own=own_paths(workspace))
     except SprintlogError:
-        # Pruned, of another work tree, or no git here: the figures are told all the same.
+        # Pruned, of another work tree, or no git here: all else is told all the same.
         return None
     return changes(found)

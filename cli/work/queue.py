@@ -33,6 +33,7 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.words import (
     DEFERRALS,
     MODELS,
+    PENDING,
     PRIORITIES,
     REQUEST_STATUSES,
     REQUEST_TYPES,
@@ -42,9 +43,9 @@ from sprintlog.projections.views.queue import RequestHistory, RequestWithHistory
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
-from ..output import print_answer, table, warn
+from ..output import hint, print_answer, table, warn
 from ..places import source_of
-from ..record import Options, arguments_of, record, recording
+from ..record import UNNAMED, Options, arguments_of, record, recording
 from ..screen import phrases
 from .injection import Coming, named, of_workflow, with_position, with_workflow
 from .queue_input import name_request, read_asked
@@ -142,6 +143,11 @@ def show(request: str, reading: ReadOptions) -> None:
         entry = find_request(sprint, request)
         found = views.with_history(sprint, entry, workspace.events(sprint.id))
     print_answer(found, lines_of(found), as_json=reading.as_json)
+    if found.status == PENDING and not reading.as_json:
+        hint(
+            f"`sprintlog queue approve {found.id} --reasoning WHY` puts it into the plan; "
+            "or `queue reject`, `queue defer`, `queue backlog`"
+        )
 
 
 @command.command(
@@ -196,6 +202,7 @@ def approve(
         except RefusedError as error:
             raise named(error, coming, "phases") from error
         run.answer(outcome)
+    _who_decided(options)
 
 
 @command.command(
@@ -210,6 +217,7 @@ def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> No
     command = RejectRequest(request, reasoning, reason)
     typed = ("request", "reasoning", "reason")
     record("queue reject", given, command, typed=typed)
+    _who_decided(Options(given))
 
 
 @command.command(
@@ -234,6 +242,7 @@ def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
     command = DeferRequest(request, reasoning, until)
     typed = ("request", "reasoning", "until")
     record("queue defer", given, command, typed=typed)
+    _who_decided(Options(given))
 
 
 @command.command(
@@ -246,6 +255,7 @@ def backlog(request: str, reasoning: str, **given: Any) -> None:
     """Put a request into the backlog."""
     command = BacklogRequest(request, reasoning)
     record("queue backlog", given, command, typed=("request", "reasoning"))
+    _who_decided(Options(given))
 
 
 @command.command(
@@ -303,6 +313,12 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
             if ruling.problem is not None and not outcome.duplicate:
                 warn(f"{ruling.request} stays pending: {ruling.problem}")
         run.answer(outcome)
+
+
+def _who_decided(options: Options) -> None:
+    """Tell a person that nobody will know who decided."""
+    if options.actor == UNNAMED[0] and not options.as_json:
+        hint("`--actor operator:NAME` says which person decides; this was by the machine")
 
 
 def ruling_row(ruling: Ruling) -> list[str]:

@@ -5,6 +5,7 @@ That is done again from the beginning where somebody else appended first.
 
 from collections.abc import Callable
 
+from ..actor import UNNAMED, check_actor
 from ..command import Command, decided
 from ..errors import BusyError, ConflictError
 from ..log.append import check_expected, check_key
@@ -37,6 +38,7 @@ def handle(
 ) -> Handled[State]:
     """Decide on a state as it is now, and append what follows from that."""
     at, expect = envelope.get("at"), envelope.get("expect")
+    check_actor(envelope.get("actor", UNNAMED[0]))
     moment = service.now() if at is None else normalise(at)
     stream = repository.kind.stream(name)
     if envelope.get("masks", True):
@@ -109,7 +111,7 @@ def _drafts(events: list[Event], moment: str, envelope: Envelope) -> list[NewEve
         new_event(
             event,
             at=moment,
-            actor=envelope.get("actor", "runtime"),
+            actor=envelope.get("actor", UNNAMED[0]),
             observed=observed and not isinstance(event, _OUR_OWN),
             correlation_id=envelope.get("correlation_id"),
             causation_id=envelope.get("causation_id"),

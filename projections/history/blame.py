@@ -6,6 +6,7 @@ values at both ends do not mean that nothing changed in between, so each stretch
 whole, and the first one that holds a difference is the last one that is read.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,9 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 from .causes import causes_of, reason_of
 from .probe import Probe, told_by
 from .worked_in import session_behind
+
+_IS_FILE = re.compile(r"[\w./-]+\.[A-Za-z]{1,5}", re.ASCII)
+"""What may be a file of the work tree rather than a field."""
 
 NAMED_MAX = 12
 """How many fields an error names that are there instead."""
@@ -201,9 +205,12 @@ def _never_there(
         if inside is MISSING:
             break
         holder = inside
+    there = f"there are: {_named(holder)}" if isinstance(holder, dict | list) else None
+    if _IS_FILE.fullmatch(field):
+        there = f"who set a line of a file: `sprintlog why {field}:1`"
     return NotFoundError(
         f"PROGRESS.yaml of sprint {sprint_id} has no field {field[:80]}, and never had",
-        hint=f"there are: {_named(holder)}" if isinstance(holder, dict | list) else None,
+        hint=there,
         sprint=sprint_id,
         field=field,
     )

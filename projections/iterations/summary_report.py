@@ -98,7 +98,10 @@ def _quality(
         why = f": {code(event.reason)}" if event.reason else ""
         lines.append(f"- **Baseline**: iteration {event.number}{why}")
     if values := [one.score.value for one in turns]:
-        first, last = said(values[0], 2), said(values[-1], 2)
+        off = judged.off_path()
+        # What was taken back is drawn, but is not what it has come to.
+        kept = [one.score.value for one in turns if one.number not in off] or values
+        first, last = said(kept[0], 2), said(kept[-1], 2)
         lines.append(f"- **Quality**: {code(sparkline(values))} {first} → {last}")
     lines += _own(judged, turns)
     if (best := judged.best()) is not None:

@@ -28,14 +28,14 @@ def unmeasured_markdown(judged: Judged, number: int, took: str = "") -> str:
             iteration=number,
         )
     left = next((one for one in judged.unmeasured() if one.number == number), None)
-    summary = judged.summaries().get(number)
+    summary = judged.summaries().get(number) or (left and left.summary)
     why = "nobody measured it" if failure is None else failure.why
     told = {
         "Timestamp": "" if failure is None else bare(failure.at),
         "Not measured": code(_line(why)),
         "Ended": "" if left is None else bare(left.status),
         "Error": code(_line(left.error)) if left is not None and left.error else "",
-        "Summary": code(_line(summary)) if summary else "",
+        "Said last": code(_line(summary)) if summary else "",
         "Agents": took,
         "On the way": ", ".join(notes_of(judged.runs_seen().get(number, ()))),
     }

@@ -16,9 +16,15 @@ from sprintlog.engine.sessions.events import SESSION_EVENTS
 from sprintlog.engine.sprint.commands import TOPICS as OF_SPRINTS
 from sprintlog.engine.sprint.events import EVENTS
 
-COMMANDS_SAY = (
-    "Every command there is: what somebody asks for, as data that `handle` decides on."
-)
+COMMANDS_SAY = """\
+Every command there is: what somebody asks for, as data that `handle` decides on.
+
+The everyday ones: `CreateSprint`, `StartSprint`, `StartPhase`, `CompletePhase`,
+`FailPhase`, `RetryPhase`, `SkipPhase`, `StartIteration`, `EndIteration`, `AddNote`,
+`CompleteSprint`, and `RollBack(to)`, which goes back to a version of the sprint's own
+stream. Where a phase can be left out, the one that the pointer is at is meant. `help()`
+of each says its fields.
+"""
 EVENTS_SAY = (
     "Every event there is, and what is in them; `decode` makes one of a recorded event."
 )

@@ -180,6 +180,8 @@ def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapsho
     Raise `InvalidInputError` for another form, `NotFoundError` when there is none.
     """
     form, _, name = point.partition(":")
+    if not name and form.isdigit():
+        form, name = "iter", form
     if point == "best":
         number = target_of(workspace.log, sprint)
         return snapshot_of(sprint, number, worktree=workspace.location.worktree)
@@ -188,7 +190,8 @@ def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapsho
     if form == "snapshot":
         return snapshot_named(sprint, name)
     raise InvalidInputError(
-        f"{point[:60]!r} is not a snapshot; give iter:N, best or snapshot:ID"
+        f"{point[:60]!r} is not a snapshot; give iter:N, best or snapshot:ID",
+        hint="with the files at hand: `sprintlog rollback iter:N --files --dry-run`",
     )
 
 

@@ -57,7 +57,7 @@ def _stop(sprint: Sprint, one: BudgetState, action: Action) -> Action:
             more = plus(one.spent, one.limit)
         command = f"sprintlog rules set {option} {typed(one.budget, more)}"
         again = run_again(started)
-        hint = f"`{command}` allows more; then `{again}` starts the loop again"
+        hint = f"`{command}` allows that much in all; then `{again}` starts the loop again"
     return Action(
         actions.STOP,
         because=actions.LIMIT if is_limit else actions.BUDGET,

@@ -79,6 +79,7 @@ class Unmeasured(NamedTuple):
     status: str
     error: str | None
     summary: str | None
+    """What an agent said of it; else the last line that was printed."""
 
 
 class Judged:
@@ -341,7 +342,10 @@ class Judged:
         runs = {x.iteration: x for *_, x in self._events.all(AgentRan) if not x.is_rest}
         said = self.summaries()
         return [
-            Unmeasured(number, version, ran.status, ran.error, said.get(number))
+            Unmeasured(
+                *(number, version, ran.status, ran.error),
+                summary=said.get(number) or _last_line(ran),
+            )
             for number, version in sorted(begun)
             if (ran := runs.get(number)) is not None
         ]
@@ -395,3 +399,9 @@ class Judged:
         found = self._events.all(IterationMeasured)
         known: dict[int, tuple[str, Event]] = {v: (at, event) for v, at, event in found}
         return lambda version: known.get(version) or self._events.one(version)
+
+
+def _last_line(ran: AgentRan) -> str | None:
+    """Return the last words of a command that is no agent; None where it had none."""
+    lines = ran.output.rstrip().rsplit("\n", 1)
+    return lines[-1].strip() or None if ran.agent is None else None

@@ -108,6 +108,30 @@ def first_snapshot(sprint: Sprint, *, worktree: str) -> HeldSnapshot | None:
     return next(own, None)
 
 
+def files_before(sprint: Sprint, number: int, *, worktree: str) -> str:
+    """Return the snapshot of the files with which an iteration began, as far as known.
+
+    That is the one that was taken, or brought back whole, last before it. Raise
+    `NotFoundError` where none was.
+    """
+    knowledge = sprint.knowledge
+    began = dict(knowledge.iterations).get(number, 0)
+    known = [(h.version, h.snapshot) for h in knowledge.snapshots if h.worktree == worktree]
+    known += [
+        (one.version, one.event.snapshot)
+        for one in knowledge.restored
+        if one.event.worktree == worktree and not (one.event.paths or one.event.into)
+    ]
+    before = [one for one in known if one[0] < began]
+    if not before:
+        raise NotFoundError(
+            f"no files were kept before iteration {number} began",
+            hint=f"`sprintlog iteration diff iter:N iter:{number}` compares two that were",
+            iteration=number,
+        )
+    return max(before)[1]
+
+
 def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:
     """Return the snapshot whose id begins so; raise `NotFoundError` for none or several."""
     found = {
