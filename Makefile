@@ -24,17 +24,17 @@ demo: $(VENV)/.installed ## show sprintlog at work
 test: $(VENV)/.installed-dev ## run the tests; ARGS='-k journal' runs some of them
 	@$(BIN)/python -m pytest $(ARGS)
 
-# What plants violations, builds archives, drives agents, kills processes, looks at every
-# message or at files alone tells the same with any version of a dependency: `make test` has it.
-WITH_OLDEST := tests/cli $(addprefix tests/architecture/test_,commands.py front_door.py \
-	installed.py oldest.py startup.py terminal_commands.py)
-NOT_WITH_OLDEST := after_run capturing crossings gate_runs hosts interrupts judged kills loop_ \
-	notify ralph_run reconcile resumed side_by_side stepping waits_of what_agents why_it_stops \
-	hints named_sprints points redact restore secrets snapshots terminal undone
+# What asks most of click, msgspec, pydantic, sqlite-utils and structlog: options, help and
+# completion, each form of a file, the questions, the log itself. The rules are the same.
+OF_COMMANDS := adopt agents answers append audit blame compile completion diff exchange fields \
+	gate heads help import_* iteration_end_from journal json_reader log measuring output_options \
+	own_projections projection_runner prompt_file query queue reading recognising recording \
+	report_page run settings sessions snapshots spoken_times suggestions verify
+WITH_OLDEST := $(OF_COMMANDS:%=tests/cli/test_%.py) tests/store \
+	$(addprefix tests/architecture/test_,commands.py front_door.py oldest.py startup.py)
 
 test-oldest: $(OLDEST)/.installed ## the commands, with the oldest dependencies we allow
-	@$(OLDEST)/bin/python -m pytest -p no:cacheprovider $(WITH_OLDEST) \
-		$(NOT_WITH_OLDEST:%='--ignore-glob=*/tests/cli/test_*%*.py') $(ARGS)
+	@$(OLDEST)/bin/python -m pytest -p no:cacheprovider $(WITH_OLDEST) $(ARGS)
 
 check: lint test test-oldest ## all that a change must pass: format, lint, imports, types, tests
 
