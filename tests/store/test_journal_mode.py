@@ -1,6 +1,8 @@
 """Which journal a log gets, by the file system it lies on."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -107,3 +109,15 @@ def test_write_ahead_log_stays_bounded(log: SqliteLog, new_event: NewEvent) -> N
         log.append("a", [new_event] * 2_000, expect=version)
         assert wal.stat().st_size < 2 * WAL_BYTES_MAX
     assert log.path.stat().st_size > WAL_BYTES_MAX
+
+
+@pytest.mark.parametrize(("platform", "wanted"), [("darwin", 1), ("linux", 0)])
+def test_a_sync_reaches_the_disk_itself(
+    platform: str, wanted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a sync ends in the memory of the disk, SQLite is told to go on from there."""
+    monkeypatch.setattr(journal_mode.sys, "platform", platform)
+    with closing(sqlite3.connect(tmp_path / "log.db")) as connection:
+        set_journal_mode(connection, JournalMode(True, "is local"))
+        for pragma in ("fullfsync", "checkpoint_fullfsync"):
+            assert connection.execute(f"PRAGMA {pragma}").fetchone() == (wanted,)

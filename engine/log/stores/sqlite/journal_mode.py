@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -94,6 +95,10 @@ def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
     # Without EXTRA the folder is not synced after the journal is gone, and a power
     # cut could bring the journal back and take an acknowledged event with it.
     connection.execute(f"PRAGMA synchronous={'FULL' if current == 'wal' else 'EXTRA'}")
+    if sys.platform == "darwin":
+        # There a sync ends in the disk's own memory, unless the disk is told to empty it.
+        connection.execute("PRAGMA fullfsync=1")
+        connection.execute("PRAGMA checkpoint_fullfsync=1")
     # See has_wal_reset_bug; RESTART and TRUNCATE take the writer's lock.
     connection.execute("PRAGMA wal_autocheckpoint=0")
 
