@@ -1,6 +1,7 @@
 """Which journal a log gets, by the file system it lies on."""
 
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -116,7 +117,7 @@ def test_a_sync_reaches_the_disk_itself(
     platform: str, wanted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a sync ends in the memory of the disk, SQLite is told to go on from there."""
-    monkeypatch.setattr(journal_mode.sys, "platform", platform)
+    monkeypatch.setattr(sys, "platform", platform)
     with closing(sqlite3.connect(tmp_path / "log.db")) as connection:
         set_journal_mode(connection, JournalMode(True, "is local"))
         for pragma in ("fullfsync", "checkpoint_fullfsync"):
