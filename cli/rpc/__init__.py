@@ -1,0 +1,1 @@
+"""Commands and questions for programs that stay: JSON-RPC 2.0, one object a line."""
