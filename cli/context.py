@@ -247,7 +247,7 @@ def with_recording(function: Function) -> Function:
     return with_sprint(with_envelope(function))
 
 
-def _who_types() -> str:
+def default_actor() -> str:
     """Return who causes an event where nobody says so.
 
     No person's name: what is in an event's header can never be erased.
@@ -296,7 +296,7 @@ def _unless_off(function: Function) -> Function:
 _actor_option = typed.option(
     "--actor",
     envvar="SPRINTLOG_ACTOR",
-    default=_who_types,
+    default=default_actor,
     metavar="WHO",
     topic=RECORDING,
     help="runtime, operator, operator:…, agent:… or import:…. "

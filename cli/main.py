@@ -35,6 +35,7 @@ FOLDERS = {
     "extending": ("extensions",),
     "web": ("serve",),
     "mcp": ("mcp",),
+    "rpc": ("rpc",),
     "help": ("help",),
 }
 """The commands by the folder that holds their modules; what is said of them is in help."""

@@ -46,7 +46,7 @@ def exit_code(error: SprintlogError) -> int:
 def print_error(error: SprintlogError, *, as_json: bool) -> int:
     """Print an error for people or scripts on stderr; return its exit code."""
     if as_json:
-        _write(STDERR, _json(error_answer(error)))
+        _write(STDERR, json_line(error_answer(error)))
     elif problems := error.fields.get("problems"):
         print_problems(problems)
     else:
@@ -174,7 +174,7 @@ def clear_counting() -> None:
 
 def print_document(answer: Any) -> None:
     """Print a JSON document that people read too: indented on a terminal, else one line."""
-    content = _json(answer)
+    content = json_line(answer)
     is_read = sys.stdout is not None and sys.stdout.isatty()
     _write(STDOUT, msgspec.json.format(content) if is_read else content)
 
@@ -187,11 +187,12 @@ def print_json(answer: Any) -> None:
         # Imported here: only scripts name fields, and few of them.
         from .screen.fields import chosen
 
-        answer = chosen(msgspec.json.decode(_json(answer)), fields)
-    _write(STDOUT, _json(answer))
+        answer = chosen(msgspec.json.decode(json_line(answer)), fields)
+    _write(STDOUT, json_line(answer))
 
 
-def _json(answer: Any) -> bytes:
+def json_line(answer: Any) -> bytes:
+    """Return an answer as JSON on one line."""
     try:
         return msgspec.json.encode(answer, enc_hook=str) + b"\n"
     except UnicodeEncodeError:

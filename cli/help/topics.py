@@ -98,6 +98,7 @@ TOPICS = {
             "hooks": "Have an agent say what it does, or have it stop.",
             "session": "Compare what hooks said with an agent's transcript.",
             "mcp": "Offer the sprint to an agent's program as tools.",
+            "rpc": "Answer a program's requests on its pipes.",
         },
     ),
     "upkeep": Topic(

@@ -2,15 +2,19 @@
 
 from typing import Any, NamedTuple
 
-from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.errors import InvalidInputError, SprintlogError
 
 from ..intake.json_reader import load
+from ..output import error_answer, exit_code
 
 FRAME_BYTES_MAX = 9 * 1024 * 1024
-BATCH_MAX = 1000
-PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD = -32700, -32600, -32601
+INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
+CANCELLED = -32800
 OF_EXIT_CODE = -32000
 """An exit code is taken from this: what is refused (1) is -32001, a conflict (5) -32005."""
+
+Id = str | int | None
 
 
 class Request(NamedTuple):
@@ -18,7 +22,7 @@ class Request(NamedTuple):
 
     method: str
     params: dict[str, Any]
-    id: str | int | None
+    id: Id
     is_notification: bool
 
 
@@ -27,49 +31,25 @@ class Refusal(NamedTuple):
 
     code: int
     message: str
-    id: str | int | None = None
+    id: Id = None
 
 
-class Frame(NamedTuple):
-    """What a line holds; a batch is answered by one list."""
-
-    items: tuple[Request | Refusal, ...]
-    is_batch: bool
-
-
-def read_frame(line: bytes) -> Frame:
+def read_frame(line: bytes) -> Request | Refusal:
     """Return what a line asks for; what is no request is a refusal in its place."""
     if len(line) > FRAME_BYTES_MAX:
-        return _refused(INVALID_REQUEST, f"longer than {FRAME_BYTES_MAX} bytes")
+        return Refusal(INVALID_REQUEST, f"a line is longer than {FRAME_BYTES_MAX} bytes")
     try:
         value = load(line)
     except InvalidInputError as error:
-        return _refused(PARSE_ERROR, error.message)
-    if not isinstance(value, list):
-        return Frame((_request(value),), is_batch=False)
-    if not 0 < len(value) <= BATCH_MAX:
-        return _refused(INVALID_REQUEST, f"a batch holds 1 to {BATCH_MAX} requests")
-    return Frame(tuple(map(_request, value)), is_batch=True)
-
-
-def result(request: Request, value: Any) -> dict[str, Any]:
-    """Return the answer to a request that was done."""
-    return {"jsonrpc": "2.0", "id": request.id, "result": value}
-
-
-def failure(
-    asked: str | int | None, code: int, message: str, data: Any = None
-) -> dict[str, Any]:
-    """Return the answer to what was not done; `data` has the fields of `--json`."""
-    error: dict[str, Any] = {"code": code, "message": message}
-    if data is not None:
-        error["data"] = data
-    return {"jsonrpc": "2.0", "id": asked, "error": error}
-
-
-def _request(value: Any) -> Request | Refusal:
+        return Refusal(PARSE_ERROR, error.message)
+    if isinstance(value, list):
+        return Refusal(INVALID_REQUEST, "batches are not taken: give each request a line")
     if not isinstance(value, dict):
         return Refusal(INVALID_REQUEST, "a request is an object")
+    return _request(value)
+
+
+def _request(value: dict[str, Any]) -> Request | Refusal:
     asked = value.get("id")
     # A bool is an int in Python, and no id.
     is_id = asked is None or (isinstance(asked, str | int) and not isinstance(asked, bool))
@@ -85,5 +65,25 @@ def _request(value: Any) -> Request | Refusal:
     return Request(method, params, asked, "id" not in value)
 
 
-def _refused(code: int, message: str) -> Frame:
-    return Frame((Refusal(code, message),), is_batch=False)
+def result(asked: Id, value: Any) -> dict[str, Any]:
+    """Return the answer to a request that was done."""
+    return {"jsonrpc": "2.0", "id": asked, "result": value}
+
+
+def failure(asked: Id, code: int, message: str, data: Any = None) -> dict[str, Any]:
+    """Return the answer to what was not done; `data` has the fields of `--json`."""
+    error: dict[str, Any] = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return {"jsonrpc": "2.0", "id": asked, "error": error}
+
+
+def failure_of(asked: Id, error: SprintlogError) -> dict[str, Any]:
+    """Return the answer to what a rule refused, or what failed, as `--json` says it."""
+    said = error_answer(error)
+    return failure(asked, OF_EXIT_CODE - exit_code(error), said["message"], said)
+
+
+def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Return what is told without being asked."""
+    return {"jsonrpc": "2.0", "method": method, "params": params}

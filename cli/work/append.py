@@ -4,7 +4,7 @@ import os
 import select
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -98,7 +98,7 @@ def command(
             return
         given_data = load(data.encode(errors="surrogateescape"), field="--data")
         line = {"type": tag, "data": given_data, **defaults}
-        outcome = _append(workspace, line, options)
+        outcome = append_event(workspace, line, options)
         answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
@@ -131,7 +131,7 @@ def _append_line(
 ) -> bool:
     """Record one line and answer it; its stream's state file is stale from then on."""
     try:
-        outcome = _append(workspace, line.fields(), options)
+        outcome = append_event(workspace, line.fields(), options)
     except SprintlogError as error:
         print_json(error_answer(error))
         return False
@@ -140,7 +140,7 @@ def _append_line(
     return True
 
 
-def _append(
+def append_event(
     workspace: Workspace, line: dict[str, Any], options: Options
 ) -> "Outcome | Handled[Journal]":
     """Record one event; values of the line go before the options."""
@@ -162,9 +162,11 @@ def _append(
         )
     event = to_event(line["type"], line.get("data", {}))
     if isinstance(event, f.SprintCompiled | f.SprintImported):
-        _check_document(event)
+        is_plan = isinstance(event, f.SprintCompiled)
+        check_shown_document(event.document or {}, is_plan=is_plan, file="data.document")
     elif isinstance(event, f.Injection):
-        _check_nodes(event)
+        key = "phases" if isinstance(event, f.PhaseInjected) else "steps"
+        check_shown_nodes(event.nodes, key=key, file="data.nodes")
     event = msgspec.structs.replace(event, **options.masked(msgspec.structs.asdict(event)))
     sprint_id = _sprint_id(workspace, line.get("stream"), event, options)
     chosen = _merged(options, line)
@@ -216,27 +218,25 @@ def _append_to_journal(
     return run.handle_on_journal(command_of(event), arguments, observed=line["observed"])
 
 
-def _check_document(event: f.SprintCompiled | f.SprintImported) -> None:
+def check_shown_document(document: dict[str, Any], *, is_plan: bool, file: str) -> None:
     """Raise `InvalidInputError` for a document that could not be shown again."""
     from sprintlog.projections.state_files.yaml.writer import dump
 
     from ..intake.progress import check_plan, check_progress
 
-    document = event.document or {}
-    check = check_plan if isinstance(event, f.SprintCompiled) else check_progress
-    check(document, file="data.document")
+    check = check_plan if is_plan else check_progress
+    check(document, file=file)
     dump(document)
 
 
-def _check_nodes(event: f.Injection) -> None:
+def check_shown_nodes(nodes: Sequence[dict[str, Any]], *, key: str, file: str) -> None:
     """Raise `InvalidInputError` for what could not be shown in a state file."""
     from sprintlog.projections.state_files.yaml.writer import dump
 
-    from ..intake.progress import check_nodes
+    from ..intake import progress
 
-    key = "phases" if isinstance(event, f.PhaseInjected) else "steps"
-    check_nodes(event.nodes, file="data.nodes", key=key)
-    dump({key: event.nodes})
+    progress.check_nodes(nodes, file=file, key=key)
+    dump({key: [*nodes]})
 
 
 def _sprint_id(workspace: Workspace, stream: object, event: Event, options: Options) -> str:

@@ -44,6 +44,7 @@ OTHERS = {
     "query",
     "rebuild",
     "replay",
+    "rpc",
     "schema",
     "serve",
     "show",

@@ -24,7 +24,7 @@ def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.
 ALL = dict(commands(cli))
 
 
-SERVING = ("mcp", "extensions notify")
+SERVING = ("mcp", "rpc", "extensions notify")
 """Commands that answer in a form of their own."""
 
 

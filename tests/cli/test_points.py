@@ -59,6 +59,7 @@ ALWAYS_NOW = {
     "sprintlog prove": "is asked by position",
     "sprintlog serve": "shows the present, and any point by its address",
     "sprintlog mcp": "answers what tools ask, points among it",
+    "sprintlog rpc": "answers what programs ask, points among it",
     "sprintlog help": "explains",
     "sprintlog schema": "reads no log",
     "sprintlog completion": "reads no log",

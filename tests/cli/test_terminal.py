@@ -144,9 +144,9 @@ def check(result: Result, line: list[str]) -> None:
     assert not harm(result.err), (line, result.err)
 
 
-ELSEWHERE = {f"sprintlog {name}" for name in ("demo", "mcp", "serve", "wrap")}
-"""One plays in a folder of its own, two stay (`tests/mcp`, `tests/web`), one becomes the
-command."""
+ELSEWHERE = {f"sprintlog {name}" for name in ("demo", "mcp", "rpc", "serve", "wrap")}
+"""One plays in a folder of its own, three stay (`tests/mcp`, `tests/rpc`, `tests/web`), one
+becomes the command."""
 PRINTING = [x for x in commands() if x[0] not in EXACT | OWN_WORDS | ELSEWHERE]
 
 

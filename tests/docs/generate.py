@@ -33,6 +33,7 @@ from .masking import forms_module, limits_page, masking_module
 from .problem_codes import sprint_page
 from .public import commands_module, events_module
 from .routes import routes_page
+from .rpc import rpc_page
 from .tables import query_page
 from .tools import tools_page
 from .transitions import transitions_page
@@ -375,6 +376,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "limits.md": limits_page,
     "live-page.md": lambda: routes_page(NOTE),
     "mcp.md": lambda: tools_page(NOTE),
+    "rpc.md": lambda: rpc_page(NOTE),
     "sprint-yaml.md": lambda: sprint_page(REFERENCE / "sprint-yaml.md"),
     "query.md": lambda: query_page(NOTE),
     "sprintlog.1": lambda: manual(cli_page()),

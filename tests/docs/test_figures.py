@@ -10,9 +10,9 @@ from sprintlog.cli.typed import READING, RECORDING
 
 from .generate import commands, figures, how_many, own_options, shared_options
 
-COMMANDS_MAX = 138
-"""Seven came with a page, servers, trust and tools: serve, copy, redact, scan, head,
-prove, mcp; four with extensions: list, check, project, notify."""
+COMMANDS_MAX = 139
+"""Eight came with a page, servers, trust and programs: serve, copy, redact, scan, head,
+prove, mcp, rpc; four with extensions: list, check, project, notify."""
 OWN_OPTIONS_MAX = 408
 """Who adds more than these merges something, or says here why not.
 

@@ -1,21 +1,33 @@
 """Frames of JSON-RPC: what is a request, and what is refused in its place."""
 
+import os
+from collections.abc import Iterator
+from threading import Thread
+
 import pytest
 
 from sprintlog.cli.rpc import frames
-from sprintlog.cli.rpc.frames import Refusal, Request, read_frame
+from sprintlog.cli.rpc.channel import lines_of
+from sprintlog.cli.rpc.frames import FRAME_BYTES_MAX, Refusal, Request, read_frame
 
 HOSTILE = {
     "empty": (b"", frames.PARSE_ERROR),
     "half": (b'{"jsonrpc": "2.0", "me', frames.PARSE_ERROR),
     "not UTF-8": (b'{"jsonrpc": "2.0", "method": "\xff"}', frames.PARSE_ERROR),
     "deep": (b"[" * 100_000, frames.PARSE_ERROR),
-    "huge": (b" " * (frames.FRAME_BYTES_MAX + 1), frames.INVALID_REQUEST),
+    "a key twice": (b'{"jsonrpc": "2.0", "id": 1, "id": 2}', frames.PARSE_ERROR),
+    "huge": (b"x" * (FRAME_BYTES_MAX + 1), frames.INVALID_REQUEST),
+    "text": (b'"status"', frames.INVALID_REQUEST),
     "no version": (b'{"id": 1, "method": "status"}', frames.INVALID_REQUEST),
     "wrong version": (b'{"jsonrpc": "1.0", "method": "status"}', frames.INVALID_REQUEST),
-    "no batch": (b"[]", frames.INVALID_REQUEST),
+    "a batch": (b'[{"jsonrpc": "2.0", "method": "ask", "id": 1}]', frames.INVALID_REQUEST),
+    "no method": (b'{"jsonrpc": "2.0", "id": 1}', frames.INVALID_REQUEST),
     "id of no kind": (
         b'{"jsonrpc": "2.0", "id": true, "method": "status"}',
+        frames.INVALID_REQUEST,
+    ),
+    "half an id": (
+        b'{"jsonrpc": "2.0", "id": 1.5, "method": "status"}',
         frames.INVALID_REQUEST,
     ),
     "params in a row": (
@@ -23,27 +35,47 @@ HOSTILE = {
         frames.INVALID_REQUEST,
     ),
 }
+"""Lines that are no request, with the code of the error that answers each."""
 
 
 @pytest.mark.parametrize(("line", "code"), HOSTILE.values(), ids=HOSTILE)
 def test_hostile_lines_are_refused(line: bytes, code: int) -> None:
     """A line that is no request is one refusal with its code, never an exception."""
-    (only,) = read_frame(line).items
-    assert isinstance(only, Refusal)
-    assert only.code == code
+    found = read_frame(line)
+    assert isinstance(found, Refusal)
+    assert found.code == code
 
 
 def test_only_a_missing_id_is_a_notification() -> None:
     """A request without an id is a notification; one with the id null is answered."""
-    one, two = read_frame(
-        b'[{"jsonrpc": "2.0", "method": "a"}, {"jsonrpc": "2.0", "method":"b","id":null}]'
-    ).items
+    one = read_frame(b'{"jsonrpc": "2.0", "method": "a"}')
     assert one == Request("a", {}, None, is_notification=True)
+    two = read_frame(b'{"jsonrpc": "2.0", "method": "b", "id": null}')
     assert two == Request("b", {}, None, is_notification=False)
 
 
-def test_a_batch_keeps_what_is_good() -> None:
-    """What is wrong in a batch is refused in its place, the rest is asked."""
-    frame = read_frame(b'[1, {"jsonrpc": "2.0", "method": "a", "id": 7}]')
-    assert frame.is_batch
-    assert [type(item) for item in frame.items] == [Refusal, Request]
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    """Return both ends of a pipe."""
+    ends = os.pipe()
+    yield ends
+    os.close(ends[0])
+
+
+def test_lines_come_whole_whatever_the_pieces(pipe: tuple[int, int]) -> None:
+    """Each line is given once, the last one without an end; one too long is given cut."""
+    reading, writing = pipe
+    long = b"x" * (FRAME_BYTES_MAX + 100_000)
+
+    def write() -> None:
+        with os.fdopen(writing, "wb") as file:
+            file.write(b"one\n\ntw")
+            file.flush()
+            file.write(b"o\n" + long + b"\nthree\nlast")
+
+    writer = Thread(target=write)
+    writer.start()
+    one, empty, two, cut, three, last = lines_of(reading)
+    writer.join()
+    assert (one, empty, two, three, last) == (b"one", b"", b"two", b"three", b"last")
+    assert FRAME_BYTES_MAX < len(cut) < FRAME_BYTES_MAX + 100_000

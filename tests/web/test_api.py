@@ -15,46 +15,10 @@ from sprintlog.projections.exports.openmetrics import METRICS, openmetrics
 from sprintlog.projections.views.answers import schemas
 from sprintlog.projections.views.work import Status
 
+from ..cli.asked import ASKED
+from ..cli.asked import night as night
 from ..cli.conftest import Run
 from .conftest import ORIGIN, TOKEN, MakeServer, make_app
-
-ASKED: dict[str, tuple[dict[str, str], list[str]]] = {
-    "alerts": ({}, ["--all"]),
-    "audit": ({"at": "version:3"}, ["--at", "version:3"]),
-    "best": ({}, []),
-    "blame": ({"field": "status"}, ["status"]),
-    "diff": ({"from": "start", "to": "version:2"}, ["start", "version:2"]),
-    "gate show": ({}, []),
-    "iteration list": ({}, []),
-    "journal status": ({}, []),
-    "log": ({}, []),
-    "next": ({"sprint": "auth"}, ["--sprint", "auth"]),
-    "queue list": ({"status": "pending"}, ["--status", "pending"]),
-    "queue show": ({"request": "req-1"}, ["req-1"]),
-    "report": ({}, []),
-    "rules show": ({}, []),
-    "schema": ({}, ["answers"]),
-    "show best": ({}, []),
-    "show event": ({"position": "2"}, ["2"]),
-    "show journal": ({}, []),
-    "show progress": ({"at": "version:1"}, ["--at", "version:1"]),
-    "show session": ({}, []),
-    "sprint list": ({}, []),
-    "status": ({"at": "version:2"}, ["--at", "version:2"]),
-}
-"""What is asked of each, and how the command is typed that answers the same."""
-MEASURED = ("--metric", "test_count=10", "--metric", "tests_passed=9")
-
-
-@pytest.fixture
-def night(sprint: Path, done: Run) -> Path:
-    """Return a folder with a gate, a measured iteration, a request and a journal."""
-    done("iteration", "baseline", *MEASURED)
-    done("iteration", "start")
-    done("iteration", "end", *MEASURED)
-    done("queue", "add", "Crash", "--priority", "high", "--type", "bug")
-    done("entry", "record", "login", "--status", "completed", "--summary", "done")
-    return sprint
 
 
 def test_each_answer_is_that_of_its_command(

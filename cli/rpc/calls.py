@@ -1,0 +1,132 @@
+"""Commands that are done by a process of their own, as if they were typed."""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.adapters.processes.output import Output
+from sprintlog.engine.adapters.processes.supervised import run_kept
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.projections.views.answers import LINES
+
+from ..context import here
+from .frames import CANCELLED, OF_EXIT_CODE
+from .params import Call, Called
+
+ANSWER_BYTES_MAX = 64 * 1024 * 1024
+LINE_CHARS_MAX = 10_000
+SECONDS_MAX = 10 * 365 * 86_400.0
+"""A loop may go on for as long as it likes."""
+PRINTS_JSON = ("schema",)
+"""Commands whose answer is JSON without being asked for it."""
+
+Tell = Callable[[str], None]
+
+
+class CallFailedError(Exception):
+    """A command that answered nothing: its exit code as an error's, and what it said."""
+
+    def __init__(self, code: int, message: str, said: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.said = code, message, said
+
+
+def call(given: Call, *, tell: Tell, stop: int) -> Called:
+    """Run a command to its end, and return its answer; raise `CallFailedError`.
+
+    What it says to people goes to `tell`, line by line. It is ended with all that it
+    started once `stop` can be read, or when whoever called it is gone.
+    """
+    answer, errors = _Kept(), _Lines(tell)
+    ended = run_kept(
+        [sys.executable, "-P", "-m", "sprintlog.cli", *arguments_of(given.words)],
+        folder=here(),
+        environment=os.environ,
+        timeout_seconds=SECONDS_MAX,
+        output=answer,
+        errors=errors,
+        given=given.input,
+        stop=stop,
+    )
+    if ended is None:
+        raise CallFailedError(CANCELLED, "cancelled: what it had recorded by then stays")
+    errors.end()
+    lines = answer.lines()
+    if ended.exit != 0 and not lines:
+        said = errors.error or {"error": "error", "message": errors.last, "hint": None}
+        raise CallFailedError(OF_EXIT_CODE - abs(ended.exit), said["message"], said)
+    is_list = bool({" ".join(given.words[:count]) for count in (1, 2)} & LINES)
+    return Called(ended.exit, lines if is_list else next(iter(lines), None))
+
+
+def arguments_of(words: list[str]) -> list[str]:
+    """Return words as they are typed to be answered as JSON."""
+    if words[0] in PRINTS_JSON:
+        return words
+    # What stands behind `--` is another program's.
+    end = words.index("--") if "--" in words else len(words)
+    return [*words[:end], "--json", *words[end:]]
+
+
+class _Kept(Output):
+    """What a command answers, whole."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._all = bytearray()
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+        super().feed(chunk)
+        self._all += chunk[: ANSWER_BYTES_MAX + 1 - len(self._all)]
+
+    def lines(self) -> list[Any]:
+        """Return the answers, one of each line; raise `SprintlogError` for what is none."""
+        if len(self._all) > ANSWER_BYTES_MAX:
+            said = f"the answer is longer than {ANSWER_BYTES_MAX} bytes"
+            raise SprintlogError(said, hint="ask for less of it, or type the command")
+        try:
+            return [msgspec.json.decode(line) for line in self._all.splitlines()]
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise SprintlogError("the command answers no JSON") from error
+
+
+class _Lines(Output):
+    """What a command says to people, told line by line; its error is kept."""
+
+    def __init__(self, tell: Tell) -> None:
+        super().__init__()
+        self._tell = tell
+        self._rest = b""
+        self.error: dict[str, Any] | None = None
+        self.last = "it ended without a word"
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+        super().feed(chunk)
+        *ended, self._rest = (self._rest + chunk).split(b"\n")
+        self._rest = self._rest[:LINE_CHARS_MAX]
+        for line in ended:
+            self._take(line)
+
+    def end(self) -> None:
+        """Take what came last, without an end of its own."""
+        if self._rest:
+            self._take(self._rest)
+
+    def _take(self, line: bytes) -> None:
+        text = line.decode(errors="replace")[:LINE_CHARS_MAX]
+        if text.startswith("{"):
+            try:
+                said = msgspec.json.decode(line)
+            except msgspec.DecodeError:
+                said = None
+            if isinstance(said, dict) and {"error", "message"} <= said.keys():
+                self.error = said
+                return
+        if text.strip():
+            self.last = text
+            self._tell(text)

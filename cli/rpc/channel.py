@@ -1,0 +1,71 @@
+"""The two ends of a client's pipes: lines that come, and lines that go, each in whole."""
+
+import os
+import select
+from collections.abc import Iterator
+from threading import Lock
+from typing import Any
+
+from ..output import json_line
+from .frames import FRAME_BYTES_MAX
+
+CHUNK_BYTES = 1 << 16
+
+
+class GoneError(Exception):
+    """Nobody reads what is answered any more."""
+
+
+class Channel:
+    """Writes answers and what is told beside them; many threads have one."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = Lock()
+        self._is_gone = False
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Write a message; raise `GoneError` where nobody reads it.
+
+        Whoever does not read holds up whoever answers: nothing is kept in memory for it.
+        """
+        content = memoryview(json_line(message))
+        with self._lock:
+            if self._is_gone:
+                raise GoneError
+            try:
+                while content:
+                    content = content[os.write(self._descriptor, content) :]
+            except OSError as error:
+                self._is_gone = True
+                raise GoneError from error
+
+    def is_gone(self) -> bool:
+        """Tell whether nobody reads any more."""
+        if not self._is_gone:
+            poll = select.poll()
+            poll.register(self._descriptor, 0)
+            self._is_gone = bool(poll.poll(0))
+        return self._is_gone
+
+
+def lines_of(descriptor: int) -> Iterator[bytes]:
+    """Yield lines as they come, the last one even without an end.
+
+    One that is too long is given cut, but longer than is allowed, and its rest left out.
+    """
+    pending, is_cut = bytearray(), False
+    while chunk := os.read(descriptor, CHUNK_BYTES):
+        *ended, rest = chunk.split(b"\n")
+        for piece in ended:
+            if not is_cut:
+                yield bytes(pending + piece)
+            pending, is_cut = bytearray(), False
+        if is_cut:
+            continue
+        pending += rest
+        if len(pending) > FRAME_BYTES_MAX:
+            yield bytes(pending)
+            pending, is_cut = bytearray(), True
+    if pending:
+        yield bytes(pending)

@@ -1,0 +1,144 @@
+"""The methods: what each takes, and what does it; the one table of them."""
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+from sprintlog.engine.errors import InvalidInputError
+
+from ..questions import registry
+from ..record import check_actor
+from . import recording
+from .kept_log import KeptLog
+from .params import (
+    PROTOCOL,
+    Append,
+    Ask,
+    Call,
+    Cancel,
+    Follow,
+    Initialize,
+    Initialized,
+    Params,
+    Record,
+    Schema,
+    Unfollow,
+)
+
+
+class Asking:
+    """Who asks: what holds where a request does not say it."""
+
+    def __init__(self, actor: str, sprint: str | None) -> None:
+        self.actor = actor
+        self.sprint = sprint
+
+
+Act = Callable[[KeptLog, Any, Asking], Any]
+
+
+class Method(NamedTuple):
+    """Something that can be called."""
+
+    takes: type[Params]
+    says: str
+    """What it does, in a sentence."""
+    act: Act
+    is_process: bool = False
+    """Whether it is done by a process of its own, beside all else."""
+
+
+def _initialize(log: KeptLog, given: Initialize, asking: Asking) -> Initialized:
+    if given.protocol != PROTOCOL:
+        said = f"{given.protocol} is not spoken here; there is {PROTOCOL}"
+        raise InvalidInputError(said, field="params.protocol")
+    if given.actor is not None:
+        asking.actor = check_actor(given.actor)
+    if given.sprint is not None:
+        asking.sprint = given.sprint
+    return Initialized(
+        PROTOCOL, version("sprintlog"), asking.actor, asking.sprint, [*METHODS]
+    )
+
+
+def _record(log: KeptLog, given: Record, asking: Asking) -> Any:
+    return recording.record(
+        log.workspace(), given, actor=asking.actor, sprint=asking.sprint
+    )
+
+
+def _append(log: KeptLog, given: Append, asking: Asking) -> Any:
+    return recording.append(
+        log.workspace(), given, actor=asking.actor, sprint=asking.sprint
+    )
+
+
+def _ask(log: KeptLog, given: Ask, asking: Asking) -> Any:
+    said = {name: str(value) for name, value in given.given.items()}
+    route = registry.ROUTES.get(given.question)
+    if route is not None and "sprint" in route.takes and asking.sprint is not None:
+        said.setdefault("sprint", asking.sprint)
+    return registry.answer(log.workspace(), given.question, said)
+
+
+def _schema(log: KeptLog, given: Schema, asking: Asking) -> Any:
+    # Imported here: all types of events and of answers are, which few clients ask for.
+    from sprintlog.projections.views import answers
+
+    from ..upkeep.schema import commands_schema, events_schema
+
+    match given.of:
+        case "commands":
+            return commands_schema()
+        case "events":
+            return events_schema()
+        case _:
+            return answers.schemas()
+
+
+def _by_session(log: KeptLog, given: Any, asking: Asking) -> Any:
+    """Stand for what the session does itself."""
+    raise NotImplementedError
+
+
+METHODS: dict[str, Method] = {
+    "initialize": Method(
+        Initialize,
+        "Say who you are and agree on the protocol; it may be left out.",
+        _initialize,
+    ),
+    "record": Method(
+        Record,
+        "Let a command be decided on, and record what follows from it.",
+        _record,
+    ),
+    "append": Method(
+        Append,
+        "Record an event by the command that would have caused it.",
+        _append,
+    ),
+    "ask": Method(
+        Ask,
+        "Ask a question of the registry; nothing is recorded.",
+        _ask,
+    ),
+    "call": Method(
+        Call,
+        "Do any command that answers with `--json`, by a process of its own.",
+        _by_session,
+        is_process=True,
+    ),
+    "follow": Method(
+        Follow,
+        "Be told of each event after a position, and of those that come.",
+        _by_session,
+    ),
+    "unfollow": Method(Unfollow, "Be told no more.", _by_session),
+    "schema": Method(
+        Schema,
+        "Answer the JSON Schema of commands, events or answers.",
+        _schema,
+    ),
+    "cancel": Method(Cancel, "Say that a request is not wanted any more.", _by_session),
+}
+"""By name; what a client can call."""

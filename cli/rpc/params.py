@@ -1,0 +1,182 @@
+"""What each method takes and answers: its schema and its types are made from this."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+PROTOCOL = 1
+"""Raised where a client of before could not go on; what is added does not raise it."""
+WORDS_MAX = 1_000
+
+Text = Annotated[str, Meta(max_length=1 << 20)]
+Count = Annotated[int, Meta(ge=0, lt=1 << 53)]
+
+
+class Params(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    kw_only=True,
+):
+    """What a method takes."""
+
+
+class ClientName(Params, frozen=True, kw_only=True):
+    """What a client calls itself."""
+
+    name: Text
+    """Its name."""
+    version: Text | None = None
+    """Its version."""
+
+
+class Initialize(Params, frozen=True, kw_only=True):
+    """What a client says of itself; what is left out stays as it is."""
+
+    protocol: int = PROTOCOL
+    """Which version of the protocol it speaks."""
+    client: ClientName | None = None
+    """What it calls itself."""
+    actor: Text | None = None
+    """Who causes what it records, where a request does not say."""
+    sprint: Text | None = None
+    """Which sprint it means, where a request does not say."""
+
+
+class AboutEvents(Params, frozen=True, kw_only=True):
+    """What is said of the events that a request records."""
+
+    actor: Text | None = None
+    """Who causes them."""
+    at: Text | None = None
+    """When it happened, ISO 8601."""
+    key: Text | None = None
+    """An idempotency key: recorded only once."""
+    expect: Count | Literal["none", "exists", "any"] | None = None
+    """Refused unless the stream is at this version."""
+    correlation_id: Text | None = None
+    """The work they belong to."""
+    causation_id: Text | None = None
+    """The event that caused them."""
+    mask: bool = True
+    """Whether secrets in texts are masked."""
+
+
+class Record(AboutEvents, frozen=True, kw_only=True):
+    """A command, by its `type` and its fields."""
+
+    command: dict[str, Any]
+    """The command, as `sprintlog schema commands` has it."""
+    sprint: Text | None = None
+    """Which sprint decides; the only unfinished one without it."""
+
+
+class Append(AboutEvents, frozen=True, kw_only=True):
+    """An event, recorded by the command that would have caused it."""
+
+    type: Text
+    """The event's type."""
+    data: dict[str, Any] = {}
+    """Its fields, as `sprintlog schema events` has them."""
+    stream: Text | None = None
+    """`sprint/ID`; the journal has its own events."""
+    observed: bool = False
+    """Another tool says it happened: recorded even against our rules, marked."""
+
+
+class Ask(Params, frozen=True, kw_only=True):
+    """A question, by the words of the command that answers the same."""
+
+    question: Text
+    """Like `gate show`."""
+    given: dict[str, Text | Count] = {}
+    """Its parameters by name."""
+
+
+class Call(Params, frozen=True, kw_only=True):
+    """Any command of the command line that takes `--json`."""
+
+    words: Annotated[list[Text], Meta(min_length=1, max_length=WORDS_MAX)]
+    """What is typed after `sprintlog`, without `--json`."""
+    input: str | None = None
+    """What it reads on standard input; nothing without it."""
+
+
+class Follow(Params, frozen=True, kw_only=True):
+    """From where on events are told."""
+
+    after: Count | None = None
+    """The last position that is known; without it, the log's end."""
+    stream: Text | None = None
+    """Only the events of this stream."""
+
+
+class Unfollow(Params, frozen=True, kw_only=True):
+    """Which subscription ends."""
+
+    subscription: Count
+    """The number that `follow` answered."""
+
+
+class Schema(Params, frozen=True, kw_only=True):
+    """Which schemas are wanted."""
+
+    of: Literal["commands", "events", "answers"]
+    """As `sprintlog schema` prints them."""
+
+
+class Cancel(Params, frozen=True, kw_only=True):
+    """Which request is not wanted any more."""
+
+    id: Text | int
+    """The id of the request."""
+
+
+# --- What is answered, beside what commands answer ---------------------------------------
+class Initialized(msgspec.Struct, frozen=True):
+    """How the server understands itself."""
+
+    protocol: int
+    """The version of the protocol that is spoken."""
+    version: str
+    """The version of sprintlog."""
+    actor: str
+    """Who causes what is recorded, where a request does not say."""
+    sprint: str | None
+    """Which sprint is meant, where a request does not say."""
+    methods: list[str]
+    """What can be called."""
+
+
+class Called(msgspec.Struct, frozen=True):
+    """How a command ended that was done by a process."""
+
+    exit_code: int
+    """As on a terminal; a gate that failed, or a loop that stopped, is an answer."""
+    answer: Any
+    """What it printed with `--json`; a list where it prints lines, null for nothing."""
+
+
+class Following(msgspec.Struct, frozen=True):
+    """A subscription that began."""
+
+    subscription: int
+    """Its number; each `event` has it."""
+    after: int
+    """Events after this position are told, each once and in order."""
+
+
+class Cancelled(msgspec.Struct, frozen=True):
+    """Whether the request is one that is not answered yet."""
+
+    known: bool
+    """Whether it was under way; its own answer says what became of it."""
+
+
+class Unfollowed(msgspec.Struct, frozen=True):
+    """Whether there was such a subscription."""
+
+    ended: bool
+    """Whether it was there; none of its events comes any more."""

@@ -1,0 +1,35 @@
+"""Programs that ask by JSON-RPC: many requests, hostile lines, servers that are killed."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.cli.conftest import PLAN
+from tests.rpc.storm import storm
+
+from .criterion import Verdict
+
+REQUESTS, KILLS = 10_000, 40
+
+
+def mixed(data: Path, seed: int) -> Verdict:
+    """Two clients ask 10,000 times while their servers are killed; all is there once."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "plan.yaml").write_text(PLAN)
+        for words in (
+            ["init"],
+            ["sprint", "create", "auth", "--plan", "plan.yaml"],
+            ["sprint", "start"],
+        ):
+            command = [sys.executable, "-P", "-m", "sprintlog.cli", *words]
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        os.chdir(folder)
+        try:
+            said, problems = storm(folder, requests=REQUESTS, kills=KILLS, seed=seed)
+        finally:
+            os.chdir(before)
+    return Verdict(not problems, said, problems)

@@ -1,0 +1,45 @@
+"""Every question of the registry, and how the command is typed that answers the same."""
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+ASKED: dict[str, tuple[dict[str, str], list[str]]] = {
+    "alerts": ({}, ["--all"]),
+    "audit": ({"at": "version:3"}, ["--at", "version:3"]),
+    "best": ({}, []),
+    "blame": ({"field": "status"}, ["status"]),
+    "diff": ({"from": "start", "to": "version:2"}, ["start", "version:2"]),
+    "gate show": ({}, []),
+    "iteration list": ({}, []),
+    "journal status": ({}, []),
+    "log": ({}, []),
+    "next": ({"sprint": "auth"}, ["--sprint", "auth"]),
+    "queue list": ({"status": "pending"}, ["--status", "pending"]),
+    "queue show": ({"request": "req-1"}, ["req-1"]),
+    "report": ({}, []),
+    "rules show": ({}, []),
+    "schema": ({}, ["answers"]),
+    "show best": ({}, []),
+    "show event": ({"position": "2"}, ["2"]),
+    "show journal": ({}, []),
+    "show progress": ({"at": "version:1"}, ["--at", "version:1"]),
+    "show session": ({}, []),
+    "sprint list": ({}, []),
+    "status": ({"at": "version:2"}, ["--at", "version:2"]),
+}
+"""By the words of the command: what is asked, and what is typed."""
+MEASURED = ("--metric", "test_count=10", "--metric", "tests_passed=9")
+
+
+@pytest.fixture
+def night(sprint: Path, done: Run) -> Path:
+    """Return a folder with a gate, a measured iteration, a request and a journal."""
+    done("iteration", "baseline", *MEASURED)
+    done("iteration", "start")
+    done("iteration", "end", *MEASURED)
+    done("queue", "add", "Crash", "--priority", "high", "--type", "bug")
+    done("entry", "record", "login", "--status", "completed", "--summary", "done")
+    return sprint

@@ -1,0 +1,318 @@
+"""A client and its server: order, cancelling, following, refusals, what never ends it."""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.cli.rpc import frames, session
+from sprintlog.cli.rpc.methods import METHODS
+
+from ..cli.conftest import Run, read_state
+from .conftest import Beside, Client, Here
+from .test_frames import HOSTILE
+
+
+def test_a_handshake_says_who_and_what(sprint: Path) -> None:
+    """It answers the protocol and the methods, and its actor is that of what follows."""
+    with Here() as client:
+        name = {"name": "tester", "version": "1"}
+        found = client.ask("initialize", client=name, protocol=1, actor="agent:tester")
+        assert (found["protocol"], found["actor"]) == (1, "agent:tester")
+        assert found["methods"] == [*METHODS]
+        client.record("add-note", text="hi")
+        client.record("add-note", text="ho", about={"actor": "operator:ann"})
+        log = client.ask("ask", question="log", given={"after": 2})
+        assert [one["actor"] for one in log] == ["agent:tester", "operator:ann"]
+
+
+def test_another_protocol_is_refused(client: Client) -> None:
+    """A client of another generation hears which one is spoken, and can still go on."""
+    error = client.refused("initialize", protocol=2)
+    assert error.code == -32001
+    assert error.message == "params.protocol: 2 is not spoken here; there is 1"
+    assert client.refused("initialize", actor="root").code == -32002
+    assert client.ask("ask", question="status")["sprint"] == "auth"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_line_ends_a_session(client: Client, name: str) -> None:
+    """What is no request is answered by its error, and the next request as ever."""
+    line, code = HOSTILE[name]
+    if line:
+        assert client.line(line)["error"]["code"] == code
+    assert client.ask("ask", question="status")["sprint"] == "auth"
+
+
+WRONG: list[tuple[str, dict[str, Any], int, str]] = [
+    ("status", {}, frames.UNKNOWN_METHOD, "there is no method 'status'; there are: init"),
+    ("ask", {}, frames.INVALID_PARAMS, "missing required field `question`"),
+    ("ask", {"question": "x", "at": "1"}, frames.INVALID_PARAMS, "unknown field `at`"),
+    ("ask", {"question": "statu"}, -32003, "there is no answer of 'statu' here"),
+    ("ask", {"question": "status", "given": {"x": "1"}}, -32001, "x: is unknown"),
+    ("ask", {"question": "status", "given": {"at": []}}, -32602, "params.given[...]"),
+    ("record", {"command": {}}, -32001, "command.type: there is no command 'None'"),
+    (
+        "record",
+        {"command": {"type": "add-note", "txt": "x"}},
+        -32001,
+        "missing required field `text`",
+    ),
+    (
+        "record",
+        {"command": {"type": "add-note", "text": "x", "by": "y"}},
+        -32001,
+        "command.by: there is no such field",
+    ),
+    (
+        "record",
+        {
+            "command": {
+                "type": "inject-phases",
+                "nodes": [],
+                "position": {"type": "after", "at": "x"},
+            }
+        },
+        -32001,
+        "command.position.at: there is no such field",
+    ),
+    (
+        "record",
+        {"command": {"type": "create-sprint", "plan": {"phases": [{"id": 1}]}}},
+        -32001,
+        "command.plan: phases[0].id",
+    ),
+    (
+        "record",
+        {"command": {"type": "add-note", "text": "x"}, "expect": 1},
+        -32005,
+        "is at",
+    ),
+    ("append", {"type": "no-such"}, -32003, "there is no event type 'no-such'"),
+    ("follow", {"after": 99}, -32001, "after: the log ends at position 2"),
+    ("call", {"words": []}, -32602, "params.words"),
+    ("call", {"words": ["show", "event", "99"]}, -32003, "there is no position 99"),
+    ("call", {"words": ["completion", "bash"]}, -32002, "--json"),
+    ("schema", {"of": "words"}, -32602, "params.of"),
+]
+
+
+def test_wrong_requests_get_one_answer(client: Client) -> None:
+    """Each names method, field or value, has the code of its kind, and changes nothing."""
+    for method, params, code, said in WRONG:
+        error = client.refused(method, **params)
+        assert error.code == code, (method, params, error.message)
+        assert said.lower() in error.message.lower(), (method, error.message)
+    assert client.ask("ask", question="status")["version"] == 2
+
+
+def test_a_refusal_has_the_fields_of_json(client: Client, run: Run) -> None:
+    """What `data` says is what the command says with --json."""
+    error = client.refused("record", command={"type": "start-phase", "phase": "no"})
+    typed = run("phase", "start", "no", "--json")
+    assert error.data == json.loads(typed.err)
+    assert error.code == -32000 - typed.code
+
+
+def test_a_notification_is_done_without_an_answer(client: Client) -> None:
+    """A request without an id is done in its turn, and nobody hears of it."""
+    client.notify("record", command={"type": "add-note", "text": "hi"})
+    client.notify("record", command={"type": "no-such"})
+    client.notify("no-such")
+    assert client.ask("ask", question="status")["version"] == 3
+    assert client.told == []
+
+
+def test_an_id_is_of_one_request_at_a_time(client: Client) -> None:
+    """A second request with an id that is not answered yet is refused."""
+    number = client.send("call", words=["status"])
+    again = {"jsonrpc": "2.0", "id": number, "method": "ask"}
+    said = client.line(json.dumps({**again, "params": {"question": "status"}}).encode())
+    assert said["error"]["message"] == "id: another request with it is not answered yet"
+    assert client.wait(number)["answer"]["sprint"] == "auth"
+
+
+def test_requests_are_done_in_order_and_files_follow(client: Client, sprint: Path) -> None:
+    """What is asked behind a command sees it; PROGRESS.yaml does once it is answered."""
+    numbers = [
+        client.send("record", command={"type": "add-note", "text": f"note {n}"})
+        for n in range(20)
+    ]
+    status = client.send("ask", question="status")
+    started = client.send("record", command={"type": "start-phase", "phase": "setup"})
+    assert [client.wait(number)["version"] for number in numbers] == [*range(3, 23)]
+    assert client.wait(status)["version"] == 22
+    assert client.wait(started)["version"] == 23
+    assert read_state(sprint)["phases"][0]["status"] == "in-progress"
+
+
+def test_a_key_records_once(client: Client) -> None:
+    """A repeated key answers with the first result; another command under it conflicts."""
+    about = {"key": "k"}
+    first = client.record("add-note", text="hi", about=about)
+    again = client.record("add-note", text="hi", about=about)
+    assert again == {**first, "duplicate": True}
+    other = {"type": "add-note", "text": "ho"}
+    assert client.refused("record", command=other, **about).code == -32005
+
+
+def test_secrets_are_masked_unless_that_is_off(client: Client) -> None:
+    """A text that holds a secret is masked before it is recorded."""
+    secret = "ghp_" + "a1B2" * 9
+    client.record("add-note", text=f"token {secret}")
+    client.record("add-note", text=f"token {secret}", about={"mask": False})
+    log = client.ask("ask", question="log", given={"after": 2})
+    assert [secret in one["data"]["text"] for one in log] == [False, True]
+
+
+def test_nothing_is_recorded_where_that_is_off(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With SPRINTLOG_OFF commands are refused in words, and questions answered."""
+    monkeypatch.setenv("SPRINTLOG_OFF", "1")
+    error = client.refused("record", command={"type": "add-note", "text": "hi"})
+    assert error.message == "nothing is recorded: SPRINTLOG_OFF=1"
+    assert client.ask("ask", question="status")["version"] == 2
+
+
+def test_events_are_told_from_a_position(client: Client, done: Run) -> None:
+    """Each once and in order, of the past and as others append; until that ends."""
+    found = client.ask("follow", after=0)
+    client.record("add-note", text="mine")
+    done("note", "theirs")
+    events = client.events(4)
+    assert [one["position"] for one in events] == [1, 2, 3, 4]
+    assert [one["data"].get("text") for one in events[2:]] == ["mine", "theirs"]
+    assert events == client.ask("ask", question="log", given={})
+    assert client.ask("unfollow", subscription=found["subscription"]) == {"ended": True}
+    assert client.ask("unfollow", subscription=found["subscription"]) == {"ended": False}
+    client.record("add-note", text="unheard")
+    assert len(client.events(0)) == 4
+
+
+def test_one_stream_is_told_alone(client: Client, done: Run) -> None:
+    """Events of other streams are left out; without a position it begins at the end."""
+    assert client.ask("follow", stream="journal")["after"] == 2
+    client.record("add-note", text="not of the journal")
+    done("journal", "open", "--project-name", "auth")
+    (event,) = client.events(1)
+    assert (event["stream"], event["position"]) == ("journal", 4)
+
+
+def test_subscriptions_are_bounded(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more than are allowed is refused; each has a thread and the log open."""
+    monkeypatch.setattr(session, "SUBSCRIPTIONS_MAX", 1)
+    client.ask("follow")
+    assert client.refused("follow").code == -32001
+
+
+def test_what_waits_can_be_cancelled(client: Client) -> None:
+    """A request that was not begun is answered as cancelled, and did nothing."""
+    numbers = [
+        client.send("record", command={"type": "add-note", "text": f"{n}"})
+        for n in range(50)
+    ]
+    assert client.ask("cancel", id=numbers[-1]) == {"known": True}
+    assert client.ask("cancel", id="nobody") == {"known": False}
+    for number in numbers[:-1]:
+        client.wait(number)
+    message = client.answers.pop(numbers[-1], None) or client.next()
+    assert message["error"]["code"] == frames.CANCELLED
+    assert client.ask("ask", question="status")["version"] == 2 + 49
+
+
+def test_a_process_can_be_cancelled(client: Client, sprint: Path) -> None:
+    """What it does ends with all that it started; it tells meanwhile what it says."""
+    script = "echo $$ > pid; echo begun >&2; sleep 600"
+    number = client.send("call", words=["run", "--", "sh", "-c", script])
+    until = time.monotonic() + 60
+    while not (sprint / "pid").exists() or not (sprint / "pid").read_text():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    client.ask("cancel", id=number)
+    message = client.answers.pop(number, None) or client.next()
+    while message.get("id") != number:
+        message = client.next()
+    assert message["error"]["code"] == frames.CANCELLED
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((sprint / "pid").read_text()), 0)
+    assert client.ask("ask", question="status")["sprint"] == "auth"
+
+
+def test_what_a_process_says_is_progress(client: Client) -> None:
+    """Lines for people come as they are said, with the id of the request."""
+    client.record("start-phase", phase="setup")
+    client.record("pause-sprint")
+    number = client.send("call", words=["phase", "complete", "setup"])
+    assert client.wait(number)["answer"]["type"] == "work-done"
+    (told,) = client.told
+    assert told["method"] == "progress"
+    assert told["params"]["id"] == number
+    assert told["params"]["text"].startswith("warning: the sprint is paused")
+
+
+def test_another_log_in_its_place_is_opened(
+    client: Client, sprint: Path, done: Run
+) -> None:
+    """A log that was moved is missed as by a command, and one made anew is found."""
+    client.record("add-note", text="hi")
+    folder = sprint / ".sprintlog"
+    folder.rename(sprint / "away")
+    assert "there is no log" in client.refused("ask", question="status").message
+    done("init")
+    assert client.ask("ask", question="sprint list") == []
+    (sprint / ".sprintlog" / "log.db").unlink()
+    folder.rename(sprint / "other")
+    (sprint / "away").rename(folder)
+    assert client.ask("ask", question="status")["version"] == 3
+
+
+def test_what_was_erased_is_not_answered(client: Client, done: Run) -> None:
+    """A session that knows a text forgets it with the log."""
+    client.record("block-phase", phase="setup", reason="the word is xyzzy")
+    assert "xyzzy" in json.dumps(client.ask("ask", question="log"))
+    assert "xyzzy" in json.dumps(client.ask("ask", question="show progress"))
+    done("redact", "3", "4", "--reason", "secret", "--yes")
+    for question in ("log", "show progress", "status"):
+        assert "xyzzy" not in json.dumps(client.ask("ask", question=question))
+
+
+def test_a_rollback_beside_it_is_seen(client: Client, done: Run) -> None:
+    """Who goes back by a command changes what the session answers next."""
+    client.record("start-phase", phase="setup")
+    done("rollback", "version:2", "--plan", "--reason", "no")
+    assert client.ask("ask", question="status")["version"] == 4
+    plan = client.ask("ask", question="show progress")["phases"]
+    assert plan[0]["status"] == "pending"
+
+
+def test_it_ends_with_its_input(sprint: Path) -> None:
+    """All that was asked is answered, and the code is 0; a last line needs no end."""
+    with Beside() as server:
+        client = server.client
+        numbers = [
+            client.send("call", words=["status"]),
+            client.send("ask", question="next"),
+        ]
+        assert server.process.stdin is not None
+        server.process.stdin.close()
+        for number in numbers:
+            client.wait(number)
+        assert server.end() == 0
+
+
+def test_who_reads_no_answers_ends_it(sprint: Path, done: Run) -> None:
+    """Nothing more is recorded for a client that is gone, and its processes end."""
+    with Beside() as server:
+        client = server.client
+        client.ask("ask", question="status")
+        client.send("call", words=["run", "--", "sleep", "600"])
+        assert server.process.stdout is not None
+        server.process.stdout.close()
+        assert server.process.stdin is not None
+        server.process.stdin.close()
+        assert server.process.wait(60) in (0, 1)
+    assert done("verify").code == 0
