@@ -14,7 +14,7 @@ from sprintlog.projections.views.answers import LINES
 
 from ..context import here
 from .frames import CANCELLED, OF_EXIT_CODE
-from .params import Call, Called
+from .params import Call, CallEnded
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 LINE_CHARS_MAX = 10_000
@@ -34,7 +34,7 @@ class CallFailedError(Exception):
         self.code, self.message, self.said = code, message, said
 
 
-def call(given: Call, *, tell: Tell, stop: int) -> Called:
+def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
     """Run a command to its end, and return its answer; raise `CallFailedError`.
 
     What it says to people goes to `tell`, line by line. It is ended with all that it
@@ -59,7 +59,7 @@ def call(given: Call, *, tell: Tell, stop: int) -> Called:
         said = errors.error or {"error": "error", "message": errors.last, "hint": None}
         raise CallFailedError(OF_EXIT_CODE - abs(ended.exit), said["message"], said)
     is_list = bool({" ".join(given.words[:count]) for count in (1, 2)} & LINES)
-    return Called(ended.exit, lines if is_list else next(iter(lines), None))
+    return CallEnded(ended.exit, lines if is_list else next(iter(lines), None))
 
 
 def arguments_of(words: list[str]) -> list[str]:

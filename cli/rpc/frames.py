@@ -17,7 +17,7 @@ OF_EXIT_CODE = -32000
 Id = str | int | None
 
 
-class Request(NamedTuple):
+class RpcRequest(NamedTuple):
     """One call; without an id (`is_notification`) nobody waits for its answer."""
 
     method: str
@@ -26,7 +26,7 @@ class Request(NamedTuple):
     is_notification: bool
 
 
-class Refusal(NamedTuple):
+class RefusedFrame(NamedTuple):
     """An answer to something that is no request."""
 
     code: int
@@ -34,35 +34,39 @@ class Refusal(NamedTuple):
     id: Id = None
 
 
-def read_frame(line: bytes) -> Request | Refusal:
+def read_frame(line: bytes) -> RpcRequest | RefusedFrame:
     """Return what a line asks for; what is no request is a refusal in its place."""
     if len(line) > FRAME_BYTES_MAX:
-        return Refusal(INVALID_REQUEST, f"a line is longer than {FRAME_BYTES_MAX} bytes")
+        return RefusedFrame(
+            INVALID_REQUEST, f"a line is longer than {FRAME_BYTES_MAX} bytes"
+        )
     try:
         value = load(line)
     except InvalidInputError as error:
-        return Refusal(PARSE_ERROR, error.message)
+        return RefusedFrame(PARSE_ERROR, error.message)
     if isinstance(value, list):
-        return Refusal(INVALID_REQUEST, "batches are not taken: give each request a line")
+        return RefusedFrame(
+            INVALID_REQUEST, "batches are not taken: give each request a line"
+        )
     if not isinstance(value, dict):
-        return Refusal(INVALID_REQUEST, "a request is an object")
+        return RefusedFrame(INVALID_REQUEST, "a request is an object")
     return _request(value)
 
 
-def _request(value: dict[str, Any]) -> Request | Refusal:
+def _request(value: dict[str, Any]) -> RpcRequest | RefusedFrame:
     asked = value.get("id")
     # A bool is an int in Python, and no id.
     is_id = asked is None or (isinstance(asked, str | int) and not isinstance(asked, bool))
     if not is_id:
-        return Refusal(INVALID_REQUEST, "id: must be text or a whole number")
+        return RefusedFrame(INVALID_REQUEST, "id: must be text or a whole number")
     if value.get("jsonrpc") != "2.0":
-        return Refusal(INVALID_REQUEST, 'jsonrpc: must be "2.0"', asked)
+        return RefusedFrame(INVALID_REQUEST, 'jsonrpc: must be "2.0"', asked)
     method, params = value.get("method"), value.get("params", {})
     if not isinstance(method, str):
-        return Refusal(INVALID_REQUEST, "method: is missing or not text", asked)
+        return RefusedFrame(INVALID_REQUEST, "method: is missing or not text", asked)
     if not isinstance(params, dict):
-        return Refusal(INVALID_REQUEST, "params: must be an object", asked)
-    return Request(method, params, asked, "id" not in value)
+        return RefusedFrame(INVALID_REQUEST, "params: must be an object", asked)
+    return RpcRequest(method, params, asked, "id" not in value)
 
 
 def result(asked: Id, value: Any) -> dict[str, Any]:

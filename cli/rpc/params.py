@@ -150,7 +150,7 @@ class Initialized(msgspec.Struct, frozen=True):
     """What can be called."""
 
 
-class Called(msgspec.Struct, frozen=True):
+class CallEnded(msgspec.Struct, frozen=True):
     """How a command ended that was done by a process."""
 
     exit_code: int

@@ -27,10 +27,10 @@ def command(sprint_id: str | None) -> None:
     # Imported here: no other command needs it.
     from .channel import Channel, GoneError, lines_of
     from .methods import Asking
-    from .session import Session
+    from .session import ClientSession
 
     actor = check_actor(os.environ.get("SPRINTLOG_ACTOR") or default_actor())
-    session = Session(Channel(STDOUT), Asking(actor, sprint_id))
+    session = ClientSession(Channel(STDOUT), Asking(actor, sprint_id))
     signal.signal(signal.SIGTERM, _end)
     session.start()
     try:

@@ -19,7 +19,7 @@ from . import frames
 from .calls import CallFailedError, call
 from .channel import Channel, GoneError
 from .following import Subscription
-from .frames import Id, Refusal, Request, read_frame
+from .frames import Id, RefusedFrame, RpcRequest, read_frame
 from .kept_log import KeptLog
 from .methods import METHODS, Asking, Method
 from .params import Call, Cancel, Cancelled, Follow, Following, Unfollow, Unfollowed
@@ -40,7 +40,7 @@ _DEFECTS = (
 class _Waiting:
     """A request that is not answered yet."""
 
-    def __init__(self, request: Request, method: Method, params: Any) -> None:
+    def __init__(self, request: RpcRequest, method: Method, params: Any) -> None:
         self.request, self.method, self.params = request, method, params
         self.is_cancelled = False
         self._reading, self._writing = os.pipe() if method.is_process else (-1, -1)
@@ -67,7 +67,7 @@ class _Waiting:
             self._reading = -1
 
 
-class Session:
+class ClientSession:
     """Answers a client. Commands and questions are done in order, by one thread."""
 
     def __init__(self, channel: Channel, asking: Asking) -> None:
@@ -92,7 +92,7 @@ class Session:
         if not line.strip():
             return
         request = read_frame(line)
-        if isinstance(request, Refusal):
+        if isinstance(request, RefusedFrame):
             self._send(frames.failure(request.id, request.code, request.message))
             return
         method = METHODS.get(request.method)
@@ -128,7 +128,9 @@ class Session:
         for waiting in [*self._called]:
             waiting.cancel()
 
-    def _wait_for(self, request: Request, method: Method, params: Any) -> _Waiting | None:
+    def _wait_for(
+        self, request: RpcRequest, method: Method, params: Any
+    ) -> _Waiting | None:
         waiting = _Waiting(request, method, params)
         if request.is_notification or request.id is None:
             return waiting
@@ -156,7 +158,7 @@ class Session:
         if waiting is not None:
             raise GoneError
 
-    def _cancel(self, request: Request, params: Cancel) -> None:
+    def _cancel(self, request: RpcRequest, params: Cancel) -> None:
         with self._lock:
             waiting = self._waiting.get(params.id)
         if waiting is not None:
@@ -243,7 +245,7 @@ class Session:
             self._subscriptions[value.subscription].start()
 
     def _refuse(
-        self, request: Request, code: int, said: str, error: SprintlogError | None = None
+        self, request: RpcRequest, code: int, said: str, error: SprintlogError | None = None
     ) -> None:
         if not request.is_notification:
             data = None if error is None else error_answer(error)

@@ -26,7 +26,7 @@ ANSWER_OF = {
     "record": "what the [recording commands](answers.md) answer",
     "append": "what the [recording commands](answers.md) answer",
     "ask": "what the [command](answers.md) answers with `--json`",
-    "call": "Called",
+    "call": "CallEnded",
     "follow": "Following",
     "unfollow": "Unfollowed",
     "schema": "the JSON Schema, as `sprintlog schema` prints it",

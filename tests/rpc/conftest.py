@@ -12,7 +12,7 @@ import pytest
 
 from sprintlog.cli.rpc.channel import Channel
 from sprintlog.cli.rpc.methods import Asking
-from sprintlog.cli.rpc.session import Session
+from sprintlog.cli.rpc.session import ClientSession
 
 from ..cli.conftest import done as done
 from ..cli.conftest import folder as folder
@@ -106,7 +106,7 @@ class Here:
     def __init__(self, *, actor: str = "runtime", sprint: str | None = None) -> None:
         reading, self._writing = os.pipe()
         self._reading = os.fdopen(reading, "rb")
-        self.session = Session(Channel(self._writing), Asking(actor, sprint))
+        self.session = ClientSession(Channel(self._writing), Asking(actor, sprint))
         self.client = Client(self.session.take, self._reading.readline)
 
     def __enter__(self) -> Client:

@@ -8,7 +8,7 @@ import pytest
 
 from sprintlog.cli.rpc import frames
 from sprintlog.cli.rpc.channel import lines_of
-from sprintlog.cli.rpc.frames import FRAME_BYTES_MAX, Refusal, Request, read_frame
+from sprintlog.cli.rpc.frames import FRAME_BYTES_MAX, RefusedFrame, RpcRequest, read_frame
 
 HOSTILE = {
     "empty": (b"", frames.PARSE_ERROR),
@@ -42,16 +42,16 @@ HOSTILE = {
 def test_hostile_lines_are_refused(line: bytes, code: int) -> None:
     """A line that is no request is one refusal with its code, never an exception."""
     found = read_frame(line)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, RefusedFrame)
     assert found.code == code
 
 
 def test_only_a_missing_id_is_a_notification() -> None:
     """A request without an id is a notification; one with the id null is answered."""
     one = read_frame(b'{"jsonrpc": "2.0", "method": "a"}')
-    assert one == Request("a", {}, None, is_notification=True)
+    assert one == RpcRequest("a", {}, None, is_notification=True)
     two = read_frame(b'{"jsonrpc": "2.0", "method": "b", "id": null}')
-    assert two == Request("b", {}, None, is_notification=False)
+    assert two == RpcRequest("b", {}, None, is_notification=False)
 
 
 @pytest.fixture
