@@ -8,7 +8,7 @@ from sprintlog.engine.errors import InvalidInputError
 
 from ..questions import registry
 from ..record import check_actor
-from . import recording
+from . import records
 from .kept_log import KeptLog
 from .params import (
     PROTOCOL,
@@ -62,15 +62,11 @@ def _initialize(log: KeptLog, given: Initialize, asking: Asking) -> Initialized:
 
 
 def _record(log: KeptLog, given: Record, asking: Asking) -> Any:
-    return recording.record(
-        log.workspace(), given, actor=asking.actor, sprint=asking.sprint
-    )
+    return records.record(log.workspace(), given, actor=asking.actor, sprint=asking.sprint)
 
 
 def _append(log: KeptLog, given: Append, asking: Asking) -> Any:
-    return recording.append(
-        log.workspace(), given, actor=asking.actor, sprint=asking.sprint
-    )
+    return records.append(log.workspace(), given, actor=asking.actor, sprint=asking.sprint)
 
 
 def _ask(log: KeptLog, given: Ask, asking: Asking) -> Any:

@@ -18,11 +18,11 @@ from ..output import USAGE, error_answer, json_line
 from . import frames
 from .calls import CallFailedError, call
 from .channel import Channel, GoneError
-from .following import Subscription
 from .frames import Id, RefusedFrame, RpcRequest, read_frame
 from .kept_log import KeptLog
 from .methods import METHODS, Asking, Method
 from .params import Call, Cancel, Cancelled, Follow, Following, Unfollow, Unfollowed
+from .subscriptions import Subscription
 
 PENDING_MAX = 1_000
 """So many requests are taken in before they are done; then nothing more is read."""
