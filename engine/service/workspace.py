@@ -203,13 +203,11 @@ class ServiceWorkspace:
     ) -> "Outcome | Handled[Journal]":
         """Let a sprint, or the journal, decide on a command; append what it decides.
 
-        The envelope says who causes it (`actor="agent:NAME"`; `runtime` without), and
-        where wanted when (`at`), under which `key` it counts once, which version it
-        `expect`s, and what it belongs to (`correlation_id`, `causation_id`).
-
-        It is decided anew where somebody else was first. A key stands for the command,
-        unless the envelope says what it stands for. Raise `RefusedError` where the state
-        does not allow it: its `fields` name phase, state, and what is allowed.
+        The envelope says who causes it (`actor="agent:NAME"`; else `runtime`), when (`at`),
+        under which `key` it counts once, which version it `expect`s, and what it belongs
+        to (`correlation_id`, `causation_id`). A key stands for the command, unless it is
+        said for what. It is decided anew where somebody else was first. Raise
+        `RefusedError` where the state says no: its `fields` name what is allowed.
         """
         if envelope.get("key") is not None and envelope.get("key_digest") is None:
             envelope["key_digest"] = digest(command)
@@ -329,8 +327,7 @@ class ServiceWorkspace:
     def sprint(self, sprint_id: str, *, at: str | None = None) -> Sprint:
         """Return a sprint as it is, or as it was at a point, like `version:6` or `iter:2`.
 
-        One that is not there has `exists` false, and version 0. The state belongs to the
-        workspace: read it, do not change it.
+        Read it, do not change it. One that is not there has `exists` false, and version 0.
         """
         head = self.repository.current(sprint_id)
         if at is None:
@@ -344,10 +341,7 @@ class ServiceWorkspace:
         return self.journals.current(JOURNAL)
 
     def document(self, *, at: str | None = None) -> "JournalDocument":
-        """Return the journal with its texts, as it is or as it was at a point.
-
-        Raise `NotFoundError` when nothing was recorded in it.
-        """
+        """Return the journal with its texts at a point; raise `NotFoundError` without."""
         head = self.documents.current(JOURNAL)
         if not head.version:
             raise NotFoundError(

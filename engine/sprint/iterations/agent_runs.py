@@ -78,3 +78,9 @@ def last_begun(version: int, begun: Begun) -> int:
 def is_lost(seen: RunSeen) -> bool:
     """Tell whether a run was killed with its loop."""
     return seen.cut_by == LOST
+
+
+def printed(ran: AgentRan) -> str | None:
+    """Return the last words of a command that is no agent; None where it had none."""
+    lines = ran.output.rstrip().rsplit("\n", 1)
+    return lines[-1].strip() or None if ran.agent is None else None

@@ -31,7 +31,7 @@ from ...log.event import Event
 from ..events import OF_ITERATION, AgentRan, IterationEnded, RunEnded, SnapshotTaken
 from ..goal.settings import max_iterations
 from ..state.sprint import Spent, Sprint
-from .agent_runs import Begun, RunSeen, iteration_of, runs_seen, spent_by_iteration
+from .agent_runs import Begun, RunSeen, iteration_of, printed, runs_seen, spent_by_iteration
 from .described import Description
 from .kept_files import has_same_files
 from .loop import is_used_up
@@ -343,8 +343,7 @@ class Judged:
         said = self.summaries()
         return [
             Unmeasured(
-                *(number, version, ran.status, ran.error),
-                summary=said.get(number) or _last_line(ran),
+                number, version, ran.status, ran.error, said.get(number) or printed(ran)
             )
             for number, version in sorted(begun)
             if (ran := runs.get(number)) is not None
@@ -399,9 +398,3 @@ class Judged:
         found = self._events.all(IterationMeasured)
         known: dict[int, tuple[str, Event]] = {v: (at, event) for v, at, event in found}
         return lambda version: known.get(version) or self._events.one(version)
-
-
-def _last_line(ran: AgentRan) -> str | None:
-    """Return the last words of a command that is no agent; None where it had none."""
-    lines = ran.output.rstrip().rsplit("\n", 1)
-    return lines[-1].strip() or None if ran.agent is None else None
