@@ -45,9 +45,7 @@ def read_frame(line: bytes) -> RpcRequest | RefusedFrame:
     except InvalidInputError as error:
         return RefusedFrame(PARSE_ERROR, error.message)
     if isinstance(value, list):
-        return RefusedFrame(
-            INVALID_REQUEST, "batches are not taken: give each request a line"
-        )
+        return RefusedFrame(INVALID_REQUEST, "a list is no request: give each one a line")
     if not isinstance(value, dict):
         return RefusedFrame(INVALID_REQUEST, "a request is an object")
     return _request(value)

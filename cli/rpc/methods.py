@@ -50,7 +50,7 @@ class Method(NamedTuple):
 
 def _initialize(log: KeptLog, given: Initialize, asking: Asking) -> Initialized:
     if given.protocol != PROTOCOL:
-        said = f"{given.protocol} is not spoken here; there is {PROTOCOL}"
+        said = f"{given.protocol} is not known here; there is {PROTOCOL}"
         raise InvalidInputError(said, field="params.protocol")
     if given.actor is not None:
         asking.actor = check_actor(given.actor)
@@ -100,7 +100,7 @@ def _by_session(log: KeptLog, given: Any, asking: Asking) -> Any:
 METHODS: dict[str, Method] = {
     "initialize": Method(
         Initialize,
-        "Say who you are and agree on the protocol; it may be left out.",
+        "Say who you are and which protocol you know; it may be left out.",
         _initialize,
     ),
     "record": Method(
@@ -115,7 +115,7 @@ METHODS: dict[str, Method] = {
     ),
     "ask": Method(
         Ask,
-        "Ask a question of the registry; nothing is recorded.",
+        "Ask a question; nothing is recorded.",
         _ask,
     ),
     "call": Method(

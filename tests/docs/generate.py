@@ -375,8 +375,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "events.md": events_page,
     "limits.md": limits_page,
     "live-page.md": lambda: routes_page(NOTE),
-    "mcp.md": lambda: tools_page(NOTE),
-    "rpc.md": lambda: rpc_page(NOTE),
+    **{"mcp.md": lambda: tools_page(NOTE), "rpc.md": lambda: rpc_page(NOTE)},
     "sprint-yaml.md": lambda: sprint_page(REFERENCE / "sprint-yaml.md"),
     "query.md": lambda: query_page(NOTE),
     "sprintlog.1": lambda: manual(cli_page()),
@@ -394,9 +393,6 @@ MASKING: dict[str, Callable[[], str]] = {
 }
 
 if __name__ == "__main__":
-    for name, page in PAGES.items():
-        (REFERENCE / name).write_text(page(), encoding="utf-8")
-    for name, text in PUBLIC.items():
-        (DOOR / name).write_text(text(), encoding="utf-8")
-    for name, text in MASKING.items():
-        (ENGINE / name).write_text(text(), encoding="utf-8")
+    for folder, files in ((REFERENCE, PAGES), (DOOR, PUBLIC), (ENGINE, MASKING)):
+        for name, text in files.items():
+            (folder / name).write_text(text(), encoding="utf-8")

@@ -33,7 +33,7 @@ def test_another_protocol_is_refused(client: Client) -> None:
     """A client of another generation hears which one is spoken, and can still go on."""
     error = client.refused("initialize", protocol=2)
     assert error.code == -32001
-    assert error.message == "params.protocol: 2 is not spoken here; there is 1"
+    assert error.message == "params.protocol: 2 is not known here; there is 1"
     assert client.refused("initialize", actor="root").code == -32002
     assert client.ask("ask", question="status")["sprint"] == "auth"
 
