@@ -147,7 +147,8 @@ class Codec:
         if (made := self._readers.get(form)) is not None:
             return made
         tag, shape = _parts(form)
-        if tag.startswith(PREFIX):
+        # A damaged column may hold a number.
+        if isinstance(tag, str) and tag.startswith(PREFIX):
             # Whoever brought the type is not asked: reading is the same without it.
             self._readers[form] = made = partial(read, tag, shape), ExtensionEvent
             return made
