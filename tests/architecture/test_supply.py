@@ -57,9 +57,29 @@ def test_a_release_runs_what_cannot_change() -> None:
 
 
 def test_only_what_was_built_is_published() -> None:
-    """Who may publish builds nothing, and has no secret that could be taken."""
-    publish = load(RELEASE.encode())["jobs"]["publish"]
-    assert publish["permissions"] == {"id-token": "write"}
+    """Who may sign or publish builds nothing, and has no secret that could be taken."""
+    jobs = load(RELEASE.encode())["jobs"]
+    publish = jobs.pop("publish")
+    assert publish["permissions"] == {"id-token": "write", "attestations": "write"}
     assert all("run" not in step for step in publish["steps"])
+    assert {*publish["needs"]} == {*jobs}
+    assert [job["permissions"] for job in jobs.values()] == [{"contents": "read"}, {}]
     assert "secrets." not in RELEASE
     assert "diff -r dist again" in RELEASE
+
+
+def test_what_is_built_runs_nothing_without_a_digest() -> None:
+    """The job that builds installs by digests; what is tried is built in another one."""
+    steps = load(RELEASE.encode())["jobs"]["build"]["steps"]
+    lines = [line for step in steps for line in step.get("run", "").splitlines()]
+    installs = [line for line in lines if "pip install" in line]
+    assert len(installs) == 1
+    assert "--require-hashes" in installs[0]
+
+
+def test_who_builds_it_again_gets_the_same_bytes() -> None:
+    """The command in SECURITY.md is that of the release, with no variable around it."""
+    command = "python -m hatchling build"
+    assert f"`{command}`" in (ROOT / "SECURITY.md").read_text()
+    assert command in RELEASE
+    assert "SOURCE_DATE_EPOCH" not in RELEASE
