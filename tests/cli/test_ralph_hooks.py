@@ -38,6 +38,31 @@ def test_hooks_run_for_every_iteration(
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "gets_others"), [("", True), ('[agent]\nenvironment = ["MODEL_KEY"]\n', False)]
+)
+def test_a_hook_gets_what_is_named(
+    folder: Path,
+    run: Run,
+    goal_agent: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    gets_others: bool,
+) -> None:
+    """With `agent.environment` hooks get those variables, beside their own and PATH."""
+    monkeypatch.setenv("MODEL_KEY", "named")
+    monkeypatch.setenv("OTHER_KEY", "unnamed")
+    command = goal_agent("", f"{HOOK},command=env", "id=beside,parallel=true,command=env")
+    (folder / "sprintlog.toml").write_text(text)
+    assert run(*command).code == 0
+    for hook in ("learning", "beside"):
+        printed = (folder / "transcripts" / f"iter-1-{hook}.jsonl").read_text()
+        seen = dict(line.partition("=")[::2] for line in printed.splitlines())
+        assert (seen["MODEL_KEY"], "OTHER_KEY" in seen) == ("named", gets_others)
+        assert seen["SPRINTLOG_ACTOR"] == "agent:hook"
+        assert {"PATH", "HOME", "HOOK_ID", "SPRINT_ID"} <= {*seen}
+
+
 def test_a_hook_without_a_command_is_told_first(
     folder: Path, run: Run, goal_agent: Make, done: Run
 ) -> None:
