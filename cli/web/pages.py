@@ -23,6 +23,7 @@ from sprintlog.projections.page.markup import (
     text,
 )
 from sprintlog.projections.page.numbers import time
+from sprintlog.projections.page.past import Past
 from sprintlog.projections.page.sections.head import chip
 from sprintlog.projections.views.work import Status
 from sprintlog.projections.words.phrases import counted
@@ -184,15 +185,17 @@ class SprintPages:
         # Some of it is said by the clock: whether a run goes on, and since when.
         if kept and kept.position == position and now - kept.made < FRESH_SECONDS:
             return kept.text
-        made = _KeptPage(position, now, self._made(workspace, name, position))
+        past = kept.past if kept else Past()
+        text = self._made(workspace, name, position, past)
+        made = _KeptPage(position, now, text, past)
         self._kept[name] = made
         self._kept.move_to_end(name)
         while len(self._kept) > PAGES_MAX:
             self._kept.popitem(last=False)
         return made.text
 
-    def _made(self, workspace: Workspace, name: str, position: int) -> str:
-        facts = Facts(workspace, name)
+    def _made(self, workspace: Workspace, name: str, position: int, past: Past) -> str:
+        facts = Facts(workspace, name, past=past)
         sprint, token = facts.sprint, self._form_token
         acts = NOTHING if token is None else forms(sprint, token)
         streams = streams_of(sprint)
@@ -208,6 +211,8 @@ class _KeptPage(NamedTuple):
     """Up to where in the log it goes."""
     made: float
     text: str
+    past: Past
+    """What it tells of events; the next page reads only those that came since."""
 
 
 def streams_of(sprint: Sprint) -> Sequence[str]:

@@ -71,22 +71,40 @@ def replay(
             f"version {first} of sprint {sprint_id} comes after version {last}",
             hint="give the earlier point first",
         )
-    repository, stream = workspace.repository, sprint_stream(sprint_id)
-    sprint = repository.at_version(sprint_id, first) if first else Sprint(sprint_id)
-    rollbacks = [one for one in repository.rollbacks(sprint_id, last) if one[0] > first]
-    turns, shared = TurningPoints(rollbacks), SharedDocument(sprint)
-    for recorded in workspace.log.read_stream(stream, after=first, until=last):
-        version, before = recorded.version, shared.document
-        turns.keep(version - 1, sprint, _nothing)
-        event = CODEC.decode(recorded)
-        if isinstance(event, RolledBack) and event.to < first:
-            sprint = repository.at_version(sprint_id, version)
-        else:
-            if isinstance(event, RolledBack) and event.to < version:
-                sprint, _ = turns.back(sprint, event.to)
-            fold(sprint, [(version, recorded.at, event)])
-        reached = shared.follow(sprint, event)
-        yield ReplayStep(recorded, before, shared.document, reached)
+    yield from Replay(workspace, sprint_id, first).until(last)
+
+
+class Replay:
+    """A sprint that is replayed from a version on, and further whenever it is asked to."""
+
+    def __init__(self, workspace: ServiceWorkspace, sprint_id: str, first: int) -> None:
+        self._workspace = workspace
+        repository = workspace.repository
+        self._sprint = (
+            repository.at_version(sprint_id, first) if first else Sprint(sprint_id)
+        )
+        self._shared = SharedDocument(self._sprint)
+
+    def until(self, last: int) -> Iterator[ReplayStep]:
+        """Yield the events up to a version; all of them are to be taken."""
+        repository, shared, first = (
+            self._workspace.repository, self._shared, self._sprint.version,
+        )  # fmt: skip
+        name = self._sprint.id
+        rollbacks = [one for one in repository.rollbacks(name, last) if one[0] > first]
+        turns, log = TurningPoints(rollbacks), self._workspace.log
+        for recorded in log.read_stream(sprint_stream(name), after=first, until=last):
+            version, before = recorded.version, shared.document
+            turns.keep(version - 1, self._sprint, _nothing)
+            event = CODEC.decode(recorded)
+            if isinstance(event, RolledBack) and event.to < first:
+                self._sprint = repository.at_version(name, version)
+            else:
+                if isinstance(event, RolledBack) and event.to < version:
+                    self._sprint, _ = turns.back(self._sprint, event.to)
+                fold(self._sprint, [(version, recorded.at, event)])
+            reached = shared.follow(self._sprint, event)
+            yield ReplayStep(recorded, before, shared.document, reached)
 
 
 def _nothing() -> None:

@@ -20,6 +20,7 @@ from sprintlog.engine.sessions.summary import Summary
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.state.transitions import check_exists
 
+from ..history.blame import event_at
 from ..history.decisions import Decision
 from ..history.kept_decisions import decisions_at
 from ..views import iterations as iteration_views
@@ -28,6 +29,8 @@ from ..views.queue import RequestAnswer, request
 from ..views.runs import what_is_next
 from ..words.stops import Told, standing
 from ..workspace import Workspace
+from .numbers import clock_of
+from .past import Past
 
 SESSIONS_MAX = 40
 """Of more sessions only the newest are told."""
@@ -43,14 +46,17 @@ class Facts:
         *,
         at: str | None = None,
         position: int | None = None,
+        past: Past | None = None,
     ) -> None:
         """Gather what is known at a point; without one as it is now, by the clock.
 
-        Other streams are read up to a position; without one up to that of the point.
+        Other streams are read up to a position; without one up to that of the point. A
+        past that is known already is carried on.
         """
         self.workspace = workspace
         self.at = at
         self._position = position
+        self._past = past or Past()
         self.sprint = workspace.sprint(sprint_id, at=at)
         check_exists(self.sprint)
         self.stream = sprint_stream(self.sprint.id)
@@ -67,15 +73,27 @@ class Facts:
         """Return the version of the sprint."""
         return self.sprint.version
 
-    @cached_property
-    def events(self) -> list[RecordedEvent]:
-        """Return the sprint's events up to the point."""
-        return [*self.workspace.log.read_stream(self.stream, until=self.version)]
+    def newest(self, count: int) -> list[RecordedEvent]:
+        """Return so many of the sprint's newest events."""
+        after = max(self.version - count, 0)
+        return [
+            *self.workspace.log.read_stream(self.stream, after=after, until=self.version)
+        ]
 
-    @property
+    @cached_property
     def last(self) -> RecordedEvent:
         """Return the event that the point is."""
-        return self.events[-1]
+        return self.event(self.version)
+
+    def event(self, version: int) -> RecordedEvent:
+        """Return the event of a version."""
+        return event_at(self.workspace, self.sprint.id, version)
+
+    @cached_property
+    def past(self) -> Past:
+        """Return what is told of the events up to the point."""
+        self._past.follow(self.workspace, self.sprint)
+        return self._past
 
     @cached_property
     def position(self) -> int:
@@ -140,7 +158,7 @@ class Facts:
     @cached_property
     def sessions(self) -> list[tuple[str, Summary]]:
         """Return the sessions that worked on this sprint, the newest last."""
-        works = {event.correlation_id for event in self.events}
+        works = self.past.works
         log = self.workspace.log
         found = []
         for name in sessions(log):
@@ -158,11 +176,6 @@ class Facts:
 def _as_it_is(text: object, *, is_relative: bool = False) -> str:
     """Return a time as it is told on a page: in UTC, to the second."""
     return clock_of(str(text))
-
-
-def clock_of(text: str) -> str:
-    """Return a recorded time without its fractions: `2026-01-15 21:05:00`."""
-    return text[:19].replace("T", " ") if text[19:].endswith("Z") else text
 
 
 def _parts(name: str) -> tuple[str, str]:

@@ -9,7 +9,6 @@ from sprintlog.engine.sprint.state.times import parse
 
 from ..views.costs import Spending
 from ..words.phrases import UNKNOWN, dollars, duration
-from .facts import clock_of
 from .markup import Markup, tag, text
 
 EPOCH = parse("1970-01-01T00:00:00Z")
@@ -75,6 +74,11 @@ def milliseconds(at: str) -> int | None:
 
 
 RESOLUTION = parse("1970-01-01T00:00:00.001Z") - EPOCH
+
+
+def clock_of(text: str) -> str:
+    """Return a recorded time without its fractions: `2026-01-15 21:05:00`."""
+    return text[:19].replace("T", " ") if text[19:].endswith("Z") else text
 
 
 def time(at: str | None) -> Markup:

@@ -7,14 +7,14 @@ Whoever plays these changes one after another has the file's text at each versio
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.document.field_path import named_items
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..history.blame_lines import blame_lines, item_fields, line_fields
-from ..history.timeline import replay
+from ..history.timeline import Replay
 from ..state_files.yaml.writer import dump_entry, dump_item
 from ..workspace import Workspace
 
@@ -47,9 +47,12 @@ class Splice(NamedTuple):
 
 
 class FileVersion(NamedTuple):
-    """A version of the file: its event, and what it changed."""
+    """A version of the file: which event it is, when and whose, and what it changed."""
 
-    event: RecordedEvent
+    version: int
+    at: str
+    type: str
+    actor: str
     splices: list[Splice]
 
 
@@ -64,31 +67,65 @@ class FileHistory(NamedTuple):
 
 def file_history(workspace: Workspace, sprint: Sprint) -> FileHistory:
     """Return the file of a sprint at its newest versions, up to that of `sprint`."""
-    count = sum(1 for _ in line_fields(sprint.document))
-    first = sprint.version - max(min(VERSIONS_MAX, LINES_MAX // max(count, 1)), 1)
-    first = max(first, 0)
-    file = _File()
-    begun: list[FileLine] = []
-    if first:
+    return FollowedFile().follow(workspace, sprint)
+
+
+class FollowedFile:
+    """The file of a sprint, followed from version to version."""
+
+    def __init__(self) -> None:
+        self._file = _File()
+        self._history: FileHistory | None = None
+        self._replay: Replay | None = None
+
+    def follow(self, workspace: Workspace, sprint: Sprint) -> FileHistory:
+        """Return its history up to a version of the sprint, carried on from before."""
+        first, until = _first_of(sprint), sprint.version
+        history = self._history
+        replay = self._replay
+        if history is None or replay is None or not first <= _last_of(history) <= until:
+            history = self._begun(workspace, sprint, first)
+            replay = self._replay = Replay(workspace, sprint.id, first)
+        for step in replay.until(until):
+            event, back = step.event, None
+            if event.type == RolledBack.type:
+                back = _setters(history, CODEC.decode(event), event.version)
+            splices = self._file.follow(event.version, step.new, back)
+            history.versions.append(
+                FileVersion(event.version, event.at, event.type, event.actor, splices)
+            )
+        self._history = shortened(history, until - first)
+        return self._history
+
+    def _begun(self, workspace: Workspace, sprint: Sprint, first: int) -> FileHistory:
+        self._file = _File()
+        if not first:
+            return FileHistory(0, [], [])
         there = workspace.repository.at_version(sprint.id, first)
-        begun = [_blamed(line) for line in blame_lines(workspace, there)]
-        file.begin(there.document, begun)
-    rollbacks = workspace.repository.rollbacks(sprint.id, sprint.version)
-    targets = {to for at, to in rollbacks if at > first}
-    kept: dict[int, dict[str, int]] = {}
-    versions = []
-    since, until = (f"version:{first}" if first else None), f"version:{sprint.version}"
-    for step in replay(workspace, sprint.id, since=since, until=until):
-        version = step.event.version
-        if version - 1 in targets:
-            kept[version - 1] = file.setters()
-        back = None
-        if step.event.type == RolledBack.type:
-            event = CODEC.decode(step.event)
-            assert isinstance(event, RolledBack)
-            back = kept.get(event.to, {})
-        versions.append(FileVersion(step.event, file.follow(version, step.new, back)))
-    return FileHistory(first, begun, versions)
+        lines = [_blamed(line) for line in blame_lines(workspace, there)]
+        self._file.begin(there.document, lines)
+        return FileHistory(first, lines, [])
+
+
+def _first_of(sprint: Sprint) -> int:
+    """Return after which version its file is followed."""
+    count = sum(1 for _ in line_fields(sprint.document))
+    return max(sprint.version - max(min(VERSIONS_MAX, LINES_MAX // max(count, 1)), 1), 0)
+
+
+def _last_of(history: FileHistory) -> int:
+    return history.first + len(history.versions)
+
+
+def _setters(history: FileHistory, event: Event, version: int) -> dict[str, int]:
+    """Return by field which version set it, as it is in force where a rollback went.
+
+    Of a version before all that are known nothing is.
+    """
+    assert isinstance(event, RolledBack)
+    if not history.first <= event.to < version:
+        return {}
+    return {line.field: line.set for line in lines_of(history, event.to)}
 
 
 def lines_of(history: FileHistory, version: int) -> list[FileLine]:
@@ -133,10 +170,6 @@ class _File:
         known = iter(lines)
         for name, value, made in _parts_of(document):
             self._parts[name] = _Part(value, [next(known) for _ in made()])
-
-    def setters(self) -> dict[str, int]:
-        """Return by field which version set it, as it is in force."""
-        return {x.field: x.set for part in self._parts.values() for x in part.lines}
 
     def follow(
         self, version: int, document: dict[str, Any], back: dict[str, int] | None

@@ -9,6 +9,9 @@ from sprintlog.commands import AddNote
 from sprintlog.engine.service.streams.catalogue import EVERY, new_event, sprint_stream
 from sprintlog.engine.service.streams.readings import DECISIONS, KeptReading, Reading
 from sprintlog.engine.sprint.events import NoteAdded
+from sprintlog.projections.page.document import document
+from sprintlog.projections.page.facts import Facts
+from sprintlog.projections.page.past import Past
 from sprintlog.projections.state_files.loop_files import LoopFile, state_files_of
 from sprintlog.projections.workspace import Workspace
 
@@ -93,6 +96,16 @@ def test_it_is_noticed_after_an_append(early: Workspace, done: Run) -> None:
     note = new_event(NoteAdded("later"), at=early.now(), actor="runtime")
     last = early.log.append(STREAM, [note], expect=before.version)
     assert SECRET not in repr(early.repository.take(before, last.events).document)
+
+
+def test_a_page_that_is_carried_on_forgets_it(early: Workspace, done: Run) -> None:
+    """What a live page knew of events is read anew, and the words are nowhere in it."""
+    past = Past()
+    assert SECRET in document(Facts(early, "auth", past=past))
+    story = past.story
+    erase(done)
+    assert SECRET not in document(Facts(early, "auth", past=past))
+    assert past.story is not story
 
 
 def test_files_of_a_loop_are_made_anew(early: Workspace, done: Run) -> None:

@@ -49,7 +49,7 @@ def test_decisions_are_sentences(tmp_path: Path) -> None:
     """What was decided and because of what, without names of fields."""
     with night(tmp_path) as workspace:
         facts = facts_of(workspace, SPRINT)
-        by_version = {one.version: one for one in facts.events}
+        by_version = {n: facts.event(n) for n in range(1, facts.version + 1)}
         told = {d.version: decided(by_version[d.version], d) for d in facts.decisions}
     back = told[38]
     assert back.what == "Everything after version 30 was taken back"

@@ -1,6 +1,8 @@
 """From events to what a timeline shows: work, waits, signs and ways back. Pure."""
 
-from collections.abc import Iterable, Mapping
+from array import array
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from sprintlog.engine.iterations.events import IterationMeasured
@@ -14,6 +16,8 @@ from .layout import Delay, Instant, Return, Work
 ITERATIONS = "iterations"
 """The row of iterations, where they share one."""
 GOOD, BAD, STEADY, OPEN, STUCK = "good", "bad", "steady", "open", "stuck"
+ITERATIONS_MAX, PHASES_MAX, OTHERS_MAX = 400, 300, 300
+"""So much of the newest is told: iterations, work on phases, and of each other kind."""
 _PERSON = "a person"
 _ENDS = {
     GOOD: "completed",
@@ -44,6 +48,8 @@ class Course(NamedTuple):
     waits: list[Delay]
     signs: list[Instant]
     returns: list[Return]
+    earlier: int = 0
+    """How many pieces of work before them are not told."""
 
 
 class _Open(NamedTuple):
@@ -53,30 +59,67 @@ class _Open(NamedTuple):
     name: str
 
 
+class _Closed(NamedTuple):
+    opened: _Open
+    end: int
+    tone: str
+    """Of an iteration what it has where nobody judged it."""
+    cost: float | None
+    says: str = ""
+    number: int = 0
+    """That of an iteration; 0 for work on a phase."""
+
+
 def happened(
     moments: Iterable[Moment], told: Mapping[int, IterationTold] | None = None
 ) -> Course:
     """Return what happened; `told` says what became of iterations by their number."""
-    story = _Teller(told or {})
+    story = Story()
     for version, at, event in moments:
         story.take(version, at, event)
-    story.end()
-    return story.found
+    return story.course(told or {})
 
 
-class _Teller:
-    """What is open while the events go by."""
+class Story:
+    """What is open while the events go by, and the newest of what is closed.
 
-    def __init__(self, told: Mapping[int, IterationTold]) -> None:
-        self.found = Course([], [], [], [])
-        self._told = told
+    It can be told at any time and goes on from there: nothing is read twice for it.
+    """
+
+    def __init__(self) -> None:
+        self._loops: deque[_Closed] = deque(maxlen=ITERATIONS_MAX)
+        self._work: deque[_Closed] = deque(maxlen=PHASES_MAX)
+        self._waits: deque[Delay] = deque(maxlen=OTHERS_MAX)
+        self._signs: deque[Instant] = deque(maxlen=OTHERS_MAX)
+        self._returns: deque[Return] = deque(maxlen=OTHERS_MAX)
+        self._closed = 0
         self._phases: dict[str, _Open] = {}
         self._iteration: tuple[int, _Open] | None = None
         self._measured_at: int | None = None
         self._waiting: tuple[int, str, str] | None = None
-        self._times: list[int] = []
+        self._times = array("q")
         self._cost: dict[str, float] = {}
         self._last = 0
+
+    def course(self, told: Mapping[int, IterationTold]) -> Course:
+        """Return what happened so far; what is open goes up to the last event."""
+        loops, phases, waits = [*self._loops], [*self._work], [*self._waits]
+        for opened in self._phases.values():
+            cost = self._cost.get(opened.row)
+            phases.append(_Closed(opened, self._last, OPEN, cost, _ENDS[OPEN]))
+        if self._iteration is not None:
+            # Nobody recorded its end, but how good it is may be known: it has one state.
+            number, opened = self._iteration
+            is_open = self._measured_at is None
+            end = self._last if self._measured_at is None else self._measured_at
+            tone = OPEN if is_open else STEADY
+            loops.append(_Closed(opened, end, tone, self._cost.get(ITERATIONS), "", number))
+        if self._waiting is not None:
+            begin, who, why = self._waiting
+            waits.append(Delay(begin, self._last, who, why))
+        work = [_told(one, told) for one in (*loops, *phases)]
+        earlier = self._closed - len(self._loops) - len(self._work)
+        return Course(work, waits, [*self._signs], [*self._returns], earlier)
 
     def take(self, version: int, at: int, event: Event) -> None:
         """Take the next event."""
@@ -117,54 +160,26 @@ class _Teller:
             case _:
                 pass
 
-    def end(self) -> None:
-        """Close what is open at the last event."""
-        for phase in list(self._phases):
-            self._close(phase, self._last, OPEN)
-        self._end_iteration(self._last, is_open=True)
-        if self._waiting is not None:
-            begin, who, why = self._waiting
-            self.found.waits.append(Delay(begin, self._last, who, why))
-
     def _is_open(self, number: int) -> bool:
         return self._iteration is not None and self._iteration[0] == number
 
-    def _end_iteration(self, at: int, *, is_open: bool = False) -> None:
+    def _end_iteration(self, at: int) -> None:
         if self._iteration is None:
             return
         number, opened = self._iteration
-        self._iteration = None
-        measured_at, self._measured_at = self._measured_at, None
-        if is_open and measured_at is not None:
-            # Nobody recorded its end, but how good it is is known: it has that one state.
-            is_open, at = False, measured_at
-        told = self._told.get(number, IterationTold())
-        tone = OPEN if is_open else _CLASSES.get(told.classification or "", STEADY)
-        said = [opened.name, told.classification or ""]
-        said += [f"score {told.score:.2f}"] if told.score is not None else []
-        said += ["the best"] if told.is_best else []
-        said += ["off the path"] if told.is_off else []
-        self._add(opened, at, f"{tone} off" if told.is_off else tone, said, str(number))
+        self._iteration = self._measured_at = None
+        cost = self._cost.pop(ITERATIONS, None)
+        self._loops.append(_Closed(opened, at, STEADY, cost, "", number))
+        self._closed += 1
 
     def _close(self, phase: str, at: int, tone: str) -> None:
         if (opened := self._phases.pop(phase, None)) is not None:
-            self._add(opened, at, tone, [phase, _ENDS[tone]], phase.rpartition("/")[2])
-
-    def _add(self, opened: _Open, at: int, tone: str, said: list[str], name: str) -> None:
-        took = max(at - opened.begin, 0)
-        said = [*filter(None, said), duration(took)]
-        cost = self._cost.pop(opened.row, None)
-        labels: tuple[str, ...] = (name,)
-        if cost is not None:
-            said.append(dollars(cost))
-            labels = (f"{name} {dollars(cost)}", name)
-        about = ", ".join(said)
-        self.found.work.append(
-            Work(opened.row, opened.begin, at, tone, labels, about, opened.version)
-        )
+            cost = self._cost.pop(opened.row, None)
+            self._work.append(_Closed(opened, at, tone, cost, _ENDS[tone]))
+            self._closed += 1
 
     def _sign(self, row: str, at: int, kind: str, about: str, version: int) -> None:
-        self.found.signs.append(Instant(row, at, kind, about, version))
+        self._signs.append(Instant(row, at, kind, about, version))
 
     def _gate(self, event: f.GateChecked, at: int, version: int) -> None:
         is_passed = event.exit_code == 0
@@ -182,7 +197,10 @@ class _Teller:
             row = event.phase or "agent"
             opened = _Open(row, at - event.duration_ms, version, row)
             tone = GOOD if event.status == "completed" else BAD
-            self._add(opened, at, tone, [row, f"an agent's run: {event.status}"], "")
+            cost = self._cost.pop(row, None)
+            said = f"an agent's run: {event.status}"
+            self._work.append(_Closed(opened, at, tone, cost, said))
+            self._closed += 1
 
     def _went_back(self, event: f.RolledBack, at: int, version: int) -> None:
         for phase in list(self._phases):
@@ -190,18 +208,46 @@ class _Teller:
         there = self._times[event.to - 1] if 0 < event.to <= len(self._times) else at
         about = f"version {version} went back to version {event.to}"
         about += f": {event.reason}" if event.reason else ""
-        self.found.returns.append(Return(at, there, about, version))
+        self._returns.append(Return(at, there, about, version))
 
     def _take_wait(self, at: int, event: Event) -> None:
         """Note since when nobody works and who is waited for; work ends it."""
         if self._waiting is not None and _is_work(event):
             begin, who, why = self._waiting
-            self.found.waits.append(Delay(begin, max(at, begin), who, why))
+            self._waits.append(Delay(begin, max(at, begin), who, why))
             self._waiting = None
         if (reason := _waits_for(event)) is not None:
             begin = at if self._waiting is None else self._waiting[0]
             who = reason[0] if self._waiting is None else self._waiting[1]
             self._waiting = begin, who, reason[1] or (self._waiting or (0, "", ""))[2]
+
+
+def _told(one: _Closed, told: Mapping[int, IterationTold]) -> Work:
+    """Return a piece of work with what became of it."""
+    opened, tone = one.opened, one.tone
+    said, name = [opened.name, one.says], opened.name.rpartition("/")[2]
+    if one.number:
+        known = told.get(one.number, IterationTold())
+        tone = tone if tone == OPEN else _CLASSES.get(known.classification or "", STEADY)
+        tone = f"{tone} off" if known.is_off else tone
+        said = [opened.name, known.classification or "", *_judged(known)]
+        name = str(one.number)
+    said.append(duration(max(one.end - opened.begin, 0)))
+    labels: tuple[str, ...] = (name,)
+    if one.cost is not None:
+        said.append(dollars(one.cost))
+        labels = (f"{name} {dollars(one.cost)}", name)
+    about = ", ".join(filter(None, said))
+    return Work(opened.row, opened.begin, one.end, tone, labels, about, opened.version)
+
+
+def _judged(known: IterationTold) -> Iterator[str]:
+    if known.score is not None:
+        yield f"score {known.score:.2f}"
+    if known.is_best:
+        yield "the best"
+    if known.is_off:
+        yield "off the path"
 
 
 def _is_work(event: Event) -> bool:

@@ -129,6 +129,8 @@ class Timeline(NamedTuple):
     ticks: list[Tick]
     left_out: int
     """How many rows are not there."""
+    earlier: int = 0
+    """How many bars before these are not there."""
 
 
 ARROW_LEVELS = 3

@@ -34,9 +34,8 @@ def decisions(facts: Facts) -> Markup:
     if not found:
         nothing = tag("p", "Nothing was decided yet.", class_="empty")
         return section("decisions", "Decisions", nothing)
-    by_version = {one.version: one for one in facts.events}
     head = [heading(name) for name in ("version", "when", "who", "what and why", "then")]
-    rows = [_row(one, by_version[one.version]) for one in reversed(found[-ROWS_MAX:])]
+    rows = [_row(one, facts.event(one.version)) for one in reversed(found[-ROWS_MAX:])]
     note = tag(
         "p",
         f"the newest first; {len(found) - len(rows):,} earlier ones: "

@@ -18,11 +18,10 @@ DATA_CHARS_MAX = 400
 
 def events(facts: Facts) -> Markup:
     """Return the newest events, the newest first."""
-    found = facts.events
-    shown = list(reversed(found[-ROWS_MAX:]))
+    shown = list(reversed(facts.newest(ROWS_MAX)))
     rows = [_row(one, has_data=at < DATA_MAX) for at, one in enumerate(shown)]
     head = [heading(name) for name in ("version", "when", "who", "what")]
-    before = len(found) - len(shown)
+    before = facts.version - len(shown)
     told = (
         f"the newest first; {before:,} earlier ones: " if before else "the newest first: "
     )

@@ -12,7 +12,7 @@ from ...markdown import visible
 from ..facts import Facts
 from ..markup import Markup, command, heading, row, section, table, tag, text
 from ..numbers import EPOCH, milliseconds, version_link
-from ..versions import FileHistory, FileLine, file_history, lines_of, shortened
+from ..versions import FileHistory, FileLine, lines_of, shortened
 
 LINES_MAX = 400
 """More lines of the file are only counted; the script has them."""
@@ -25,15 +25,16 @@ BYTES_MAX = 90_000
 
 def state_file(facts: Facts) -> Markup:
     """Return the file at the page's version, and what is needed to show it at others."""
-    history = file_history(facts.workspace, facts.sprint)
+    history = facts.past.file(facts.workspace, facts.sprint)
     lines = lines_of(history, facts.version)
-    events = {one.version: one for one in facts.events}
+    versions = [line.changed for line in lines[:LINES_MAX]]
+    setters = facts.past.setters(facts.workspace, facts.sprint, versions)
     rows = [
         row([
             tag("td", str(index), class_="num"),
             tag("td", tag("code", text(line.text, LINE_CHARS_MAX) if line.text else "")),
             tag("td", version_link(line.changed)),
-            tag("td", _who(events, line)),
+            tag("td", _who(setters, line)),
         ], class_="new" if line.changed == facts.version else None)
         for index, line in enumerate(lines[:LINES_MAX], start=1)
     ]  # fmt: skip
@@ -61,13 +62,13 @@ def packed(history: FileHistory, facts: Facts) -> dict[str, Any]:
     before = 0
     versions: list[list[Any]] = []
     for one in history.versions:
-        at = milliseconds(one.event.at) or before
-        pack.at = one.event.at if _time_of(at) == one.event.at else None
+        at = milliseconds(one.at) or before
+        pack.at = one.at if _time_of(at) == one.at else None
         splices = [
-            [s.at, s.gone, *(pack.line(x, one.event.version) for x in s.came)]
+            [s.at, s.gone, *(pack.line(x, one.version) for x in s.came)]
             for s in one.splices
         ]
-        kind, actor = pack.word(one.event.type), pack.word(one.event.actor)
+        kind, actor = pack.word(one.type), pack.word(one.actor)
         versions.append([at - before, kind, actor, *splices])
         before = at
     pack.at = None
@@ -121,9 +122,8 @@ def _json(data: dict[str, Any]) -> Markup:
     )
 
 
-def _who(events: dict[int, Any], line: FileLine) -> Markup:
-    event = events.get(line.changed)
-    said = f"{event.type} by {event.actor}" if event is not None else ""
+def _who(setters: dict[int, str], line: FileLine) -> Markup:
+    said = setters.get(line.changed, "")
     if line.set != line.changed:
         said += f", from version {line.set}"
     return text(said)

@@ -1,22 +1,17 @@
 """When what was done: rows of phases and iterations by the clock, waits, ways back."""
 
-from collections.abc import Iterator
-
-from sprintlog.engine.service.streams.catalogue import CODEC
-
+from ...words.phrases import counted
 from ..charts import gantt
-from ..charts.happened import ITERATIONS, IterationTold, Moment, happened
+from ..charts.happened import ITERATIONS, IterationTold
 from ..charts.layout import Timeline
 from ..charts.layout import timeline as placed
 from ..facts import Facts
 from ..markup import Markup, classes, heading, joined, row, section, table, tag, text
-from ..numbers import milliseconds, version_link
+from ..numbers import version_link
 
 SEPARATE_MAX = 30
 """So many iterations have a row each, where nothing else has one."""
 LISTED_MAX = 60
-BARS_MAX = 300
-"""Of more work on phases only the newest is drawn; iterations all are."""
 
 
 def laid_out(facts: Facts) -> Timeline:
@@ -30,7 +25,7 @@ def laid_out(facts: Facts) -> Timeline:
         )
         for one in facts.iterations.iterations
     }
-    found = happened(_moments(facts), told)
+    found = facts.past.story.course(told)
     rows = {work.row for work in found.work}
     if len(rows) == 1 and len(found.work) <= SEPARATE_MAX:
         # Iterations alone: a row each can be read better.
@@ -47,13 +42,8 @@ def laid_out(facts: Facts) -> Timeline:
             for sign in found.signs
         ]  # fmt: skip
         found = found._replace(work=work, signs=signs)
-    else:
-        # What the others are part of stands above them.
-        work = sorted(found.work, key=lambda one: one.row != ITERATIONS)
-        loops = sum(one.row == ITERATIONS for one in work)
-        newest = work[max(loops, len(work) - BARS_MAX) :]
-        found = found._replace(work=[*work[:loops], *newest])
-    return placed(*found)
+    drawn = placed(found.work, found.waits, found.signs, found.returns)
+    return drawn._replace(earlier=found.earlier)
 
 
 def timeline(facts: Facts) -> Markup:
@@ -70,6 +60,8 @@ def timeline(facts: Facts) -> Markup:
     notes = "times are UTC"
     if found.left_out:
         notes += f"; {found.left_out:,} more rows are not shown"
+    if found.earlier:
+        notes += f"; {counted(found.earlier, 'earlier bar')} not drawn"
     parts = [
         tag("div", side, drawing, class_="gantt-box"),
         _legend(found),
@@ -82,15 +74,6 @@ def _breaking(name: str) -> Markup:
     """Return an address that is broken between its parts, where it is too long."""
     parts = name.split("/")
     return joined(*(joined(part, "/", tag("wbr")) for part in parts[:-1]), parts[-1])
-
-
-def _moments(facts: Facts) -> Iterator[Moment]:
-    last = 0
-    for recorded in facts.events:
-        at = milliseconds(recorded.at)
-        last = last if at is None else at
-        if recorded.payload is not None:
-            yield recorded.version, last, CODEC.decode(recorded)
 
 
 def _legend(found: Timeline) -> Markup:
