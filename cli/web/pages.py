@@ -23,7 +23,7 @@ from sprintlog.projections.page.markup import (
     text,
 )
 from sprintlog.projections.page.numbers import time
-from sprintlog.projections.page.past import Past
+from sprintlog.projections.page.past import PagePast
 from sprintlog.projections.page.sections.head import chip
 from sprintlog.projections.views.work import Status
 from sprintlog.projections.words.phrases import counted
@@ -185,7 +185,7 @@ class SprintPages:
         # Some of it is said by the clock: whether a run goes on, and since when.
         if kept and kept.position == position and now - kept.made < FRESH_SECONDS:
             return kept.text
-        past = kept.past if kept else Past()
+        past = kept.past if kept else PagePast()
         text = self._made(workspace, name, position, past)
         made = _KeptPage(position, now, text, past)
         self._kept[name] = made
@@ -194,7 +194,7 @@ class SprintPages:
             self._kept.popitem(last=False)
         return made.text
 
-    def _made(self, workspace: Workspace, name: str, position: int, past: Past) -> str:
+    def _made(self, workspace: Workspace, name: str, position: int, past: PagePast) -> str:
         facts = Facts(workspace, name, past=past)
         sprint, token = facts.sprint, self._form_token
         acts = NOTHING if token is None else forms(sprint, token)
@@ -211,7 +211,7 @@ class _KeptPage(NamedTuple):
     """Up to where in the log it goes."""
     made: float
     text: str
-    past: Past
+    past: PagePast
     """What it tells of events; the next page reads only those that came since."""
 
 

@@ -30,7 +30,7 @@ from ..views.runs import what_is_next
 from ..words.stops import Told, standing
 from ..workspace import Workspace
 from .numbers import clock_of
-from .past import Past
+from .past import PagePast
 
 SESSIONS_MAX = 40
 """Of more sessions only the newest are told."""
@@ -46,7 +46,7 @@ class Facts:
         *,
         at: str | None = None,
         position: int | None = None,
-        past: Past | None = None,
+        past: PagePast | None = None,
     ) -> None:
         """Gather what is known at a point; without one as it is now, by the clock.
 
@@ -56,7 +56,7 @@ class Facts:
         self.workspace = workspace
         self.at = at
         self._position = position
-        self._past = past or Past()
+        self._past = past or PagePast()
         self.sprint = workspace.sprint(sprint_id, at=at)
         check_exists(self.sprint)
         self.stream = sprint_stream(self.sprint.id)
@@ -90,7 +90,7 @@ class Facts:
         return event_at(self.workspace, self.sprint.id, version)
 
     @cached_property
-    def past(self) -> Past:
+    def past(self) -> PagePast:
         """Return what is told of the events up to the point."""
         self._past.follow(self.workspace, self.sprint)
         return self._past

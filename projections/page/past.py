@@ -9,12 +9,12 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..history.blame import event_at
 from ..workspace import Workspace
-from .charts.happened import Story
+from .charts.happened import EventStory
 from .numbers import milliseconds
 from .versions import FileHistory, FollowedFile
 
 
-class Past:
+class PagePast:
     """The events of a sprint up to a version, as far as its page tells them.
 
     Each event is read once. What is kept of them does not grow with their number, but for
@@ -22,7 +22,7 @@ class Past:
     """
 
     def __init__(self) -> None:
-        self.story = Story()
+        self.story = EventStory()
         self.works: set[str | None] = set()
         """What the events belong to; sessions name the same."""
         self._file = FollowedFile()

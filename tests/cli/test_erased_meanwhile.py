@@ -11,7 +11,7 @@ from sprintlog.engine.service.streams.readings import DECISIONS, KeptReading, Re
 from sprintlog.engine.sprint.events import NoteAdded
 from sprintlog.projections.page.document import document
 from sprintlog.projections.page.facts import Facts
-from sprintlog.projections.page.past import Past
+from sprintlog.projections.page.past import PagePast
 from sprintlog.projections.state_files.loop_files import LoopFile, state_files_of
 from sprintlog.projections.workspace import Workspace
 
@@ -100,7 +100,7 @@ def test_it_is_noticed_after_an_append(early: Workspace, done: Run) -> None:
 
 def test_a_page_that_is_carried_on_forgets_it(early: Workspace, done: Run) -> None:
     """What a live page knew of events is read anew, and the words are nowhere in it."""
-    past = Past()
+    past = PagePast()
     assert SECRET in document(Facts(early, "auth", past=past))
     story = past.story
     erase(done)

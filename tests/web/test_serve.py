@@ -99,7 +99,7 @@ def note(folder: Path, text: str) -> None:
         workspace.handle(AddNote(text), sprint_id="auth")
 
 
-class Story(NamedTuple):
+class ServerStory(NamedTuple):
     """What two servers did, one after the other: a process takes its time to start."""
 
     urls: list[str]
@@ -113,7 +113,7 @@ class Story(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+def story(tmp_path_factory: pytest.TempPathFactory) -> ServerStory:
     """Return what is seen of a server that is stopped and started with pages open."""
     log = make_log(tmp_path_factory.mktemp("served"))
     with serving(log, "--port", "0", "--write") as first:
@@ -134,24 +134,24 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
             stream.close()
     codes, said = zip(*ended, strict=True)
     urls = [first.url, second.url]
-    return Story(urls, first.port, first.token, heard, [*codes], [*said])
+    return ServerStory(urls, first.port, first.token, heard, [*codes], [*said])
 
 
-def test_a_signal_ends_it_at_once_with_streams_open(story: Story) -> None:
+def test_a_signal_ends_it_at_once_with_streams_open(story: ServerStory) -> None:
     """A server ends although pages listen, without complaint; Ctrl-C has its exit code."""
     assert story.codes[0] in (-signal.SIGTERM, 128 + signal.SIGTERM)
     assert story.codes[1] == 130
     assert not re.search("Traceback|warning", "".join(story.said))
 
 
-def test_pages_go_on_after_a_restart(story: Story) -> None:
+def test_pages_go_on_after_a_restart(story: ServerStory) -> None:
     """On the same port, with the same cookie, a page hears all it missed, once each."""
     url = f"http://127.0.0.1:{story.port}/?token={story.token}"
     assert story.urls == [url, url]
     assert story.heard == [[1, 2, 3], *[[4, 5]] * 5]
 
 
-def test_no_token_is_in_what_it_says(story: Story) -> None:
+def test_no_token_is_in_what_it_says(story: ServerStory) -> None:
     """Told to say what is asked, it says neither parameters nor headers."""
     assert all(path in story.said[0] for path in ('"/nowhere"', '"/x"'))
     assert story.token not in "".join(story.said)

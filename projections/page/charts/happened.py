@@ -74,13 +74,13 @@ def happened(
     moments: Iterable[Moment], told: Mapping[int, IterationTold] | None = None
 ) -> Course:
     """Return what happened; `told` says what became of iterations by their number."""
-    story = Story()
+    story = EventStory()
     for version, at, event in moments:
         story.take(version, at, event)
     return story.course(told or {})
 
 
-class Story:
+class EventStory:
     """What is open while the events go by, and the newest of what is closed.
 
     It can be told at any time and goes on from there: nothing is read twice for it.
