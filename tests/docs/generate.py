@@ -25,7 +25,7 @@ from sprintlog.engine.sessions.events import SESSION_EVENTS, TouchedFile
 from sprintlog.engine.sprint import events
 from sprintlog.engine.sprint.events import queue, snapshots
 
-from . import journal
+from . import journal, typescript
 from .answers import answers_page
 from .configuration import configuration_page
 from .manual import manual
@@ -387,12 +387,14 @@ PUBLIC: dict[str, Callable[[], str]] = {
     "events.py": events_module,
 }
 ENGINE = REFERENCE.parents[1] / "engine"
+CLIENT = REFERENCE.parent / "clients" / "typescript" / "src"
 MASKING: dict[str, Callable[[], str]] = {
     "masking.py": masking_module,
     "masking_forms.py": forms_module,
 }
 
 if __name__ == "__main__":
-    for folder, files in ((REFERENCE, PAGES), (DOOR, PUBLIC), (ENGINE, MASKING)):
+    both = ((ENGINE, MASKING), (CLIENT, typescript.MODULES))
+    for folder, files in ((REFERENCE, PAGES), (DOOR, PUBLIC), *both):
         for name, text in files.items():
             (folder / name).write_text(text(), encoding="utf-8")
