@@ -1,6 +1,6 @@
 # Every target does its own set-up in .venv, so any of them can be the first command.
 # It needs Python 3.11 or newer, git and make; PYTHON=/path/to/python3.12 names another one.
-# With uv instead: uv venv && uv pip install -e '.[dev,mcp]'
+# With uv instead: uv venv && uv pip install -e '.[dev,mcp,judges]'
 
 PYTHON ?= python3
 ARGS ?=
@@ -78,7 +78,7 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python $(LINKS)
 	$(call install,.,$@)
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python $(LINKS)
-	$(call install,'.[dev$(COMMA)mcp]',$@ $(VENV)/.installed)
+	$(call install,'.[dev$(COMMA)mcp$(COMMA)judges]',$@ $(VENV)/.installed)
 
 $(VENV)/.installed-bench: pyproject.toml | $(BIN)/python $(LINKS)
 	$(call install,'.[bench]',$@ $(VENV)/.installed)

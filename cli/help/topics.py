@@ -109,7 +109,7 @@ TOPICS = {
             "doctor": "Look at the log and around it; save what is sound.",
             "backup": "Copy the log into one file, checked.",
             "copy": "Copy a log into another store, or what is new of it.",
-            "export": "Write the whole log as JSON Lines.",
+            "export": "Write the whole log, or one for other tools.",
             "schema": "Print the JSON Schema of a file or of the events.",
             "config": "Show each setting and who says so; trust a file.",
             "prune": "Remove old snapshots, to free their space.",

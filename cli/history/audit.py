@@ -6,6 +6,7 @@ from typing import Any
 import click
 import msgspec
 
+from sprintlog.projections.exports.csv_lines import csv_lines
 from sprintlog.projections.history.decisions import KINDS, LOSS, Decision
 from sprintlog.projections.history.kept_decisions import decisions_at
 from sprintlog.projections.markdown import code
@@ -16,7 +17,7 @@ from ..context import ReadOptions, open_workspace, with_reading
 from ..output import counted, print_bytes, print_json, print_text, wrapped
 from ..screen import phrases
 from ..screen.pager import paged
-from .tables import csv_lines, markdown_table
+from .tables import markdown_table
 
 COLUMNS = (
     *("version", "at", "actor", "kind", "about"),

@@ -7,6 +7,7 @@ from itertools import chain
 import click
 
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
+from sprintlog.projections.exports.csv_lines import csv_lines, text_of
 from sprintlog.projections.sql.query import SQL_CHARS_MAX, QueryAnswer, Value, ask
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
@@ -26,7 +27,6 @@ from ..output import (
 from ..screen.pager import paged
 from ..screen.tables import FittedTable
 from ..screen.terminal import terminal
-from .tables import csv_lines, text_of
 
 SECONDS_MAX = 10.0
 

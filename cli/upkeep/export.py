@@ -1,7 +1,8 @@
-"""`sprintlog export`: the whole log as JSON Lines."""
+"""`sprintlog export`: the whole log as JSON Lines, or in a format of other tools."""
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -10,18 +11,24 @@ import click
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.stores.descriptors import sync
-from sprintlog.projections.health.exchange import export_log
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.projections.exports.formats import EVENTS, write_events
+from sprintlog.projections.health.exchange import Exported, export_log
 from sprintlog.projections.views.log import LogCopied
+from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import open_workspace, with_json
 from ..output import counted, counting, print_answer, print_bytes
 
+LOG, OPENMETRICS = "log", "openmetrics"
+FORMATS = (LOG, *EVENTS, OPENMETRICS)
+
 
 @typed.command(
     "export",
     epilog="Examples: sprintlog export --out auth.jsonl\n\n"
-    "sprintlog export | ssh host 'sprintlog import log -'",
+    "sprintlog export --format otlp-json --out traces.jsonl",
 )
 @typed.option(
     "--out",
@@ -30,26 +37,93 @@ from ..output import counted, counting, print_answer, print_bytes
     help="A new file for it. [standard output]",
 )
 @typed.option("--sprint", "sprint_id", metavar="ID", help="Only the events of this sprint.")
+@typed.option(
+    "--format",
+    "format_",
+    type=typed.Choice(FORMATS),
+    default=LOG,
+    help="`log`, or a format of other tools. [log]",
+)
+@typed.option(
+    "--with-content",
+    is_flag=True,
+    help="With words, too: prompts, outputs, reasons. In a format of other tools.",
+)
 @with_json
-def command(out: Path | None, sprint_id: str | None, as_json: bool) -> None:
+def command(
+    out: Path | None,
+    sprint_id: str | None,
+    format_: str,
+    with_content: bool,
+    as_json: bool,
+) -> None:
     """Write the log as JSON Lines, from which `import log` makes the same log again.
 
     A header, every event with its whole envelope, and the head. The chain is checked on
     the way. With --sprint the events of one sprint, for reading; that is no whole log.
-    --json answers about the file that --out names.
+    In another --format the same for other tools, without what was said unless
+    --with-content asks for it. --json answers about the file that --out names.
     """
+    if with_content and format_ in (LOG, OPENMETRICS):
+        told = "is always whole" if format_ == LOG else "holds figures alone"
+        raise click.UsageError(f"--format {format_} {told}: leave out --with-content")
+    if format_ == "parquet" and out is None and sys.stdout.isatty():
+        raise click.UsageError("give --out: a Parquet file is not for a terminal")
     with open_workspace() as workspace:
         name = None if sprint_id is None else workspace.choose(sprint_id)
-        progress = counting("events exported")
         if out is None:
-            export_log(workspace, print_bytes, sprint_id=name, progress=progress)
+            _export(workspace, print_bytes, name, format_, with_content)
             return
         with _new_file(out) as file:
-            done = export_log(workspace, file.write, sprint_id=name, progress=progress)
+            done = _export(workspace, file.write, name, format_, with_content)
     position, head = done.head.position, done.head.hash.hex()
     answer = LogCopied(str(out), done.events, position=position, head=head)
     said = f"{out}: {counted(done.events, 'event')}, head {head[:16]}"
     print_answer(answer, [said], as_json=as_json)
+
+
+def _export(
+    workspace: Workspace,
+    write: Callable[[bytes], object],
+    name: str | None,
+    format_: str,
+    with_content: bool,
+) -> Exported:
+    """Write a log in a format, and return how much of it that is."""
+    progress = counting("events exported")
+    if format_ == LOG:
+        return export_log(workspace, write, sprint_id=name, progress=progress)
+    if format_ == OPENMETRICS:
+        return _export_figures(workspace, write, name)
+    stream = None if name is None else sprint_stream(name)
+    return write_events(
+        workspace,
+        format_,
+        write,
+        stream=stream,
+        with_content=with_content,
+        progress=progress,
+    )
+
+
+def _export_figures(
+    workspace: Workspace, write: Callable[[bytes], object], name: str | None
+) -> Exported:
+    """Write where sprints stood when their last event happened, by the log alone."""
+    # Imported here: figures need all that `status` does.
+    from sprintlog.projections.exports.openmetrics import openmetrics
+
+    from ..work.status import status_answer
+
+    head = workspace.log.head()
+    known = workspace.sprints()
+    chosen = known if name is None else {name: known[name]}
+    found = [
+        status_answer(workspace, workspace.sprint(one), f"version:{version}")
+        for one, version in sorted(chosen.items())
+    ]
+    write(openmetrics(head.position, found, is_now=False).encode())
+    return Exported(head.position, head)
 
 
 @contextmanager

@@ -29,13 +29,20 @@ class Metric(NamedTuple):
     help: str
     samples: Callable[[Status], Iterable[Sample]]
     unit: str = ""
+    of_now: bool = False
+    """Whether it is another figure later on, without another event."""
 
 
-def openmetrics(position: int, sprints: Sequence[Status]) -> str:
-    """Return a log and its sprints as OpenMetrics text."""
+def openmetrics(position: int, sprints: Sequence[Status], *, is_now: bool = True) -> str:
+    """Return a log and its sprints as OpenMetrics text.
+
+    Without `is_now` only what follows from the log: the same whenever it is asked.
+    """
     log = Metric("log_events", "counter", "Events in the log.", lambda one: ())
     lines = [*_head(log), _line(log, {}, position)]
     for metric in METRICS:
+        if metric.of_now and not is_now:
+            continue
         lines += _head(metric)
         lines += [
             _line(metric, {"sprint": one.sprint, **labels}, value)
@@ -128,8 +135,15 @@ METRICS = (
         "gauge",
         "1 where nothing was recorded for 15 minutes.",
         lambda one: _one(int(one.stale)),
+        of_now=True,
     ),
-    Metric("sprint_running", "gauge", "1 while a run of the loop goes on.", _running),
+    Metric(
+        "sprint_running",
+        "gauge",
+        "1 while a run of the loop goes on.",
+        _running,
+        of_now=True,
+    ),
     Metric(
         "last_activity_timestamp_seconds",
         "gauge",

@@ -36,7 +36,8 @@ def test_each_locked_package_has_digests(pinned: dict[str, list[str]]) -> None:
 
 def test_what_we_ask_for_is_locked(pinned: dict[str, list[str]]) -> None:
     """Each package that pyproject.toml names for users and for `make check` is there."""
-    asked = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
+    extras = PROJECT["optional-dependencies"]
+    asked = [*PROJECT["dependencies"], *extras["dev"], *extras["judges"]]
     for text in asked:
         one = Requirement(text)
         versions = pinned.get(canonicalize_name(one.name), [])

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.history.tables import csv_text, markdown_table
+from sprintlog.cli.history.tables import markdown_table
+from sprintlog.projections.exports.csv_lines import csv_text
 from sprintlog.projections.markdown import code
 
 EVIL = "=1+1 `x` | <b>@ana</b> [l](http://e) \\| \\\\| end\\"

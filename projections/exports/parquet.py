@@ -1,0 +1,65 @@
+"""The table of events as a Parquet file, by Apache Arrow: the only module that knows it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint.state.times import parse
+
+from .tables import COLUMNS, NUMBER, TEXT, TIME, TRUTH, rows
+from .told import LogTold
+
+try:
+    import pyarrow
+    import pyarrow.parquet
+except ImportError as error:
+    raise RefusedError(
+        "Parquet needs pyarrow, which is not installed here",
+        hint="pip install 'sprintlog[parquet]', or --format csv",
+    ) from error
+
+_TYPES = {
+    NUMBER: pyarrow.int64(),
+    TEXT: pyarrow.string(),
+    TIME: pyarrow.timestamp("us", tz="UTC"),
+    TRUTH: pyarrow.bool_(),
+}
+SCHEMA = pyarrow.schema([(name, _TYPES[kind]) for name, kind in COLUMNS.items()])
+ROWS_A_GROUP = 4096
+_MOMENTS = [number for number, kind in enumerate(COLUMNS.values()) if kind == TIME]
+
+
+class _Sink:
+    """What Arrow takes for a file, of which it only ever writes the end."""
+
+    closed = False
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self._write, self._place = write, 0
+
+    def write(self, content: Any) -> int:
+        """Write what comes next."""
+        self._write(bytes(content))
+        self._place += len(content)
+        return len(content)
+
+    def tell(self) -> int:
+        """Return how much was written."""
+        return self._place
+
+    def flush(self) -> None:
+        """Do nothing: what is written is written."""
+
+    def close(self) -> None:
+        """Do nothing: whoever opened the file closes it."""
+
+
+def write_parquet(telling: LogTold, write: Callable[[bytes], object]) -> None:
+    """Write the events of a log as one Parquet file, some thousands in a row group."""
+    sink = pyarrow.PythonFile(_Sink(write), mode="w")
+    with pyarrow.parquet.ParquetWriter(sink, SCHEMA, compression="zstd") as file:
+        for page in rows(telling, ROWS_A_GROUP):
+            columns = [list(column) for column in zip(*page, strict=True)]
+            for number in _MOMENTS:
+                columns[number] = [parse(text) for text in columns[number]]
+            file.write_table(pyarrow.table(columns, schema=SCHEMA))

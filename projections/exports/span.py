@@ -1,0 +1,111 @@
+"""A span of OpenTelemetry, and how OTLP writes it as JSON."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.masking import mask_all
+from sprintlog.engine.sprint.state.times import parse
+
+TRACE_BYTES, SPAN_BYTES = 16, 8
+EVENTS_MAX = 128
+"""So many events a span has, as OpenTelemetry's SDKs allow; the others are counted."""
+NANOSECONDS_A_MILLISECOND = 1_000_000
+_INTERNAL, _ERROR = 1, 2
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+Attributes = Mapping[str, str | bool | int | float | tuple[str, ...] | None]
+"""What is said of a span; what is None is not."""
+
+
+class SpanEvent(NamedTuple):
+    """Something that happened at one moment of a span."""
+
+    at: int
+    name: str
+    attributes: Attributes
+
+
+class TraceSpan(NamedTuple):
+    """Something that took time; times are nanoseconds since 1970."""
+
+    trace: bytes
+    id: bytes
+    parent: bytes | None
+    name: str
+    start: int
+    end: int
+    attributes: Attributes
+    events: tuple[SpanEvent, ...] = ()
+    dropped_events: int = 0
+    has_failed: bool = False
+
+
+def nanoseconds(text: str) -> int:
+    """Return a time of the log in nanoseconds since 1970; 0 for what is none."""
+    try:
+        since = parse(text) - _EPOCH
+    except InvalidInputError:
+        # An event that came in with a log may say anything there.
+        return 0
+    microseconds = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    return max(0, microseconds * 1000)
+
+
+def line(spans: Iterable[TraceSpan], resource: Attributes) -> bytes:
+    """Return spans as one message of OTLP, on a line."""
+    scope = {"scope": {"name": "sprintlog"}, "spans": [_span(one) for one in spans]}
+    said = {"resource": {"attributes": _attributes(resource)}, "scopeSpans": [scope]}
+    return msgspec.json.encode({"resourceSpans": [said]}) + b"\n"
+
+
+def _span(one: TraceSpan) -> dict[str, Any]:
+    said: dict[str, Any] = {"traceId": one.trace.hex(), "spanId": one.id.hex()}
+    if one.parent is not None:
+        said["parentSpanId"] = one.parent.hex()
+    said |= {
+        "name": mask_all(one.name),
+        "kind": _INTERNAL,
+        "startTimeUnixNano": str(one.start),
+        "endTimeUnixNano": str(max(one.start, one.end)),
+        "attributes": _attributes(one.attributes),
+    }
+    if one.events:
+        said["events"] = [
+            {
+                "timeUnixNano": str(event.at),
+                "name": event.name,
+                "attributes": _attributes(event.attributes),
+            }
+            for event in one.events
+        ]
+    if one.dropped_events:
+        said["droppedEventsCount"] = one.dropped_events
+    if one.has_failed:
+        said["status"] = {"code": _ERROR}
+    return said
+
+
+def _attributes(named: Attributes) -> list[dict[str, Any]]:
+    return [
+        {"key": name, "value": _value(mask_all(value))}
+        for name, value in named.items()
+        if value is not None and value != ()
+    ]
+
+
+def _value(value: Any) -> dict[str, Any]:
+    match value:
+        case bool():
+            return {"boolValue": value}
+        case int():
+            return {"intValue": str(value)}
+        case float():
+            return {"doubleValue": value}
+        case tuple() | list():
+            return {"arrayValue": {"values": [_value(one) for one in value]}}
+        case _:
+            return {"stringValue": str(value)}

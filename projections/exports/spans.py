@@ -1,0 +1,218 @@
+"""What took time in a log: sprints, iterations, runs of agents, gates, calls of tools.
+
+A sprint is a trace: the workflow, its iterations below, in them runs of agents and checks
+of gates, and below a run the calls of its tools. Everything else is an event of the
+iteration it happened in, or of the sprint.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+from sprintlog.engine.service.streams.catalogue import sprint_of
+from sprintlog.engine.sessions.events import ToolCalled
+from sprintlog.engine.sessions.names import session_of
+from sprintlog.engine.sprint.events import (
+    AgentRan,
+    GateChecked,
+    IterationEnded,
+    IterationStarted,
+    SprintCompleted,
+    SprintReopened,
+)
+
+from . import semantic_names as names
+from .agent_spans import PlaceInTrace, agent_span, gate_span, marks, tool_span
+from .span import EVENTS_MAX, SPAN_BYTES, TRACE_BYTES, SpanEvent, TraceSpan, nanoseconds
+from .told import LogTold, ToldEvent
+from .tool_callers import ToolCallers
+
+
+class OpenSpan:
+    """A sprint, an iteration or a session that goes on, until it is over."""
+
+    def __init__(
+        self, place: PlaceInTrace, name: str, told: ToldEvent, **said: Any
+    ) -> None:
+        self.place, self.name, self.is_over = place, name, False
+        self.id = place.parent
+        self.parent: bytes | None = None
+        self.start = self.last = nanoseconds(told.recorded.at)
+        self.said = said
+        self._events: list[SpanEvent] = []
+        self._more = 0
+
+    def passes(self, told: ToldEvent) -> None:
+        """Take note of the time."""
+        self.last = max(self.last, nanoseconds(told.recorded.at))
+
+    def note(self, told: ToldEvent, said: dict[str, Any]) -> None:
+        """Note what happened; beyond a bound only that more did."""
+        if len(self._events) >= EVENTS_MAX:
+            self._more += 1
+            return
+        at, name = nanoseconds(told.recorded.at), told.recorded.type
+        self._events.append(SpanEvent(at, name, said))
+
+    def span(self, **more: Any) -> TraceSpan:
+        """Return it as a span that ends with the last that happened in it."""
+        is_open = {} if self.is_over else {"sprintlog.open": True}
+        return TraceSpan(
+            self.place.trace,
+            self.id,
+            self.parent,
+            self.name,
+            self.start,
+            self.last,
+            {**self.said, **more, **is_open},
+            tuple(self._events),
+            self._more,
+        )
+
+
+class _Sprint:
+    """A sprint's trace as far as the log was read."""
+
+    def __init__(self, trace: bytes, root: OpenSpan) -> None:
+        self.trace, self.root = trace, root
+        self.iteration: OpenSpan | None = None
+        self.iterations: dict[int, bytes] = {}
+
+    def place(self, number: int | None = None) -> PlaceInTrace:
+        """Return where what happens now belongs: in an iteration, else in the sprint."""
+        if number is not None and number in self.iterations:
+            return PlaceInTrace(self.trace, self.iterations[number])
+        return PlaceInTrace(self.trace, (self.iteration or self.root).id)
+
+
+class Traces:
+    """The traces of a log, followed event by event."""
+
+    def __init__(self, telling: LogTold, callers: ToolCallers) -> None:
+        self._source = telling.known.source
+        self._only = telling.stream
+        self._with_content = telling.with_content
+        self._callers = callers
+        self._sprints: dict[str, _Sprint] = {}
+        self._sessions: dict[str, OpenSpan] = {}
+
+    def take(self, told: ToldEvent) -> Iterator[TraceSpan]:
+        """Take the next event, and yield what is over with it."""
+        stream = told.recorded.stream
+        if told.recorded.type == ToolCalled.type:
+            yield from self._called(told)
+        elif sprint_of(stream) is not None and self._only in (None, stream):
+            yield from self._of_sprint(told, self._sprint(told))
+
+    def open(self) -> Iterator[TraceSpan]:
+        """Yield what goes on at the end, and the sprints that are over."""
+        for sprint in self._sprints.values():
+            if sprint.iteration is not None:
+                yield sprint.iteration.span()
+            yield sprint.root.span()
+        for session in self._sessions.values():
+            yield session.span()
+
+    def _sprint(self, told: ToldEvent) -> _Sprint:
+        stream = told.recorded.stream
+        if stream not in self._sprints:
+            name = sprint_of(stream)
+            place = self._root(stream)
+            said = {names.OPERATION: names.WORKFLOW, names.WORKFLOW_NAME: name}
+            root = OpenSpan(place, f"{names.WORKFLOW} {name}", told, **said)
+            self._sprints[stream] = _Sprint(place.trace, root)
+        return self._sprints[stream]
+
+    def _root(self, stream: str) -> PlaceInTrace:
+        """Return the trace of a stream, and the span that all of it is below."""
+        digest = sha256(f"{self._source}/{stream}".encode()).digest()
+        return PlaceInTrace(
+            digest[:TRACE_BYTES], digest[TRACE_BYTES : TRACE_BYTES + SPAN_BYTES]
+        )
+
+    def _of_sprint(self, told: ToldEvent, sprint: _Sprint) -> Iterator[TraceSpan]:
+        said = marks(told, with_content=self._with_content)
+        event, kind = told.event, told.recorded.type
+        sprint.root.passes(told)
+        if kind == IterationStarted.type:
+            yield from self._begin(told, sprint, said)
+            return
+        if sprint.iteration is not None:
+            sprint.iteration.passes(told)
+        if kind == AgentRan.type:
+            ran = event if isinstance(event, AgentRan) else None
+            place = sprint.place(None if ran is None else ran.iteration)
+            yield agent_span(told, ran, place, said)
+        elif kind == GateChecked.type:
+            checked = event if isinstance(event, GateChecked) else None
+            yield gate_span(told, checked, sprint.place(), said)
+        else:
+            (sprint.iteration or sprint.root).note(told, said)
+        if isinstance(event, IterationEnded) and sprint.iteration is not None:
+            sprint.iteration.is_over = True
+            yield sprint.iteration.span()
+            sprint.iteration = None
+        if kind in (SprintCompleted.type, SprintReopened.type):
+            sprint.root.is_over = kind == SprintCompleted.type
+
+    def _begin(
+        self, told: ToldEvent, sprint: _Sprint, said: dict[str, Any]
+    ) -> Iterator[TraceSpan]:
+        """Begin an iteration, which ends the one before where nobody did."""
+        if sprint.iteration is not None:
+            sprint.iteration.is_over = True
+            yield sprint.iteration.span(**{"sprintlog.left_open": True})
+        began = told.event if isinstance(told.event, IterationStarted) else None
+        id_ = told.recorded.hash[:SPAN_BYTES]
+        number = None if began is None else began.number
+        sprint.iteration = OpenSpan(
+            PlaceInTrace(sprint.trace, id_),
+            "iteration" if number is None else f"iteration {number}",
+            told,
+            **{"sprintlog.iteration": number},
+            **{"sprintlog.phase": None if began is None else began.phase},
+            **said,
+        )
+        sprint.iteration.parent = sprint.root.id
+        if number is not None:
+            sprint.iterations[number] = id_
+
+    def _called(self, told: ToldEvent) -> Iterator[TraceSpan]:
+        """Yield a call of a tool, below the run that made it."""
+        caller = self._callers.of(told.recorded)
+        stream = self._callers.sprint_of(told.recorded) if caller is None else caller.stream
+        if self._only not in (None, stream):
+            return
+        call = told.event if isinstance(told.event, ToolCalled) else None
+        if caller is not None:
+            place = PlaceInTrace(self._root(caller.stream).trace, caller.span)
+        elif stream is not None and stream in self._sprints:
+            place = self._sprints[stream].place()
+        else:
+            place = self._session(told).place
+        yield tool_span(told, call, place, marks(told, with_content=self._with_content))
+
+    def _session(self, told: ToldEvent) -> OpenSpan:
+        """Return the trace of a session that worked for no sprint that is known."""
+        stream = told.recorded.stream
+        if stream not in self._sessions:
+            name = session_of(stream) or stream
+            agent, _, id_ = name.partition("-")
+            said = {
+                names.OPERATION: names.AGENT,
+                names.PROVIDER: names.PROVIDERS.get(agent, agent),
+                names.AGENT_NAME: agent,
+                names.CONVERSATION: id_,
+            }
+            found = OpenSpan(self._root(stream), f"{names.AGENT} {agent}", told, **said)
+            self._sessions[stream] = found
+        self._sessions[stream].passes(told)
+        return self._sessions[stream]
+
+
+def spans(telling: LogTold, callers: ToolCallers) -> Iterator[TraceSpan]:
+    """Yield every span once it is over; what is open at the end of the log comes last."""
+    traces = Traces(telling, callers)
+    for told in telling._replace(stream=None).events():
+        yield from traces.take(told)
+    yield from traces.open()

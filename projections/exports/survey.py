@@ -1,0 +1,100 @@
+"""What must be known of a whole log before its first event can be told to another tool.
+
+A rollback voids events before it, and a call of a tool ends before the run of the agent
+that made it. So the log is read twice: here, where its chain is checked on the way, and
+again by each format. What is kept grows with rollbacks, runs and sessions, not with events.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from typing import NamedTuple
+
+from sprintlog.engine.errors import UnreadableError
+from sprintlog.engine.log.chain import Row, check_rows, recorded
+from sprintlog.engine.log.envelope import Head, RecordedEvent
+from sprintlog.engine.log.port import EventStore
+from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.sprint.events import RolledBack
+from sprintlog.engine.sprint.iterations.stretches import Interval, lies_on, path
+
+SOURCE_CHARS = 32
+
+Look = Callable[[RecordedEvent], object]
+Progress = Callable[[int], None]
+
+_TYPE = 4
+"""Where a row has the type of its event."""
+
+
+class Survey(NamedTuple):
+    """What is known of a log up to its head."""
+
+    head: Head
+    source: str
+    """Names the log: the hash of its first event. A copy of it is the same log."""
+    paths: dict[str, list[Interval]]
+    """What is in force of the streams that were rolled back."""
+
+    def is_in_force(self, event: RecordedEvent) -> bool:
+        """Tell whether no rollback went back before an event."""
+        found = self.paths.get(event.stream)
+        return found is None or lies_on(found, event.version)
+
+
+def survey(
+    log: EventStore,
+    *,
+    until: int | None = None,
+    types: Collection[str] = (),
+    look: Look = lambda event: None,
+    progress: Progress = lambda count: None,
+) -> Survey:
+    """Check the chain of a log, and return what its export needs to know.
+
+    Events of some types are looked at on the way. Raise `UnreadableError` at the first
+    problem, before anything is told.
+    """
+    head = log.head()
+    last = head.position if until is None else min(until, head.position)
+    noted = _Notes({*types, RolledBack.type}, look, progress)
+    for problem in check_rows(noted.rows(log, last)):
+        raise UnreadableError(problem.problem, position=problem.position)
+    paths = {
+        stream: path(found, noted.versions[stream])
+        for stream, found in noted.rollbacks.items()
+    }
+    return Survey(noted.end or Head(0, bytes(32)), noted.source, paths)
+
+
+class _Notes:
+    """What is noted of a log while its rows pass."""
+
+    def __init__(self, types: set[str], look: Look, progress: Progress) -> None:
+        self.source = "empty"
+        self.end: Head | None = None
+        self.rollbacks: dict[str, list[tuple[int, int]]] = {}
+        self.versions: dict[str, int] = {}
+        self._types, self._look, self._progress = types, look, progress
+
+    def rows(self, log: EventStore, until: int) -> Iterator[Row]:
+        """Yield every row; it is noted once the next one is asked for: then it is sound."""
+        row: Row | None = None
+        for page in log.pages(until=until):
+            for row in page:
+                yield row
+                if row[_TYPE] in self._types:
+                    self._note(recorded(row))
+                if row[1] in self.rollbacks:
+                    self.versions[row[1]] = row[2]
+            if row is not None:
+                event = recorded(row)
+                self.end = Head(event.position, event.hash)
+                self._progress(event.position)
+            if self.source == "empty":
+                self.source = recorded(page[0]).hash.hex()[:SOURCE_CHARS]
+
+    def _note(self, event: RecordedEvent) -> None:
+        said = None if event.payload is None else CODEC.decode(event)
+        if isinstance(said, RolledBack):
+            self.rollbacks.setdefault(event.stream, []).append((event.version, said.to))
+        if event.type in self._types:
+            self._look(event)
