@@ -229,7 +229,7 @@ class TypedGroup(click.Group):
                 # People say `iteration show 1` for `show iteration 1`.
                 verb = root.get_command(ctx.find_root(), args[0])
                 if isinstance(verb, click.Group) and self.name in verb.list_commands(ctx):
-                    said += f" here; `sprintlog {args[0]} {self.name}` is one"
+                    said += f" here: it is sprintlog {args[0]} {self.name}"
             raise UnknownWordError(said, args[0], known, ctx) from error
 
 

@@ -146,7 +146,7 @@ def show(request: str, reading: ReadOptions) -> None:
     if found.status == PENDING and not reading.as_json:
         hint(
             f"`sprintlog queue approve {found.id} --reasoning WHY` puts it into the plan; "
-            "or `queue reject`, `queue defer`, `queue backlog`"
+            "reject, defer and backlog do not"
         )
 
 

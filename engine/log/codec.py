@@ -166,7 +166,7 @@ class Codec:
         today = upcast(
             self._upcasts,
             event.type,
-            msgspec.json.decode(payload),
+            msgspec.json.decode(payload, type=dict[str, Any]),
             since=shape,
             to=event.schema_version,
         )

@@ -206,7 +206,7 @@ def _never_there(
             break
         holder = inside
     there = f"there are: {_named(holder)}" if isinstance(holder, dict | list) else None
-    if _IS_FILE.fullmatch(field):
+    if holder is document and _IS_FILE.fullmatch(field):
         there = f"who set a line of a file: `sprintlog why {field}:1`"
     return NotFoundError(
         f"PROGRESS.yaml of sprint {sprint_id} has no field {field[:80]}, and never had",

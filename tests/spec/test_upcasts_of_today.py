@@ -27,9 +27,10 @@ def test_one_source_becomes_the_only_one(shape: bytes, sources: tuple[Source, ..
     assert catalogue.CODEC.decode(event) == SprintCompiled({}, sources=sources)
 
 
-def test_old_shape_is_damaged_like_any_other() -> None:
+@pytest.mark.parametrize("payload", [b'{"document":{},"source":7}', b" 3", b"null"])
+def test_old_shape_is_damaged_like_any_other(payload: bytes) -> None:
     """A step hands on what it does not understand, and reading refuses it."""
-    event = stored(b'{"document":{},"source":7}', schema_version=1, tag="sprint-compiled")
+    event = stored(payload, schema_version=1, tag="sprint-compiled")
     with pytest.raises(UnreadableError, match=r"position 7: .* is damaged"):
         catalogue.CODEC.decode(event)
 
