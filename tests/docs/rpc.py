@@ -53,7 +53,7 @@ about what it does.
 At most {session.PENDING_MAX:,} requests are taken in before they are done, and nothing
 is kept in memory for a client that does not read. So read while you write. A line has
 at most {frames.FRAME_BYTES_MAX:,} bytes, an answer of a `call`
-{calls.ANSWER_BYTES_MAX:,}, an answer of `ask` {EVENTS_MAX:,} events, and there are
+{calls.ANSWER_BYTES_MAX:,}, an answer of `ask` {EVENTS_MAX:,} events. There are
 {session.SUBSCRIPTIONS_MAX} subscriptions at most.
 
 `cancel` keeps a request from being begun. A process that works on a `call` is killed
@@ -117,18 +117,17 @@ def _questions() -> str:
     for name, route in ROUTES.items():
         takes = ", ".join(f"`{one}`" for one in route.takes)
         rows.append(f"| `{name}` | {takes} |")
-    others = ", ".join(f"`{name}`" for name in sorted({*ANSWERS} - {*ROUTES}))
-    return "\n\n".join(
-        ["## Questions of `ask`", "\n".join(rows), f"By `call` besides: {others}."]
-    )
+    others = [f"- `{name}`" for name in sorted({*ANSWERS} - {*ROUTES})]
+    more = "\n".join(["By `call` besides:", "", *others])
+    return "\n\n".join(["## Questions of `ask`", "\n".join(rows), more])
 
 
 def _commands() -> str:
-    listed = ", ".join(f"`{name}`" for name in registered())
+    listed = "\n".join(f"- `{name}`" for name in registered())
     said = (
         "Their fields are those of `sprintlog schema commands`, or of the method `schema`."
     )
-    return f"## Commands of `record`\n\n{listed}.\n\n{said}"
+    return f"## Commands of `record`\n\n{listed}\n\n{said}"
 
 
 def _fields(struct: type[msgspec.Struct]) -> str:

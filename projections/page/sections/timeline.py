@@ -61,7 +61,7 @@ def timeline(facts: Facts) -> Markup:
     if found.left_out:
         notes += f"; {found.left_out:,} more rows are not shown"
     if found.earlier:
-        notes += f"; {counted(found.earlier, 'earlier bar')} not drawn"
+        notes += f"; {counted(found.earlier, 'earlier bar')} not shown"
     parts = [
         tag("div", side, drawing, class_="gantt-box"),
         _legend(found),
