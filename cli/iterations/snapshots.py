@@ -1,7 +1,7 @@
 """`sprintlog iteration snapshot|diff`: the files of iterations."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ import click
 from msgspec import UNSET
 
 from sprintlog.engine.command import Command
-from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.engine.sprint.iterations.snapshots import files_before, has_snapshot
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
@@ -21,6 +21,7 @@ from ..record import Keep, Options, answer, recording
 
 if TYPE_CHECKING:
     from sprintlog.engine.adapters.snapshots.capture import TakenSnapshot
+    from sprintlog.engine.adapters.snapshots.entries import Snapshot
     from sprintlog.projections.views.files import FileChange
 
 # What starts processes is imported in the commands: the others of this group need none.
@@ -184,7 +185,10 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
             first = files_before(sprint, last.iteration, worktree=tree)
         ends = (first, last.snapshot)
         own = own_paths(workspace)
-        found = compare(*map(store.read, ends), paths=meant, own=own)
+        kept = [store.read(one) for one in ends]
+        if not has_other:
+            _check_paths(meant, kept)
+        found = compare(*kept, paths=meant, own=own)
         lines = patch(store, ends[0], ends[1], meant, own) if as_patch else ""
     if reading.as_json:
         print_json(Differences(changes(found), lines if as_patch else UNSET))
@@ -197,6 +201,17 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
         print_text("no file differs")
     else:
         hint("the lines that differ: the same with `--patch`")
+
+
+def _check_paths(meant: Sequence[str], kept: Iterable["Snapshot"]) -> None:
+    """Raise `InvalidInputError` for a word that is no point, and no path of either."""
+    files = {path for one in kept for path in one.files}
+    for path in meant:
+        if not any(x == path or x.startswith(f"{path}/") for x in files):
+            raise InvalidInputError(
+                f"{path[:60]!r} is neither a snapshot nor a file of one; give iter:N, "
+                "best or snapshot:ID"
+            )
 
 
 def files_between(

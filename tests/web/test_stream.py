@@ -196,7 +196,9 @@ def test_a_page_of_another_log_begins_anew(log: Path, server_of: MakeServer) -> 
             page = Listener(app, seen=1000)
             last = await asyncio.to_thread(note, log, "new")
             await page.until_at(last)
-            assert [one.event for one in page.heard] == ["reset", "message"]
+            # The note may have been there when the page came.
+            first, *rest = (one.event for one in page.heard)
+            assert (first, {*rest} <= {"message"}) == ("reset", True)
             await page.leave()
 
     in_loop(test)

@@ -289,7 +289,7 @@ class _Saved(msgspec.Struct, array_like=True):
     """How many phases have each status where they are many and plain, else empty."""
 
 
-STATE_FORMAT = 204689932630611
+STATE_FORMAT = 277768272614726
 """A state that was saved in another format is not read again.
 
 It is `format_due`, written down: to find it takes longer than to read a state."""
