@@ -29,6 +29,8 @@ def different(event: NewEvent, number: int) -> NewEvent:
 @pytest.mark.parametrize("is_numbered", [False, True])
 @pytest.mark.parametrize("count", [1, 2, ROWS_PER_INSERT, 2 * ROWS_PER_INSERT + 3])
 @pytest.mark.parametrize("key", [None, "k"])
+# Python 3.12 alone warns of values with numbers, which it is never given but here.
+@pytest.mark.filterwarnings("ignore:Binding:DeprecationWarning")
 def test_events_are_stored_as_they_were_placed(
     log: SqliteLog,
     new_event: NewEvent,
