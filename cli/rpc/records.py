@@ -17,6 +17,7 @@ from sprintlog.projections.workspace import Handled, Outcome, Workspace
 
 from .. import settings
 from ..context import parse_expected
+from ..output import hint, warn
 from ..record import (
     Options,
     Recording,
@@ -153,6 +154,14 @@ def _options(given: AboutEvents, *, actor: str, sprint: str | None) -> Options:
 
 
 def _followed(workspace: Workspace, outcome: Outcome | Handled[Any]) -> Answered:
-    """Return what was recorded, once the state file says it, too."""
-    refresh_stream(workspace, stream_of(outcome.state))
+    """Return what was recorded, once the state file says it, too; come what may there.
+
+    A client that heard of a failure would record the same once more.
+    """
+    stream = stream_of(outcome.state)
+    try:
+        refresh_stream(workspace, stream)
+    except Exception as error:  # noqa: BLE001 - what is recorded is answered
+        warn(f"{stream} is recorded, its state file is behind: {error}")
+        hint("`sprintlog rebuild` writes it")
     return answer_of(outcome)

@@ -280,7 +280,8 @@ def _outcome(
         said = error_answer(
             SprintlogError(
                 f"{type(error).__name__}: {error}",
-                hint="this is a defect of sprintlog; nothing was recorded",
+                hint="this is a defect of sprintlog; `sprintlog log` shows whether "
+                "it was recorded, and the same key records it once",
             )
         )
         return None, frames.failure(asked, frames.INTERNAL_ERROR, said["message"], said)

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.rpc import frames, session
+from sprintlog.cli.rpc import frames, records, session
 from sprintlog.cli.rpc.methods import METHODS
+from sprintlog.engine.errors import UnreadableError
+from sprintlog.engine.service import after_commit
 
 from ..cli.conftest import Run, read_state
 from .conftest import Beside, Client, Here
@@ -316,3 +318,41 @@ def test_who_reads_no_answers_ends_it(sprint: Path, done: Run) -> None:
         server.process.stdin.close()
         assert server.process.wait(60) in (0, 1)
     assert done("verify").code == 0
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [OSError(28, "No space left on device"), KeyError("x"), UnreadableError("torn")],
+)
+def test_what_is_recorded_is_answered_though_its_file_fails(
+    client: Client, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    """A client that heard of a failure would record it again: it is told what is there."""
+    faults = [fault]
+
+    def fail(service: Any, stream: str) -> Any:
+        if faults:
+            raise faults.pop()
+        return whole(service, stream)
+
+    whole = after_commit.refresh
+    before = client.ask("ask", question="log")
+    monkeypatch.setattr(after_commit, "refresh", fail)
+    answer = client.record("add-note", text="hi")
+    assert answer["position"] == len(before) + 1
+    assert len(client.ask("ask", question="log")) == len(before) + 1
+
+
+def test_a_defect_says_where_to_look(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows by it whether something was recorded, so it does not say that."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr(records, "command_of", fail)
+    error = client.refused("record", command={"type": "add-note", "text": "hi"})
+    assert error.code == frames.INTERNAL_ERROR
+    assert "nothing was recorded" not in str(error.data)
+    assert "`sprintlog log`" in error.data["hint"]
