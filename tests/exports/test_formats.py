@@ -70,6 +70,13 @@ def test_figures_are_the_stored_ones(folder: Path, done: Run) -> None:
     assert position.value == EVENTS
 
 
+def test_what_is_exported_is_sound(folder: Path, done: Run) -> None:
+    """The log of these tests is one as commands make it: nothing is missing unsaid."""
+    told_log(folder).close()
+    done("rebuild")
+    assert done("verify").out.startswith("sound: ")
+
+
 def test_cloudevents_are_read(tmp_path: Path) -> None:
     """The official library reads every line, and what is rolled back or erased is told."""
     formats = pytest.importorskip("cloudevents.core.formats.json")

@@ -1,5 +1,6 @@
 """A small log with all that an export meets: the same bytes whenever it is made."""
 
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
@@ -164,7 +165,8 @@ class _Teller:
         found = next(e for e in self._log.read_stream(stream) if e.type == type_)
         remains = encode(CODEC.decode(found).remains())
         span = Span(stream, found.version, found.version)
-        said = PayloadErased("asked for", (span,), 1, len(found.payload or b""))
+        size, digest = len(found.payload or b""), sha256(remains).hexdigest()
+        said = PayloadErased("asked for", (span,), 1, size, (digest,))
         self._log.erase(
             [span],
             stream=ERASURES,
