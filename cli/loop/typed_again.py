@@ -25,4 +25,4 @@ def typed_again(context: click.Context) -> tuple[str, ...]:
 
 
 def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)

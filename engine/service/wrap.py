@@ -16,14 +16,13 @@ from ..adapters.processes.output import Output
 from ..adapters.zones import moment_at
 from ..errors import NotFoundError, RefusedError
 from ..masking import cut
-from ..sessions.names import AGENTS
 from ..sprint.agent.answers import Answer, Verdict, judge, of_command, said_beside
 from ..sprint.events import AgentRan, GitState, IterationStarted, Place
 from ..sprint.goal.settings import LOOP_IN, ralph_fields
 from ..sprint.iterations.wrapped import EndWrapped, StartWrapped
 from ..sprint.phases.lifecycle import StartSprint
 from ..sprint.plan.create import CreateSprint
-from ..sprint.state.words import COMPLETED, NOT_STARTED
+from ..sprint.state.words import AGENTS, COMPLETED, NOT_STARTED
 from .port import Decide, Envelope, Outcome
 from .resumed import alone
 from .streams.catalogue import CODEC, sprint_of

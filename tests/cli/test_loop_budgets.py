@@ -65,7 +65,7 @@ def test_what_was_typed_is_hinted_whole(
 ) -> None:
     """A loop that is started again as it was hinted has its own prompt, and its rest."""
     (folder / "my prompt.md").write_text("go on")
-    typed = ("--prompt-file", "my prompt.md", "--no-wait")
+    typed = ("--prompt-file", "my prompt.md", "--no-wait", "--timeout", "1234567")
     command = goal_agent()
     result = run(*with_options(command, *typed, "--budget-cost", "0.15"))
     assert result.code == 25

@@ -68,9 +68,13 @@ def min_iterations(document: Data) -> int:
 
 
 def goal_said(document: Data) -> str | None:
-    """Return the first line of the goal; None where nobody said one."""
+    """Return the first line of the goal; None where nobody said one.
+
+    A loop that was only wrapped has a name for one, and no limit.
+    """
     goal = (text_of(document, "goal") or "").strip().partition("\n")[0]
-    return None if not goal or goal.startswith(LOOP_IN) else goal
+    is_name = goal.startswith(LOOP_IN) and max_iterations(document) is None
+    return None if not goal or is_name else goal
 
 
 def hooks_of(document: Data) -> list[Hook]:
