@@ -355,4 +355,5 @@ def test_a_defect_says_where_to_look(
     error = client.refused("record", command={"type": "add-note", "text": "hi"})
     assert error.code == frames.INTERNAL_ERROR
     assert "nothing was recorded" not in str(error.data)
+    assert error.data is not None
     assert "`sprintlog log`" in error.data["hint"]
