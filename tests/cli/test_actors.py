@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.projections.workspace import Workspace
+
 from .conftest import Run
 
 SPRINTLOG = [sys.executable, "-m", "sprintlog.cli"]
@@ -51,6 +55,27 @@ def test_an_actor_from_the_environment_is_named_as_such(
     refused = run("note", "x")
     assert (refused.code, "'ana' is no actor" in refused.err) == (2, True)
     assert "SPRINTLOG_ACTOR" in refused.err
+
+
+def test_a_program_is_held_to_the_same_forms(sprint: Path, done: Run) -> None:
+    """The library records nothing of an actor that no command would take."""
+    with Workspace.open(sprint) as workspace:
+        with pytest.raises(
+            InvalidInputError, match="actor: 'me' is no actor: give runtime"
+        ):
+            workspace.handle(AddNote("x"), sprint_id="auth", actor="me")
+        workspace.handle(AddNote("y"), sprint_id="auth", actor="agent:me")
+    assert actors(done) == ["agent:me"]
+
+
+def test_a_decision_by_nobody_is_hinted_at(sprint: Path, done: Run) -> None:
+    """Who decides on a request without a name is told how the log would have it."""
+    for title in ("one", "two"):
+        done("queue", "add", title, "--priority", "low", "--type", "docs")
+    words = ("--reasoning", "no")
+    assert "`--actor operator:NAME`" in done("queue", "reject", "req-1", *words).err
+    named = done("queue", "reject", "req-2", *words, "--actor", "operator:ana")
+    assert "--actor" not in named.err
 
 
 def test_what_a_loop_runs_says_so(folder: Path, done: Run) -> None:

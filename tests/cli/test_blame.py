@@ -145,6 +145,7 @@ def test_tells_every_line_of_the_file(history: Path, done: Run) -> None:
     [
         (("phases[nope].status",), 3, "there are: setup, build, review"),
         (("stats.nope",), 3, "total-phases"),
+        (("src/login.py",), 3, "`sprintlog why src/login.py:1`"),
         (("phases[",), 1, "does not name a field"),
         ((), 2, "--all"),
         (("status", "--all"), 2, "--all"),

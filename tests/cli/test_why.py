@@ -288,3 +288,9 @@ def test_what_is_older_than_the_loop_is_of_no_iteration(
     assert ask("a.txt", 1).iteration != 2
     shutil.rmtree(loop / ".git" / "sprintlog" / "snapshots")
     assert (ask("a.txt", 1).iteration, ask("a.txt", 2).iteration) == (None, 2)
+
+
+def test_an_iteration_is_no_line(loop: Path, run: Run) -> None:
+    """Who asks why an iteration is as it is learns which command says that."""
+    refused = run("why", "iter:4")
+    assert (refused.code, "`sprintlog report iter:4`" in refused.err) == (1, True)

@@ -144,6 +144,7 @@ def test_a_person_is_told_that_the_last_ones_failed(
     for code in (0, 1, 2):
         wrap("sh", "-c", f"exit {code}")
     assert "the last 2 runs failed" in sprintlog("status")
+    assert "runs    the last 2 failed: `sprintlog iteration list`" in sprintlog()
     wrap("true")
     assert "failed" not in sprintlog("status")
 
