@@ -23,7 +23,7 @@ exit 7
 WAITS = """#!/bin/sh
 trap 'echo told; exit 9' TERM
 echo ready
-while :; do sleep 0.05; done
+for _ in $(seq 400); do sleep 0.05; done
 """
 
 

@@ -38,14 +38,15 @@ if (way === undefined) {
   process.exit(1);
 }
 
-const [file, first] = way;
-const child = spawn(file, [...first, ...process.argv.slice(2)], { stdio: "inherit" });
+// Heard from before there is a program: a signal that comes while it starts is passed on.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) {
   process.on(signal, () => {
     // A terminal sends Ctrl-C to both; who sends a signal to this process means the program.
     if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
   });
 }
+const [file, first] = way;
+const child = spawn(file, [...first, ...process.argv.slice(2)], { stdio: "inherit" });
 child.on("error", (error) => {
   console.error(`error: ${file}: ${error.message}`);
   process.exit(1);
