@@ -11,6 +11,7 @@ from tests.rpc.storm import storm
 
 from .criterion import Verdict
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 REQUESTS, KILLS = 10_000, 40
 
 
@@ -33,3 +34,19 @@ def mixed(data: Path, seed: int) -> Verdict:
         finally:
             os.chdir(before)
     return Verdict(not problems, said, problems)
+
+
+def same_answers(data: Path, seed: int) -> Verdict:
+    """Each command that answers with `--json` answers the same by `call`."""
+    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "tests/acceptance/every_answer.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1800,
+    )
+    lines = done.stdout.strip().splitlines()
+    said = next((line for line in lines if "commands with an answer" in line), "")
+    return Verdict(done.returncode == 0, said, lines[-30:])

@@ -44,7 +44,7 @@ from . import (
     wrapped,
 )
 from .criterion import Skip, Verdict
-from .live_agents import hooked, recording
+from .live_agents import hooked, recording, tooled
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -87,6 +87,7 @@ CRITERIA: dict[str, Criterion] = {
     "the journal's example comes from commands": journals.example,
     "agents' real output is understood": agents.understood,
     "iterations end with what agents printed": agents.heard,
+    "every answer is by `rpc` what it is by a process": requests.same_answers,
     "10,000 requests of two programs lose and double nothing": requests.mixed,
     "1 GiB passes through wrap in constant memory": wrapped.constant_memory,
     "hooks make the same sessions in any order": recorded_hooks.same_sessions,
@@ -97,6 +98,7 @@ CRITERIA: dict[str, Criterion] = {
         recording.as_the_server_says
     ),
     "live-hooks: real programs' hooks tell of all that they do": hooked.tell_all,
+    "live-tools: a real program works with three tools of ours": tooled.works_with_tools,
     "hostile gates get their verdict and leave nothing": gates.hostile,
     "a killed gate costs no retry": gates.killed,
     "a killed loop ends like one nobody disturbed": loops.killed,
@@ -114,6 +116,8 @@ CRITERIA: dict[str, Criterion] = {
     "two machines end sprints the same, whoever dies": servers.hosts,
     "who follows a log on a server sees each event once": servers.following,
 }
+LIVE = (recording.as_the_server_says, hooked.tell_all, tooled.works_with_tools)
+"""Those that run agents' programs."""
 
 
 def main() -> int:
@@ -147,7 +151,7 @@ def main() -> int:
             )
         if options.agents is not None:
             at = options.agents.resolve()
-            if criterion is recording.as_the_server_says or criterion is hooked.tell_all:
+            if criterion in LIVE:
                 criterion = partial(criterion, folder=at)
         began = time.monotonic()
         try:

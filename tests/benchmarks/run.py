@@ -36,6 +36,7 @@ from tests.benchmarks import (
     rows_page,
     rows_past,
     rows_process,
+    rows_programs,
     rows_scaling,
     rows_server,
     rows_snapshots,
@@ -120,6 +121,8 @@ ROWS: dict[str, Row] = {
     "action as a process, 100 phases": Row(rows_process.small, Goal(1.3, True), CORE),
     "action as a process, large": Row(rows_process.large, Goal(2, True), CORE),
     "event through a coprocess": Row(rows_process.coprocess, Goal(130), CORE),
+    "question through `rpc`": Row(rows_programs.question, Goal(50)),
+    "start of `mcp`, to its first answer": Row(rows_programs.tools, Goal(1.2, True)),
     "journal: an entry, at 10,000 of them": Row(rows_journal.flat, Goal(1.2, True)),
     "journal: an entry, event only": Row(
         rows_journal.recorded, Goal(100), CORE, "journal: an entry, against rewriting"

@@ -63,8 +63,8 @@ def _play(
         git(work, "init", "-q")
         git(work, "commit", "-q", "--allow-empty", "-m", "first")
         env = environment(case.program, home, server.url, folder=folder)
-        env["PATH"] = f"{_our_program(Path(name) / 'bin')}:{env['PATH']}"
-        _trust(case.program, home, work)
+        env["PATH"] = f"{our_program(Path(name) / 'bin')}:{env['PATH']}"
+        trust(case.program, home, work)
         own, before = BEFORE[case.program.name]
         (work / own).parent.mkdir()
         (work / own).write_text(before)
@@ -140,7 +140,7 @@ def _problems(case: Case, answered: list[Answered], found: _Found) -> list[str]:
     return problems
 
 
-def _our_program(folder: Path) -> Path:
+def our_program(folder: Path) -> Path:
     """Return a folder in which hooks find sprintlog."""
     folder.mkdir()
     program = folder / "sprintlog"
@@ -149,7 +149,8 @@ def _our_program(folder: Path) -> Path:
     return folder
 
 
-def _trust(program: Program, home: Path, work: Path) -> None:
+def trust(program: Program, home: Path, work: Path) -> None:
+    """Let a program take settings from a work tree, as a person would."""
     if program.name == "codex":
         with (home / ".codex" / "config.toml").open("a") as file:
             file.write(f'[projects."{work}"]\ntrust_level = "trusted"\n')

@@ -43,6 +43,13 @@ class Delegate(NamedTuple):
     prompt: str
 
 
+class Ask(NamedTuple):
+    """Call a tool of ours, as an agent's program names it."""
+
+    tool: str
+    given: dict[str, str]
+
+
 class Linger(NamedTuple):
     """Say a word now and then, for so many seconds."""
 
@@ -57,7 +64,7 @@ class Refuse(NamedTuple):
     retry_after: int | None = None
 
 
-Act = Say | Run | Write | Edit | Delegate | Linger | Refuse
+Act = Say | Run | Write | Edit | Delegate | Ask | Linger | Refuse
 
 PLAYS: dict[str, tuple[Act, ...]] = {
     "good": (
@@ -82,6 +89,15 @@ PLAYS: dict[str, tuple[Act, ...]] = {
     "overloaded": (Refuse(529, times=1), Say(FINAL)),
     "overloaded-always": (Refuse(529),),
     "refused": (Refuse(400),),
+    "tooled": (
+        Ask("next", {}),
+        Ask("report", {"outcome": "done", "summary": "written"}),
+        Ask(
+            "request",
+            {"title": "Crash", "why": "no address", "priority": "high", "kind": "bug"},
+        ),
+        Say(FINAL),
+    ),
 }
 TITLE: Act = Say("A title")
 """The answer to what an agent asks for itself: a title, a summary, a classification."""

@@ -4,7 +4,7 @@ import os.path
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from .plays import Act, Delegate, Edit, Run, Write
+from .plays import Act, Ask, Delegate, Edit, Run, Write
 
 
 class Call(NamedTuple):
@@ -25,6 +25,8 @@ def call_of(act: Act, tools: Collection[str], folder: str) -> Call | None:
             return _edit(os.path.join(folder, path), old, new, tools)
         case Delegate(prompt):
             return _delegate(prompt, tools)
+        case Ask(tool, given):
+            return _first(tools, Call(f"mcp__sprintlog__{tool}", {**given}))
         case _:
             return None
 

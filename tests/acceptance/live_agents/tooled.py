@@ -1,0 +1,87 @@
+"""A real agent's program works with the tools of `sprintlog mcp`, as it was installed."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..commands import run
+from ..criterion import Skip, Verdict
+from .hooked import our_program, trust
+from .model_server import ModelServer
+from .programs import Program, environment, installed
+from .runs import git, wrapped
+
+PLAN = {
+    "phases": [{"id": "build", "prompt": "Write it"}, {"id": "ship", "prompt": "Ship it"}]
+}
+BEFORE = '{ "mcpServers" : { },\n\t"mine":  1.0}\n'
+"""A file of somebody, in a form that nobody else would write."""
+PATIENT = {
+    # A server that is still starting is waited for, and its tools are offered at once.
+    "MCP_TIMEOUT": "120000",
+    "MCP_CONNECTION_NONBLOCKING": "false",
+    "ENABLE_TOOL_SEARCH": "false",
+}
+RECORDED = ["phase-started", "phase-completed", "request-queued"]
+"""What the play records: `report`, then `request`; `next` records nothing."""
+
+
+def works_with_tools(data: Path, seed: int, *, folder: Path | None = None) -> Verdict:
+    """Install the tools, run the program through a play, and take them out again."""
+    claude = next((one for one in installed(folder) if one.name == "claude"), None)
+    if claude is None:
+        raise Skip("not installed: claude")
+    with ModelServer() as server:
+        problems, calls = _play(claude, server, folder)
+    return Verdict(not problems, f"a run of claude; {calls} calls of our tools", problems)
+
+
+def _play(
+    program: Program, server: ModelServer, folder: Path | None
+) -> tuple[list[str], int]:
+    """Return what is wrong, and how many calls of our tools there were."""
+    with tempfile.TemporaryDirectory(prefix="sprintlog-live-") as name:
+        home, work = Path(name) / "home", Path(name) / "work"
+        home.mkdir()
+        work.mkdir()
+        git(work, "init", "-q")
+        git(work, "commit", "-q", "--allow-empty", "-m", "first")
+        env = environment(program, home, server.url, folder=folder) | PATIENT
+        env["PATH"] = f"{our_program(Path(name) / 'bin')}:{env['PATH']}"
+        trust(program, home, work)
+        own = work / ".mcp.json"
+        own.write_text(BEFORE)
+        (work / "plan.json").write_text(json.dumps(PLAN))
+        run(work, "init", **env)
+        run(work, "sprint", "create", "auth", "--plan", "plan.json", **env)
+        run(work, "sprint", "start", **env)
+        run(work, "hooks", "install", program.name, "--mcp", **env)
+        # By its option a program starts a server that no person looked at.
+        given = ["--mcp-config", own.name, "--", f"Do it. play:tooled at:{work}"]
+        command = [*program.forms["stream"], *given]
+        done, problems = wrapped(command, work, env, by=None, server=server)
+        if done.returncode:
+            said = done.stderr.decode("utf-8", "replace")[-300:]
+            problems.append(f"exit code {done.returncode}: {said}")
+        calls = sum(one.act == "Ask" for one in server.ledger.taken())
+        problems += _problems(work, env)
+        run(work, "hooks", "uninstall", program.name, "--mcp", **env)
+        if own.read_text() != BEFORE:
+            problems.append(f"{own.name} is not what it was")
+        return problems, calls
+
+
+def _problems(work: Path, env: dict[str, str]) -> list[str]:
+    """Return what is wrong with what the tools recorded."""
+    printed = run(work, "log", "--sprint", "auth", "--json", **env)
+    events: list[dict[str, Any]] = [json.loads(line) for line in printed.splitlines()]
+    ours = [e for e in events if e["type"] in RECORDED]
+    problems = []
+    if [e["type"] for e in ours] != RECORDED:
+        problems.append(f"recorded {[e['type'] for e in events]}, not {RECORDED}")
+    if any(not e["actor"].startswith("agent:") for e in ours):
+        problems.append(f"by {sorted({e['actor'] for e in ours})}, not by an agent")
+    if ours and len({e["correlation_id"] for e in ours}) != 1:
+        problems.append("what one run recorded has more than one correlation id")
+    return problems
