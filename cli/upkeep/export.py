@@ -18,7 +18,7 @@ from sprintlog.projections.views.log import LogCopied
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..context import open_workspace, with_json
+from ..context import environment, open_workspace, with_json
 from ..output import counted, counting, print_answer, print_bytes
 
 LOG, OPENMETRICS = "log", "openmetrics"
@@ -45,6 +45,16 @@ FORMATS = (LOG, *EVENTS, OPENMETRICS)
     help="`log`, or a format of other tools. [log]",
 )
 @typed.option(
+    "--otlp-endpoint",
+    metavar="URL",
+    help="Send what is new as traces of OpenTelemetry, over HTTP.",
+)
+@typed.option(
+    "--webhook",
+    metavar="URL",
+    help="Send each new event there, signed with SPRINTLOG_WEBHOOK_SECRET.",
+)
+@typed.option(
     "--with-content",
     is_flag=True,
     help="With words, too: prompts, outputs, reasons. In a format of other tools.",
@@ -54,6 +64,8 @@ def command(
     out: Path | None,
     sprint_id: str | None,
     format_: str,
+    otlp_endpoint: str | None,
+    webhook: str | None,
     with_content: bool,
     as_json: bool,
 ) -> None:
@@ -63,7 +75,14 @@ def command(
     the way. With --sprint the events of one sprint, for reading; that is no whole log.
     In another --format the same for other tools, without what was said unless
     --with-content asks for it. --json answers about the file that --out names.
+
+    --otlp-endpoint and --webhook send what is new since the last time to an address.
     """
+    if otlp_endpoint or webhook:
+        if (otlp_endpoint and webhook) or out is not None or format_ != LOG:
+            raise click.UsageError("an address says by itself what is sent: give it alone")
+        _send(otlp_endpoint, webhook, sprint_id, with_content, as_json)
+        return
     if with_content and format_ in (LOG, OPENMETRICS):
         told = "is always whole" if format_ == LOG else "holds figures alone"
         raise click.UsageError(f"--format {format_} {told}: leave out --with-content")
@@ -80,6 +99,28 @@ def command(
     answer = LogCopied(str(out), done.events, position=position, head=head)
     said = f"{out}: {counted(done.events, 'event')}, head {head[:16]}"
     print_answer(answer, [said], as_json=as_json)
+
+
+def _send(
+    otlp_endpoint: str | None,
+    webhook: str | None,
+    sprint_id: str | None,
+    with_content: bool,
+    as_json: bool,
+) -> None:
+    # Imported here: what is written to a file needs no network.
+    from .export_to import OTLP, WEBHOOK, send
+
+    with open_workspace() as workspace:
+        send(
+            workspace,
+            OTLP if otlp_endpoint else WEBHOOK,
+            otlp_endpoint or webhook or "",
+            environment(),
+            name=None if sprint_id is None else workspace.choose(sprint_id),
+            with_content=with_content,
+            as_json=as_json,
+        )
 
 
 def _export(

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from sprintlog.engine.service.streams.catalogue import sprint_of
-from sprintlog.engine.sessions.events import ToolCalled
+from sprintlog.engine.sessions.events import SessionEnded, ToolCalled
 from sprintlog.engine.sessions.names import session_of
 from sprintlog.engine.sprint.events import (
     AgentRan,
@@ -101,6 +101,9 @@ class Traces:
         stream = told.recorded.stream
         if told.recorded.type == ToolCalled.type:
             yield from self._called(told)
+        elif told.recorded.type == SessionEnded.type and stream in self._sessions:
+            self._sessions[stream].passes(told)
+            self._sessions[stream].is_over = True
         elif sprint_of(stream) is not None and self._only in (None, stream):
             yield from self._of_sprint(told, self._sprint(told))
 
@@ -112,6 +115,13 @@ class Traces:
             yield sprint.root.span()
         for session in self._sessions.values():
             yield session.span()
+
+    def root(self, stream: str) -> Iterator[TraceSpan]:
+        """Yield the span of a sprint or a session, if it has one."""
+        if stream in self._sprints:
+            yield self._sprints[stream].root.span()
+        elif stream in self._sessions:
+            yield self._sessions[stream].span()
 
     def _sprint(self, told: ToldEvent) -> _Sprint:
         stream = told.recorded.stream

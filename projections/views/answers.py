@@ -65,7 +65,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "entry list": (list[Entry],),
     "entry observations": (list[Observation],),
     "entry show": (Entry,),
-    "export": (log.LogCopied,),
+    "export": (log.LogCopied, log.LogSent),
     "extensions check": (settings.ExtensionsChecked,),
     "extensions project": (settings.ProjectedAnswer,),
     "extensions list": (settings.ExtensionsInstalled,),

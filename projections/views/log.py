@@ -33,6 +33,19 @@ class LogPlace(Struct, frozen=True):
     offers: list[Offer]
 
 
+class LogSent(Struct, frozen=True):
+    """How far a log was sent to an address."""
+
+    to: str
+    """Whose address it is, without what may be secret in it."""
+    messages: int
+    """How many were taken now."""
+    position: int
+    """Up to where all was taken, now and before."""
+    spans_left_out: int
+    """How many spans of them an endpoint said that it did not keep."""
+
+
 class LogServed(Struct, frozen=True):
     """Where a log can be looked at in a browser."""
 

@@ -616,6 +616,14 @@ export interface LogPlace {
   offers: Offer[];
 }
 
+/** How far a log was sent to an address. */
+export interface LogSent {
+  to: string;
+  messages: number;
+  position: number;
+  spans_left_out: number;
+}
+
 /** Where a log can be looked at in a browser. */
 export interface LogServed {
   url: string;
@@ -1482,7 +1490,7 @@ export interface CommandAnswers {
   "entry list": Entry[];
   "entry observations": Observation[];
   "entry show": Entry;
-  export: LogCopied;
+  export: LogCopied | LogSent;
   "extensions check": ExtensionsChecked;
   "extensions project": ProjectedAnswer;
   "extensions list": ExtensionsInstalled;

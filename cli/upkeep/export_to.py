@@ -1,0 +1,124 @@
+"""`export` to an address: what is new of a log since the last time, and taken.
+
+It only reads the log, in a process of its own: who records never waits for a server.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from urllib.parse import unquote
+
+from sprintlog.engine.adapters.delivery import (
+    SAID_CHARS_MAX,
+    Message,
+    Target,
+    key_of,
+    signed,
+)
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.projections.exports import cloudevents
+from sprintlog.projections.exports.deliveries import (
+    Delivery,
+    events_after,
+    spans_to_send,
+)
+from sprintlog.projections.exports.otlp import spans_left_out
+from sprintlog.projections.exports.sent import sent_to
+from sprintlog.projections.exports.survey import survey
+from sprintlog.projections.exports.told import LogTold
+from sprintlog.projections.views.log import LogSent
+from sprintlog.projections.workspace import Workspace
+
+from ..output import counted, counting, print_answer, warn
+
+SECRET, HEADERS = "SPRINTLOG_WEBHOOK_SECRET", "OTEL_EXPORTER_OTLP_HEADERS"
+TRACES_PATH = "/v1/traces"
+WEBHOOK, OTLP = "webhook", "otlp"
+
+
+def send(
+    workspace: Workspace,
+    kind: str,
+    url: str,
+    environment: Mapping[str, str],
+    *,
+    name: str | None,
+    with_content: bool,
+    as_json: bool,
+) -> None:
+    """Send what is new to an address, keep how far it was taken, and say so."""
+    headers, key = _given(kind, environment)
+    is_traces = kind == OTLP
+    asked = _traces_of(url) if is_traces else url
+    target = Target(asked, pause=time.sleep, reads_answers=is_traces)
+    stream = None if name is None else sprint_stream(name)
+    sent = sent_to(workspace.location.folder, kind, url, stream)
+    progress, number, left_out = counting("messages sent"), 0, 0
+    with workspace.log.locks.hold(sent.lock):
+        place = sent.position(workspace.log)
+        for one in _deliveries(workspace.log, kind, place, stream, with_content):
+            more: Mapping[str, str] = {}
+            if key is not None:
+                at = workspace.clock() // 1000
+                more = signed(key, one.body, id_=one.id, at=at)
+            if one.body:
+                message = Message(one.body, {**headers, **more})
+                answer = target.deliver(message, what=one.what)
+                progress(number := number + 1)
+                if is_traces:
+                    left_out += _left_out(answer)
+            sent.keep(one.head)
+            place = one.head.position
+    said = f"{target.name}: {counted(number, 'message')} taken, up to event {place}"
+    print_answer(LogSent(target.name, number, place, left_out), [said], as_json=as_json)
+
+
+def _left_out(answer: bytes) -> int:
+    """Return how many spans an endpoint did not keep; say why."""
+    count, why = spans_left_out(answer)
+    if count or why:
+        warn(f"{counted(count, 'span')} not kept there: {why[:SAID_CHARS_MAX]}")
+    return count
+
+
+def _deliveries(
+    log: Log, kind: str, after: int, stream: str | None, with_content: bool
+) -> Iterator[Delivery]:
+    if kind == OTLP:
+        return spans_to_send(log, after, stream=stream, with_content=with_content)
+    return events_after(LogTold(log, survey(log), stream, with_content), after)
+
+
+def _given(
+    kind: str, environment: Mapping[str, str]
+) -> tuple[dict[str, str], bytes | None]:
+    """Return the headers of each message, and the key by which webhooks are signed."""
+    if kind == OTLP:
+        more = _headers_in(environment.get(HEADERS, ""))
+        return {"Content-Type": "application/json", **more}, None
+    if not environment.get(SECRET):
+        raise InvalidInputError(
+            f"a webhook is signed: put its secret into {SECRET}",
+            hint="`echo whsec_$(openssl rand -base64 24)` makes one",
+        )
+    return {"Content-Type": cloudevents.CONTENT_TYPE}, key_of(environment[SECRET])
+
+
+def _headers_in(said: str) -> dict[str, str]:
+    """Return headers as OpenTelemetry's variable has them: `name=value`, by commas."""
+    found = {}
+    for pair in filter(None, said.split(",")):
+        name, equals, value = pair.partition("=")
+        name, value = name.strip(), unquote(value.strip())
+        is_name = name.isascii() and name.replace("-", "").isalnum()
+        if not equals or not is_name or not value.isascii() or not value.isprintable():
+            raise InvalidInputError(f"{HEADERS} is not name=value,name=value")
+        found[name] = value
+    return found
+
+
+def _traces_of(url: str) -> str:
+    """Return where an endpoint takes traces."""
+    whole = url.rstrip("/")
+    return whole if whole.endswith(TRACES_PATH) else whole + TRACES_PATH

@@ -1,0 +1,118 @@
+"""What is sent of a log to an address, from a position on: bodies in the order of the log.
+
+A body belongs to the position that it ends with. Where that was taken it is never made
+again; where nobody knows, it is, with the same ids.
+"""
+
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import NamedTuple
+
+from sprintlog.engine.log.envelope import Head, RecordedEvent
+from sprintlog.engine.log.port import EventStore
+from sprintlog.engine.sessions.events import SessionEnded
+from sprintlog.engine.sprint.events import AgentRan, RunEnded, RunStarted, SprintCompleted
+
+from .cloudevents import line as event_line
+from .otlp import SPANS_A_LINE, resource_of
+from .span import TraceSpan
+from .span import line as span_line
+from .spans import Traces
+from .survey import survey
+from .told import LogTold
+from .tool_callers import TYPES, ToolCallers
+
+_ENDS = (SprintCompleted.type, SessionEnded.type)
+
+
+class Delivery(NamedTuple):
+    """One body, and what is sent with it."""
+
+    head: Head
+    """Up to where all was sent once it is taken."""
+    body: bytes
+    id: str
+    what: str
+    """What it is, in words."""
+
+
+def events_after(telling: LogTold, after: int) -> Iterator[Delivery]:
+    """Yield each event after a position as a CloudEvent."""
+    for told in telling.events(after):
+        recorded = told.recorded
+        yield Delivery(
+            Head(recorded.position, recorded.hash),
+            event_line(told, telling.known.source).rstrip(b"\n"),
+            recorded.id,
+            f"event {recorded.position}",
+        )
+
+
+def spans_after(telling: LogTold, callers: ToolCallers, after: int) -> Iterator[Delivery]:
+    """Yield the spans that events after a position ended, many in a body.
+
+    What goes on is not sent; a sprint's own span is once it is completed, that of a
+    session once it ended.
+    """
+    batch: list[TraceSpan] = []
+    head = Head(after, b"")
+    for head, spans in _ended(telling, callers, after):
+        batch += spans
+        if len(batch) >= SPANS_A_LINE:
+            yield _spans(head, batch, telling)
+            batch = []
+    if batch or head.position > after:
+        yield _spans(head, batch, telling)
+
+
+def _spans(head: Head, batch: list[TraceSpan], telling: LogTold) -> Delivery:
+    body = span_line(batch, resource_of(telling)) if batch else b""
+    return Delivery(head, body, "", f"what ended up to event {head.position}")
+
+
+def _ended(
+    telling: LogTold, callers: ToolCallers, after: int
+) -> Iterator[tuple[Head, list[TraceSpan]]]:
+    traces = Traces(telling, callers)
+    for told in telling._replace(stream=None).events():
+        spans = [*traces.take(told)]
+        if told.recorded.type in _ENDS:
+            spans += traces.root(told.recorded.stream)
+        if told.recorded.position > after:
+            yield Head(told.recorded.position, told.recorded.hash), spans
+
+
+class RunsNow:
+    """Which sprints a loop drives, and up to where what their agents did is known."""
+
+    types = (*TYPES, RunStarted.type, RunEnded.type)
+
+    def __init__(self) -> None:
+        self.callers = ToolCallers()
+        self._since: dict[str, Head] = {}
+
+    def look(self, event: RecordedEvent) -> None:
+        """Note an event of one of the types."""
+        here = Head(event.position, event.hash)
+        if event.type == RunStarted.type:
+            self._since[event.stream] = here
+        elif event.type == RunEnded.type:
+            self._since.pop(event.stream, None)
+        else:
+            self.callers.look(event)
+            if event.type == AgentRan.type and event.stream in self._since:
+                self._since[event.stream] = here
+
+    def settled(self, head: Head) -> Head:
+        """Return up to where every call of a tool has the run that made it."""
+        return min(self._since.values(), key=attrgetter("position"), default=head)
+
+
+def spans_to_send(
+    log: EventStore, after: int, *, stream: str | None = None, with_content: bool = False
+) -> Iterator[Delivery]:
+    """Yield what is to be sent of a log as spans; a run that goes on is waited for."""
+    runs = RunsNow()
+    known = survey(log, types=runs.types, look=runs.look)
+    known = known._replace(head=runs.settled(known.head))
+    yield from spans_after(LogTold(log, known, stream, with_content), runs.callers, after)

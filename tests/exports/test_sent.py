@@ -1,0 +1,143 @@
+"""`export` to an address: everything once taken, in order, and nothing that is secret."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.sprint.events import (
+    IterationEnded,
+)
+from sprintlog.projections.exports.sent import sent_to
+
+from ..cli.conftest import Run
+from ..cli.conftest import done as done
+from ..cli.conftest import folder as folder
+from ..cli.conftest import run as run
+from .receiver import EVENTS, SECRET, Receiver, append
+from .receiver import log as log
+from .receiver import pauses as pauses
+from .receiver import receiver as receiver
+from .told import PROMPT
+from .told import SECRET as TOKEN
+
+
+def test_each_event_once_and_signed(log: Path, receiver: Receiver, done: Run) -> None:
+    """Each event is one message that the official library verifies; words stay here."""
+    webhooks = pytest.importorskip("standardwebhooks.webhooks")
+    answer = done("export", "--webhook", receiver.url, "--json").json
+    origin = receiver.url.partition("/hook")[0]
+    assert answer == {
+        "to": origin,
+        "messages": EVENTS,
+        "position": EVENTS,
+        "spans_left_out": 0,
+    }
+    assert receiver.events() == [*range(1, EVENTS + 1)]
+    for path, headers, body in receiver.taken:
+        assert path == "/hook?x=1"
+        assert headers["Content-Type"] == "application/cloudevents+json"
+        said = webhooks.Webhook(SECRET).verify(body, headers)
+        assert headers["webhook-id"] == said["id"]
+        assert PROMPT.encode() not in body
+
+
+def test_it_goes_on_where_it_was(log: Path, receiver: Receiver, done: Run) -> None:
+    """Only what is new is sent the next time, and to another address all of it."""
+    done("export", "--webhook", receiver.url)
+    receiver.taken.clear()
+    assert done("export", "--webhook", receiver.url).out.endswith(
+        f"0 messages taken, up to event {EVENTS}\n"
+    )
+    append(log, IterationEnded(2))
+    done("export", "--webhook", receiver.url)
+    assert receiver.events() == [EVENTS + 1]
+    done("export", "--webhook", f"{receiver.url}2")
+    assert len(receiver.taken) == 1 + EVENTS + 1
+
+
+def test_killed_in_the_middle(
+    log: Path, receiver: Receiver, run: Run, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was taken and not yet kept comes twice, with the same id; nothing is missing."""
+    kept = sent_to(log / ".sprintlog", "webhook", receiver.url, None)
+
+    def die(self: object, head: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(kept), "keep", die)
+        assert run("export", "--webhook", receiver.url).code != 0
+    done("export", "--webhook", receiver.url)
+    assert receiver.events() == [1, *range(1, EVENTS + 1)]
+    first, again = (headers["webhook-id"] for _, headers, _ in receiver.taken[:2])
+    assert first == again
+
+
+def test_the_place_of_another_log(
+    log: Path, receiver: Receiver, run: Run, done: Run
+) -> None:
+    """A place that fits no event of this log is refused, and says what to do."""
+    done("export", "--webhook", receiver.url)
+    (file,) = (log / ".sprintlog").glob("sent-*.json")
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.write_text(json.dumps({"position": 3, "hash": "00" * 32}))
+    result = run("export", "--webhook", receiver.url)
+    assert result.code == 1
+    assert "is about another log" in result.err
+    assert "sent-" not in run("doctor").out
+
+
+@pytest.mark.parametrize("made", ["link", "pipe", "folder", "words"])
+def test_a_place_that_is_no_file_of_ours(
+    log: Path, receiver: Receiver, run: Run, made: str
+) -> None:
+    """No link is followed to a place, no pipe waited for; nothing is sent."""
+    file = sent_to(log / ".sprintlog", "webhook", receiver.url, None).file
+    elsewhere = log / "elsewhere.json"
+    elsewhere.write_text("{}" if made == "link" else "")
+    if made == "link":
+        file.symlink_to(elsewhere)
+    elif made == "pipe":
+        os.mkfifo(file)
+    elif made == "folder":
+        file.mkdir()
+    else:
+        file.write_text('{"position": "1"}')
+    result = run("export", "--webhook", receiver.url)
+    assert result.code == 1
+    assert f"{file.name} cannot be read" in result.err
+    assert "hint: remove it, and all is sent again" in result.err
+    assert receiver.asked == 0
+
+
+def test_what_is_secret_stays(log: Path, receiver: Receiver, run: Run, done: Run) -> None:
+    """What follows a host is said to nobody; words are sent if asked for, always masked."""
+    url = f"{receiver.url}&token=s3cr3t-of-mine"
+    receiver.status = 404
+    assert "s3cr3t" not in (failed := run("export", "--webhook", url)).err + failed.out
+    receiver.status = 204
+    assert "s3cr3t" not in done("export", "--webhook", url, "--with-content").out
+    sent = b"".join(body for _, _, body in receiver.taken)
+    assert PROMPT.encode() in sent
+    assert TOKEN.encode() not in sent
+    assert not [x for x in (log / ".sprintlog").glob("sent-*") if "s3cr3t" in x.read_text()]
+
+
+def test_one_sprint_has_a_place_of_its_own(
+    log: Path, receiver: Receiver, done: Run
+) -> None:
+    """With --sprint only that sprint's events are sent, whatever else was taken there."""
+    done("export", "--webhook", receiver.url, "--sprint", "other")
+    subjects = {json.loads(body)["subject"] for _, _, body in receiver.taken}
+    assert subjects == {"sprint/other"}
+    receiver.taken.clear()
+    done("export", "--webhook", receiver.url)
+    assert receiver.events() == [*range(1, EVENTS + 1)]
+
+
+def test_an_address_stands_alone(log: Path, receiver: Receiver, run: Run) -> None:
+    """A file or a format beside an address is a mistake."""
+    for words in (["--out", "x"], ["--format", "csv"], ["--otlp-endpoint", "http://a"]):
+        assert run("export", "--webhook", receiver.url, *words).code == 2
