@@ -8,6 +8,8 @@ from contextlib import suppress
 from functools import cached_property
 from shlex import quote
 
+from msgspec.structs import replace
+
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.journal.document import JournalDocument
 from sprintlog.engine.log.envelope import RecordedEvent
@@ -18,6 +20,8 @@ from sprintlog.engine.service.streams.points import last_version
 from sprintlog.engine.sessions.names import session_stream
 from sprintlog.engine.sessions.summary import Summary
 from sprintlog.engine.sprint.agent.actions import Action
+from sprintlog.engine.sprint.iterations.rollback import iteration_end
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..history.blame import event_at
@@ -29,6 +33,7 @@ from ..views.queue import RequestAnswer, request
 from ..views.runs import what_is_next
 from ..words.stops import Told, standing
 from ..workspace import Workspace
+from .changed_files import Changed
 from .numbers import clock_of
 from .past import PagePast
 
@@ -125,16 +130,54 @@ class Facts:
         return evaluate(self.workspace.log, self.sprint)
 
     @cached_property
+    def keeps_files(self) -> bool:
+        """Tell whether files are kept at the end of each iteration, or ever were."""
+        return self.judged.rules.loop.keeps_files or bool(self.sprint.knowledge.snapshots)
+
+    @cached_property
     def iterations(self) -> iteration_views.IterationsAnswer:
-        """Return all iterations, as `report --json` answers them."""
+        """Return all iterations, as `report --json` answers them, and those only begun."""
         action = self.action
         stopped = action if action.do in work_views.STOPPED else None
-        return iteration_views.summary(self.judged, stopped)
+        found = iteration_views.summary(self.judged, stopped)
+        known, said = {x.iteration for x in found.iterations}, self.judged.summaries()
+        begun = [
+            iteration_views.JudgedIteration(
+                iteration=number,
+                version=version,
+                classification=None,
+                score=None,
+                summary=said.get(number),
+            )
+            for number, version in self.sprint.knowledge.iterations
+            if number not in known
+        ]
+        if not begun:
+            return found
+        rows = sorted((*found.iterations, *begun), key=lambda x: x.iteration)
+        return replace(found, iterations=rows)
+
+    @cached_property
+    def changed_files(self) -> dict[int, Changed]:
+        """Return by iteration which files changed in it, as far as they were kept."""
+        return self.past.changed.of(self.workspace, self.sprint)
 
     @cached_property
     def rollback_target(self) -> int | None:
         """Return the iteration that a rollback to the best goes to."""
         return self.judged.target() if self.judged.tracker.best is not None else None
+
+    def after_rollback(self, iteration: int) -> Action:
+        """Return what there would be to do after going back to an iteration's end.
+
+        Going back changes the plan alone: what was spent stays spent, and so on.
+        """
+        to = iteration_end(self.sprint.knowledge, iteration, version=self.version)
+        then = self.workspace.sprint(self.sprint.id, at=f"version:{to}")
+        there = Sprint(self.sprint.id)
+        there.plan, there.knowledge = then.plan, self.sprint.knowledge
+        there.version = self.version
+        return what_is_next(self.workspace, there, at=self.at)
 
     @cached_property
     def decisions(self) -> list[Decision]:

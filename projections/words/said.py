@@ -142,6 +142,8 @@ def _facts(event: Any, data: Mapping[str, Any]) -> Iterator[str]:
             yield phrases.counted(len(value), "change")
         elif name in COUNTED:
             yield phrases.counted(value, name.removesuffix("s"))
+        elif name == "said_by":
+            yield f'known from "{value}"'
         elif value is True:
             yield _words(name)
         else:

@@ -1,5 +1,6 @@
 """`iteration diff` of one iteration: what changed in it, as far as files were kept."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,22 @@ def test_before_the_first_nothing_is_known(loop: Run, run: Run) -> None:
     refused = run("iteration", "diff", "iter:1", "now")
     assert refused.code == 1
     assert "rollback iter:N --files --dry-run" in refused.err
+
+
+def test_the_page_names_them(folder: Path, loop: Run) -> None:
+    """Each iteration's row says which files changed in it; of the first nobody knows."""
+    loop("report", "--html", "page.html")
+    said = (folder / "page.html").read_text(encoding="utf-8")
+    found = dict(re.findall(r'data-n="(\d)">(.*?)</tr>', said))
+    assert '<td class="s">2: count, made-3</td>' in found["3"]
+    assert "made-" not in found["1"]
+
+
+def test_a_page_needs_no_store_of_snapshots(folder: Path, loop: Run) -> None:
+    """Where the store is gone or damaged, the page tells all else."""
+    store = folder / ".sprintlog" / "snapshots" / "store.git"
+    (store / "HEAD").write_text("damaged")
+    loop("report", "--html", "page.html")
+    said = (folder / "page.html").read_text(encoding="utf-8")
+    assert "files changed" not in said
+    assert 'data-n="3"' in said

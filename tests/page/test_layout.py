@@ -128,4 +128,4 @@ def test_places_are_written_as_shares() -> None:
 def test_a_label_is_one_that_has_room() -> None:
     """The longest that fits is taken, and none where not even the shortest does."""
     found = timeline([work("a", 0, 880), work("a", 880, 980), work("a", 980, 1000)])
-    assert [bar.label for bar in found.bars] == ["a long label", "short", ""]
+    assert [bar.wide.text for bar in found.bars] == ["a long label", "short", ""]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from ...adapters.snapshots.capture import Limits, TakenSnapshot, take
+from ...adapters.snapshots.changes import Pair, changes_between
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.plan import lies_in, meant
 from ...adapters.snapshots.store import FILES, Store
@@ -219,6 +220,32 @@ def compare(
         elif a.mode != b.mode:
             found.append(PathDifference(path, "mode"))
     return found
+
+
+def changed_between(
+    store: Store, pairs: Sequence[Pair], own: Collection[str]
+) -> dict[Pair, list[PathDifference]]:
+    """Return how the files of pairs of snapshots differ, but for our own.
+
+    Of a pair that the store does not hold any more nothing is told.
+    """
+    if not store.exists:
+        return {}
+    aliases = store.aliases()
+    there = {
+        pair: (aliases.get(pair[0], pair[0]), aliases.get(pair[1], pair[1]))
+        for pair in pairs
+    }
+    found = changes_between(store.git, there.values(), FILES)
+    return {
+        pair: [
+            PathDifference(path, how)
+            for path, how in found[ends]
+            if path not in own and not lies_in(path, own)
+        ]
+        for pair, ends in there.items()
+        if ends in found
+    }
 
 
 def patch(

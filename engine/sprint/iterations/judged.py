@@ -339,7 +339,12 @@ class Judged:
         if not begun:
             return []
         # What a transcript adds does not say how a run ended.
-        runs = {x.iteration: x for *_, x in self._events.all(AgentRan) if not x.is_rest}
+        turns = self._begun()
+        runs = {
+            iteration_of(ran, at, turns): ran
+            for at, _, ran in self._events.all(AgentRan)
+            if not ran.is_rest
+        }
         said = self.summaries()
         return [
             Unmeasured(

@@ -1,9 +1,11 @@
 """The timeline as SVG: places are shares of its width, so that it fits any screen."""
 
+from collections.abc import Iterator
 from itertools import count
 
 from ..assets import asset
 from ..markup import NOTHING, Markup, classes, joined, tag, text
+from .labels import AFTER, BEFORE, INSIDE, OVER, SIGN, THIN, WHOLE, WIDE, Label
 from .layout import Arrow, Bar, Gap, Stamp, Timeline, percent
 
 ROW, BAR, AXIS, ARC = 26, 18, 22, 14
@@ -23,10 +25,18 @@ TONES = {
     "good": "\N{BLACK UP-POINTING TRIANGLE}",
     "bad": "\N{BLACK DOWN-POINTING TRIANGLE}",
     "steady": "=",
+    "plain": "\N{WHITE CIRCLE}",
     "stuck": "\N{BLACK SMALL SQUARE}",
     "open": "\N{HORIZONTAL ELLIPSIS}",
 }
 """What says the same as the colour of a bar."""
+_PLACES = {
+    INSIDE: ("4", None, None),
+    OVER: ("50%", "middle", None),
+    BEFORE: ("-5", "end", None),
+    AFTER: ("100%", None, "5"),
+}
+"""Where in its bar each label begins, or which part of it stands there."""
 
 
 def names(found: Timeline) -> list[str]:
@@ -86,11 +96,10 @@ def _bar(bar: Bar, begin: int) -> Markup:
     work = bar.work
     y = begin + bar.row * ROW + (ROW - BAR) // 2
     sign = TONES.get(work.tone.partition(" ")[0], "")
-    label = f"{sign} {bar.label}"
     inside = [
         tag("title", work.about),
         tag("rect", width="100%", height=BAR, rx=3),
-        tag("text", label, x=5, y=13),
+        *_labels(bar, sign),
     ]
     return tag(
         "svg",
@@ -101,7 +110,29 @@ def _bar(bar: Bar, begin: int) -> Markup:
         height=BAR,
         class_=f"bar {work.tone}",
         data_v=work.version or None,
+        overflow="visible",
     )
+
+
+def _labels(bar: Bar | Gap, sign: str = "") -> Iterator[Markup]:
+    """Yield what is written at a bar on a screen and on a phone; once where that is one."""
+    wide, thin = (
+        (_written(label, sign, bar.width * pixels // WHOLE), label.place)
+        for label, pixels in ((bar.wide, WIDE), (bar.thin, THIN))
+    )
+    sizes = {wide: ""} if wide == thin else {wide: "wide", thin: "thin"}
+    for (said, place), size in sizes.items():
+        if said:
+            x, anchor, dx = _PLACES[place]
+            given = {"x": x, "y": 13, "dx": dx, "text_anchor": anchor}
+            yield tag("text", said, **given, class_=size or None)
+
+
+def _written(label: Label, sign: str, pixels: int) -> str:
+    """Return the words of a label; inside of its bar behind the sign, as far as it fits."""
+    if label.place != INSIDE or not sign or pixels < SIGN:
+        return label.text
+    return f"{sign} {label.text}".rstrip()
 
 
 def _band(gap: Gap, begin: int, end: int) -> Markup:
@@ -121,7 +152,7 @@ def _wait(gap: Gap, y: int) -> Markup:
     inside = [
         tag("title", about),
         tag("rect", width="100%", height=BAR, rx=3, fill="url(#hatch)"),
-        tag("text", wait.who, x=5, y=13),
+        *_labels(gap),
     ]
     return tag(
         "svg",
@@ -131,6 +162,7 @@ def _wait(gap: Gap, y: int) -> Markup:
         width=percent(gap.width),
         height=BAR,
         class_="bar wait",
+        overflow="visible",
     )
 
 

@@ -11,11 +11,12 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.limits import WAITS_FOR
 
 from ...words.phrases import dollars, duration
+from .failures import IterationFailures, gate_failed
 from .layout import Delay, Instant, Return, Work
 
 ITERATIONS = "iterations"
 """The row of iterations, where they share one."""
-GOOD, BAD, STEADY, OPEN, STUCK = "good", "bad", "steady", "open", "stuck"
+GOOD, BAD, STEADY, PLAIN, OPEN, STUCK = "good", "bad", "steady", "plain", "open", "stuck"
 ITERATIONS_MAX, PHASES_MAX, OTHERS_MAX = 400, 300, 300
 """So much of the newest is told: iterations, work on phases, and of each other kind."""
 _PERSON = "a person"
@@ -26,6 +27,8 @@ _ENDS = {
     OPEN: "not ended",
     STUCK: "blocked, or a person is needed",
 }
+_STATES = {PLAIN: "not measured", OPEN: "not ended", BAD: "failed"}
+"""What is said of an iteration that has no class."""
 _CLASSES = {"forward": GOOD, "regression": BAD, "plateau": STEADY, "stalled": STEADY}
 
 Moment = tuple[int, int, Event]
@@ -87,6 +90,7 @@ class EventStory:
     """
 
     def __init__(self) -> None:
+        self.failures = IterationFailures()
         self._loops: deque[_Closed] = deque(maxlen=ITERATIONS_MAX)
         self._work: deque[_Closed] = deque(maxlen=PHASES_MAX)
         self._waits: deque[Delay] = deque(maxlen=OTHERS_MAX)
@@ -112,12 +116,14 @@ class EventStory:
             number, opened = self._iteration
             is_open = self._measured_at is None
             end = self._last if self._measured_at is None else self._measured_at
-            tone = OPEN if is_open else STEADY
+            tone = STEADY
+            if is_open:
+                tone = BAD if self.failures.is_failing else OPEN
             loops.append(_Closed(opened, end, tone, self._cost.get(ITERATIONS), "", number))
         if self._waiting is not None:
             begin, who, why = self._waiting
             waits.append(Delay(begin, self._last, who, why))
-        work = [_told(one, told) for one in (*loops, *phases)]
+        work = [_told(one, told, self.failures) for one in (*loops, *phases)]
         earlier = self._closed - len(self._loops) - len(self._work)
         return Course(work, waits, [*self._signs], [*self._returns], earlier)
 
@@ -125,6 +131,7 @@ class EventStory:
         """Take the next event."""
         self._times.append(at)
         self._last = at
+        self.failures.take(event)
         self._take_wait(at, event)
         match event:
             case f.IterationStarted():
@@ -185,7 +192,7 @@ class EventStory:
         is_passed = event.exit_code == 0
         kind = "gate passed" if is_passed else "gate failed"
         about = f"attempt {event.attempt}"
-        about += "" if is_passed else f", exit code {event.exit_code}"
+        about += "" if is_passed else f", {gate_failed(event)}"
         self._sign(event.phase, at, kind, about, version)
 
     def _ran(self, event: f.AgentRan, at: int, version: int) -> None:
@@ -222,15 +229,18 @@ class EventStory:
             self._waiting = begin, who, reason[1] or (self._waiting or (0, "", ""))[2]
 
 
-def _told(one: _Closed, told: Mapping[int, IterationTold]) -> Work:
+def _told(
+    one: _Closed, told: Mapping[int, IterationTold], failures: IterationFailures
+) -> Work:
     """Return a piece of work with what became of it."""
     opened, tone = one.opened, one.tone
     said, name = [opened.name, one.says], opened.name.rpartition("/")[2]
     if one.number:
         known = told.get(one.number, IterationTold())
-        tone = tone if tone == OPEN else _CLASSES.get(known.classification or "", STEADY)
+        tone = tone if tone in (OPEN, BAD) else _tone(known)
+        said = [opened.name, known.classification or _STATES.get(tone, ""), *_judged(known)]
+        said += failures.of(one.number)
         tone = f"{tone} off" if known.is_off else tone
-        said = [opened.name, known.classification or "", *_judged(known)]
         name = str(one.number)
     said.append(duration(max(one.end - opened.begin, 0)))
     labels: tuple[str, ...] = (name,)
@@ -239,6 +249,13 @@ def _told(one: _Closed, told: Mapping[int, IterationTold]) -> Work:
         labels = (f"{name} {dollars(one.cost)}", name)
     about = ", ".join(filter(None, said))
     return Work(opened.row, opened.begin, one.end, tone, labels, about, opened.version)
+
+
+def _tone(known: IterationTold) -> str:
+    """Return the tone of an iteration that is over; of one not measured it is plain."""
+    if known.score is None:
+        return PLAIN
+    return _CLASSES.get(known.classification or "", STEADY)
 
 
 def _judged(known: IterationTold) -> Iterator[str]:

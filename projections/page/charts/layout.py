@@ -4,16 +4,14 @@ Pure: times are milliseconds, places are hundredths of a percent of the width, s
 drawing is as wide as whoever looks at it has room. Nothing else computes a width.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-WHOLE = 10_000
-"""The width of a drawing, in hundredths of a percent."""
+from .labels import NO_LABEL, THIN, WHOLE, WIDE, Box, Label, labels_of
+
 BAR_MIN = 35
 """A bar is never narrower, however short it took."""
-PIXELS, CHAR = 900, 7
-"""How wide a drawing is on most screens, and a character of a label in it."""
 ROWS_MAX = 60
 """More rows are only counted: the ones that were worked on first are there."""
 TICKS_MAX, SPARSE = 8, 3
@@ -35,7 +33,7 @@ class Work(NamedTuple):
     begin: int
     end: int
     tone: str
-    """What became of it: `good`, `bad`, `stuck`, `steady`, `open`, `off`."""
+    """What became of it: `good`, `bad`, `stuck`, `steady`, `plain`, `open`, `off`."""
     labels: tuple[str, ...] = ()
     """What it may be called, the longest first."""
     about: str = ""
@@ -77,8 +75,8 @@ class Bar(NamedTuple):
     x: int
     width: int
     work: Work
-    label: str = ""
-    """The longest of its labels that there is room for."""
+    wide: Label = NO_LABEL
+    thin: Label = NO_LABEL
 
 
 class Gap(NamedTuple):
@@ -87,6 +85,8 @@ class Gap(NamedTuple):
     x: int
     width: int
     wait: Delay
+    wide: Label = NO_LABEL
+    thin: Label = NO_LABEL
 
 
 class Stamp(NamedTuple):
@@ -155,8 +155,8 @@ def timeline(
         begin,
         end,
         names[:ROWS_MAX],
-        [_bar(one, rows[one.row], scale) for one in work if one.row in rows],
-        [Gap(*scale.stretch(one.begin, one.end), one) for one in waits],
+        _bars([x for x in work if x.row in rows], rows, scale),
+        _gaps(waits, scale),
         [Stamp(rows[x.row], scale.place(x.at), x) for x in signs if x.row in rows],
         _arrows(returns, scale),
         ticks(begin, end),
@@ -211,11 +211,28 @@ def _label(at: int, step: int, *, is_day: bool) -> str:
     return f"{there:%H:%M:%S}" if step < 60 * _SECOND else f"{there:%H:%M}"
 
 
-def _bar(one: Work, row: int, scale: Scale) -> Bar:
-    x, width = scale.stretch(one.begin, one.end)
-    room = (width * PIXELS // WHOLE - 2 * CHAR) // CHAR
-    label = next((text for text in one.labels if len(text) + 2 <= room), "")
-    return Bar(row, x, width, one, label)
+def _bars(work: Sequence[Work], rows: Mapping[str, int], scale: Scale) -> list[Bar]:
+    """Return placed bars with their labels, in their order."""
+    places = [scale.stretch(one.begin, one.end) for one in work]
+    boxes = [
+        Box(rows[one.row], x, width, one.labels)
+        for one, (x, width) in zip(work, places, strict=True)
+    ]
+    wide, thin = labels_of(boxes, WIDE), labels_of(boxes, THIN)
+    return [
+        Bar(box.row, box.x, box.width, one, long, short)
+        for one, box, long, short in zip(work, boxes, wide, thin, strict=True)
+    ]
+
+
+def _gaps(waits: Sequence[Delay], scale: Scale) -> list[Gap]:
+    """Return placed waits; who is waited for stands in or beside them."""
+    boxes = [Box(0, *scale.stretch(x.begin, x.end), (x.who,)) for x in waits]
+    wide, thin = (labels_of(boxes, pixels, beside=True) for pixels in (WIDE, THIN))
+    return [
+        Gap(box.x, box.width, wait, long, short)
+        for wait, box, long, short in zip(waits, boxes, wide, thin, strict=True)
+    ]
 
 
 def _arrows(returns: Sequence[Return], scale: Scale) -> list[Arrow]:

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..markup import Markup, joined, tag, text
-from .layout import WHOLE, Dot, height, percent, plot, step_place
+from .labels import WHOLE
+from .layout import Dot, height, percent, plot, step_place
 
 HEIGHT, PAD_TOP, PAD_BOTTOM = 230, 18, 26
 """In pixels: of all of it, and above and below the lines."""
+LEFT = 26
+"""Where lines across begin: behind what they are called."""
 SMALL = 54
 NUMBERS_MAX = 24
 """With more iterations only some of their numbers are written."""
@@ -45,14 +48,14 @@ def quality(found: Sequence[Scored], levels: Levels) -> Markup:
 
     across = [(value, y(height(value, low, high))) for value in grid(low, high)]
     parts = [
-        tag("line", x1="0", x2="100%", y1=at, y2=at, class_="tick") for _, at in across
+        tag("line", x1=LEFT, x2="100%", y1=at, y2=at, class_="tick") for _, at in across
     ]
     lines = (("baseline", levels.baseline), ("threshold", levels.threshold))
     for name, level in lines:
         if level is None:
             continue
         at = y(height(level, low, high))
-        parts.append(tag("line", x1="0", x2="100%", y1=at, y2=at, class_=name))
+        parts.append(tag("line", x1=LEFT, x2="100%", y1=at, y2=at, class_=name))
     parts += [_line(points, PAD_TOP, inner, "path") for points in placed.lines]
     # After all lines: no line goes through a figure.
     parts += [

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 
 from ...views.iterations import JudgedIteration
-from ...words.phrases import UNKNOWN
+from ...words.phrases import UNKNOWN, duration
 from ..facts import Facts
 from ..markup import Markup, command, heading, row, section, table, tag, text
-from .iterations import columns
+from ..numbers import money
+from .iterations import Column, columns
+from .ways import said
 
 CELL_CHARS_MAX = 200
 
@@ -24,12 +26,12 @@ def comparison(facts: Facts) -> Markup:
     one = best if best is not None and best is not last else rows[-2]
     body = [
         row([
-            tag("th", text(name.replace("_", " ")), scope="row"),
-            tag("td", text(_cell(cell(one)), CELL_CHARS_MAX), class_="num"),
-            tag("td", text(_cell(cell(last)), CELL_CHARS_MAX), class_="num"),
-            tag("td", _change(cell(one), cell(last)), class_="num change"),
+            tag("th", text(column.name.replace("_", " ")), scope="row"),
+            tag("td", text(column.cell(one), CELL_CHARS_MAX), class_="num"),
+            tag("td", text(column.cell(last), CELL_CHARS_MAX), class_="num"),
+            tag("td", _change(column, one, last), class_="num change"),
         ])
-        for name, cell, _ in columns(facts.iterations.iterations)
+        for column in columns(facts)
     ]  # fmt: skip
     head = [heading("figure"), heading(_named(facts, one), class_="num"),
             heading(_named(facts, last), class_="num"),
@@ -39,20 +41,25 @@ def comparison(facts: Facts) -> Markup:
     files = (
         [tag("p", "The files that differ: ", command(line), class_="note files")]
         if all(kept)
-        else [tag("p", _not_kept((one, last), kept), class_="note files")]
+        else [tag("p", _not_kept(facts, (one, last), kept), class_="note files")]
     )
     made = table(head, body, label="comparison", class_="compared")
     return section("compare", "Compare two", made, *files)
 
 
-def _not_kept(compared: Sequence[JudgedIteration], kept: Sequence[bool]) -> str:
-    """Return of which iterations no snapshot was taken."""
+def _not_kept(
+    facts: Facts, compared: Sequence[JudgedIteration], kept: Sequence[bool]
+) -> Markup:
+    """Return why the files of two iterations cannot be compared."""
+    if not facts.keeps_files:
+        why = "none were kept, since the loop ran without `--snapshot`"
+        return said(f"Files are not compared: {why}.")
     lacking = [
         f"iteration {x.iteration}"
         for x, is_kept in zip(compared, kept, strict=True)
         if not is_kept
     ]
-    return f"Files are not compared: no snapshot was taken of {' and '.join(lacking)}."
+    return text(f"Files are not compared: no snapshot is there of {' and '.join(lacking)}.")
 
 
 def _named(facts: Facts, one: JudgedIteration) -> str:
@@ -60,17 +67,30 @@ def _named(facts: Facts, one: JudgedIteration) -> str:
     return f"iteration {one.iteration}{best}"
 
 
-def _cell(value: object) -> object:
-    return value
-
-
-def _change(mine: object, theirs: object) -> str:
+def _change(column: Column, one: JudgedIteration, other: JudgedIteration) -> str:
     """Return by how much a figure changed; nothing where one of them is none."""
-    try:
-        first, second = (float(str(x).replace(",", "").lstrip("$")) for x in (mine, theirs))
-    except ValueError:
-        return "" if UNKNOWN in (mine, theirs) or mine == theirs else "differs"
+    mine, theirs = str(column.cell(one)), str(column.cell(other))
+    if UNKNOWN in (mine, theirs):
+        return ""
+    first, second = (_amount(column, x) for x in (one, other))
+    if first is None or second is None:
+        return "=" if mine == theirs else "\N{NOT EQUAL TO}"
     by = round(second - first, 4)
     if not by:
         return "="
-    return f"{by:+,.4f}".rstrip("0").rstrip(".")
+    how_much = f"{abs(by):,.4f}".rstrip("0").rstrip(".")
+    if column.milliseconds is not None:
+        how_much = duration(abs(by))
+    elif mine.startswith("$"):
+        how_much = money(abs(by))
+    return f"{'+' if by > 0 else '-'}{how_much}"
+
+
+def _amount(column: Column, one: JudgedIteration) -> float | None:
+    """Return a figure of an iteration as a number; None for what is none."""
+    if column.milliseconds is not None:
+        return column.milliseconds(one)
+    try:
+        return float(str(column.cell(one)).replace(",", "").lstrip("$"))
+    except ValueError:
+        return None

@@ -1,21 +1,21 @@
 """The head of the page: what it is doing or why it stopped, and what to type now."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from sprintlog.engine.iterations.loop_rules import ROLLBACK
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
-from sprintlog.engine.sprint.runs.again import run_again
-from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_SPRINT
+from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_RUN, OF_SPRINT, TIME
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 from ...views.runs import BudgetStanding
 from ...words.phrases import UNKNOWN, counted, duration
-from ..charts.layout import WHOLE, percent
+from ..charts.labels import WHOLE
+from ..charts.layout import percent
 from ..facts import Facts
 from ..markup import NOTHING, Markup, command, joined, tag, text
 from ..numbers import cost, known, money, number, score, time, tokens, took
+from .ways import amount, files_said, said, ways
 
 _TONES = {
     "completed": "good",
@@ -64,18 +64,6 @@ def chip(status: str) -> Markup:
     return tag("span", status, class_=f"chip {_TONES.get(status, 'steady')}")
 
 
-def said(line: str) -> Markup:
-    """Return a text in which what stands between backticks is a command."""
-    pieces = re.split(r"`([^`]{1,400})`", line)
-    return joined(
-        *(
-            command(piece) if at % 2 else text(piece)
-            for at, piece in enumerate(pieces)
-            if piece
-        )
-    )
-
-
 def _story(facts: Facts) -> Iterator[Markup]:
     """Yield why it stopped, since when, what it needs, and what leads on."""
     hints, target = [], None
@@ -107,34 +95,8 @@ def _story(facts: Facts) -> Iterator[Markup]:
         )
         if advice.action == ROLLBACK:
             target = advice.target_iteration
-    yield from _ways(facts, target, hints)
+    yield from ways(facts, target, hints)
     yield from _best(facts)
-
-
-def _ways(facts: Facts, target: int | None, hints: list[str]) -> Iterator[Markup]:
-    """Yield what to type, in order; where going back is advised, that way first."""
-    steps = [step for hint in hints for step in hint.split("; then ")]
-    if target is None:
-        if steps:
-            name = "type now" if len(steps) == 1 else "type now, in this order"
-            yield _typed(name, steps)
-        return
-    what = "plan and files go" if has_snapshot(facts.sprint, target) else "the plan goes"
-    back = f"`sprintlog rollback iter:{target}{facts.named}`"
-    again = run_again(facts.sprint.knowledge.loops.started)
-    own, dashes, other = again.partition(" -- ")
-    go_on = f"`{own}{facts.named}{dashes}{other}` starts the loop from there"
-    yield _typed("type now, as advised", [f"{back} takes the advice: {what} back", go_on])
-    if steps:
-        yield _typed("or, to keep what is there", steps)
-
-
-def _typed(name: str, steps: list[str]) -> Markup:
-    """Return what to type: one line, or several in order."""
-    if len(steps) == 1:
-        return tag("p", tag("b", f"{name} "), said(steps[0]), class_="type")
-    items = tag("ol", *(tag("li", said(step)) for step in steps))
-    return tag("div", tag("b", name), items, class_="type")
 
 
 def _best(facts: Facts) -> Iterator[Markup]:
@@ -152,11 +114,11 @@ def _best(facts: Facts) -> Iterator[Markup]:
     elif target is not None:
         line = f"sprintlog rollback iter:{target}{facts.named}"
         as_good = f" (iteration {target} is as good, and later)" if target != best else ""
-        shown += [command(line), f" goes back to it{as_good}; "]
+        shown += [command(line), f" goes back to it{as_good}"]
         if has_snapshot(facts.sprint, target):
-            shown += [command(f"{line} --files"), " brings its files alone"]
+            shown += ["; ", command(f"{line} --files"), " brings its files alone"]
         else:
-            shown.append("no snapshot was taken of its files")
+            shown += [". ", said(files_said(facts, target))]
     yield tag("p", *shown, class_="best")
 
 
@@ -180,17 +142,25 @@ def _figures(facts: Facts) -> Iterator[Markup]:
         if stats.get(whole):
             yield _figure(name, f"{number(stats.get(part))} of {number(stats[whole])}")
     yield _figure("iterations", number(stats.get("current-iteration")))
-    elapsed = stats.get("elapsed")
-    more = "first to last event, waits too" if elapsed else None
-    yield _figure("elapsed", str(elapsed or UNKNOWN), more)
-    more = None if runs is None else f"in {counted(runs, 'run')} of agents"
+    if elapsed := stats.get("elapsed"):
+        yield _figure("from first to last event", _by_clock(elapsed), "waits included")
+    more = None if runs is None else f"{counted(runs, 'run')} added up"
     if more is not None and (cut := getattr(spent, "runs_cut_short", 0)):
-        more += f", and {cut} that was killed" if cut == 1 else f", and {cut} killed ones"
-    yield _figure("at work", took(spent), more)
+        more += f", {cut} more killed"
+    yield _figure("agents at work", took(spent), more)
     yield _figure("tokens", number(tokens(spent)))
     unknown = getattr(spent, "runs_without_cost", 0) + getattr(spent, "runs_cut_short", 0)
     more = f"at least: {counted(unknown, 'run')} did not say" if unknown else None
     yield _figure("cost", money(cost(spent)), more)
+
+
+def _by_clock(elapsed: object) -> str:
+    """Return how long a sprint went on, as all durations are written; else as it is."""
+    parts = str(elapsed).split(":")
+    if len(parts) != 3 or not all(x.isascii() and x.isdigit() for x in parts):
+        return str(elapsed)
+    hours, minutes, seconds = (int(x[:9]) for x in parts)
+    return duration(1000 * (3600 * hours + 60 * minutes + seconds))
 
 
 def _figure(name: str, value: str, more: str | None = None) -> Markup:
@@ -221,14 +191,10 @@ def _budget(one: BudgetStanding) -> Markup:
         height=8,
         aria_hidden="true",
     )
-    spent, limit = (_amount(one.budget, x) for x in (one.spent, one.limit))
+    spent, limit = (amount(one.budget, x) for x in (one.spent, one.limit))
     line = f"{spent} of {limit}"
     unknown = f", {counted(one.unknown_runs, 'run')} unknown" if one.unknown_runs else ""
-    label = tag("span", f"{one.budget} of the {one.of}: {line} ({one.percent} %){unknown}")
+    more = ", waits included" if one.budget == TIME else unknown
+    of = "last run" if one.of == OF_RUN else one.of
+    label = tag("span", f"{one.budget} of the {of}: {line} ({one.percent} %){more}")
     return tag("li", label, bar)
-
-
-def _amount(budget: str, amount: float) -> str:
-    if budget == "time":
-        return duration(1000 * amount)
-    return money(amount) if budget == "cost" else number(amount)

@@ -1,39 +1,60 @@
 """Every iteration with every figure and parameter; what nobody knows is a dash."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from ...views.iterations import JudgedIteration
 from ...words.phrases import UNKNOWN
+from ..changed_files import Changed
 from ..facts import Facts
 from ..markup import Markup, command, heading, row, section, table, tag, text
 from ..numbers import cost, known, money, number, score, tokens, took, version_link
 
 ROWS_MAX = 400
 """Of more iterations only the last ones have a row."""
-CELL_CHARS_MAX = 120
+CELL_CHARS_MAX = 300
 SHORT_CHARS = 24
-Column = tuple[str, Callable[[JudgedIteration], object], bool]
-"""Its name, its cell, and whether that is a figure."""
+FILES_SHOWN = 3
+_ALWAYS = ("class", "remarks")
+_ENDED = {"needs-human": "asked for a person"}
 
 
-def columns(rows: Sequence[JudgedIteration]) -> list[Column]:
-    """Return the columns of a table of iterations: what is known of any of them."""
-    found: list[Column] = [
-        ("class", lambda x: x.classification, False),
-        ("score", lambda x: score(x.score), True),
+class Column(NamedTuple):
+    """A column of the table."""
+
+    name: str
+    cell: Callable[[JudgedIteration], object]
+    is_number: bool = False
+    milliseconds: Callable[[JudgedIteration], int | None] | None = None
+    """Of one with durations: how long they are."""
+
+
+def columns(facts: Facts) -> list[Column]:
+    """Return the columns of a table of iterations: what is known of any of them.
+
+    What is in words comes first: where a table is too wide, figures are scrolled to.
+    """
+    rows = facts.iterations.iterations
+    changed = facts.changed_files
+    found = [
+        Column("class", lambda x: x.classification or UNKNOWN),
+        Column("score", lambda x: score(x.score), True),
+        Column("remarks", lambda x: _remarks(facts, x)),
+        Column("alerts", _alerts),
     ]
-    for name in _names(rows, "figures"):
-        found.append((name, lambda x, n=name: number(_of(x, "figures", n), 1), True))  # type: ignore[misc]
+    if changed:
+        found.append(Column("files changed", lambda x: _files(changed.get(x.iteration))))
+    found += [
+        Column(name, partial(_figure, name), True) for name in _names(rows, "figures")
+    ]
     if any(known(one.spent) for one in rows):
         found += [
-            ("tokens", lambda x: number(tokens(x.spent)), True),
-            ("cost", lambda x: money(cost(x.spent)), True),
-            ("time", lambda x: took(x.spent), True),
+            Column("tokens", lambda x: number(tokens(x.spent)), True),
+            Column("cost", lambda x: money(cost(x.spent)), True),
+            Column("time", lambda x: took(x.spent), True, _milliseconds),
         ]
-    found.append(("alerts", _alerts, False))
-    found.append(("remarks", _remarks, False))
-    for name in _names(rows, "params"):
-        found.append((name, lambda x, n=name: _short(_of(x, "params", n)), False))  # type: ignore[misc]
+    found += [Column(name, partial(_param, name)) for name in _names(rows, "params")]
     return found
 
 
@@ -43,22 +64,41 @@ def iterations(facts: Facts) -> Markup:
     if not rows:
         nothing = tag("p", "There is no iteration yet.", class_="empty")
         return section("iterations", "Iterations", nothing)
-    shown = columns(rows)
+    shown, same = _differing(columns(facts), rows)
     best = facts.iterations.best_iteration
     head = [heading("iteration", class_="num")]
     head += [
-        heading(name.replace("_", " "), class_="num" if is_number else None)
-        for name, _, is_number in shown
+        heading(one.name.replace("_", " "), class_="num" if one.is_number else None)
+        for one in shown
     ]
     lines = [_row(one, shown, is_best=one.iteration == best) for one in rows[-ROWS_MAX:]]
-    note = None
+    parts = []
     if (more := len(rows) - ROWS_MAX) > 0:
-        note = f"{more:,} earlier ones: "
-    told = (
-        tag("p", note, command("sprintlog iteration list"), class_="note") if note else ""
-    )
+        parts += [
+            f"{more:,} earlier ones: ",
+            command(f"sprintlog iteration list{facts.named}"),
+        ]
+    if same:
+        parts += ["; " * bool(parts), f"the same wherever it is known: {', '.join(same)}"]
+    told = tag("p", *parts, class_="note") if parts else ""
     made = table(head, lines, label="iterations", class_="sortable")
     return section("iterations", "Iterations", told, made)
+
+
+def _differing(
+    found: list[Column], rows: Sequence[JudgedIteration]
+) -> tuple[list[Column], list[str]]:
+    """Return the columns in which rows differ, and in words what all of them have."""
+    same, differing = [], []
+    for one in found:
+        values = {str(one.cell(row)) for row in rows} - {UNKNOWN}
+        is_text = not any(_is_figure(value) for value in values)
+        if is_text and len(values) == 1 and len(rows) > 1 and one.name not in _ALWAYS:
+            said = values.pop()
+            same.append(f"{one.name.replace('_', ' ')} {said[:CELL_CHARS_MAX]}")
+        else:
+            differing.append(one)
+    return differing, same
 
 
 def _row(one: JudgedIteration, shown: Sequence[Column], *, is_best: bool) -> Markup:
@@ -66,12 +106,13 @@ def _row(one: JudgedIteration, shown: Sequence[Column], *, is_best: bool) -> Mar
     name = str(one.iteration)
     first = version_link(version, name) if version else text(name)
     cells = [tag("th", first, scope="row", class_="num")]
-    for _, cell, is_number in shown:
-        value = cell(one)
+    for column in shown:
+        value = column.cell(one)
         said = value if isinstance(value, Markup) else text(value, CELL_CHARS_MAX)
         # Figures are most of it, and need no mark.
-        kind = None if is_number else "t" if len(said) > SHORT_CHARS else "s"
-        cells.append(tag("td", said, class_=kind))
+        kind = None if column.is_number else "t" if len(said) > SHORT_CHARS else "s"
+        ms = column.milliseconds(one) if column.milliseconds is not None else None
+        cells.append(tag("td", said, class_=kind, data_ms=ms))
     marks = " ".join(filter(None, ("is-best" * is_best, "off" * (one.is_on_path is False))))
     return row(cells, class_=marks or None, data_v=version or None, data_n=one.iteration)
 
@@ -86,7 +127,27 @@ def _of(one: JudgedIteration, field: str, name: str) -> object:
     return held.get(name) if isinstance(held, dict) else None
 
 
+def _figure(name: str, one: JudgedIteration) -> object:
+    return number(_of(one, "figures", name), 1)
+
+
+def _param(name: str, one: JudgedIteration) -> object:
+    return _short(_of(one, "params", name))
+
+
+def _milliseconds(one: JudgedIteration) -> int | None:
+    """Return how long agents ran; None where nobody said."""
+    found = getattr(one.spent, "duration_ms", None)
+    return found if isinstance(found, int) and found else None
+
+
+def _is_figure(said: str) -> bool:
+    return said[:1] in "$-0123456789" and said != "-"
+
+
 def _short(value: object) -> object:
+    if value is None:
+        return UNKNOWN
     said = str(value)
     return said[:12] if len(said) == 64 and said.isalnum() else value
 
@@ -94,11 +155,22 @@ def _short(value: object) -> object:
 def _alerts(one: JudgedIteration) -> object:
     if not isinstance(one.alerts, tuple) or not one.alerts:
         return UNKNOWN if not known(one.alerts) else "none"
-    kinds = dict.fromkeys(f"{x.severity} {x.type}" for x in one.alerts)
+    kinds = dict.fromkeys(f"{x.severity} {x.type.replace('_', ' ')}" for x in one.alerts)
     return ", ".join(kinds)
 
 
-def _remarks(one: JudgedIteration) -> object:
+def _files(changed: Changed | None) -> object:
+    """Return how many files changed, and the first of their names."""
+    if changed is None:
+        return UNKNOWN
+    if not changed:
+        return "none"
+    names = ", ".join(path for path, _ in changed[:FILES_SHOWN])
+    more = len(changed) - FILES_SHOWN
+    return f"{len(changed)}: {names}" + (f" and {more} more" if more > 0 else "")
+
+
+def _remarks(facts: Facts, one: JudgedIteration) -> object:
     said = []
     if one.is_best is True:
         said.append("best")
@@ -110,9 +182,21 @@ def _remarks(one: JudgedIteration) -> object:
         if known(value := getattr(one, field)):
             why = value.get("error", "") if isinstance(value, dict) else value
             said.append(f"{word}: {why}")
+    failures = facts.past.story.failures.of(one.iteration)
     if known(one.status):
-        said.append(f"not measured, {one.status}")
+        said.append(_unmeasured(one, is_told=bool(failures)))
+    elif one.score is None and not known(one.failed) and not known(one.retracted):
+        said.append("not measured")
+    said += failures
     said += [f"#{tag_}" for tag_ in one.tags] if isinstance(one.tags, tuple) else []
     said += list(one.notes) if isinstance(one.notes, tuple) else []
     said += [one.summary] if isinstance(one.summary, str) else []
     return "; ".join(said) or UNKNOWN
+
+
+def _unmeasured(one: JudgedIteration, *, is_told: bool) -> str:
+    """Return how the run of an iteration ended that nobody measured, and why."""
+    if one.status == "completed":
+        return "not measured; its run completed"
+    error = f": {one.error}" if isinstance(one.error, str) and not is_told else ""
+    return f"not measured; its run {_ENDED.get(str(one.status), str(one.status))}{error}"

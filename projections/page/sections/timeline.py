@@ -81,6 +81,7 @@ def _legend(found: Timeline) -> Markup:
     words = {
         "good": "went forward, completed",
         "steady": "plateau, skipped",
+        "plain": "ended, not measured",
         "bad": "regression, failed",
         "stuck": "blocked, or a person is needed",
         "open": "not ended",
@@ -100,7 +101,8 @@ def _legend(found: Timeline) -> Markup:
         if kind in kinds
     ]
     if found.gaps:
-        items.append(tag("li", tag("span", "", class_="key wait"), "waits"))
+        whom = ", ".join(dict.fromkeys(gap.wait.who for gap in found.gaps))
+        items.append(tag("li", tag("span", "", class_="key wait"), f"waits for {whom}"))
     if found.arrows:
         sign = "\N{LEFTWARDS ARROW WITH HOOK}"
         items.append(tag("li", tag("span", sign, class_="key back"), "rollback"))

@@ -77,7 +77,7 @@
 
   function sort(table, index, ascending) {
     const body = one("tbody", table);
-    const rows = [...body.rows].map((row) => [row, row.cells[index].textContent.trim()]);
+    const rows = [...body.rows].map((row) => [row, row.cells[index].dataset.ms || row.cells[index].textContent.trim()]);
     const unknown = (said) => said === "–";
     rows.sort(([, a], [, b]) => {
       if (unknown(a) || unknown(b)) return unknown(a) - unknown(b); // last, both ways
@@ -90,6 +90,13 @@
       if (at === index) head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
       else head.removeAttribute("aria-sort");
     });
+  }
+
+  // On a phone a row is a card, in which each figure has its name.
+  function label(table) {
+    const names = all("thead th", table).map((head) => head.textContent);
+    all("tbody tr", table).forEach((row) => [...row.cells].forEach((cell, at) => { cell.dataset.label = names[at]; }));
+    table.classList.add("labelled");
   }
 
   function addSorting(section, table) {
@@ -254,16 +261,33 @@
     const table = one("#iterations table");
     const row = one(`#iterations tr[data-n="${number_}"]`);
     const heads = all("thead th", table).map((head) => head.textContent);
-    return { row, said: heads.map((name, index) => [name, row.cells[index].textContent]).slice(1) };
+    return { row, said: heads.map((name, index) => [name, row.cells[index]]).slice(1) };
+  }
+
+  function value(cell) {
+    return Number(cell.dataset.ms || cell.textContent.replace(/[$,]/g, ""));
+  }
+
+  function duration(ms) {
+    const two = (value) => String(value).padStart(2, "0");
+    if (ms < 1000) return `${Math.round(ms)} ms`;
+    if (ms < 59950) return `${(ms / 1000).toFixed(1).replace(".0", "")} s`;
+    const seconds = Math.round(ms / 1000);
+    const [days, hours, minutes] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600), Math.floor(seconds / 60)];
+    if (days) return `${days}d ${two(hours % 24)}h`;
+    return hours ? `${hours}h ${two(minutes % 60)}m` : `${minutes}m ${two(seconds % 60)}s`;
   }
 
   function change(a, b) {
-    const plain = (said) => said.replace(/[$,]/g, "");
-    if (a === "–" || b === "–" || a === b) return a === b && a !== "–" ? "=" : "";
-    const [x, y] = [Number(plain(a)), Number(plain(b))];
-    if (Number.isNaN(x) || Number.isNaN(y)) return "differs";
-    const by = Number((y - x).toFixed(4));
-    return by > 0 ? `+${by}` : String(by);
+    const [x, y] = [a.textContent, b.textContent];
+    if (x === "–" || y === "–") return "";
+    const by = value(b) - value(a);
+    if (x === y || by === 0) return "=";
+    if (Number.isNaN(by)) return "≠";
+    const by_ = Math.abs(by);
+    const dollars = by_ < 0.005 ? `$${by_.toFixed(4)}` : `$${by_.toFixed(2)}`;
+    const plain = x.startsWith("$") ? dollars : Number(by_.toFixed(4)).toLocaleString("en");
+    return `${by > 0 ? "+" : "-"}${a.dataset.ms ? duration(by_) : plain}`;
   }
 
   function difference(before, after) {
@@ -295,8 +319,8 @@
     heads[2].textContent = `iteration ${second}`;
     one("tbody", table).replaceChildren(...one_.said.map(([name, a], index) => {
       const b = other.said[index][1];
-      return make("tr", {}, make("th", { scope: "row" }, name), make("td", { class: "num" }, a),
-        make("td", { class: "num" }, b), make("td", { class: "num change" }, change(a, b)));
+      return make("tr", {}, make("th", { scope: "row" }, name), make("td", { class: "num" }, a.textContent),
+        make("td", { class: "num" }, b.textContent), make("td", { class: "num change" }, change(a, b)));
     }));
     all(".files, .changed-lines", section).forEach((old) => old.remove());
     const command = make("code", { class: "command" }, `sprintlog iteration diff ${first} ${second}`);
@@ -331,6 +355,7 @@
 
   function enhance(section) {
     const table = one("table", section);
+    if (table && ["iterations", "queue", "sessions"].includes(section.id)) label(table);
     if (section.id === "timeline") addZoom(section);
     if (section.id === "events") addDensities(section);
     if (table && table.classList.contains("filtered")) addFilter(section, table);

@@ -1,0 +1,105 @@
+"""An iteration that failed says why: in its row, in the timeline, in one state."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.sprint import events as f
+from sprintlog.projections.page.charts.failures import NOTES_MAX, IterationFailures
+from sprintlog.projections.page.document import facts_of
+from sprintlog.projections.page.facts import Facts
+from sprintlog.projections.page.sections.comparison import comparison
+from sprintlog.projections.page.sections.iterations import iterations
+from sprintlog.projections.page.sections.timeline import laid_out
+
+from .night import SPRINT, night
+from .test_odd_logs import workspace_with
+
+PLAN = {
+    "sprint-id": "odd",
+    "status": "in-progress",
+    "phases": [{"id": name, "status": "pending"} for name in ("fetch", "store")],
+}
+
+
+def failed() -> Iterator[Event]:
+    """Yield a plan that nobody measures, whose second phase fails."""
+    yield f.SprintCompiled(PLAN, f.Place("PROGRESS.yaml"))
+    yield f.SprintStarted()
+    yield f.IterationStarted(1, phase="fetch")
+    yield f.PhaseStarted("fetch")
+    yield f.AgentRan("fetch", "completed", 0)
+    yield f.PhaseCompleted("fetch")
+    yield f.IterationStarted(2, phase="store")
+    yield f.PhaseStarted("store")
+    yield f.AgentRan("store", "failed", 3, error="exit code 3: table rates exists")
+    yield f.PhaseFailed("store", "exit code 3: table rates exists")
+    yield f.SprintBlocked("phase store failed")
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Iterator[Facts]:
+    """Return what is told of that plan."""
+    with workspace_with(tmp_path, failed()) as workspace:
+        yield facts_of(workspace, "odd")
+
+
+def rows(facts: Facts) -> dict[str, str]:
+    """Return the text of each row of the iterations, by number."""
+    found = re.findall(r'<tr[^>]* data-n="(\d+)">(.*?)</tr>', str(iterations(facts)))
+    return {number: re.sub("<[^>]+>", " ", row) for number, row in found}
+
+
+def test_a_row_says_why_its_run_failed(facts: Facts) -> None:
+    """The last words and the exit code, beside that it was not measured."""
+    found = rows(facts)
+    assert [*found] == ["1", "2"]
+    assert "not measured; its run completed" in found["1"]
+    why = "not measured; its run failed; store failed: exit code 3: table rates exists"
+    assert why in found["2"]
+
+
+def test_what_failed_is_not_open_as_well(facts: Facts) -> None:
+    """Its bar is one of a failure, though nobody recorded that it ended."""
+    bars = {bar.work.version: bar.work for bar in laid_out(facts).bars}
+    assert (bars[3].tone, bars[7].tone) == ("plain", "bad")
+    assert bars[3].about.startswith("iteration 1, not measured")
+    assert bars[7].about.startswith("iteration 2, failed, store failed: exit code 3")
+
+
+def test_a_gate_that_failed_is_named_with_its_last_line(tmp_path: Path) -> None:
+    """Which gate, its exit code, what it printed: in the row of the iteration."""
+    with night(tmp_path) as workspace:
+        found = rows(facts_of(workspace, SPRINT))
+    said = (
+        "the gate of payment failed with exit code 2: FAILED tests/test_cards.py: 4 of 74"
+    )
+    assert [number for number, row in found.items() if said in row] == ["7"]
+
+
+def test_of_many_failures_the_first_and_the_last_are_kept() -> None:
+    """However often it failed, a row stays a row, and ends with the newest."""
+    found = IterationFailures()
+    for event in (
+        f.IterationStarted(1),
+        *(f.PhaseFailed("a", f"no {n}") for n in range(9)),
+    ):
+        found.take(event)
+    assert found.of(1) == ("a failed: no 0", "a failed: no 1", "a failed: no 8")
+    assert len(found.of(1)) == NOTES_MAX
+
+
+def test_what_differs_is_said_by_how_much(tmp_path: Path) -> None:
+    """Figures, dollars and times have their difference; words an equals sign or none."""
+    with night(tmp_path) as workspace:
+        said = str(comparison(facts_of(workspace, SPRINT)))
+    changes = dict(
+        re.findall(r'<th scope="row">([^<]+)</th>.*?class="num change">([^<]*)<', said)
+    )
+    assert (changes["class"], changes["model"]) == ("\N{NOT EQUAL TO}", "=")
+    assert (changes["tests passed"], changes["time"]) == ("-7", "+5m 00s")
+    assert changes["cost"] == ""
+    assert "differs" not in said

@@ -1,0 +1,98 @@
+"""Labels of bars: none is cut, none meets another, and each short number is there."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sprintlog.projections.page.charts.labels import (
+    AFTER,
+    BEFORE,
+    CHAR,
+    INSIDE,
+    OVER,
+    THIN,
+    WHOLE,
+    WIDE,
+    Box,
+    Label,
+    labels_of,
+)
+from sprintlog.projections.page.charts.layout import Timeline
+from sprintlog.projections.page.document import facts_of
+from sprintlog.projections.page.sections.timeline import laid_out
+
+from .night import SPRINT, night
+
+NAMES = ("7 $1.58", "12", "payment", "a person")
+
+
+@st.composite
+def boxes(draw: st.DrawFn) -> list[Box]:
+    """Return bars of a few rows that do not overlap."""
+    found, ends = [], dict.fromkeys(range(3), 0)
+    for _ in range(draw(st.integers(1, 12))):
+        row = draw(st.integers(0, 2))
+        x = ends[row] + draw(st.integers(0, 3000))
+        width = draw(st.integers(35, 4000))
+        if x + width <= WHOLE:
+            ends[row] = x + width
+            found.append(Box(row, x, width, (draw(st.sampled_from(NAMES)), "12")))
+    return found
+
+
+def extent(box: Box, label: Label, pixels: int) -> tuple[float, float]:
+    """Return from where to where a label is written, in pixels."""
+    x, width = box.x * pixels / WHOLE, box.width * pixels / WHOLE
+    length = len(label.text) * CHAR
+    begin = {
+        INSIDE: x + 4,
+        OVER: x + (width - length) / 2,
+        BEFORE: x - 5 - length,
+        AFTER: x + width + 5,
+    }[label.place]
+    return begin, begin + length
+
+
+@pytest.mark.parametrize("pixels", [WIDE, THIN])
+@pytest.mark.parametrize("beside", [False, True])
+@given(found=boxes())
+def test_no_label_is_cut_or_meets_another(
+    found: list[Box], pixels: int, *, beside: bool
+) -> None:
+    """Whatever lies where, what is written has its room, and stays in the drawing."""
+    labels = labels_of(found, pixels, beside=beside)
+    by_row: dict[int, list[tuple[float, float]]] = {}
+    for box, label in zip(found, labels, strict=True):
+        begin, end = extent(box, label, pixels)
+        if label.text:
+            by_row.setdefault(box.row, []).append((begin, end))
+            assert begin >= -4
+            assert end <= pixels + 4
+        if label.text and label.place == INSIDE:
+            assert end <= (box.x + box.width) * pixels / WHOLE
+    for places in by_row.values():
+        for (_, end), (begin, _) in zip(sorted(places), sorted(places)[1:], strict=False):
+            assert end <= begin + 1.5
+
+
+@pytest.fixture
+def timeline(tmp_path: Path) -> Timeline:
+    """Return the timeline of a night."""
+    with night(tmp_path) as workspace:
+        return laid_out(facts_of(workspace, SPRINT))
+
+
+@pytest.mark.parametrize("size", ["wide", "thin"])
+def test_each_iteration_of_a_night_has_its_number(timeline: Timeline, size: str) -> None:
+    """On a screen and on a phone, also where it took a few minutes of many hours."""
+    bars = [bar for bar in timeline.bars if bar.row == 0]
+    said = [getattr(bar, size).text.partition(" ")[0] for bar in bars]
+    assert said == [str(number) for number in range(1, 10)]
+
+
+def test_a_wait_at_the_end_says_for_whom_before_it(timeline: Timeline) -> None:
+    """It is too short for its label, which is not cut but stands where there is room."""
+    assert timeline.gaps[-1].wide == Label("a person", BEFORE)
+    assert timeline.gaps[0].wide == Label("the usage limit", INSIDE)

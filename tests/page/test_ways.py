@@ -1,0 +1,119 @@
+"""What the page says to type: each way whole, from what the stop needs to the loop."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sprintlog.commands import (
+    BeginRun,
+    ChangeBudgets,
+    CreateSprint,
+    EndRun,
+    FinishRun,
+    MeasureIteration,
+    NeedHuman,
+    StartIteration,
+    StartSprint,
+    Verdict,
+)
+from sprintlog.engine.command import Command
+from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.sprint.events import AgentRan, Budgets
+from sprintlog.projections.page.document import facts_of
+from sprintlog.projections.page.sections.head import head
+from sprintlog.projections.workspace import Workspace
+
+from .night import SPRINT as NIGHT
+from .night import night
+
+SPRINT, AT = "loop", "2026-01-15T21:00:00Z"
+AGENT = ("sh", "agent.sh")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    """Return a workspace with a loop of two iterations, the second of which is worse."""
+    made = Workspace.in_memory(tmp_path, clock=lambda: 1_768_550_400_000, entropy=bytes)
+    with made:
+        do(made, CreateSprint(plan={"mode": "ralph", "goal": "Win"}), StartSprint())
+        do(made, BeginRun("run-1", "build-7", 1, AT, "boot", AGENT, Budgets(cost_usd=4)))
+        for number, passed in ((1, 9), (2, 3)):
+            usage = Usage(1000, 100, cost_usd=0.5)
+            ran = AgentRan("", "completed", 0, usage=usage, iteration=number)
+            do(made, StartIteration(), EndRun(ran, Verdict("completed", "done")))
+            do(made, MeasureIteration({"test_count": 9, "tests_passed": passed}))
+        yield made
+
+
+def do(workspace: Workspace, *commands: Command) -> None:
+    """Let something happen."""
+    for command in commands:
+        workspace.handle(command, sprint_id=SPRINT, at=AT, actor="runtime")
+
+
+def told(workspace: Workspace, sprint: str = SPRINT) -> str:
+    """Return the head of the page as a person reads it."""
+    found = re.sub(
+        r"</?(?:p|li|ol|div|dt|dd|small)\b[^>]*>", "\n", head(facts_of(workspace, sprint))
+    )
+    return re.sub(r"\n+", "\n", re.sub(r"<[^>]+>", "", found))
+
+
+def typed(said: str, name: str) -> list[str]:
+    """Return the lines below a heading of what to type, up to the next heading."""
+    lines = said.splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith(name))
+    ends = ("or, to keep", "budget ", "best ")
+    rest = lines[begin + 1 :]
+    return rest[: next(at for at, line in enumerate(rest) if line.startswith(ends))]
+
+
+def test_the_advised_way_raises_a_budget_that_is_spent(workspace: Workspace) -> None:
+    """Going back gives nothing back: the limit is named between it and the loop."""
+    do(workspace, ChangeBudgets({"cost_usd": 1.0}))
+    do(workspace, FinishRun("run-1", "budget", 25, "the budget is spent"))
+    steps = typed(told(workspace), "type now, as advised")
+    assert steps == [
+        "sprintlog rollback iter:1 takes the advice: the plan goes back, "
+        "files stay as they are",
+        "sprintlog rules set --budget-cost 2 allows that much in all",
+        "sprintlog run --budget-cost 4 -- sh agent.sh starts the loop again",
+    ]
+
+
+def test_the_advised_way_begins_with_what_a_person_is_asked(workspace: Workspace) -> None:
+    """Without it the loop would stop at the same place again."""
+    do(workspace, NeedHuman("no mail server", "give SMTP_HOST"))
+    do(workspace, FinishRun("run-1", "person", 24, "no mail server"))
+    said = told(workspace)
+    assert typed(said, "type now, as advised")[0] == "resolve what it needs: give SMTP_HOST"
+    kept = typed(said, "or, to keep what is there")
+    assert kept[0] == "resolve what it needs: give SMTP_HOST"
+    assert kept[-1].endswith("sh agent.sh starts the loop again")
+
+
+def test_each_budget_is_said_to_be_fresh_or_not(workspace: Workspace) -> None:
+    """A run has its own again; of that of the sprint it is said what is left."""
+    do(workspace, ChangeBudgets({"cost_usd": 5.0}))
+    do(workspace, FinishRun("run-1", "stopped", 0, "somebody stopped it"))
+    said = told(workspace)
+    assert "A new run begins with its whole budget again: cost $4.00." in said
+    assert "Of the budget of the whole sprint, cost $5.00, $4.00 is left." in said
+    assert "Neither a new run nor a rollback gives any of it back." in said
+
+
+def test_files_that_were_never_to_be_kept_are_not_missed(workspace: Workspace) -> None:
+    """It is said that the loop was not told to, not that something is gone."""
+    said = told(workspace)
+    assert "Its files were not kept, since the loop ran without --snapshot" in said
+    assert "no snapshot was taken" not in said
+
+
+def test_a_night_says_which_time_is_which(tmp_path: Path) -> None:
+    """That of the clock and that of all runs have names that tell them apart."""
+    with night(tmp_path) as workspace:
+        said = told(workspace, NIGHT)
+    assert "from first to last event\n5h 21m\nwaits included" in said
+    assert "agents at work\n3h 46m\n9 runs added up" in said
