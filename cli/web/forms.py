@@ -7,7 +7,7 @@ from sprintlog.engine.sprint.queue.view import takes_part
 from sprintlog.engine.sprint.state import words
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.page.markup import Markup, command, section, tag, text
-from sprintlog.projections.page.sections.head import said as told
+from sprintlog.projections.page.markup import said as told
 
 from .actions import ACTIONS, Field, Given, PageAction, Shown
 from .markup import address, bar, document, head, hidden, link

@@ -1,5 +1,6 @@
 """HTML and SVG by construction: text is escaped, and what acts in it becomes visible."""
 
+import re
 from html import escape
 from typing import Any
 
@@ -96,6 +97,18 @@ def command(line: str) -> Markup:
     words = [tag("span", x) if "-" in x else text(x) for x in line.split(" ")]
     inside = [part for word in words for part in (Markup(" "), word)][1:]
     return tag("code", *inside, class_="command")
+
+
+def said(line: str) -> Markup:
+    """Return a text in which what stands between backticks is a command."""
+    pieces = re.split(r"`([^`]{1,400})`", line)
+    return joined(
+        *(
+            command(piece) if at % 2 else text(piece)
+            for at, piece in enumerate(pieces)
+            if piece
+        )
+    )
 
 
 def classes(*names: str) -> str:

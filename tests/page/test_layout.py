@@ -2,10 +2,10 @@
 
 import pytest
 
+from sprintlog.projections.page.charts.labels import WHOLE
 from sprintlog.projections.page.charts.layout import (
     BAR_MIN,
     ROWS_MAX,
-    WHOLE,
     Delay,
     Instant,
     Return,

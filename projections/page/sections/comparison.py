@@ -7,10 +7,9 @@ from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from ...views.iterations import JudgedIteration
 from ...words.phrases import UNKNOWN, duration
 from ..facts import Facts
-from ..markup import Markup, command, heading, row, section, table, tag, text
+from ..markup import Markup, command, heading, row, said, section, table, tag, text
 from ..numbers import money
 from .iterations import Column, columns
-from .ways import said
 
 CELL_CHARS_MAX = 200
 

@@ -13,9 +13,9 @@ from ...words.phrases import UNKNOWN, counted, duration
 from ..charts.labels import WHOLE
 from ..charts.layout import percent
 from ..facts import Facts
-from ..markup import NOTHING, Markup, command, joined, tag, text
+from ..markup import NOTHING, Markup, command, joined, said, tag, text
 from ..numbers import cost, known, money, number, score, time, tokens, took
-from .ways import amount, files_said, said, ways
+from .ways import amount, files_said, ways
 
 _TONES = {
     "completed": "good",

@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_RUN
 from ...views.work import STOPPED
 from ...words.phrases import duration
 from ..facts import Facts
-from ..markup import Markup, command, joined, tag, text
+from ..markup import Markup, said, tag
 from ..numbers import known, money, number
 
 _STARTS = "sprintlog run "
@@ -31,18 +31,6 @@ def ways(facts: Facts, target: int | None, hints: list[str]) -> Iterator[Markup]
         yield _typed(name + (", in this order" if len(steps) > 1 else ""), steps)
     if steps or target is not None:
         yield from _budgets(facts)
-
-
-def said(line: str) -> Markup:
-    """Return a text in which what stands between backticks is a command."""
-    pieces = re.split(r"`([^`]{1,400})`", line)
-    return joined(
-        *(
-            command(piece) if at % 2 else text(piece)
-            for at, piece in enumerate(pieces)
-            if piece
-        )
-    )
 
 
 def files_said(facts: Facts, iteration: int) -> str:
