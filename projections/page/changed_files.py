@@ -16,7 +16,7 @@ Ends = tuple[str, str]
 """The snapshots before and behind an iteration."""
 
 
-class ChangedFiles:
+class FilesOfIterations:
     """What changed between snapshots, each pair asked for once: they never change."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..history.blame import event_at
 from ..workspace import Workspace
-from .changed_files import ChangedFiles
+from .changed_files import FilesOfIterations
 from .charts.happened import EventStory
 from .numbers import milliseconds
 from .versions import FileHistory, FollowedFile
@@ -26,7 +26,7 @@ class PagePast:
         self.story = EventStory()
         self.works: set[str | None] = set()
         """What the events belong to; sessions name the same."""
-        self.changed = ChangedFiles()
+        self.changed = FilesOfIterations()
         self._file = FollowedFile()
         self._last: RecordedEvent | None = None
         self._position = 0

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ...iterations.events import IterationMeasured
@@ -23,6 +23,18 @@ class RunSeen(NamedTuple):
     """What it has to wait for, where a limit kept it from working."""
     cut_by: str | None = None
     """Because of what its loop ended meanwhile: `lost` for one that was killed."""
+
+
+class Unmeasured(NamedTuple):
+    """An iteration of which nothing was measured, and how its last run ended."""
+
+    number: int
+    version: int
+    """That of the sprint when it began."""
+    status: str
+    error: str | None
+    summary: str | None
+    """What an agent said of it; else the last line that was printed."""
 
 
 def runs_seen(
@@ -67,6 +79,22 @@ def spent_by_iteration(
 def iteration_of(ran: AgentRan, version: int, begun: Begun) -> int:
     """Return which iteration a run was in: what it says, else the one begun last."""
     return last_begun(version, begun) if ran.iteration is None else ran.iteration
+
+
+def unmeasured(
+    left: Iterable[tuple[int, int]],
+    runs: Iterable[tuple[int, str, AgentRan]],
+    begun: Begun,
+    said: Mapping[int, str],
+) -> list[Unmeasured]:
+    """Return those of the iterations `left` that have a run, in their order."""
+    # What a transcript adds does not say how a run ended.
+    last = {iteration_of(ran, at, begun): ran for at, _, ran in runs if not ran.is_rest}
+    return [
+        Unmeasured(number, at, ran.status, ran.error, said.get(number) or printed(ran))
+        for number, at in sorted(left)
+        if (ran := last.get(number)) is not None
+    ]
 
 
 def last_begun(version: int, begun: Begun) -> int:

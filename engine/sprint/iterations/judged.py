@@ -31,7 +31,15 @@ from ...log.event import Event
 from ..events import OF_ITERATION, AgentRan, IterationEnded, RunEnded, SnapshotTaken
 from ..goal.settings import max_iterations
 from ..state.sprint import Spent, Sprint
-from .agent_runs import Begun, RunSeen, iteration_of, printed, runs_seen, spent_by_iteration
+from .agent_runs import (
+    Begun,
+    RunSeen,
+    Unmeasured,
+    iteration_of,
+    runs_seen,
+    spent_by_iteration,
+    unmeasured,
+)
 from .described import Description
 from .kept_files import has_same_files
 from .loop import is_used_up
@@ -68,18 +76,6 @@ class Failure(NamedTuple):
         if isinstance(self.event, MeasurementFailed):
             return self.event.error
         return f"its measurement was retracted: {self.event.reason}"
-
-
-class Unmeasured(NamedTuple):
-    """An iteration of which nothing was measured, and how its last run ended."""
-
-    number: int
-    version: int
-    """That of the sprint when it began."""
-    status: str
-    error: str | None
-    summary: str | None
-    """What an agent said of it; else the last line that was printed."""
 
 
 class Judged:
@@ -338,21 +334,9 @@ class Judged:
         begun = [x for x in self.sprint.knowledge.iterations if x[0] not in seen]
         if not begun:
             return []
-        # What a transcript adds does not say how a run ended.
-        turns = self._begun()
-        runs = {
-            iteration_of(ran, at, turns): ran
-            for at, _, ran in self._events.all(AgentRan)
-            if not ran.is_rest
-        }
-        said = self.summaries()
-        return [
-            Unmeasured(
-                number, version, ran.status, ran.error, said.get(number) or printed(ran)
-            )
-            for number, version in sorted(begun)
-            if (ran := runs.get(number)) is not None
-        ]
+        return unmeasured(
+            begun, self._events.all(AgentRan), self._begun(), self.summaries()
+        )
 
     def described(self) -> dict[int, Description]:
         """Return what was said of iterations, by their numbers.

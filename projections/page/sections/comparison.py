@@ -9,7 +9,7 @@ from ...words.phrases import UNKNOWN, duration
 from ..facts import Facts
 from ..markup import Markup, command, heading, row, said, section, table, tag, text
 from ..numbers import money
-from .iterations import Column, columns
+from .iterations import TableColumn, columns
 
 CELL_CHARS_MAX = 200
 
@@ -66,7 +66,7 @@ def _named(facts: Facts, one: JudgedIteration) -> str:
     return f"iteration {one.iteration}{best}"
 
 
-def _change(column: Column, one: JudgedIteration, other: JudgedIteration) -> str:
+def _change(column: TableColumn, one: JudgedIteration, other: JudgedIteration) -> str:
     """Return by how much a figure changed; nothing where one of them is none."""
     mine, theirs = str(column.cell(one)), str(column.cell(other))
     if UNKNOWN in (mine, theirs):
@@ -85,7 +85,7 @@ def _change(column: Column, one: JudgedIteration, other: JudgedIteration) -> str
     return f"{'+' if by > 0 else '-'}{how_much}"
 
 
-def _amount(column: Column, one: JudgedIteration) -> float | None:
+def _amount(column: TableColumn, one: JudgedIteration) -> float | None:
     """Return a figure of an iteration as a number; None for what is none."""
     if column.milliseconds is not None:
         return column.milliseconds(one)

@@ -20,7 +20,7 @@ _ALWAYS = ("class", "remarks")
 _ENDED = {"needs-human": "asked for a person"}
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of the table."""
 
     name: str
@@ -30,7 +30,7 @@ class Column(NamedTuple):
     """Of one with durations: how long they are."""
 
 
-def columns(facts: Facts) -> list[Column]:
+def columns(facts: Facts) -> list[TableColumn]:
     """Return the columns of a table of iterations: what is known of any of them.
 
     What is in words comes first: where a table is too wide, figures are scrolled to.
@@ -38,23 +38,25 @@ def columns(facts: Facts) -> list[Column]:
     rows = facts.iterations.iterations
     changed = facts.changed_files
     found = [
-        Column("class", lambda x: x.classification or UNKNOWN),
-        Column("score", lambda x: score(x.score), True),
-        Column("remarks", lambda x: _remarks(facts, x)),
-        Column("alerts", _alerts),
+        TableColumn("class", lambda x: x.classification or UNKNOWN),
+        TableColumn("score", lambda x: score(x.score), True),
+        TableColumn("remarks", lambda x: _remarks(facts, x)),
+        TableColumn("alerts", _alerts),
     ]
     if changed:
-        found.append(Column("files changed", lambda x: _files(changed.get(x.iteration))))
+        found.append(
+            TableColumn("files changed", lambda x: _files(changed.get(x.iteration)))
+        )
     found += [
-        Column(name, partial(_figure, name), True) for name in _names(rows, "figures")
+        TableColumn(name, partial(_figure, name), True) for name in _names(rows, "figures")
     ]
     if any(known(one.spent) for one in rows):
         found += [
-            Column("tokens", lambda x: number(tokens(x.spent)), True),
-            Column("cost", lambda x: money(cost(x.spent)), True),
-            Column("time", lambda x: took(x.spent), True, _milliseconds),
+            TableColumn("tokens", lambda x: number(tokens(x.spent)), True),
+            TableColumn("cost", lambda x: money(cost(x.spent)), True),
+            TableColumn("time", lambda x: took(x.spent), True, _milliseconds),
         ]
-    found += [Column(name, partial(_param, name)) for name in _names(rows, "params")]
+    found += [TableColumn(name, partial(_param, name)) for name in _names(rows, "params")]
     return found
 
 
@@ -86,8 +88,8 @@ def iterations(facts: Facts) -> Markup:
 
 
 def _differing(
-    found: list[Column], rows: Sequence[JudgedIteration]
-) -> tuple[list[Column], list[str]]:
+    found: list[TableColumn], rows: Sequence[JudgedIteration]
+) -> tuple[list[TableColumn], list[str]]:
     """Return the columns in which rows differ, and in words what all of them have."""
     same, differing = [], []
     for one in found:
@@ -101,7 +103,7 @@ def _differing(
     return differing, same
 
 
-def _row(one: JudgedIteration, shown: Sequence[Column], *, is_best: bool) -> Markup:
+def _row(one: JudgedIteration, shown: Sequence[TableColumn], *, is_best: bool) -> Markup:
     version = one.version if isinstance(one.version, int) else 0
     name = str(one.iteration)
     first = version_link(version, name) if version else text(name)
