@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -69,6 +70,7 @@ class Result(NamedTuple):
 
 Run = Callable[..., Result]
 Gated = Callable[..., None]
+Made = Callable[[str, Callable[[], object]], None]
 
 
 @pytest.fixture
@@ -119,13 +121,53 @@ def done(run: Run) -> Run:
     return call
 
 
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where what `made` made is kept."""
+    return tmp_path_factory.mktemp("made")
+
+
 @pytest.fixture
-def sprint(folder: Path, done: Run) -> Path:
+def made(made_once: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Return a function that gives the folder what some steps make, which are taken once.
+
+    The steps of the same name run in a folder of their own the first time; every test gets
+    a copy of it.
+    """
+
+    def copy(name: str, steps: Callable[[], object]) -> None:
+        kept = made_once / name
+        if not (made_once / f"{name}.whole").exists():
+            shutil.rmtree(kept, ignore_errors=True)
+            kept.mkdir()
+            monkeypatch.chdir(kept)
+            steps()
+            monkeypatch.chdir(folder)
+            (made_once / f"{name}.whole").touch()
+        shutil.copytree(kept, folder, symlinks=True, dirs_exist_ok=True)
+
+    return copy
+
+
+@pytest.fixture
+def sprint(folder: Path, done: Run, made: Made) -> Path:
     """Return a folder in which the sprint `auth` has started."""
-    (folder / "plan.yaml").write_text(PLAN)
-    done("init")
-    done("sprint", "create", "auth", "--plan", "plan.yaml", "--at", "2026-01-15T08:59:00Z")
-    done("sprint", "start", "--at", "2026-01-15T09:00:00Z")
+
+    def steps() -> None:
+        Path("plan.yaml").write_text(PLAN)
+        done("init")
+        done(
+            "sprint",
+            "create",
+            "auth",
+            "--plan",
+            "plan.yaml",
+            "--at",
+            "2026-01-15T08:59:00Z",
+        )
+        done("sprint", "start", "--at", "2026-01-15T09:00:00Z")
+
+    made("sprint", steps)
     return folder
 
 
@@ -190,11 +232,16 @@ def agent(folder: Path, done: Run) -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def tree(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+def tree(folder: Path, done: Run, made: Made, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a repository with two iterations: good files, then worse ones."""
-    folder = folder / "tree"
+    made("tree", lambda: _two_iterations(Path.cwd() / "tree", done))
+    monkeypatch.chdir(folder / "tree")
+    return folder / "tree"
+
+
+def _two_iterations(folder: Path, done: Run) -> None:
     folder.mkdir()
-    monkeypatch.chdir(folder)
+    os.chdir(folder)
     git(folder, "init", "-q")
     (folder / "plan.yaml").write_text(PLAN)
     done("init")
@@ -219,7 +266,6 @@ def tree(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "README").unlink()
     done("phase", "complete", "setup")
     done("iteration", "snapshot")
-    return folder
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from sprintlog.engine.service.streams.points import FORMS
 from tests.docs.generate import commands
 
-from .conftest import PLAN, Run
+from .conftest import PLAN, Made, Run
 
 POINTS = (
     "start",
@@ -96,19 +96,31 @@ READING = {
 
 
 @pytest.fixture
-def history(folder: Path, done: Run) -> Path:
+def history(folder: Path, done: Run, made: Made) -> Path:
     """Return a folder whose sprint has a gate and went through two iterations."""
-    (folder / "plan.yaml").write_text(f"{PLAN}    gate:\n      script: 'true'\n")
-    done("init")
-    done("sprint", "create", "auth", "--plan", "plan.yaml", "--at", "2026-01-15T08:59:00Z")
-    begin, end = (
-        ("iteration", "start"),
-        ("iteration", "end", "--metric", "tests_passed=1", "--snapshot"),
-    )
-    steps = [("sprint", "start"), begin, ("phase", "start"), end, begin, end]
-    request = ("queue", "add", "Look", "--priority", "low", "--type", "bug")
-    for minute, step in enumerate([*steps, request]):
-        done(*step, "--at", f"2026-01-15T09:0{minute}:00Z")
+
+    def steps() -> None:
+        Path("plan.yaml").write_text(f"{PLAN}    gate:\n      script: 'true'\n")
+        done("init")
+        done(
+            "sprint",
+            "create",
+            "auth",
+            "--plan",
+            "plan.yaml",
+            "--at",
+            "2026-01-15T08:59:00Z",
+        )
+        begin, end = (
+            ("iteration", "start"),
+            ("iteration", "end", "--metric", "tests_passed=1", "--snapshot"),
+        )
+        actions = [("sprint", "start"), begin, ("phase", "start"), end, begin, end]
+        request = ("queue", "add", "Look", "--priority", "low", "--type", "bug")
+        for minute, action in enumerate([*actions, request]):
+            done(*action, "--at", f"2026-01-15T09:0{minute}:00Z")
+
+    made("points", steps)
     return folder
 
 

@@ -24,7 +24,7 @@ from sprintlog.engine.sprint.state.tree import Tree
 from sprintlog.projections import Workspace
 from tests.docs.generate import commands
 
-from .conftest import Result, Run
+from .conftest import Made, Result, Run
 from .harmful import AT, DOCUMENT, EVIL, NAME, document, event, harm, history, journal
 
 EXACT = {f"sprintlog {name}" for name in ("show progress", "show best", "append", "export")}
@@ -91,13 +91,17 @@ FLAGS = {"-f": ["-f", "--limit=1"]}
 
 
 @pytest.fixture
-def log(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def log(folder: Path, made: Made, monkeypatch: pytest.MonkeyPatch) -> str:
     """Make a log full of harm in a folder with such a name; return the other sprint."""
-    inside = folder / NAME
-    inside.mkdir()
-    monkeypatch.chdir(inside)
     # Our own append refuses some of it; a log that is handed in may hold it.
     monkeypatch.setattr(store, "check_limits", lambda *given, **named: None)
+    made("harm", lambda: _harmful(Path.cwd() / NAME))
+    monkeypatch.chdir(folder / NAME)
+    return EVIL
+
+
+def _harmful(inside: Path) -> None:
+    inside.mkdir()
     with Workspace.init(inside, here=True) as workspace:
         append: Callable[..., Any] = workspace.log.append
         new_events = [new_event(x, at=AT, actor=f"agent:{EVIL}") for x in history()]
@@ -112,7 +116,6 @@ def log(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         append("journal", new_events, expect=Expect.NONE)
     (inside / "plan.yaml").write_text("phases: [{id: a, prompt: b}]")
     (inside / "PROGRESS.yaml").write_bytes(DOCUMENT.read_bytes())
-    return EVIL
 
 
 def words(
