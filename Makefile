@@ -26,10 +26,10 @@ test: $(VENV)/.installed-dev ## run the tests; ARGS='-k journal' runs some of th
 
 # What asks most of click, msgspec, pydantic, sqlite-utils and structlog: options, help and
 # completion, each form of a file, the questions, the log itself. The rules are the same.
-OF_COMMANDS := adopt agents answers append audit blame compile completion diff exchange fields \
-	gate heads help import_* iteration_end_from journal json_reader log measuring output_options \
-	own_projections projection_runner prompt_file query queue reading recognising recording \
-	report_page run settings sessions snapshots spoken_times suggestions verify
+OF_COMMANDS := adopt answers append audit blame compile completion diff exchange fields gate \
+	heads help import_aiwg import_orchestrator json_reader output_options own_projections \
+	projection_runner prompt_file query queue reading recognising recording report_page settings \
+	sessions snapshots spoken_times suggestions verify
 WITH_OLDEST := $(OF_COMMANDS:%=tests/cli/test_%.py) tests/store \
 	$(addprefix tests/architecture/test_,commands.py front_door.py oldest.py startup.py)
 
