@@ -1,0 +1,162 @@
+"""`export | official reader`: the real command, of a log with what is erased and undone."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.projections.workspace import Workspace
+
+from ..cli.conftest import Run
+from ..cli.conftest import done as done
+from ..cli.conftest import folder as folder
+from ..cli.conftest import run as run
+from .told import SECRET, told_log
+
+SECONDS_MAX = 300
+WORDS = "Words that nobody is to read again"
+READERS = {
+    "cloudevents": """
+from cloudevents.core.formats.json import JSONFormat
+from cloudevents.core.v1.event import CloudEvent
+events = [JSONFormat().read(CloudEvent, line) for line in sys.stdin.buffer]
+said = [
+    (one.get_extension("eventhash"), one.get_extension("rolledback") is not True,
+     one.get_extension("erased") is True)
+    for one in events
+]
+""",
+    "csv": """
+from pyarrow import csv
+rows = csv.read_csv(sys.stdin.buffer).to_pylist()
+said = [(one["hash"], one["in_force"] == 1, one["erased"] == 1) for one in rows]
+""",
+    "parquet": """
+from io import BytesIO
+from pyarrow import parquet
+rows = parquet.read_table(BytesIO(sys.stdin.buffer.read())).to_pylist()
+said = [(one["hash"], one["in_force"], one["erased"]) for one in rows]
+""",
+    "otlp-json": """
+from google.protobuf.json_format import Parse
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+said = []
+for line in sys.stdin:
+    for resource in Parse(line, TracesData()).resource_spans:
+        for span in (x for scope in resource.scope_spans for x in scope.spans):
+            known = {x.key: x.value for x in span.attributes}
+            cost = known.get("sprintlog.cost_usd")
+            marks = [[f"sprintlog.{x}" in known for x in ("rolled_back", "erased")]]
+            marks += [
+                [f"sprintlog.{x}" in {y.key for y in e.attributes}
+                 for x in ("rolled_back", "erased")]
+                for e in span.events if not e.name.startswith("gen_ai.")
+            ]
+            said.append((span.name, marks, cost and repr(cost.double_value)))
+""",
+    "openmetrics": """
+from prometheus_client.openmetrics.parser import text_fd_to_metric_families
+said = [
+    (one.name, one.labels, one.value)
+    for family in text_fd_to_metric_families(sys.stdin)
+    for one in family.samples
+]
+""",
+}
+"""Programs that read standard input with the official library of a format."""
+LIBRARIES = {
+    "cloudevents": "cloudevents",
+    "csv": "pyarrow",
+    "parquet": "pyarrow",
+    "otlp-json": "opentelemetry.proto",
+    "openmetrics": "prometheus_client",
+}
+
+
+@pytest.fixture
+def log(folder: Path, done: Run) -> Path:
+    """Return a folder whose log was rolled back, and erased, by the commands for that."""
+    told_log(folder).close()
+    done("rebuild")
+    done("note", "--sprint", "auth", WORDS)
+    done("rollback", "start", "--sprint", "auth", "--reason", "all of it again")
+    done("redact", "--text", WORDS, "--reason", "not for us", "--yes")
+    return folder
+
+
+def piped(log: Path, format_: str, *words: str) -> Any:
+    """Return what the official reader says of the real command's output."""
+    pytest.importorskip(LIBRARIES[format_])
+    command = [sys.executable, "-m", "sprintlog.cli", "export", "--format", format_, *words]
+    program = f"import json, sys\n{READERS[format_]}\nprint(json.dumps(said))"
+    with subprocess.Popen(
+        command, cwd=log, stdout=subprocess.PIPE, env=os.environ
+    ) as export:
+        read = subprocess.run(
+            [sys.executable, "-c", program],
+            stdin=export.stdout,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS_MAX,
+            check=False,
+        )
+        assert export.wait(SECONDS_MAX) == 0
+    assert read.returncode == 0, read.stderr
+    return json.loads(read.stdout)
+
+
+@pytest.mark.parametrize("format_", ["cloudevents", "csv", "parquet"])
+def test_every_event_is_read(log: Path, done: Run, format_: str) -> None:
+    """Each event is there once, in order, and says whether it counts and was erased."""
+    asked = done("query", "SELECT hash, in_force FROM v_events", "--json").out
+    with Workspace.open(log) as workspace:
+        erased = {e.hash.hex() for e in workspace.log.read() if e.salt is None}
+    known = [
+        [row["hash"], bool(row["in_force"]), row["hash"] in erased]
+        for row in map(json.loads, asked.splitlines())
+    ]
+    assert piped(log, format_) == known
+    assert Counter(tuple(marks) for _, *marks in known) == {
+        (True, False): 14,
+        (False, False): 10,
+        (True, True): 3,
+    }
+
+
+def test_spans_are_read(log: Path, done: Run) -> None:
+    """What was undone was paid for as well; what was erased is marked, and not there."""
+    said = piped(log, "otlp-json", "--sprint", "auth")
+    marks = Counter(tuple(one) for _, found, _ in said for one in found)
+    assert marks[False, True] == 3
+    assert marks[True, False] == 10
+    spent = done("status", "--sprint", "auth", "--json").json["spent"]
+    paid = sum(Decimal(cost) for _, _, cost in said if cost)
+    assert paid == Decimal(repr(spent["cost_usd"])) == Decimal("0.33")
+
+
+def test_figures_are_read(log: Path, done: Run) -> None:
+    """Cost and tokens of the figures are those of `status`, whatever was undone."""
+    said = piped(log, "openmetrics", "--sprint", "auth")
+    spent = done("status", "--sprint", "auth", "--json").json["spent"]
+    (cost,) = [x for name, _, x in said if name == "sprintlog_agent_cost_dollars_total"]
+    assert cost == spent["cost_usd"]
+    tokens = [x for name, _, x in said if name == "sprintlog_agent_tokens_total"]
+    assert sum(tokens) == sum(spent[name] for name in spent if name.endswith("_tokens"))
+
+
+@pytest.mark.parametrize("format_", READERS)
+def test_what_was_erased_is_in_no_pipe(log: Path, format_: str) -> None:
+    """With every word asked for, what was erased is not there, nor what is secret."""
+    words = [] if format_ == "openmetrics" else ["--with-content"]
+    command = [sys.executable, "-m", "sprintlog.cli", "export", "--format", format_, *words]
+    whole = subprocess.run(
+        command, cwd=log, capture_output=True, timeout=SECONDS_MAX, check=True
+    ).stdout
+    assert whole
+    assert not [x for x in (WORDS, "Try again", SECRET) if x.encode() in whole]
