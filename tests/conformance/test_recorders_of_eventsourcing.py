@@ -1,0 +1,115 @@
+"""A log of ours passes the tests that the `eventsourcing` library has for recorders."""
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import TestCase
+
+import pytest
+
+from sprintlog.stores import create_log
+
+pytest.importorskip("eventsourcing.tests.persistence")
+
+from .eventsourcing_recorders import (
+    SprintlogAggregateRecorder,
+    SprintlogApplicationRecorder,
+    SprintlogTrackingRecorder,
+)
+
+if TYPE_CHECKING:
+    # The library is there only for judges, so types are checked without it.
+    class OfTheLibrary(TestCase):
+        """A class of tests of the library."""
+
+        def new_originator_id(self) -> Any:
+            """Return a new id."""
+
+        def optional_test_insert_subscribe(self) -> None:
+            """Follow what is recorded."""
+
+    class AggregateRecorderTestCase(OfTheLibrary):
+        """Events of aggregates."""
+
+    class ApplicationRecorderTestCase(OfTheLibrary):
+        """All events in one order."""
+
+    class TrackingRecorderTestCase(OfTheLibrary):
+        """How far another application was followed."""
+
+    class NonInterleavingNotificationIDsBaseCase(OfTheLibrary):
+        """Appends at once."""
+
+else:
+    from eventsourcing.tests.persistence import (
+        AggregateRecorderTestCase,
+        ApplicationRecorderTestCase,
+        NonInterleavingNotificationIDsBaseCase,
+        TrackingRecorderTestCase,
+    )
+
+
+class NewLogs(TestCase):
+    """Gives every test a log of its own."""
+
+    @pytest.fixture(autouse=True)
+    def _set_folder(self, tmp_path: Path) -> None:
+        # The library's readers may go on after its test: their folder stays for a while.
+        self._folder = tmp_path
+
+    def new_url(self) -> str:
+        """Return where a new log in SQLite is."""
+        url = f"sqlite:{self._folder / 'log.db'}"
+        create_log(
+            url, clock=lambda: time.time_ns() // 1_000_000, entropy=os.urandom
+        ).close()
+        return url
+
+
+class TestAggregateRecorder(NewLogs, AggregateRecorderTestCase):
+    """Events of an aggregate are one stream: no gap, no second of the same version."""
+
+    test_performance = None  # It prints a figure, and judges nothing.
+
+    def create_recorder(self) -> Any:
+        """Return a recorder with a new log."""
+        return SprintlogAggregateRecorder(self.new_url())
+
+
+class TestApplicationRecorder(NewLogs, ApplicationRecorderTestCase):
+    """Ten writers and two readers at once, pages, topics, and what follows a log."""
+
+    test_performance = None
+
+    def new_originator_id(self) -> str:
+        """Return a name, as a stream has one."""
+        return str(super().new_originator_id())
+
+    def create_recorder(self) -> Any:
+        """Return a recorder with a new log."""
+        return SprintlogApplicationRecorder(self.new_url())
+
+    def test_insert_subscribe(self) -> None:
+        """What follows gets each event once, in order, and ends when it is told to."""
+        self.optional_test_insert_subscribe()
+
+
+class TestTrackingRecorder(NewLogs, TrackingRecorderTestCase):
+    """A place that another application was followed to only goes on."""
+
+    def create_recorder(self) -> Any:
+        """Return a recorder with a new log."""
+        return SprintlogTrackingRecorder(self.new_url())
+
+
+class TestNonInterleaving(NewLogs, NonInterleavingNotificationIDsBaseCase):
+    """Of two appends of 1,000 events at once, one comes wholly before the other."""
+
+    def new_originator_id(self) -> str:
+        """Return a name, as a stream has one."""
+        return str(super().new_originator_id())
+
+    def create_recorder(self) -> Any:
+        """Return a recorder with a new log."""
+        return SprintlogApplicationRecorder(self.new_url())
