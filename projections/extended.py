@@ -28,7 +28,7 @@ class SprintReading(Protocol):
     """What an extension's projection of a sprint has to say; its class takes nothing."""
 
     version: int
-    """The version of its rules: raised, everything is read anew."""
+    """The version of its rules: raised, everything is read again."""
 
     def begin(self) -> Any:
         """Return the state before the first event, as JSON can hold it."""

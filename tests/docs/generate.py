@@ -28,6 +28,7 @@ from sprintlog.engine.sprint.events import queue, snapshots
 from . import journal, typescript
 from .answers import answers_page
 from .configuration import configuration_page
+from .extension_names import names_page
 from .manual import manual
 from .masking import forms_module, limits_page, masking_module
 from .problem_codes import sprint_page
@@ -372,13 +373,12 @@ PAGES: dict[str, Callable[[], str]] = {
     "answers.md": lambda: answers_page(NOTE),
     "cli.md": cli_page,
     "configuration.md": lambda: configuration_page(NOTE),
-    "events.md": events_page,
+    **{"events.md": events_page, "extension-names.md": lambda: names_page(NOTE)},
     "limits.md": limits_page,
     "live-page.md": lambda: routes_page(NOTE),
     **{"mcp.md": lambda: tools_page(NOTE), "rpc.md": lambda: rpc_page(NOTE)},
     "sprint-yaml.md": lambda: sprint_page(REFERENCE / "sprint-yaml.md"),
-    "query.md": lambda: query_page(NOTE),
-    "sprintlog.1": lambda: manual(cli_page()),
+    **{"query.md": lambda: query_page(NOTE), "sprintlog.1": lambda: manual(cli_page())},
     "transitions.md": lambda: transitions_page(NOTE),
 }
 DOOR = REFERENCE.parents[1] / ".package" / "sprintlog"

@@ -18,6 +18,7 @@ from sprintlog.engine.sprint.events import EVENTS
 from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING
 from tests.spec.test_diagnosis import CASES, CHECKS
 
+from .extension_names import ELSEWHERE, SECTIONS, public_names
 from .generate import DOOR, PAGES, PUBLIC, REFERENCE, STRUCTS, commands
 
 STATUSES = [OK, NOTE, WARNING, PROBLEM]
@@ -52,6 +53,12 @@ def test_every_event_is_described() -> None:
     headings = re.findall(r"^## `(.+)`$", page("events.md"), re.MULTILINE)
     every = (*EVENTS, *JOURNAL_EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS)
     assert headings == [*(event.type for event in every), *STRUCTS]
+
+
+def test_every_name_for_extensions_is_described() -> None:
+    """What a package can import has its place on the page, and nothing else has."""
+    listed = {name for _, names in SECTIONS for name in names}
+    assert listed == public_names() | {*ELSEWHERE}
 
 
 def test_every_exit_code_is_described() -> None:
