@@ -1,23 +1,28 @@
-"""The events of an append are bound to one statement, and stored as they were placed."""
+"""However the events of an append are bound, they are stored as they were placed."""
 
 import pytest
 from msgspec import structs
 
+from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite import rows
-from sprintlog.engine.log.stores.sqlite.rows import ROWS_PER_INSERT, insert
+from sprintlog.engine.log.stores.sqlite.rows import (
+    BATCH_BYTES,
+    ROWS_PER_INSERT,
+    insert_many,
+)
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 
 def different(event: NewEvent, number: int) -> NewEvent:
     """Return an event that has as much of its own as one can have."""
-    text = f"n{number}"
+    text = f"n{number}" + "é日" * (number % 4)
     return structs.replace(
         event,
         type=text,
-        payload=b'{"n":%d}' % number,
-        at=f"2026-01-15T09:00:{number % 60:02}Z",
+        payload=b'{"n":"%s"}' % (text.encode() * (number % 7)),
+        at=f"2026-01-15T09:00:{number % 60:02}{'.25' * (number % 2)}Z",
         actor=f"agent:{text}",
         schema_version=number + 1,
         correlation_id=f"c{text}" if number % 2 else None,
@@ -26,22 +31,21 @@ def different(event: NewEvent, number: int) -> NewEvent:
     )
 
 
-@pytest.mark.parametrize("is_numbered", [False, True])
+@pytest.mark.parametrize("has_json", [False, True])
 @pytest.mark.parametrize("count", [1, 2, ROWS_PER_INSERT, 2 * ROWS_PER_INSERT + 3])
 @pytest.mark.parametrize("key", [None, "k"])
-# Python 3.12 alone warns of values with numbers, which it is never given but here.
-@pytest.mark.filterwarnings("ignore:Binding:DeprecationWarning")
 def test_events_are_stored_as_they_were_placed(
     log: SqliteLog,
     new_event: NewEvent,
     monkeypatch: pytest.MonkeyPatch,
     *,
-    is_numbered: bool,
+    has_json: bool,
     count: int,
     key: str | None,
 ) -> None:
     """However values are bound, what is read is what the append answered."""
-    monkeypatch.setattr(rows, "_IS_NUMBERED", is_numbered)
+    monkeypatch.setattr(rows, "_HAS_JSON", has_json)
+    monkeypatch.setattr(rows, "BATCH_BYTES", 200)
     log.append("b", [new_event] * 2, expect=0)
     wanted = [different(new_event, number) for number in range(count)]
     digest = b"d" if key else None
@@ -49,15 +53,35 @@ def test_events_are_stored_as_they_were_placed(
     assert [*log.read(after=2)] == [*done.events]
     kinds = log.connection.raw.execute(
         "SELECT DISTINCT typeof(position), typeof(version), typeof(remaining),"
-        " typeof(stream), typeof(recorded_at), typeof(salt), typeof(payload) FROM events"
+        " typeof(schema_version), typeof(observed), typeof(stream), typeof(recorded_at),"
+        " typeof(id), typeof(type), typeof(at), typeof(payload), typeof(salt),"
+        " typeof(payload_digest), typeof(hash) FROM events"
     )
-    numbers, texts = ("integer",) * 3, ("text",) * 2
-    assert kinds.fetchall() == [(*numbers, *texts, "blob", "text")]
+    assert kinds.fetchall() == [("integer",) * 5 + ("text",) * 6 + ("blob",) * 3]
+    assert [*check_chain(log.read())] == []
 
 
-def test_what_an_append_shares_is_bound_once(log: SqliteLog, new_event: NewEvent) -> None:
-    """Of each further event only what it has of its own is bound."""
-    done = log.append("a", [new_event] * 3, expect=0)
-    one, two, three = (len(insert(done.events[:count])[1]) for count in (1, 2, 3))
-    shared = 5 if rows._IS_NUMBERED else 0
-    assert (three - two, two - one) == (one - shared, one - shared)
+def test_what_a_batch_shares_is_bound_once(log: SqliteLog, new_event: NewEvent) -> None:
+    """A batch of many events is one statement with no more values than that of few."""
+    if not rows._HAS_JSON:
+        pytest.skip("this SQLite cannot take a batch by its columns")
+    done = log.append("a", [new_event] * 300, expect=0)
+    few, many = ([*insert_many(done.events[:count])] for count in (2, 300))
+    assert [len(values) for _, values in few] == [len(values) for _, values in many]
+    assert few[0][0] == many[0][0]
+
+
+def test_batch_of_large_events_is_bound_in_parts(
+    log: SqliteLog, new_event: NewEvent
+) -> None:
+    """What is joined to be bound never grows much larger than one event may be."""
+    if not rows._HAS_JSON:
+        pytest.skip("this SQLite cannot take a batch by its columns")
+    large = structs.replace(new_event, payload=b'{"n":"%s"}' % (b"n" * (BATCH_BYTES // 2)))
+    wanted = [*[new_event] * 70, *[large] * 3]
+    done = log.append("a", wanted, expect=0)
+    assert [len(v["payload"]) < 2 * BATCH_BYTES for _, v in insert_many(done.events)] == [
+        True,
+        True,
+    ]
+    assert [*log.read()] == [*done.events]

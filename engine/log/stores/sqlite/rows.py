@@ -1,34 +1,66 @@
 """An event as a row of the database: how it is written, and how it is read again."""
 
-import sys
-from collections.abc import Iterable, Sequence
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import count, product
+from itertools import product
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
 
 from ....errors import RESCUE, UnreadableError
 from ...chain import FIELD_KINDS, misfit
-from ...envelope import RecordedEvent
+from ...envelope import DOCUMENT_BYTES_MAX, RecordedEvent
 
 ROWS_PER_INSERT = 64
+BATCH_BYTES = 1024 * 1024
+"""How much of payloads is bound at once."""
 
 _OPTIONAL: Final = ("key", "key_digest")
 _WRITTEN: Final = (
     *(name for name in RecordedEvent.__struct_fields__ if name not in _OPTIONAL),
     *_OPTIONAL,
 )
-_SHARED: Final = {"position": "?1 + {}", "stream": "?2", "version": "?3 + {}"} | {
-    "recorded_at": "?4",
-    "remaining": "?5 - {}",
-}
-"""What one append binds once for all of its events; they count on from the first."""
-_OWN: Final = [n for n in _WRITTEN if n not in _SHARED and n not in _OPTIONAL]
-# Python 3.12 warns of each value that has a number, which takes longer than to bind it.
-_IS_NUMBERED = sys.version_info[:2] != (3, 12)
 _KEYED: Final = f"({', '.join('?' * len(_WRITTEN))})"
 _UNKEYED: Final = f"({', '.join('?' * (len(_WRITTEN) - len(_OPTIONAL)))}, NULL, NULL)"
+
+# Part of SQLite itself since then.
+_HAS_JSON = sqlite3.sqlite_version_info >= (3, 38)
+_LENGTH_BITS: Final = DOCUMENT_BYTES_MAX.bit_length()
+_FILL: Final = b"\n"
+"""No name and no time holds it."""
+_OFTEN_SHARED: Final = {
+    name: attrgetter(name)
+    for name in (
+        *("type", "schema_version", "at", "actor", "correlation_id", "causation_id"),
+        "observed",
+    )
+}
+"""What most batches have in common, and how it is taken from an event."""
+_NUMBERS: Final = ("schema_version", "observed")
+_SALT: Final = attrgetter("salt")
+_PAYLOAD: Final = attrgetter("payload")
+
+
+def _cut(name: str, width: object) -> str:
+    return f"substr(:{name}, 1 + key * {width}, {width})"
+
+
+_COUNTED: Final = {
+    "position": ":position + key",
+    "stream": ":stream",
+    "version": ":version + key",
+    "recorded_at": ":recorded_at",
+    "remaining": ":remaining - key",
+    "id": f"CAST({_cut('id', 36)} AS TEXT)",
+    "salt": _cut("salt", 16),
+    "payload": f"CAST(substr(:payload, value >> {_LENGTH_BITS},"
+    f" value & {(1 << _LENGTH_BITS) - 1}) AS TEXT)",
+    "payload_digest": _cut("payload_digest", 32),
+    "hash": _cut("hash", 32),
+}
+"""How the other columns come from what is bound for all; `key` counts the events."""
 
 READ: Final = ", ".join(
     "CAST(payload AS BLOB)" if name == "payload" else name
@@ -45,10 +77,8 @@ _SOUND: Final = {
 
 
 def insert(events: Sequence[RecordedEvent]) -> tuple[str, list[Any]]:
-    """Return the statement that inserts the events of one append, and its values."""
+    """Return the statement that inserts a few events of one append, and its values."""
     first = events[0]
-    if len(events) > 1 and _IS_NUMBERED:
-        return _numbered_sql(len(events), first.key is not None), _numbered(events)
     values = _values(first)
     # Only the first of an append has a key.
     if is_keyed := first.key is not None:
@@ -90,32 +120,65 @@ def _values(event: RecordedEvent) -> list[Any]:
     ]
 
 
-def _numbered(events: Sequence[RecordedEvent]) -> list[Any]:
-    """Return what is bound for the events of one append, with what they share once."""
+def insert_many(events: Sequence[RecordedEvent]) -> Iterator[tuple[str, Any]]:
+    """Yield the statements that insert many events of one append, each with its values."""
+    if not _HAS_JSON:
+        for start in range(0, len(events), ROWS_PER_INSERT):
+            yield insert(events[start : start + ROWS_PER_INSERT])
+        return
+    start = size = 0
+    if events[0].key is not None:
+        yield insert(events[:1])
+        start = 1
+    for end, event in enumerate(events[start:], start + 1):
+        size += len(event.payload or b"")
+        if size >= BATCH_BYTES:
+            yield _by_columns(events[start:end])
+            start, size = end, 0
+    if start < len(events):
+        yield _by_columns(events[start:])
+
+
+def _by_columns(events: Sequence[RecordedEvent]) -> tuple[str, dict[str, Any]]:
+    """Return the statement that inserts events which have no key, and its values.
+
+    What all share is bound once, what each has of its own as one text, from which SQLite
+    cuts it: to bind 17 values for each event takes as long as to store them.
+    """
     first = events[0]
-    place, version = first.position, first.version
-    values = [place, first.stream, version, first.recorded_at, first.remaining]
-    if first.key is not None:
-        values += (first.key, first.key_digest)
-    for event in events:
-        salt, payload = event.salt, event.payload
-        assert salt is not None
-        assert payload is not None
-        values += (
-            event.id,
-            event.type,
-            event.schema_version,
-            event.at,
-            event.actor,
-            event.correlation_id,
-            event.causation_id,
-            1 if event.observed else 0,
-            bytearray(salt),
-            payload.decode(),
-            bytearray(event.payload_digest),
-            bytearray(event.hash),
-        )
-    return values
+    values: dict[str, Any] = {
+        "position": first.position,
+        "stream": first.stream,
+        "version": first.version,
+        "recorded_at": first.recorded_at,
+        "remaining": first.remaining,
+        "id": "".join([event.id for event in events]).encode(),
+        "salt": b"".join(map(_SALT, events)),
+        "payload_digest": b"".join([event.payload_digest for event in events]),
+        "hash": b"".join([event.hash for event in events]),
+    }
+    own = []
+    for name, value_of in _OFTEN_SHARED.items():
+        column = [*map(value_of, events)]
+        if column.count(column[0]) == len(column):
+            values[name] = column[0]
+            continue
+        if name in _NUMBERS:
+            column = [str(int(number)) for number in column]
+        texts = [text.encode() for text in column]
+        width = max(map(len, texts))
+        values[name] = b"".join([text.ljust(width, _FILL) for text in texts])
+        values[f"{name}_width"] = width
+        own.append(name)
+    payloads = [*map(_PAYLOAD, events)]
+    values["payload"] = b"".join(payloads)
+    places, begin = [], 1
+    for payload in payloads:
+        size = len(payload)
+        places.append(begin << _LENGTH_BITS | size)
+        begin += size
+    values["places"] = msgspec.json.encode(places).decode()
+    return _columns_sql(tuple(own)), values
 
 
 def insert_each(events: Iterable[RecordedEvent]) -> tuple[str, Iterable[tuple[Any, ...]]]:
@@ -157,17 +220,15 @@ def _insert_sql(rows: int, *, is_keyed: bool) -> str:
     return f"INSERT INTO events ({', '.join(_WRITTEN)}) VALUES {', '.join(values)}"
 
 
-@lru_cache(maxsize=2 * ROWS_PER_INSERT)
-def _numbered_sql(rows: int, is_keyed: bool) -> str:
-    keys = ["?6", "?7"] if is_keyed else ["NULL", "NULL"]
-    numbers = count(8 if is_keyed else 6)
-    texts = []
-    for row in range(rows):
-        shared = [form.format(row) for form in _SHARED.values()]
-        own = [f"?{next(numbers)}" for _ in _OWN]
-        texts.append(f"({', '.join([*shared, *own, *(['NULL'] * 2 if row else keys)])})")
-    columns = ", ".join([*_SHARED, *_OWN, *_OPTIONAL])
-    return f"INSERT INTO events ({columns}) VALUES {', '.join(texts)}"
+@lru_cache(maxsize=16)
+def _columns_sql(own: tuple[str, ...]) -> str:
+    cut = {name: f":{name}" for name in _OFTEN_SHARED}
+    for name in own:
+        text = f"rtrim(CAST({_cut(name, f':{name}_width')} AS TEXT), char({ord(_FILL)}))"
+        cut[name] = f"CAST({text} AS INTEGER)" if name in _NUMBERS else text
+    forms = _COUNTED | cut
+    columns, wanted = ", ".join(forms), ", ".join(forms.values())
+    return f"INSERT INTO events ({columns}) SELECT {wanted} FROM json_each(:places)"
 
 
 _ONE: Final = _insert_sql(1, is_keyed=False)

@@ -30,7 +30,7 @@ from .errors import explained, is_busy
 from .identity import Identity
 from .journal_mode import Growth, JournalMode, checkpoint, checkpoint_if_large
 from .queries import Queries
-from .rows import ROWS_PER_INSERT, insert, insert_each
+from .rows import ROWS_PER_INSERT, insert, insert_each, insert_many
 from .schema import tables_of_litestream
 
 if TYPE_CHECKING:
@@ -270,8 +270,8 @@ class SqliteLog:
             return
         # The trigger says once more what is known here, at a third of the whole price.
         with self.connection.triggers_off():
-            for start in range(0, len(events), ROWS_PER_INSERT):
-                self._insert(events[start : start + ROWS_PER_INSERT])
+            for statement, values in insert_many(events):
+                self._write(statement, values)
 
     def _insert(self, events: list[RecordedEvent]) -> None:
         self._write(*insert(events))
