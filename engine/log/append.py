@@ -88,12 +88,21 @@ def uuids(milliseconds: int, chance: bytes, count: int) -> list[str]:
     begin = f"{_time_of_uuid(milliseconds)}{d[:3]}-{_VARIANT[d[19]]}{d[3:6]}-"
     if count == 1:
         return [begin + d[6:18]]
-    first = int(d[6:18], 16)
-    # The last group is 48 bits wide; behind its end it goes on from 0.
-    return [
-        begin + (number & 0xFFFF_FFFF_FFFF).to_bytes(6).hex()
-        for number in range(first, first + count)
-    ]
+    found: list[str] = []
+    number = int(d[6:18], 16)
+    while len(found) < count:
+        # 256 of them differ in the last two digits only. The last group is 48 bits wide;
+        # behind its end it goes on from 0.
+        block, low = divmod(number, 256)
+        same = f"{begin}{block & 0xFF_FFFF_FFFF:010x}"
+        found += [same + digits for digits in _two_digits()[low : low + count - len(found)]]
+        number += 256 - low
+    return found
+
+
+@lru_cache(maxsize=1)
+def _two_digits() -> list[str]:
+    return [f"{number:02x}" for number in range(256)]
 
 
 @lru_cache(maxsize=8)
@@ -190,9 +199,16 @@ def check_limits(
             f"an append holds 1 to {APPEND_EVENTS_MAX} events, not {len(new_events)}",
             field="events",
         )
-    at: str | None = None
+    # What is as in the event before is not looked at again.
+    at = type_ = actor = shape = None
     for new_event in new_events:
-        _check_names(stream, new_event.type, new_event.schema_version, new_event.actor)
+        if (
+            new_event.type != type_
+            or new_event.actor != actor
+            or new_event.schema_version != shape
+        ):
+            type_, shape, actor = new_event.type, new_event.schema_version, new_event.actor
+            _check_names(stream, type_, shape, actor)
         if new_event.correlation_id is not None:
             _check_text("correlation_id", new_event.correlation_id, NAME_CHARS_MAX)
         if new_event.causation_id is not None:
