@@ -40,6 +40,13 @@ class Channel:
                 self._is_gone = True
                 raise GoneError from error
 
+    def is_ready(self) -> bool:
+        """Tell whether it can be answered at once; a pipe is waited for."""
+        return True
+
+    def wait_until_ready(self) -> None:
+        """Wait until it can be answered at once."""
+
     def is_gone(self) -> bool:
         """Tell whether nobody reads any more."""
         if not self._is_gone:

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.projections.views.events import Answered
 
 from ..questions import registry
 from ..record import check_actor
@@ -24,6 +25,7 @@ from .params import (
     Schema,
     Unfollow,
 )
+from .records import DecidedRequest
 
 
 class Asking:
@@ -35,6 +37,7 @@ class Asking:
 
 
 Act = Callable[[KeptLog, Any, Asking], Any]
+Decide = Callable[[KeptLog, Any, Asking], DecidedRequest]
 
 
 class Method(NamedTuple):
@@ -46,6 +49,8 @@ class Method(NamedTuple):
     act: Act
     is_process: bool = False
     """Whether it is done by a process of its own, beside all else."""
+    decide: Decide | None = None
+    """The first half of what only records: it can be committed with that of others."""
 
 
 def _initialize(log: KeptLog, given: Initialize, asking: Asking) -> Initialized:
@@ -61,12 +66,21 @@ def _initialize(log: KeptLog, given: Initialize, asking: Asking) -> Initialized:
     )
 
 
-def _record(log: KeptLog, given: Record, asking: Asking) -> Any:
+def _record(log: KeptLog, given: Record, asking: Asking) -> DecidedRequest:
     return records.record(log.workspace(), given, actor=asking.actor, sprint=asking.sprint)
 
 
-def _append(log: KeptLog, given: Append, asking: Asking) -> Any:
+def _append(log: KeptLog, given: Append, asking: Asking) -> DecidedRequest:
     return records.append(log.workspace(), given, actor=asking.actor, sprint=asking.sprint)
+
+
+def _followed(decide: Decide) -> Act:
+    def act(log: KeptLog, given: Any, asking: Asking) -> Answered:
+        decided = decide(log, given, asking)
+        records.follow(log.workspace(), decided.stream)
+        return decided.answer
+
+    return act
 
 
 def _ask(log: KeptLog, given: Ask, asking: Asking) -> Any:
@@ -106,12 +120,14 @@ METHODS: dict[str, Method] = {
     "record": Method(
         Record,
         "Let a command be decided on, and record what follows from it.",
-        _record,
+        _followed(_record),
+        decide=_record,
     ),
     "append": Method(
         Append,
         "Record an event by the command that would have caused it.",
-        _append,
+        _followed(_append),
+        decide=_append,
     ),
     "ask": Method(
         Ask,

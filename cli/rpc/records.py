@@ -1,7 +1,7 @@
 """Commands and events from a request: checked, decided on, recorded; files follow."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -30,10 +30,17 @@ from ..work.append import append_event, check_shown_document, check_shown_nodes
 from .params import AboutEvents, Append, Record
 
 
+class DecidedRequest(NamedTuple):
+    """What was appended, and the stream whose state file is to follow."""
+
+    answer: Answered
+    stream: str
+
+
 def record(
     workspace: Workspace, given: Record, *, actor: str, sprint: str | None
-) -> Answered:
-    """Let a command be decided on, and return what was recorded."""
+) -> DecidedRequest:
+    """Let a command be decided on, and append what follows."""
     command = command_of(given.command)
     options = _options(given, actor=actor, sprint=given.sprint or sprint)
     command = options.masked_command(command)
@@ -44,13 +51,13 @@ def record(
     else:
         new = _new_sprint(command, options.sprint_id)
         outcome = run.handle_with(command, arguments_of(command), sprint_id=new)
-    return _followed(workspace, outcome)
+    return _decided(outcome)
 
 
 def append(
     workspace: Workspace, given: Append, *, actor: str, sprint: str | None
-) -> Answered:
-    """Record an event by the command that causes it, and return what was recorded."""
+) -> DecidedRequest:
+    """Let the command decide that causes an event, and append what follows."""
     options = _options(given, actor=actor, sprint=sprint)
     line = {
         "type": given.type,
@@ -58,7 +65,7 @@ def append(
         "stream": given.stream,
         "observed": given.observed,
     }
-    return _followed(workspace, append_event(workspace, line, options))
+    return _decided(append_event(workspace, line, options))
 
 
 def command_of(given: dict[str, Any]) -> Command:
@@ -153,15 +160,18 @@ def _options(given: AboutEvents, *, actor: str, sprint: str | None) -> Options:
     )
 
 
-def _followed(workspace: Workspace, outcome: Outcome | Handled[Any]) -> Answered:
-    """Return what was recorded, once the state file says it, too; come what may there.
+def _decided(outcome: Outcome | Handled[Any]) -> DecidedRequest:
+    # At once: the next command carries on the same state.
+    return DecidedRequest(answer_of(outcome), stream_of(outcome.state))
+
+
+def follow(workspace: Workspace, stream: str) -> None:
+    """Let the state file say what is recorded; come what may there.
 
     A client that heard of a failure would record the same once more.
     """
-    stream = stream_of(outcome.state)
     try:
         refresh_stream(workspace, stream)
     except Exception as error:  # noqa: BLE001 - what is recorded is answered
         warn(f"{stream} is recorded, its state file is behind: {error}")
         hint("`sprintlog rebuild` writes it")
-    return answer_of(outcome)

@@ -1,15 +1,19 @@
-"""`sprintlog rpc`: commands and questions for a program, by JSON-RPC 2.0 on its pipes."""
+"""`sprintlog rpc`: commands and questions for programs, by JSON-RPC 2.0."""
 
 import os
 import signal
 import sys
 from types import FrameType
 
+import click
+
 from .. import typed
-from ..context import default_actor, with_sprint
+from ..context import default_actor, open_workspace, with_sprint
+from ..output import print_text
 from ..record import check_actor
 
 STDIN, STDOUT = 0, 1
+IDLE_SECONDS = 600.0
 
 
 @typed.command(
@@ -17,21 +21,61 @@ STDIN, STDOUT = 0, 1
     epilog='Example: echo \'{"jsonrpc": "2.0", "id": 1, "method": "ask", "params": '
     '{"question": "status"}}\' | sprintlog rpc',
 )
+@typed.option(
+    "--listen",
+    is_flag=True,
+    help="Answer many programs, on a socket in the log's folder; its path is printed.",
+)
+@typed.option(
+    "--idle",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help=f"With --listen: end when nobody was there for so long. [{IDLE_SECONDS:g}]",
+)
 @with_sprint
-def command(sprint_id: str | None) -> None:
+def command(sprint_id: str | None, listen: bool, idle: float | None) -> None:
     """Answer a program's requests by JSON-RPC 2.0, one object a line, on its pipes.
 
     Its methods are initialize, record, append, ask, call, follow, unfollow, schema and
     cancel. It ends with its input, once all that was asked is answered.
+
+    With --listen it answers all programs that connect to a socket, which only you can
+    reach, and records what they say with one commit for many. Nothing depends on it.
     """
+    actor = check_actor(os.environ.get("SPRINTLOG_ACTOR") or default_actor())
+    signal.signal(signal.SIGTERM, _end)
+    if listen:
+        _listen(actor, sprint_id, idle=IDLE_SECONDS if idle is None else idle)
+        return
+    if idle is not None:
+        raise click.UsageError("--idle is said with --listen")
+    _answer(actor, sprint_id)
+
+
+def _listen(actor: str, sprint_id: str | None, *, idle: float) -> None:
+    # Imported here: no other command needs it.
+    from .listener import Listener
+    from .meeting_place import SOCKET, met
+
+    with open_workspace() as workspace:
+        # Opened once: a log that is refused is not listened at.
+        folder = workspace.location.folder
+    with met(folder) as place:
+        print_text(str(folder / SOCKET))
+        sys.stdout.flush()
+        Listener(place, actor=actor, sprint=sprint_id).serve(idle_seconds=idle)
+
+
+def _answer(actor: str, sprint_id: str | None) -> None:
     # Imported here: no other command needs it.
     from .channel import Channel, GoneError, lines_of
     from .methods import Asking
     from .session import ClientSession
+    from .worker import LogWorker
 
-    actor = check_actor(os.environ.get("SPRINTLOG_ACTOR") or default_actor())
-    session = ClientSession(Channel(STDOUT), Asking(actor, sprint_id))
-    signal.signal(signal.SIGTERM, _end)
+    worker = LogWorker()
+    session = ClientSession(Channel(STDOUT), Asking(actor, sprint_id), worker)
+    worker.start()
     session.start()
     try:
         for line in lines_of(STDIN):
@@ -44,6 +88,7 @@ def command(sprint_id: str | None) -> None:
         raise
     finally:
         session.finish()
+        worker.end()
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -1,11 +1,8 @@
 """One client from its first line to its last: what it asks is done, and answered."""
 
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
-from queue import Full, Queue
 from typing import Any
 
 import click
@@ -16,16 +13,17 @@ from sprintlog.engine.log.event import converted
 
 from ..output import USAGE, error_answer, json_line
 from . import frames
+from .asked import AskedRequest, NotBegunError, Pending
 from .calls import CallFailedError, call
 from .channel import Channel, GoneError
 from .frames import Id, RefusedFrame, RpcRequest, read_frame
 from .kept_log import KeptLog
-from .methods import METHODS, Asking, Method
+from .methods import METHODS, Asking
 from .params import Call, Cancel, Cancelled, Follow, Following, Unfollow, Unfollowed
+from .records import DecidedRequest
 from .subscriptions import Subscription
+from .worker import LogWorker
 
-PENDING_MAX = 1_000
-"""So many requests are taken in before they are done; then nothing more is read."""
 CALLS_MAX = 4
 """So many processes work at the same time; what else is called waits for one."""
 SUBSCRIPTIONS_MAX = 16
@@ -37,55 +35,24 @@ _DEFECTS = (
 """What a rule may raise that met something unforeseen; the client hears of it."""
 
 
-class _Waiting:
-    """A request that is not answered yet."""
-
-    def __init__(self, request: RpcRequest, method: Method, params: Any) -> None:
-        self.request, self.method, self.params = request, method, params
-        self.is_cancelled = False
-        self._reading, self._writing = os.pipe() if method.is_process else (-1, -1)
-        self._lock = threading.Lock()
-
-    @property
-    def stop(self) -> int:
-        """A descriptor that can be read once the request is not wanted."""
-        return self._reading
-
-    def cancel(self) -> None:
-        """Let it not be begun, or end the process that works on it."""
-        with self._lock:
-            self.is_cancelled = True
-            if self._writing >= 0:
-                os.close(self._writing)
-                self._writing = -1
-
-    def close(self) -> None:
-        """Give back what it holds."""
-        self.cancel()
-        if self._reading >= 0:
-            os.close(self._reading)
-            self._reading = -1
-
-
 class ClientSession:
-    """Answers a client. Commands and questions are done in order, by one thread."""
+    """Answers a client. Its commands and questions are done in order, by the worker."""
 
-    def __init__(self, channel: Channel, asking: Asking) -> None:
-        self._channel, self._asking = channel, asking
-        self._queue: Queue[_Waiting | None] = Queue(PENDING_MAX)
+    def __init__(self, channel: Channel, asking: Asking, worker: LogWorker) -> None:
+        self._channel, self._asking, self._worker = channel, asking, worker
+        self._pending = Pending()
         self._lock = threading.Lock()
-        self._waiting: dict[Id, _Waiting] = {}
+        self._waiting: dict[Id, AskedRequest] = {}
         self._calls = ThreadPoolExecutor(CALLS_MAX, "calls")
-        self._called: dict[_Waiting, Future[None]] = {}
+        self._called: dict[AskedRequest, Future[None]] = {}
         self._subscriptions: dict[int, Subscription] = {}
         self._numbers = 0
         self._is_over = False
-        self._worker = threading.Thread(target=self._work, name="worker")
 
     # --- Taking in, by the thread that reads ------------------------------------------
     def start(self) -> None:
-        """Begin to work on what is taken in."""
-        self._worker.start()
+        """Let what is taken in be done from now on."""
+        self._worker.add(self)
 
     def take(self, line: bytes) -> None:
         """Take in a line; raise `GoneError` where nobody reads answers any more."""
@@ -93,7 +60,7 @@ class ClientSession:
             return
         request = read_frame(line)
         if isinstance(request, RefusedFrame):
-            self._send(frames.failure(request.id, request.code, request.message))
+            self._tell_all(frames.failure(request.id, request.code, request.message))
             return
         method = METHODS.get(request.method)
         if method is None:
@@ -108,13 +75,15 @@ class ClientSession:
             return
         if isinstance(params, Cancel):
             self._cancel(request, params)
-        elif waiting := self._wait_for(request, method, params):
+            return
+        waiting = AskedRequest(request, method, params, size=len(line))
+        if self._is_known(waiting):
             self._hand_over(waiting)
 
     def finish(self) -> None:
         """Finish all that was taken in; subscriptions end at once."""
-        self._put(None)
-        self._worker.join()
+        self._pending.wait_until_done()
+        self._worker.remove(self)
         for subscription in [*self._subscriptions.values()]:
             subscription.end()
         while wait(self._called.values(), LOOK_SECONDS).not_done:
@@ -125,37 +94,31 @@ class ClientSession:
     def stop(self) -> None:
         """Begin nothing more, and end what is under way but for what is being recorded."""
         self._is_over = True
+        self._pending.end()
         for waiting in [*self._called]:
             waiting.cancel()
 
-    def _wait_for(
-        self, request: RpcRequest, method: Method, params: Any
-    ) -> _Waiting | None:
-        waiting = _Waiting(request, method, params)
+    def _is_known(self, waiting: AskedRequest) -> bool:
+        """Keep a request under its id; refuse it where another one has that."""
+        request = waiting.request
         if request.is_notification or request.id is None:
-            return waiting
+            return True
         with self._lock:
             if request.id not in self._waiting:
                 self._waiting[request.id] = waiting
-                return waiting
+                return True
         waiting.close()
         said = "id: another request with it is not answered yet"
-        self._send(frames.failure(request.id, frames.INVALID_REQUEST, said))
-        return None
+        self._tell_all(frames.failure(request.id, frames.INVALID_REQUEST, said))
+        return False
 
-    def _hand_over(self, waiting: _Waiting) -> None:
+    def _hand_over(self, waiting: AskedRequest) -> None:
         if waiting.method.is_process:
             self._called = {x: f for x, f in self._called.items() if not f.done()}
             self._called[waiting] = self._calls.submit(self._do_call, waiting)
+        elif self._pending.put(waiting):
+            self._worker.wake()
         else:
-            self._put(waiting)
-
-    def _put(self, waiting: _Waiting | None) -> None:
-        while self._worker.is_alive():
-            with suppress(Full):
-                self._queue.put(waiting, timeout=LOOK_SECONDS)
-                return
-        if waiting is not None:
             raise GoneError
 
     def _cancel(self, request: RpcRequest, params: Cancel) -> None:
@@ -164,28 +127,46 @@ class ClientSession:
         if waiting is not None:
             waiting.cancel()
         if not request.is_notification:
-            self._send(frames.result(request.id, Cancelled(waiting is not None)))
+            self._tell_all(frames.result(request.id, Cancelled(waiting is not None)))
 
     # --- Working, by the thread that has the log --------------------------------------
-    def _work(self) -> None:
-        log = KeptLog()
-        try:
-            while (waiting := self._queue.get()) is not None:
-                if self._is_over:
-                    continue
-                self._answer(waiting, lambda one: self._do(log, one))
-        except GoneError:
-            self.stop()
-        finally:
-            log.close()
+    def turn(self) -> list[AskedRequest]:
+        """Return what comes next; nothing as long as answers are not read."""
+        return self._pending.turn() if self._channel.is_ready() else []
 
-    def _do(self, log: KeptLog, waiting: _Waiting) -> Any:
+    def decide(self, log: KeptLog, waiting: AskedRequest) -> DecidedRequest:
+        """Let a command be decided on, and append what follows."""
+        self._check_is_wanted(waiting)
+        assert waiting.method.decide is not None
+        return waiting.method.decide(log, waiting.params, self._asking)
+
+    def do(self, log: KeptLog, waiting: AskedRequest) -> Any:
+        """Do a request to its end."""
+        self._check_is_wanted(waiting)
         params = waiting.params
         if isinstance(params, Unfollow):
             return self._unfollow(params)
         if isinstance(params, Follow):
             return self._follow(log, params)
         return waiting.method.act(log, params, self._asking)
+
+    def answer(self, waiting: AskedRequest, act: Callable[[], Any]) -> None:
+        """Answer a request with what comes of an act."""
+        try:
+            self._answer(waiting, act)
+        except GoneError:
+            self.stop()
+        finally:
+            self._pending.done()
+
+    def lose(self) -> None:
+        """Wait for nothing more."""
+        self.stop()
+        self._pending.end(is_lost=True)
+
+    def _check_is_wanted(self, waiting: AskedRequest) -> None:
+        if waiting.is_cancelled or self._is_over:
+            raise NotBegunError
 
     def _follow(self, log: KeptLog, params: Follow) -> Following:
         if len(self._subscriptions) >= SUBSCRIPTIONS_MAX:
@@ -208,18 +189,20 @@ class ClientSession:
         return Unfollowed(found is not None)
 
     # --- Calling, by threads of their own ---------------------------------------------
-    def _do_call(self, waiting: _Waiting) -> None:
+    def _do_call(self, waiting: AskedRequest) -> None:
         asked = waiting.request.id
 
         def tell(text: str) -> None:
             if not waiting.request.is_notification:
                 self._tell("progress", {"id": asked, "text": text})
 
-        def run(one: _Waiting) -> Any:
-            assert isinstance(one.params, Call)
-            return call(one.params, tell=tell, stop=one.stop)
+        def run() -> Any:
+            self._check_is_wanted(waiting)
+            assert isinstance(waiting.params, Call)
+            return call(waiting.params, tell=tell, stop=waiting.stop)
 
         try:
+            self._channel.wait_until_ready()
             self._answer(waiting, run)
         except GoneError:
             self.stop()
@@ -227,19 +210,15 @@ class ClientSession:
             waiting.close()
 
     # --- Answering --------------------------------------------------------------------
-    def _answer(self, waiting: _Waiting, act: Callable[[_Waiting], Any]) -> None:
+    def _answer(self, waiting: AskedRequest, act: Callable[[], Any]) -> None:
         """Do what is asked and answer it; a refusal and a defect are answers, too."""
         request = waiting.request
-        value: Any = None
-        if waiting.is_cancelled or self._is_over:
-            said = frames.failure(request.id, frames.CANCELLED, "cancelled before it began")
-        else:
-            value, said = _outcome(request.id, waiting, act)
+        value, said = _outcome(request.id, act)
         with self._lock:
             if self._waiting.get(request.id) is waiting:
                 del self._waiting[request.id]
         if not request.is_notification:
-            self._send(said)
+            self._channel.send(said)
         if isinstance(value, Following):
             # Nothing is told of a subscription before its number is.
             self._subscriptions[value.subscription].start()
@@ -249,22 +228,24 @@ class ClientSession:
     ) -> None:
         if not request.is_notification:
             data = None if error is None else error_answer(error)
-            self._send(frames.failure(request.id, code, said, data))
+            self._tell_all(frames.failure(request.id, code, said, data))
 
     def _tell(self, method: str, params: dict[str, Any]) -> None:
-        self._send(frames.notification(method, params))
+        self._tell_all(frames.notification(method, params))
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _tell_all(self, message: dict[str, Any]) -> None:
+        """Send what the thread that has the log does not wait for."""
+        self._channel.wait_until_ready()
         self._channel.send(message)
 
 
-def _outcome(
-    asked: Id, waiting: _Waiting, act: Callable[[_Waiting], Any]
-) -> tuple[Any, dict[str, Any]]:
+def _outcome(asked: Id, act: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
     """Return what came of a request, and the answer to it."""
     try:
-        value = act(waiting)
+        value = act()
         return value, frames.result(asked, msgspec.Raw(json_line(value)[:-1]))
+    except NotBegunError:
+        return None, frames.failure(asked, frames.CANCELLED, "cancelled before it began")
     except CallFailedError as error:
         return None, frames.failure(asked, error.code, error.message, error.said)
     except SprintlogError as error:

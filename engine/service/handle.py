@@ -81,7 +81,8 @@ def handle(
             return Handled(repository.current(name), appended.events, duplicate=True)
         # The state file waits: whoever recorded answers first.
         service.behind.add(stream)
-        service.spooled.take_in(service.environment)
+        if not service.is_side_by_side:
+            service.spooled.take_in(service.environment)
         return Handled(repository.take(state, appended.events), appended.events)
     raise BusyError(
         f"{repository.kind.name(name)} changed {TRIES_MAX} times while this was decided",

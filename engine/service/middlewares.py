@@ -19,7 +19,7 @@ from ..sprint.state.sprint import Sprint
 from ..sprint.state.words import COMPLETED
 from .after_commit import edit_policy
 from .holders import free_place
-from .port import Envelope, MovedOnError, Service, Skippable
+from .port import AloneError, Envelope, MovedOnError, Service, Skippable
 from .streams.catalogue import State, masked
 
 if TYPE_CHECKING:
@@ -58,11 +58,19 @@ class Middlewares(msgspec.Struct, Generic[State], frozen=True):
         )
 
 
+def _check_alone(action: Handling[State]) -> None:
+    """Raise `AloneError` where others wait for the same commit."""
+    if action.service.is_side_by_side:
+        raise AloneError
+
+
 def finish_restores(action: Handling[Sprint]) -> None:
     """Finish a restore of files that was cut short.
 
     What is recorded meanwhile would be about files that it still replaces.
     """
+    if action.state.knowledge.restoring:
+        _check_alone(action)
     if ended := action.service.finish_restores(action.state):
         raise MovedOnError(ended)
 
@@ -161,6 +169,7 @@ def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     if place is None and goes_on and sprint.plan.status == COMPLETED:
         place = sprint.plan.place
     if place is not None:
+        _check_alone(action)
         free_place(action.service, sprint.id, place)
     return events
 
@@ -173,6 +182,7 @@ def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     is_now = action.envelope.get("at") is None and not action.envelope.get("observed")
     if not is_now or not any(isinstance(x, IterationEnded | SnapshotTaken) for x in events):
         return events
+    _check_alone(action)
     # Imported here: it starts processes, and only where an iteration ends.
     from .work_tree.git_state import with_git
 

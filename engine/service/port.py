@@ -81,6 +81,10 @@ class MovedOnError(Exception):
         self.events = events
 
 
+class AloneError(Exception):
+    """What is done has effects beside the log: nothing else may be committed with it."""
+
+
 class Service(Protocol):
     """A workspace, for those that act on sprints and the files around them."""
 
@@ -93,6 +97,7 @@ class Service(Protocol):
     state_files: StateFiles
     spooled: Spooled
     tell: Callable[[str], None]
+    is_side_by_side: bool
 
     @property
     def journals(self) -> "Repository[Journal]":

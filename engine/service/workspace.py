@@ -67,6 +67,8 @@ class ServiceWorkspace:
     """What is written for others; handed in by whoever puts a workspace together."""
     tell: Callable[[str], None] = staticmethod(refuse)
     """Hears of what stands in nobody's way, such as a restore that cannot be finished."""
+    is_side_by_side = False
+    """Whether appends wait for one commit; what has other effects is an `AloneError`."""
 
     def __init__(self, location: Location, log: Log, *, clock: Clock) -> None:
         self.location = location
@@ -262,10 +264,7 @@ class ServiceWorkspace:
         return handle(self, self.journals, JOURNAL, decide, steps, envelope)
 
     def finish_restores(self, sprint: Sprint) -> int:
-        """Finish restores that were cut short; return how many events that recorded.
-
-        Where one cannot be finished who is to be told is told.
-        """
+        """Finish restores that were cut short, or tell; return how many events it took."""
         if not sprint.knowledge.restoring:
             return 0
         # Imported here: almost never is there one.

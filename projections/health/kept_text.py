@@ -95,7 +95,7 @@ KEPT_TEXT: tuple[KeptText, ...] = (
                 "..gitignore.*",
                 ADDRESS,
             ),
-            "serve.token",
+            *("serve.token", "rpc.lock", "rpc.sock"),
         ),
         why=Why.NO_TEXT,
     ),

@@ -6,7 +6,8 @@ import inspect
 import msgspec
 
 from sprintlog.cli.questions.registry import EVENTS_MAX, ROUTES
-from sprintlog.cli.rpc import calls, frames, params, session
+from sprintlog.cli.rpc import asked, calls, frames, listener, params, session
+from sprintlog.cli.rpc import rpc as command
 from sprintlog.cli.rpc.methods import METHODS
 from sprintlog.engine.commands import registered
 from sprintlog.projections.views.answers import ANSWERS
@@ -33,6 +34,26 @@ ANSWER_OF = {
     "cancel": "Cancelled",
 }
 """What is answered: a struct, or in words."""
+LISTENING = f"""\
+## On a socket
+
+`sprintlog rpc --listen` answers up to {listener.CLIENTS_MAX} clients at a time, all with
+the same log. It prints the path of its socket, `rpc.sock` in the log's folder, as soon as
+one can connect; the rest is as on pipes. Only processes of the same user reach it: the
+socket has the mode 0600, nobody else may write in the folder, and who connects is asked
+for. A log has one such server; a second one is refused.
+
+It acts in the folder in which it was started, with that environment, until nobody was
+there for {command.IDLE_SECONDS:g} seconds (`--idle`), a signal ends it, or its socket is
+removed. Nothing depends on it: who finds none starts one, or `sprintlog rpc`, and what
+stands there after a `kill -9` is cleared away by the next one. A path that is too long to
+connect to is short from within the folder: `rpc.sock`.
+
+What several clients record at the same time is committed at once: the disk is waited for
+a single time, and each is answered after that. What has effects of its own is committed
+alone: the end of an iteration, a sprint that is made or goes on, a restore. Clients have
+their turns; one that does not read its answers gets nothing more done, and holds up
+nobody."""
 NOTIFICATIONS = """\
 ## What is told without being asked
 
@@ -50,7 +71,7 @@ say what was recorded before it is answered. A `call` is done beside them by a p
 of its own, at most {session.CALLS_MAX} at a time. So wait for its answer before you ask
 about what it does.
 
-At most {session.PENDING_MAX:,} requests are taken in before they are done, and nothing
+At most {asked.PENDING_MAX:,} requests are taken in before they are done, and nothing
 is kept in memory for a client that does not read. So read while you write. A line has
 at most {frames.FRAME_BYTES_MAX:,} bytes, an answer of a `call`
 {calls.ANSWER_BYTES_MAX:,}, an answer of `ask` {EVENTS_MAX:,} events. There are
@@ -108,7 +129,7 @@ def rpc_page(note: str) -> str:
             parts.append(f"It answers {answer}.")
         else:
             parts += ["It answers:", _fields(struct)]
-    parts += [NOTIFICATIONS, ORDER, ERRORS, _questions(), _commands(), PROMISE]
+    parts += [LISTENING, NOTIFICATIONS, ORDER, ERRORS, _questions(), _commands(), PROMISE]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -13,6 +13,7 @@ import pytest
 from sprintlog.cli.rpc.channel import Channel
 from sprintlog.cli.rpc.methods import Asking
 from sprintlog.cli.rpc.session import ClientSession
+from sprintlog.cli.rpc.worker import LogWorker
 
 from ..cli.conftest import done as done
 from ..cli.conftest import folder as folder
@@ -106,15 +107,20 @@ class Here:
     def __init__(self, *, actor: str = "runtime", sprint: str | None = None) -> None:
         reading, self._writing = os.pipe()
         self._reading = os.fdopen(reading, "rb")
-        self.session = ClientSession(Channel(self._writing), Asking(actor, sprint))
+        self._worker = LogWorker()
+        self.session = ClientSession(
+            Channel(self._writing), Asking(actor, sprint), self._worker
+        )
         self.client = Client(self.session.take, self._reading.readline)
 
     def __enter__(self) -> Client:
+        self._worker.start()
         self.session.start()
         return self.client
 
     def __exit__(self, *error: object) -> None:
         self.session.finish()
+        self._worker.end()
         os.close(self._writing)
         self._reading.close()
 

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -64,6 +64,7 @@ class SqliteLog:
         self._versions: dict[str, int] = {}
         self._looks_first = 0
         self._growth = Growth()
+        self._together: list[RecordedEvent] | None = None
         self._closed = False
         known = self._head_file.read() if check_head else None
         opened = open_database(path, readonly=readonly, wait=wait, entropy=entropy)
@@ -147,7 +148,7 @@ class SqliteLog:
             )
         if self._closed:
             raise RefusedError("nothing recorded: the log is closed")
-        if self.connection.raw.in_transaction:
+        if self.connection.raw.in_transaction != (self._together is not None):
             raise RuntimeError("an append inside another transaction is not durable")
 
     def erase(
@@ -214,6 +215,25 @@ class SqliteLog:
         if last:
             self._recorded(last)
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Commit all appends until this ends at once, or none; none counts before that."""
+        self._check_can_record()
+        acknowledged = self._head
+        self._forget()
+        try:
+            with self.connection.transaction():
+                check_head(acknowledged, self._queries.hash_at)
+                self._together = []
+                yield
+        except BaseException:
+            self._forget()
+            raise
+        finally:
+            events, self._together = self._together, None
+        if events:
+            self._settle(events)
+
     def _insert_at_once(self, events: list[RecordedEvent]) -> bool:
         """Insert behind the remembered head; False when others were here or are."""
         try:
@@ -241,7 +261,8 @@ class SqliteLog:
         """Look first and append then, with nobody else writing in between."""
         acknowledged = self._head
         self._forget()
-        with self.connection.transaction():
+        alone = self.connection.transaction if self._together is None else nullcontext
+        with alone():
             end = self._queries.end(stream, acknowledged)
             check_head(acknowledged, lambda position: end.known_hash)
             if key is not None and (before := self.find_key(key)):
@@ -277,18 +298,26 @@ class SqliteLog:
         self._write(*insert(events))
 
     def _recorded(self, events: list[RecordedEvent]) -> Appended:
-        """Remember the new end and answer; the events are durable already."""
+        """Remember the new end and answer; the events are durable already, or wait."""
         last = events[-1]
-        self._head = head = Head(last.position, last.hash)
+        self._head = Head(last.position, last.hash)
         self._versions[last.stream] = last.version
+        if self._together is None:
+            self._settle(events)
+        else:
+            self._together += events
+        return Appended(events)
+
+    def _settle(self, events: list[RecordedEvent]) -> None:
+        """Say beside the log where it ends; see that it is the one that was opened."""
+        last = events[-1]
         self._identity.check(wal=self.journal_mode.wal)
-        self._head_file.write(head)
+        self._head_file.write(Head(last.position, last.hash))
         size = len(last.payload or b"")
         if len(events) > 1:
             size = sum([len(event.payload or b"") for event in events])
         if self._growth.is_due(events[0].position, last.position, size):
             self._growth.carried_over(is_all=checkpoint(self.connection.raw))
-        return Appended(events)
 
     def _clear(self) -> None:
         """Finish what an erasure began that was killed, or that a reader held up."""

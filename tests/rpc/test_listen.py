@@ -1,0 +1,322 @@
+"""A server on a socket: who is let in, what hostile clients do, and how it ends."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sprintlog
+from sprintlog.cli.rpc import listener
+from sprintlog.cli.rpc.listener import Listener
+from sprintlog.cli.rpc.meeting_place import SOCKET, met
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+
+from ..cli.conftest import Run
+from .conftest import Client, RefusedAnswer
+from .storm import LINES
+
+SECONDS = 60
+CLIENTS = 8
+
+
+class Connected(Client):
+    """A client on a socket."""
+
+    def __init__(self, folder: Path) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(SECONDS)
+        before = Path.cwd()
+        os.chdir(folder)
+        try:
+            # The whole path may be too long for a socket.
+            self.socket.connect(SOCKET)
+        finally:
+            os.chdir(before)
+        self.file = self.socket.makefile("rb")
+        super().__init__(lambda x: self.socket.sendall(x + b"\n"), self.file.readline)
+
+    def close(self) -> None:
+        """Hang up."""
+        self.file.close()
+        self.socket.close()
+
+
+@contextmanager
+def listening(folder: Path, *, idle_seconds: float = SECONDS) -> Iterator[threading.Thread]:
+    """Give a server in this process, ended by taking its name away."""
+    with met(folder) as place:
+        server = Listener(place, actor="runtime", sprint=None)
+        thread = threading.Thread(
+            target=server.serve, kwargs={"idle_seconds": idle_seconds}
+        )
+        thread.start()
+        try:
+            yield thread
+        finally:
+            (folder / SOCKET).unlink(missing_ok=True)
+            thread.join(SECONDS)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def log_folder(sprint: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a log with the sprint `auth`; servers look often."""
+    monkeypatch.setattr(listener, "LOOK_SECONDS", 0.02)
+    return sprint / ".sprintlog"
+
+
+@pytest.fixture
+def connect(log_folder: Path) -> Iterator[Any]:
+    """Return what connects to a server that listens."""
+    with ExitStack() as held:
+        held.enter_context(listening(log_folder))
+
+        def connect() -> Connected:
+            one = Connected(log_folder)
+            held.callback(one.close)
+            return one
+
+        yield connect
+
+
+def test_many_clients_share_one_log(connect: Any, log_folder: Path, done: Run) -> None:
+    """Each has its own actor and sees what others record; the log's folder keeps it."""
+    found = (log_folder / SOCKET).stat()
+    assert stat.S_IMODE(found.st_mode) == 0o600
+    assert stat.S_ISSOCK(found.st_mode)
+    one, other = connect(), connect()
+    one.ask("initialize", actor="agent:one")
+    one.record("add-note", text="hi")
+    other.record("add-note", text="ho")
+    log = other.ask("ask", question="log", given={"after": 2})
+    assert [event["actor"] for event in log] == ["agent:one", "runtime"]
+    assert other.ask("call", words=["status"])["answer"]["version"] == 4
+    assert done("doctor").code == 0
+
+
+def test_what_clients_record_at_once_is_committed_at_once(
+    connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There are fewer commits than requests, and each answer has a place of its own."""
+    commits: list[int] = []
+    together = SqliteLog.together
+
+    @contextmanager
+    def counted(log: SqliteLog) -> Iterator[None]:
+        with together(log):
+            yield
+        commits.append(1)
+
+    monkeypatch.setattr(SqliteLog, "together", counted)
+    clients = [connect() for _ in range(CLIENTS)]
+    clients[0].ask("ask", question="status")
+    numbers = [
+        (client, client.send("record", command={"type": "add-note", "text": "x"}))
+        for _ in range(10)
+        for client in clients
+    ]
+    versions = [client.wait(number)["version"] for client, number in numbers]
+    assert sorted(versions) == [*range(3, 3 + 10 * CLIENTS)]
+    assert 0 < len(commits) < 10 * CLIENTS / 2
+
+
+def test_each_is_done_in_its_order_and_refused_alone(connect: Any, sprint: Path) -> None:
+    """A refusal, a repeated key and what has effects of its own hold up nobody's answer."""
+    clients = [connect() for _ in range(4)]
+    asked = []
+    for client in clients:
+        asked += [
+            (client, client.send("record", command={"type": "add-note", "text": "1"})),
+            (client, client.send("record", command={"type": "start-phase", "phase": "no"})),
+            (client, client.send("record", command={"type": "start-iteration"})),
+            (client, client.send("record", command={"type": "end-iteration"})),
+            (
+                client,
+                client.send(
+                    "record",
+                    command={"type": "add-note", "text": "same"},
+                    key="same",
+                ),
+            ),
+            (client, client.send("ask", question="status")),
+        ]
+    outcomes = []
+    for client, number in asked:
+        try:
+            outcomes.append(client.wait(number))
+        except RefusedAnswer as error:
+            outcomes.append(error.code)
+    by_client = [outcomes[n : n + 6] for n in range(0, len(outcomes), 6)]
+    assert all(one[1] < 0 for one in by_client)
+    assert sum(not one[4].get("duplicate", False) for one in by_client) == 1
+    for one in by_client:
+        known = [
+            x["version"] for x in one if isinstance(x, dict) and not x.get("duplicate")
+        ]
+        assert known == sorted(known)
+    with sprintlog.open(sprint) as workspace:
+        notes = [e.key for e in workspace.events("auth") if e.type == "note-added"]
+    assert (len(notes), notes.count("same")) == (5, 1)
+
+
+def test_hostile_clients_hold_up_nobody(connect: Any) -> None:
+    """Half a line, floods, lines that are none, and answers that nobody reads."""
+    half, flood, silent, good = (connect() for _ in range(4))
+    half.socket.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "ask", "par')
+    ask = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "ask", "params": {"question": "log"}}
+    ).encode()
+    for one, line in ((flood, b"\n".join(LINES)), (silent, ask)):
+        one.socket.settimeout(0.2)
+        with suppress(TimeoutError):
+            for _ in range(100_000):
+                one.socket.sendall(line + b"\n")
+            pytest.fail("all of it was taken in, though nobody reads the answers")
+    for number in range(5):
+        assert good.record("add-note", text="x")["version"] == 3 + number
+    flood.close()
+    half.close()
+    assert good.ask("ask", question="status")["version"] == 7
+
+
+def test_there_are_not_too_many(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more client than is allowed is told so, and the others go on."""
+    monkeypatch.setattr(listener, "CLIENTS_MAX", 1)
+    first = connect()
+    first.ask("ask", question="status")
+    assert connect().next()["error"]["message"] == "there are 1 clients already"
+    first.ask("ask", question="status")
+
+
+def test_nobody_else_is_let_in(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process of another user gets no word, whatever the socket's mode."""
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    stranger = connect()
+    assert stranger.file.readline() == b""
+
+
+def test_it_ends_when_nobody_is_there(log_folder: Path) -> None:
+    """Idle for long enough, with all clients gone, it ends and takes its name away."""
+    with listening(log_folder, idle_seconds=0.1) as thread:
+        client = Connected(log_folder)
+        client.ask("ask", question="status")
+        time.sleep(0.3)
+        assert client.ask("ask", question="status")["version"] == 2
+        client.close()
+        thread.join(SECONDS)
+        assert not (log_folder / SOCKET).exists()
+
+
+@pytest.mark.parametrize("wrong", ["link", "file", "open", "linked socket"])
+def test_nothing_else_may_stand_in_its_place(tmp_path: Path, wrong: str) -> None:
+    """A folder that is a link or open to others, or a stranger's file, is refused."""
+    folder, elsewhere = tmp_path / "log", tmp_path / "elsewhere"
+    folder.mkdir(mode=0o700)
+    if wrong == "link":
+        folder = tmp_path / "other"
+        folder.symlink_to("log")
+    elif wrong == "open":
+        folder.chmod(0o777)
+    elif wrong == "file":
+        (folder / SOCKET).write_text("mine")
+    else:
+        (folder / SOCKET).symlink_to(elsewhere)
+    with pytest.raises((RefusedError, OSError)), met(folder):
+        pass
+    assert not elsewhere.exists()
+    assert wrong != "file" or (folder / SOCKET).read_text() == "mine"
+
+
+def test_one_listens_and_a_dead_one_is_followed(tmp_path: Path) -> None:
+    """The second is told who listens; what a killed one left is cleared away."""
+    folder = tmp_path / ("long" * 30) / "log"
+    folder.mkdir(parents=True, mode=0o700)
+    with met(folder) as place:
+        with pytest.raises(RefusedError, match="listens at"), met(folder):
+            pass
+        assert place.is_there()
+    assert not (folder / SOCKET).exists()
+    with socket.socket(socket.AF_UNIX) as killed:
+        before = Path.cwd()
+        os.chdir(folder)
+        killed.bind(SOCKET)
+        os.chdir(before)
+    assert (folder / SOCKET).exists()
+    with met(folder) as place:
+        assert place.is_there()
+        (folder / SOCKET).unlink()
+        (folder / SOCKET).write_text("another")
+    assert (folder / SOCKET).read_text() == "another"
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        command = [sys.executable, "-P", "-m", "sprintlog.cli", "rpc", "--listen"]
+        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE)
+        assert self.process.stdout is not None
+        self.path = Path(os.fsdecode(self.process.stdout.readline().rstrip(b"\n")))
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """End it by a signal; return its exit code."""
+        self.process.send_signal(number)
+        code = self.process.wait(SECONDS)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code
+
+
+def test_what_a_killed_server_answered_is_there(sprint: Path, done: Run) -> None:
+    """Killed in the middle, nothing that was acknowledged is lost, and nothing doubled."""
+    server = Server(sprint)
+    acknowledged: dict[str, int] = {}
+    enough = threading.Event()
+
+    def write(number: int) -> None:
+        client = Connected(server.path.parent)
+        try:
+            for count in range(10_000):
+                key = f"{number}-{count}"
+                answer = client.record("add-note", text=key, about={"key": key})
+                acknowledged[key] = answer["position"]
+                if len(acknowledged) > 60:
+                    enough.set()
+        except (EOFError, OSError):
+            pass
+        finally:
+            client.close()
+
+    writers = [threading.Thread(target=write, args=(n,)) for n in range(CLIENTS)]
+    for writer in writers:
+        writer.start()
+    assert enough.wait(SECONDS)
+    server.end(signal.SIGKILL)
+    for writer in writers:
+        writer.join(SECONDS)
+    with sprintlog.open(sprint) as workspace:
+        kept = [(str(e.key), e.position) for e in workspace.log.read() if e.key]
+    assert len(dict(kept)) == len(kept)
+    assert acknowledged.items() <= dict(kept).items()
+    assert done("verify").code == 0
+    # The socket it left is not in the way, and the next one ends by a signal.
+    after = Server(sprint)
+    client = Connected(after.path.parent)
+    first = next(iter(acknowledged))
+    again = client.record("add-note", text=first, about={"key": first})
+    assert (again["duplicate"], again["position"]) == (True, acknowledged[first])
+    client.close()
+    assert after.end() == 128 + signal.SIGTERM
+    assert not after.path.exists()
