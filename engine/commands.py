@@ -1,5 +1,6 @@
 """Every command there is: its name, its struct, the function that decides on it."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,6 +22,7 @@ class RegisteredCommand(NamedTuple):
     """What kind of stream decides on it: `sprint` or `journal`."""
 
 
+@cache
 def registered() -> dict[str, RegisteredCommand]:
     """Return every command by its name, in order of name."""
     found = [

@@ -78,6 +78,10 @@ class Pending:
             len(self._waiting) >= PENDING_MAX or self._bytes > PENDING_BYTES_MAX
         )
 
+    def is_empty(self) -> bool:
+        """Tell whether nothing waits."""
+        return not self._waiting
+
     def turn(self) -> list[AskedRequest]:
         """Return what comes next: some that only record, or one of the others."""
         with self._changed:

@@ -1,11 +1,14 @@
 """The log as it is kept open from one request to the next."""
 
 import os
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
+from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.place.location import REDACTION, Location
 from sprintlog.projections.workspace import Workspace
 
+from .. import settings
 from ..context import open_workspace
 
 Stamp = tuple[tuple[int, int] | None, ...]
@@ -23,9 +26,30 @@ class KeptLog:
         self._held = ExitStack()
         self._workspace: Workspace | None = None
         self._stamp: Stamp = ()
+        self._at_hand: Workspace | None = None
+        self._off: str | None = None
+
+    @contextmanager
+    def at_hand(self) -> Iterator[Workspace]:
+        """Look at the log and the settings once for all that is done until this ends."""
+        workspace = self.workspace()
+        self._off, self._at_hand = settings.off_by(), workspace
+        try:
+            yield workspace
+        finally:
+            self._at_hand = None
+
+    def to_record(self) -> Workspace:
+        """Return the log that is here now; raise `RefusedError` where recording is off."""
+        off = self._off if self._at_hand is not None else settings.off_by()
+        if off is not None:
+            raise RefusedError(f"nothing is recorded: {off}")
+        return self.workspace()
 
     def workspace(self) -> Workspace:
         """Return the log that is here now."""
+        if self._at_hand is not None:
+            return self._at_hand
         if self._workspace is not None:
             location = self._workspace.location
             is_same = _stamp_of(location) == self._stamp

@@ -75,9 +75,9 @@ class Listener:
             channel.end(is_at_once=True)
             connected.close()
             return
-        connection = _Connection(
-            connected, self._worker, Asking(self._actor, self._sprint), self._forget
-        )
+        # What is beside the log stays out of reach of those who are kept from it.
+        asking = Asking(self._actor, self._sprint, has_processes=False)
+        connection = _Connection(connected, self._worker, asking, self._forget)
         self._connections[connection] = None
         connection.start()
 

@@ -31,9 +31,13 @@ from .records import DecidedRequest
 class Asking:
     """Who asks: what holds where a request does not say it."""
 
-    def __init__(self, actor: str, sprint: str | None) -> None:
+    def __init__(
+        self, actor: str, sprint: str | None, *, has_processes: bool = True
+    ) -> None:
         self.actor = actor
         self.sprint = sprint
+        self.has_processes = has_processes
+        """Whether a request may start a process."""
 
 
 Act = Callable[[KeptLog, Any, Asking], Any]
@@ -62,16 +66,22 @@ def _initialize(log: KeptLog, given: Initialize, asking: Asking) -> Initialized:
     if given.sprint is not None:
         asking.sprint = given.sprint
     return Initialized(
-        PROTOCOL, version("sprintlog"), asking.actor, asking.sprint, [*METHODS]
+        PROTOCOL, version("sprintlog"), asking.actor, asking.sprint, methods_for(asking)
     )
 
 
+def methods_for(asking: Asking) -> list[str]:
+    """Return the names of the methods that a client may call."""
+    has_all = asking.has_processes
+    return [name for name, method in METHODS.items() if has_all or not method.is_process]
+
+
 def _record(log: KeptLog, given: Record, asking: Asking) -> DecidedRequest:
-    return records.record(log.workspace(), given, actor=asking.actor, sprint=asking.sprint)
+    return records.record(log.to_record(), given, actor=asking.actor, sprint=asking.sprint)
 
 
 def _append(log: KeptLog, given: Append, asking: Asking) -> DecidedRequest:
-    return records.append(log.workspace(), given, actor=asking.actor, sprint=asking.sprint)
+    return records.append(log.to_record(), given, actor=asking.actor, sprint=asking.sprint)
 
 
 def _followed(decide: Decide) -> Act:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from sprintlog.engine.command import Command
-from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.event import converted
 from sprintlog.engine.sprint.plan.create import CreateSprint, ImportDocument
 from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
@@ -15,7 +15,6 @@ from sprintlog.engine.sprint.queue.decisions import ApproveRequest
 from sprintlog.projections.views.events import Answered
 from sprintlog.projections.workspace import Handled, Outcome, Workspace
 
-from .. import settings
 from ..context import parse_expected
 from ..output import hint, warn
 from ..record import (
@@ -141,9 +140,7 @@ def _new_sprint(command: Command, named: str | None) -> str | None:
 
 
 def _options(given: AboutEvents, *, actor: str, sprint: str | None) -> Options:
-    """Return the options of a command line; raise `RefusedError` where recording is off."""
-    if (off := settings.off_by()) is not None:
-        raise RefusedError(f"nothing is recorded: {off}")
+    """Return the options of a command line."""
     expect = None if given.expect is None else str(given.expect)
     return Options(
         {

@@ -18,7 +18,7 @@ from .calls import CallFailedError, call
 from .channel import Channel, GoneError
 from .frames import Id, RefusedFrame, RpcRequest, read_frame
 from .kept_log import KeptLog
-from .methods import METHODS, Asking
+from .methods import METHODS, Asking, methods_for
 from .params import Call, Cancel, Cancelled, Follow, Following, Unfollow, Unfollowed
 from .records import DecidedRequest
 from .subscriptions import Subscription
@@ -28,6 +28,8 @@ CALLS_MAX = 4
 """So many processes work at the same time; what else is called waits for one."""
 SUBSCRIPTIONS_MAX = 16
 LOOK_SECONDS = 0.2
+NO_PROCESS = "a socket starts no process: whoever reached it could start any"
+ON_PIPES = "`sprintlog rpc` does it on its pipes, and the command itself as typed"
 _DEFECTS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError),
     *(TypeError, ValueError),
@@ -64,7 +66,7 @@ class ClientSession:
             return
         method = METHODS.get(request.method)
         if method is None:
-            known = ", ".join(METHODS)
+            known = ", ".join(methods_for(self._asking))
             said = f"there is no method {request.method[:60]!r}; there are: {known}"
             self._refuse(request, frames.UNKNOWN_METHOD, said)
             return
@@ -75,6 +77,10 @@ class ClientSession:
             return
         if isinstance(params, Cancel):
             self._cancel(request, params)
+            return
+        if method.is_process and not self._asking.has_processes:
+            refused = RefusedError(NO_PROCESS, hint=ON_PIPES)
+            self._refuse(request, frames.OF_EXIT_CODE - 1, NO_PROCESS, refused)
             return
         waiting = AskedRequest(request, method, params, size=len(line))
         if self._is_known(waiting):
@@ -133,6 +139,10 @@ class ClientSession:
     def turn(self) -> list[AskedRequest]:
         """Return what comes next; nothing as long as answers are not read."""
         return self._pending.turn() if self._channel.is_ready() else []
+
+    def has_turn(self) -> bool:
+        """Tell whether anything comes next."""
+        return not self._pending.is_empty() and self._channel.is_ready()
 
     def decide(self, log: KeptLog, waiting: AskedRequest) -> DecidedRequest:
         """Let a command be decided on, and append what follows."""

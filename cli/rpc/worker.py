@@ -1,6 +1,7 @@
 """The one thread that has the log: clients have their turns, and commit together."""
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -16,6 +17,8 @@ from .asked import AskedRequest, NotBegunError
 from .kept_log import KeptLog
 from .records import DecidedRequest
 
+GATHER_SECONDS = 0.002
+"""So long several clients are waited for: less than the disk takes for a commit."""
 REFUSALS = (RefusedError, ConflictError, click.UsageError, NotBegunError)
 """What ends one request before anything of it is written, and no other one."""
 
@@ -27,6 +30,9 @@ class Client(Protocol):
 
     def turn(self) -> list[AskedRequest]:
         """Return what it asks for next; nothing where it does not read its answers."""
+
+    def has_turn(self) -> bool:
+        """Tell whether it asks for anything."""
 
     def decide(self, log: KeptLog, waiting: AskedRequest) -> DecidedRequest:
         """Let a command be decided on, and append what follows."""
@@ -105,6 +111,7 @@ class LogWorker:
                 self._record(log, recording)
                 for client, one in others:
                     self._alone(log, client, one)
+                self._gather(sum(bool(taken) for _, taken in turns))
         except BaseException:
             for client in self._clients:
                 client.lose()
@@ -117,6 +124,17 @@ class LogWorker:
             while not (self._is_woken or self._is_over):
                 self._changed.wait()
             self._is_woken = False
+
+    def _gather(self, clients: int) -> None:
+        """Let those who were answered ask again, to be in one commit as before."""
+        if clients <= 1:
+            return
+        until = time.monotonic() + GATHER_SECONDS
+        with self._changed:
+            while sum(one.has_turn() for one in self._clients) < clients:
+                left = until - time.monotonic()
+                if left <= 0 or self._is_over or not self._changed.wait(left):
+                    return
 
     def _alone(self, log: KeptLog, client: Client, one: AskedRequest) -> None:
         client.answer(one, lambda: client.do(log, one))
@@ -145,7 +163,7 @@ class LogWorker:
         left: list[Turn] = []
         is_decided = False
         try:
-            with _side_by_side(workspace), together():
+            with log.at_hand(), _side_by_side(workspace), together():
                 for client, one in turns:
                     if any(client is other for other, _ in left):
                         left.append((client, one))

@@ -19,6 +19,8 @@ from sprintlog.projections.views.answers import ANSWERS, LINES
 from tests.cli.answers import command_of
 from tests.cli.conftest import done as done
 from tests.cli.conftest import folder as folder
+from tests.cli.conftest import made as made
+from tests.cli.conftest import made_once as made_once
 from tests.cli.conftest import run as run
 from tests.cli.conftest import tree as tree
 from tests.cli.test_answers import QUESTIONS

@@ -1,6 +1,9 @@
 """Rows about servers of programs: a question by JSON-RPC, and the start of MCP's tools."""
 
 import json
+import os
+import selectors
+import socket
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -15,6 +18,7 @@ from .measure import (
     Figure,
     Skip,
     duration,
+    rate,
     side_by_side,
     speed_up,
 )
@@ -22,6 +26,9 @@ from .rows_process import Shell, command
 from .samples import PHASES
 
 QUESTIONS, COMMANDS = 200, 3
+WRITERS, ROUNDS = 32, 5
+NOTE = b"""{"jsonrpc":"2.0","id":1,"method":"record","params":{"command":\
+{"type":"add-note","text":"the form is there"}}}\n"""
 SDK = "import mcp.server.mcpserver"
 HANDSHAKE = {
     "jsonrpc": "2.0",
@@ -85,6 +92,71 @@ def tools(bench: Bench) -> Figure:
         by=PROCESSES,
     )
     return duration(sides, f'python -c "{SDK}"')
+
+
+def writers(bench: Bench) -> Figure:
+    """Measure 32 programs that record through one server against a single one there."""
+    folder = bench.new_folder("listened")
+    make_started(folder, PHASES)
+    alone, together = bench.sizes.appends // 50, max(bench.sizes.appends // 5, WRITERS)
+    with Listening(Shell(bench, folder)) as server:
+        server.record(1, alone)
+        sides = side_by_side(
+            lambda: server.record(WRITERS, together),
+            lambda: server.record(1, alone),
+            rounds=ROUNDS if bench.sizes.appends > 1_000 else 1,
+            by=WALL_OF_PROCESSES,
+            units=(together, alone),
+        )
+    return rate(sides, f"{OURS}one writer there")
+
+
+class Listening:
+    """`sprintlog rpc --listen`, with writers that each await every answer."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._process = subprocess.Popen(
+            [*command(), "rpc", "--listen"],
+            cwd=shell.folder,
+            env=shell.environment,
+            stdout=subprocess.PIPE,
+        )
+        assert self._process.stdout is not None
+        path = os.fsdecode(self._process.stdout.readline().rstrip(b"\n"))
+        self._sockets = [socket.socket(socket.AF_UNIX) for _ in range(WRITERS)]
+        for one in self._sockets:
+            one.connect(path)
+
+    def record(self, writers: int, count: int) -> None:
+        """Let some writers record so many notes between them."""
+        with selectors.DefaultSelector() as answered:
+            for one in self._sockets[:writers]:
+                answered.register(one, selectors.EVENT_READ)
+                one.sendall(NOTE)
+            left, waiting = count - writers, writers
+            while waiting:
+                for key, _ in answered.select():
+                    assert isinstance(key.fileobj, socket.socket)
+                    line = key.fileobj.recv(1 << 16)
+                    assert b'"result"' in line, line
+                    waiting -= 1
+                    if left > 0:
+                        key.fileobj.sendall(NOTE)
+                        left, waiting = left - 1, waiting + 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for one in self._sockets:
+            one.close()
+        self._process.terminate()
+        self._process.communicate(timeout=60)
 
 
 class RpcServer:

@@ -122,6 +122,7 @@ ROWS: dict[str, Row] = {
     "action as a process, large": Row(rows_process.large, Goal(2, True), CORE),
     "event through a coprocess": Row(rows_process.coprocess, Goal(130), CORE),
     "question through `rpc`": Row(rows_programs.question, Goal(50)),
+    "32 writers through one process": Row(rows_programs.writers, Goal(5)),
     "start of `mcp`, to its first answer": Row(rows_programs.tools, Goal(1.2, True)),
     "journal: an entry, at 10,000 of them": Row(rows_journal.flat, Goal(1.2, True)),
     "journal: an entry, event only": Row(

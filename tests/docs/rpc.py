@@ -39,9 +39,10 @@ LISTENING = f"""\
 
 `sprintlog rpc --listen` answers up to {listener.CLIENTS_MAX} clients at a time, all with
 the same log. It prints the path of its socket, `rpc.sock` in the log's folder, as soon as
-one can connect; the rest is as on pipes. Only processes of the same user reach it: the
-socket has the mode 0600, nobody else may write in the folder, and who connects is asked
-for. A log has one such server; a second one is refused.
+one can connect; the rest is as on pipes, but for `call`: a socket starts no process, so
+that a program in a sandbox gets no way out by it. Only processes of the same user reach
+it: the socket has the mode 0600, nobody else may write in the folder, and who connects is
+asked for. A log has one such server; a second one is refused.
 
 It acts in the folder in which it was started, with that environment, until nobody was
 there for {command.IDLE_SECONDS:g} seconds (`--idle`), a signal ends it, or its socket is

@@ -16,6 +16,8 @@ import pytest
 from ..cli.conftest import Run
 from ..cli.conftest import done as done
 from ..cli.conftest import folder as folder
+from ..cli.conftest import made as made
+from ..cli.conftest import made_once as made_once
 from ..cli.conftest import run as run
 from ..cli.conftest import sprint as sprint
 from .test_node_readers import node_modules

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import sprintlog
-from sprintlog.cli.rpc import listener
+from sprintlog.cli.rpc import listener, session
 from sprintlog.cli.rpc.listener import Listener
 from sprintlog.cli.rpc.meeting_place import SOCKET, met
 from sprintlog.engine.errors import RefusedError
@@ -102,8 +102,16 @@ def test_many_clients_share_one_log(connect: Any, log_folder: Path, done: Run) -
     other.record("add-note", text="ho")
     log = other.ask("ask", question="log", given={"after": 2})
     assert [event["actor"] for event in log] == ["agent:one", "runtime"]
-    assert other.ask("call", words=["status"])["answer"]["version"] == 4
     assert done("doctor").code == 0
+
+
+def test_a_socket_starts_no_process(connect: Any, sprint: Path) -> None:
+    """Whoever reaches it, out of a sandbox perhaps, gets no more than the log."""
+    client = connect()
+    error = client.refused("call", words=["run", "--", "touch", "outside"])
+    assert (error.code, error.message) == (-32001, session.NO_PROCESS)
+    assert "call" not in client.ask("initialize")["methods"]
+    assert not (sprint / "outside").exists()
 
 
 def test_what_clients_record_at_once_is_committed_at_once(

@@ -16,7 +16,8 @@ from starlette.types import Message
 from sprintlog.cli.web.app import Server, ServerSettings
 from sprintlog.cli.web.app import make_app as make_app
 from sprintlog.cli.web.guard import Access, Guard
-from sprintlog.cli.web.server import bound, made
+from sprintlog.cli.web.server import bound
+from sprintlog.cli.web.server import made as made_to_serve
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.phases.lifecycle import StartSprint
 from sprintlog.engine.sprint.plan.create import CreateSprint
@@ -25,6 +26,8 @@ from sprintlog.projections.workspace import Workspace
 
 from ..cli.conftest import done as done
 from ..cli.conftest import folder as folder
+from ..cli.conftest import made as made
+from ..cli.conftest import made_once as made_once
 from ..cli.conftest import run as run
 from ..cli.conftest import sprint as sprint
 
@@ -226,7 +229,7 @@ def listening(folder: Path, *, writes: bool = False, port: int = 0) -> Iterator[
     taken = bound("127.0.0.1", port)
     port = taken.getsockname()[1]
     server = make_server(lambda: Workspace.open(folder), [], writes=writes, port=port)
-    serves, loop = made(make_app(server)), asyncio.new_event_loop()
+    serves, loop = made_to_serve(make_app(server)), asyncio.new_event_loop()
 
     def run() -> None:
         loop.run_until_complete(serves.serve(sockets=[taken]))
