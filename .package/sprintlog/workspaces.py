@@ -4,7 +4,7 @@ from os import PathLike
 from os.path import lexists
 from pathlib import Path
 
-from .engine.errors import RefusedError, SprintlogError
+from .engine.errors import NotFoundError, RefusedError, SprintlogError
 from .engine.log.port import Log
 from .engine.service.place.location import HIDDEN, REDACTION, Location, make_folder
 from .projections.workspace import Workspace, wall_clock
@@ -60,16 +60,27 @@ def init(
     *,
     log: str | PathLike[str] | None = None,
     safe: str | PathLike[str] | None = None,
+    exist_ok: bool = False,
 ) -> Workspace:
     """Make an empty log for a folder, which is made too, and open it.
 
     It is put into the git directory of the folder, else into `.sprintlog` in it, or where
-    `log` says. Raise `RefusedError` where there is a log already.
+    `log` says. Where there is a log already it is opened with `exist_ok`; without it raise
+    `RefusedError`.
     """
     start = Path(folder).absolute()
     start.mkdir(parents=True, exist_ok=True)
-    return Workspace.init(
-        start,
-        folder=None if log is None else str(log),
-        safe=None if safe is None else Path(safe),
-    )
+    try:
+        return Workspace.init(
+            start,
+            folder=None if log is None else str(log),
+            safe=None if safe is None else Path(safe),
+        )
+    except RefusedError as refused:
+        # Somebody else may also have made it just now.
+        if not exist_ok:
+            raise
+        try:
+            return open(folder, log=log, safe=safe)
+        except NotFoundError:
+            raise refused from None

@@ -20,6 +20,7 @@ from sprintlog.projections.workspace import Handled
 
 from ..output import counted, hint, print_json, print_text
 from ..record import Recording, stream_of, summary
+from ..screen import phrases
 from .agreement import Agreement, agree, asks
 from .paths import SHOWN_MAX, left_lines, warn_of_kept
 
@@ -239,8 +240,19 @@ def tell(run: Recording, done: Done) -> None:
         return
     lines: Sequence[str] = []
     if outcome is not None and (outcome.events or answer.files is None):
-        lines = [summary(outcome, unsaid=ON_THE_WAY)]
+        lines = [summary(outcome, unsaid=ON_THE_WAY), *_taken_back(run, outcome)]
     print_text(*lines, *file_lines(answer.files))
+
+
+def _taken_back(run: Recording, outcome: Handled[Any]) -> list[str]:
+    """Return what an undo took back; a rollback says itself where it went to."""
+    # Imported here: where files alone go back nothing of the plan is taken back.
+    from sprintlog.projections.history.undone import undone_event
+    from sprintlog.projections.views.events import described
+
+    if (undone := undone_event(run.workspace.log, outcome.events)) is None:
+        return []
+    return [f"took back: {described(undone)}, of {phrases.when(undone.at)}"]
 
 
 def file_lines(files: ChangedFiles | None) -> list[str]:

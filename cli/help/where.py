@@ -143,12 +143,16 @@ def _files(
 ) -> tuple[str | None, str | None]:
     """Return whose files are there, where that is odd, and what brings the best back."""
     tracker = sprint.knowledge.tracker
-    if not tracker.highest or sprint.plan.status == COMPLETED:
+    is_measured = bool(tracker.highest)
+    if sprint.plan.status == COMPLETED or not (is_measured or sprint.knowledge.restored):
         return None, None
     # Imported here: many sprints measure nothing.
     from sprintlog.engine.service.streams.judged import evaluate
 
-    from ..iterations.quality import files_said, is_rollback_due, way_back
+    from ..iterations.quality import brought_back, files_said, is_rollback_due, way_back
+
+    if not is_measured:
+        return brought_back(sprint), None
 
     judged = evaluate(workspace.log, sprint)
     # Where the loop goes on by itself, what is a little worse is no reason to go back.

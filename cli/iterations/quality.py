@@ -9,6 +9,7 @@ from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.iterations.stretches import lies_on, path
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.iterations.quality import (
     as_the_best,
     files_now,
@@ -71,6 +72,14 @@ def _turns(judged: Judged) -> list[str]:
     return [part for line in lines for part in wrapped(line, indent="  ")]
 
 
+def brought_back(sprint: Sprint) -> str | None:
+    """Return whose files were brought back into the work tree, until the next iteration."""
+    now = files_now(sprint)
+    if now is None or not now.is_brought_back:
+        return None
+    return f"those of iteration {now.iteration}, brought back"
+
+
 def files_said(judged: Judged) -> str | None:
     """Return whose files are in the work tree, where that is not what one would expect.
 
@@ -80,13 +89,12 @@ def files_said(judged: Judged) -> str | None:
     if now is None:
         return None
     best = judged.best()
-    if now.is_brought_back:
+    if (said := brought_back(judged.sprint)) is not None:
         which = as_the_best(judged, now.iteration)
         if best is not None and best.number == now.iteration:
             which = "the best"
         elif which and best is not None:
             which += f", iteration {best.number}"
-        said = f"those of iteration {now.iteration}, brought back"
         return f"{said}: {which}" if which else said
     if best is None or not is_behind(judged, now.iteration):
         return None

@@ -117,7 +117,7 @@ def _shown(
     action = told(what_is_next(workspace, sprint, at=at))
     found = views.status(workspace, sprint, action, at=at)
     judged = _judged(workspace, sprint)
-    quality = [] if judged is None else _quality_lines(judged)
+    quality = _files_lines(sprint) if judged is None else _quality_lines(judged)
     head = [*standing_lines(sprint, found, action)]
     lines = _lines(sprint, found, action, head, quality)
     # One that stopped it is said in the head.
@@ -149,6 +149,16 @@ def _quality_lines(judged: "Judged") -> list[str]:
     from ..iterations.quality import standing_lines
 
     return standing_lines(judged)
+
+
+def _files_lines(sprint: Sprint) -> list[str]:
+    """Return whose files were brought back, where nothing was measured."""
+    if not sprint.knowledge.restored:
+        return []
+    from ..iterations.quality import brought_back
+
+    said = brought_back(sprint)
+    return [] if said is None else wrapped(f"files: {said}", indent="  ")
 
 
 def _differing(sprint: Sprint) -> str | None:

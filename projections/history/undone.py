@@ -1,5 +1,7 @@
 """What goes along when something is taken back: the work that was recorded since."""
 
+from collections.abc import Iterable
+
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind
 from sprintlog.engine.log.port import Log
@@ -9,17 +11,26 @@ from sprintlog.engine.sprint.iterations.stretches import path, stretches_only_in
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 
+def undone_event(log: Log, events: Iterable[RecordedEvent]) -> RecordedEvent | None:
+    """Return what the rollback among events took back; None where it is no undo."""
+    for event in events:
+        taken = CODEC.decode(event)
+        if isinstance(taken, RolledBack) and taken.undoes is not None:
+            at = taken.undoes
+            (undone,) = log.read_stream(event.stream, after=at - 1, until=at)
+            return undone
+    return None
+
+
 def work_gone(log: Log, sprint: Sprint) -> list[RecordedEvent]:
     """Return the work that the last undo or redo took along with what it took back."""
     stream, rollbacks = sprint_stream(sprint.id), sprint.knowledge.rollbacks
     at, _ = rollbacks[-1]
-    (last,) = log.read_stream(stream, after=at - 1, until=at)
-    taken = CODEC.decode(last)
-    if not isinstance(taken, RolledBack) or taken.undoes is None:
+    last = log.read_stream(stream, after=at - 1, until=at)
+    if (undone := undone_event(log, last)) is None:
         return []
-    (undone,) = log.read_stream(stream, after=taken.undoes - 1, until=taken.undoes)
     # What was recorded in one append with it is no later work.
-    since = taken.undoes + undone.remaining
+    since = undone.version + undone.remaining
     return [
         event
         for first, end in stretches_only_in(path(rollbacks, at - 1), path(rollbacks, at))

@@ -48,3 +48,23 @@ def test_requests_that_wait_are_counted(loop: Run) -> None:
     assert "Crash" in loop(*shlex.split(command)[1:]).out
     loop("queue", "reject", "req-1", "--reasoning", "as the interface says")
     assert "queue" not in loop().out
+
+
+def test_whose_files_were_brought_back_is_said(folder: Path, done: Run) -> None:
+    """After a rollback both screens name the iteration, until an undo or the next one."""
+    done("init", "--here")
+    done("sprint", "create", "win", "--goal", "Win")
+    done("sprint", "start")
+    for number in (1, 2):
+        done("iteration", "start")
+        Path("work.txt").write_text(f"{number}\n")
+        done("iteration", "end", "--snapshot")
+    assert "files" not in done().out
+    done("rollback", "iter:1", "--yes")
+    assert "files   those of iteration 1, brought back\n" in done().out
+    assert "files: those of iteration 1, brought back\n" in done("status").out
+    done("undo", "--yes")
+    assert "files" not in done().out + done("status").out
+    done("rollback", "iter:1", "--yes")
+    done("iteration", "start")
+    assert "files" not in done().out + done("status").out

@@ -46,3 +46,13 @@ def test_undoing_a_decision_names_what_followed_it(sprint: Path, done: Run) -> N
     done("phase", "start")
     done("phase", "complete")
     assert "2 later events no longer count" in done("undo").err
+
+
+def test_what_is_taken_back_is_named(sprint: Path, done: Run) -> None:
+    """An undo and a redo say which event they take back, and when that was."""
+    when = "2026-02-01T10:00:00Z"
+    done("phase", "start")
+    done("phase", "skip", "review", "--reason", "late", "--at", when)
+    assert done("undo").out.splitlines()[1] == f"took back: phase-skipped review, of {when}"
+    assert done("redo").out.splitlines()[1].startswith("took back: rolled-back 3, of ")
+    assert "took back" not in done("rollback", "version:2").out

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import sprintlog
+from sprintlog.commands import CreateSprint
 from sprintlog.errors import NotFoundError, RefusedError
 from sprintlog.stores import MemoryLog
 
@@ -47,6 +48,16 @@ def test_no_log_and_a_second_log_are_errors(tmp_path: Path) -> None:
     sprintlog.init(tmp_path).close()
     with pytest.raises(RefusedError, match="there is a log already"):
         sprintlog.init(tmp_path)
+
+
+def test_one_that_is_there_can_be_opened_instead(tmp_path: Path) -> None:
+    """With `exist_ok` the first call makes the log and each further one opens it."""
+    with sprintlog.init(tmp_path, exist_ok=True) as workspace:
+        workspace.handle(CreateSprint({"phases": []}), sprint_id="one")
+    with sprintlog.init(tmp_path, exist_ok=True) as workspace:
+        assert list(workspace.sprints()) == ["one"]
+    with pytest.raises(RefusedError, match="there is a log already"):
+        sprintlog.init(tmp_path, exist_ok=False)
 
 
 def test_a_store_of_ones_own_is_used(tmp_path: Path) -> None:
