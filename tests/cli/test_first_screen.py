@@ -59,12 +59,12 @@ def test_whose_files_were_brought_back_is_said(folder: Path, done: Run) -> None:
         done("iteration", "start")
         Path("work.txt").write_text(f"{number}\n")
         done("iteration", "end", "--snapshot")
-    assert "files" not in done().out
+    assert "brought back" not in done().out
     done("rollback", "iter:1", "--yes")
     assert "files   those of iteration 1, brought back\n" in done().out
     assert "files: those of iteration 1, brought back\n" in done("status").out
     done("undo", "--yes")
-    assert "files" not in done().out + done("status").out
+    assert "brought back" not in done().out + done("status").out
     done("rollback", "iter:1", "--yes")
     done("iteration", "start")
-    assert "files" not in done().out + done("status").out
+    assert "brought back" not in done().out + done("status").out

@@ -53,7 +53,9 @@ def test_no_log_and_a_second_log_are_errors(tmp_path: Path) -> None:
 def test_one_that_is_there_can_be_opened_instead(tmp_path: Path) -> None:
     """With `exist_ok` the first call makes the log and each further one opens it."""
     with sprintlog.init(tmp_path, exist_ok=True) as workspace:
-        workspace.handle(CreateSprint({"phases": []}), sprint_id="one")
+        workspace.handle(
+            CreateSprint({"phases": [{"id": "a", "prompt": "b"}]}), sprint_id="one"
+        )
     with sprintlog.init(tmp_path, exist_ok=True) as workspace:
         assert list(workspace.sprints()) == ["one"]
     with pytest.raises(RefusedError, match="there is a log already"):
