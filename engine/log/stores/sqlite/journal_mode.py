@@ -16,7 +16,7 @@ WAL_BYTES_MAX = 4 * 1024 * 1024
 POSITIONS_PER_TURN = 400
 """How many small appends fill it."""
 _WAL_BYTES_LEAST = WAL_BYTES_MAX * 3 // 4
-_APPEND_BYTES, _EVENT_BYTES = 2 * 4120, 600
+_APPEND_BYTES, _EVENT_BYTES = 2 * 4120, 440
 """What an append, and each of its events beside its payload, writes: whole pages."""
 
 # WAL needs memory shared by all who have the log open; on a network file system, or

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import accumulate, product
 from operator import attrgetter
 from typing import Any, Final
 
@@ -30,14 +30,12 @@ _HAS_JSON = sqlite3.sqlite_version_info >= (3, 38)
 _LENGTH_BITS: Final = DOCUMENT_BYTES_MAX.bit_length()
 _FILL: Final = b"\n"
 """No name and no time holds it."""
-_OFTEN_SHARED: Final = {
-    name: attrgetter(name)
-    for name in (
-        *("type", "schema_version", "at", "actor", "correlation_id", "causation_id"),
-        "observed",
-    )
-}
-"""What most batches have in common, and how it is taken from an event."""
+_OFTEN_SHARED: Final = (
+    *("type", "schema_version", "at", "actor", "correlation_id", "causation_id"),
+    "observed",
+)
+"""What most batches have in common."""
+_often_shared: Final = attrgetter(*_OFTEN_SHARED)
 _NUMBERS: Final = ("schema_version", "observed")
 _SALT: Final = attrgetter("salt")
 _PAYLOAD: Final = attrgetter("payload")
@@ -126,20 +124,24 @@ def insert_many(events: Sequence[RecordedEvent]) -> Iterator[tuple[str, Any]]:
         for start in range(0, len(events), ROWS_PER_INSERT):
             yield insert(events[start : start + ROWS_PER_INSERT])
         return
-    start = size = 0
     if events[0].key is not None:
         yield insert(events[:1])
-        start = 1
-    for end, event in enumerate(events[start:], start + 1):
-        size += len(event.payload or b"")
-        if size >= BATCH_BYTES:
-            yield _by_columns(events[start:end])
-            start, size = end, 0
+        events = events[1:]
+    sizes = [*map(len, map(_PAYLOAD, events))]
+    start = size = 0
+    if sum(sizes) >= BATCH_BYTES:
+        for end, one in enumerate(sizes, 1):
+            size += one
+            if size >= BATCH_BYTES:
+                yield _by_columns(events[start:end], sizes[start:end])
+                start, size = end, 0
     if start < len(events):
-        yield _by_columns(events[start:])
+        yield _by_columns(events[start:], sizes[start:])
 
 
-def _by_columns(events: Sequence[RecordedEvent]) -> tuple[str, dict[str, Any]]:
+def _by_columns(
+    events: Sequence[RecordedEvent], sizes: Sequence[int]
+) -> tuple[str, dict[str, Any]]:
     """Return the statement that inserts events which have no key, and its values.
 
     What all share is bound once, what each has of its own as one text, from which SQLite
@@ -156,27 +158,27 @@ def _by_columns(events: Sequence[RecordedEvent]) -> tuple[str, dict[str, Any]]:
         "salt": b"".join(map(_SALT, events)),
         "payload_digest": b"".join([event.payload_digest for event in events]),
         "hash": b"".join([event.hash for event in events]),
+        "payload": b"".join(map(_PAYLOAD, events)),
     }
+    shared = [*map(_often_shared, events)]
+    # Of most batches the first one says all.
+    kinds = shared[:1] if shared.count(shared[0]) == len(shared) else shared
     own = []
-    for name, value_of in _OFTEN_SHARED.items():
-        column = [*map(value_of, events)]
+    for name, column in zip(_OFTEN_SHARED, zip(*kinds, strict=True), strict=True):
         if column.count(column[0]) == len(column):
             values[name] = column[0]
             continue
         if name in _NUMBERS:
-            column = [str(int(number)) for number in column]
+            column = tuple(str(int(number)) for number in column)
         texts = [text.encode() for text in column]
         width = max(map(len, texts))
         values[name] = b"".join([text.ljust(width, _FILL) for text in texts])
         values[f"{name}_width"] = width
         own.append(name)
-    payloads = [*map(_PAYLOAD, events)]
-    values["payload"] = b"".join(payloads)
-    places, begin = [], 1
-    for payload in payloads:
-        size = len(payload)
-        places.append(begin << _LENGTH_BITS | size)
-        begin += size
+    begins = accumulate(sizes, initial=1)
+    places = [
+        begin << _LENGTH_BITS | size for begin, size in zip(begins, sizes, strict=False)
+    ]
     values["places"] = msgspec.json.encode(places).decode()
     return _columns_sql(tuple(own)), values
 
