@@ -7,16 +7,27 @@ import tempfile
 from pathlib import Path
 
 from tests.cli.conftest import PLAN
-from tests.rpc.storm import storm
+from tests.rpc.conftest import Beside
+from tests.rpc.sockets import SharedServer
+from tests.rpc.storm import Connect, storm
 
 from .criterion import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-REQUESTS, KILLS = 10_000, 40
+REQUESTS, KILLS, CLIENTS = 10_000, 40, 8
 
 
 def mixed(data: Path, seed: int) -> Verdict:
     """Two clients ask 10,000 times while their servers are killed; all is there once."""
+    return _stormy(seed)
+
+
+def shared(data: Path, seed: int) -> Verdict:
+    """Eight clients ask one server as often, which is killed and started again."""
+    return _stormy(seed, is_shared=True)
+
+
+def _stormy(seed: int, *, is_shared: bool = False) -> Verdict:
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -29,9 +40,19 @@ def mixed(data: Path, seed: int) -> Verdict:
             command = [sys.executable, "-P", "-m", "sprintlog.cli", *words]
             subprocess.run(command, cwd=folder, check=True, capture_output=True)
         os.chdir(folder)
+        server = SharedServer(folder)
+        connect: Connect = server.connect if is_shared else Beside
         try:
-            said, problems = storm(folder, requests=REQUESTS, kills=KILLS, seed=seed)
+            said, problems = storm(
+                folder,
+                requests=REQUESTS,
+                kills=KILLS,
+                seed=seed,
+                clients_count=CLIENTS if is_shared else 2,
+                connect=connect,
+            )
         finally:
+            server.end()
             os.chdir(before)
     return Verdict(not problems, said, problems)
 

@@ -89,6 +89,7 @@ CRITERIA: dict[str, Criterion] = {
     "iterations end with what agents printed": agents.heard,
     "every answer is by `rpc` what it is by a process": requests.same_answers,
     "10,000 requests of two programs lose and double nothing": requests.mixed,
+    "10,000 requests of eight to one server lose and double nothing": requests.shared,
     "1 GiB passes through wrap in constant memory": wrapped.constant_memory,
     "hooks make the same sessions in any order": recorded_hooks.same_sessions,
     "a call by hook, stream and transcript is one event": recorded_hooks.one_event_a_call,

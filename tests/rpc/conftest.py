@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import pytest
 
@@ -127,8 +127,29 @@ class Here:
         self._reading.close()
 
 
+class AnyServer(Protocol):
+    """A server in another process, as one client has it."""
+
+    process: "subprocess.Popen[bytes]"
+    client: Client
+    has_processes: bool
+    files_max: int
+    """More open files than these were never closed."""
+
+    def send_line(self, line: bytes) -> None:
+        """Send a line as it is."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
 class Beside:
     """A server in a process of its own."""
+
+    has_processes = True
+    # The log takes four, and pipes three.
+    files_max = 16
 
     def __init__(self, *words: str) -> None:
         command = [sys.executable, "-P", "-m", "sprintlog.cli", "rpc", *words]

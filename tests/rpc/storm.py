@@ -5,6 +5,7 @@ import os
 import random
 import threading
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,10 @@ from typing import Any
 import sprintlog
 from sprintlog.engine.log.chain import check_chain
 
-from .conftest import Beside
+from .conftest import AnyServer, Beside
 from .test_frames import HOSTILE
 
 UNDER_WAY_MAX = 40
-FILES_MAX = 16
-"""The log takes four, and pipes three; what more there is was never closed."""
 CALL_EVERY = 1_000
 """Of so many requests one is done by a process."""
 QUESTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -33,11 +32,17 @@ LINES = [
 ]
 
 
+Connect = Callable[[], AnyServer]
+
+
 class StormClient(threading.Thread):
     """One client with a server of its own, which is killed now and then."""
 
-    def __init__(self, name: str, *, requests: int, kills: int, seed: int) -> None:
+    def __init__(
+        self, name: str, *, requests: int, kills: int, seed: int, connect: Connect
+    ) -> None:
         super().__init__(name=name)
+        self._connect = connect
         self._chance = random.Random(f"{name} {seed}")
         self._left = requests
         self._kills = {*self._chance.sample(range(requests), kills)}
@@ -53,7 +58,9 @@ class StormClient(threading.Thread):
         """Ask until all is answered."""
         again: list[dict[str, Any]] = []
         while self._left or again or self._under_way:
-            with Beside() as server, suppress(EOFError, BrokenPipeError):
+            with self._connect() as server, suppress(EOFError, ConnectionError):
+                # Whoever else kills it meanwhile, all of them are asked again.
+                self._under_way = {request["id"]: request for request in again}
                 for request in again:
                     self._ask(server, request)
                 again = []
@@ -61,12 +68,12 @@ class StormClient(threading.Thread):
                     self._send_one(server)
                 while self._under_way:
                     self._take(server)
-                if (count := open_files(server)) > FILES_MAX:
+                if (count := open_files(server)) > server.files_max:
                     self.problems.append(f"{count} files are open")
             again = [*self._under_way.values()]
             self._under_way.clear()
 
-    def _send_one(self, server: Beside) -> None:
+    def _send_one(self, server: AnyServer) -> None:
         self._left -= 1
         kind = self._chance.random()
         if self._left in self._kills:
@@ -74,7 +81,7 @@ class StormClient(threading.Thread):
             self._request(server, "record", self._note())
             server.process.kill()
             server.process.wait()
-        elif self._left % CALL_EVERY == 0:
+        elif self._left % CALL_EVERY == 0 and server.has_processes:
             self._request(server, "call", {"words": ["status"]})
         elif kind < 0.6:
             self._request(server, "record", self._note())
@@ -93,7 +100,7 @@ class StormClient(threading.Thread):
         key = f"{self.name}-{self._left}"
         return {"command": {"type": "add-note", "text": key}, "key": key, "sprint": "auth"}
 
-    def _request(self, server: Beside, method: str, params: dict[str, Any]) -> None:
+    def _request(self, server: AnyServer, method: str, params: dict[str, Any]) -> None:
         self._number += 1
         self.counts[method] += 1
         self._ask(
@@ -101,11 +108,11 @@ class StormClient(threading.Thread):
             {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params},
         )
 
-    def _ask(self, server: Beside, request: dict[str, Any]) -> None:
+    def _ask(self, server: AnyServer, request: dict[str, Any]) -> None:
         self._under_way[request["id"]] = request
         server.send_line(json.dumps(request).encode())
 
-    def _take(self, server: Beside) -> None:
+    def _take(self, server: AnyServer) -> None:
         """Take an answer, and compare it with what was asked."""
         answer = server.client.next()
         if "method" in answer:
@@ -125,17 +132,31 @@ class StormClient(threading.Thread):
             self.problems.append(f"{request['method']}: {answer}")
 
 
-def open_files(server: Beside) -> int:
+def open_files(server: AnyServer) -> int:
     """Return how many files a server has open; 0 where the system does not say."""
     folder = Path(f"/proc/{server.process.pid}/fd")
     return len(os.listdir(folder)) if folder.is_dir() else 0
 
 
-def storm(folder: Path, *, requests: int, kills: int, seed: int) -> tuple[str, list[str]]:
-    """Let two clients ask; return what they did, and what was lost, doubled or wrong."""
+def storm(
+    folder: Path,
+    *,
+    requests: int,
+    kills: int,
+    seed: int,
+    clients_count: int = 2,
+    connect: Connect = Beside,
+) -> tuple[str, list[str]]:
+    """Let clients ask; return what they did, and what was lost, doubled or wrong."""
     clients = [
-        StormClient(name, requests=requests // 2, kills=kills // 2, seed=seed)
-        for name in ("one", "two")
+        StormClient(
+            f"client-{number}",
+            requests=requests // clients_count,
+            kills=kills // clients_count,
+            seed=seed,
+            connect=connect,
+        )
+        for number in range(clients_count)
     ]
     for client in clients:
         client.start()
@@ -157,4 +178,4 @@ def storm(folder: Path, *, requests: int, kills: int, seed: int) -> tuple[str, l
         problems.append(f"{wanted} asked for, {len(kept)} kept")
     counts = sum((client.counts for client in clients), Counter[str]())
     said = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-    return f"{requests} lines of 2 clients: {said}", problems
+    return f"{requests} lines of {clients_count} clients: {said}", problems

@@ -5,8 +5,6 @@ import os
 import signal
 import socket
 import stat
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,40 +15,22 @@ from typing import Any
 import pytest
 
 import sprintlog
+from sprintlog.cli.questions import registry
 from sprintlog.cli.rpc import listener, session
 from sprintlog.cli.rpc.listener import Listener
 from sprintlog.cli.rpc.meeting_place import SOCKET, met
-from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.errors import RefusedError, UnreadableError
+from sprintlog.engine.log import append
+from sprintlog.engine.log.stores.sqlite import store
+from sprintlog.engine.log.stores.sqlite.connection import Connection
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 from ..cli.conftest import Run
-from .conftest import Client, RefusedAnswer
+from .conftest import RefusedAnswer
+from .sockets import SECONDS, Connected, Server
 from .storm import LINES
 
-SECONDS = 60
 CLIENTS = 8
-
-
-class Connected(Client):
-    """A client on a socket."""
-
-    def __init__(self, folder: Path) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(SECONDS)
-        before = Path.cwd()
-        os.chdir(folder)
-        try:
-            # The whole path may be too long for a socket.
-            self.socket.connect(SOCKET)
-        finally:
-            os.chdir(before)
-        self.file = self.socket.makefile("rb")
-        super().__init__(lambda x: self.socket.sendall(x + b"\n"), self.file.readline)
-
-    def close(self) -> None:
-        """Hang up."""
-        self.file.close()
-        self.socket.close()
 
 
 @contextmanager
@@ -179,6 +159,81 @@ def test_each_is_done_in_its_order_and_refused_alone(connect: Any, sprint: Path)
     assert (len(notes), notes.count("same")) == (5, 1)
 
 
+def notes_at_once(clients: list[Connected]) -> list[Any]:
+    """Let each record a note while the server does something else; return the outcomes."""
+    clients[0].send("ask", question="status")
+    numbers = [
+        (client, client.send("record", command={"type": "add-note", "text": f"{number}"}))
+        for number, client in enumerate(clients)
+    ]
+    outcomes: list[Any] = []
+    for client, number in numbers:
+        try:
+            outcomes.append(client.wait(number)["version"])
+        except RefusedAnswer as error:
+            outcomes.append(error.code)
+    return outcomes
+
+
+@pytest.fixture
+def slow_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `status` take so long that all that is sent behind it waits for one round."""
+    answer = registry.ROUTES["status"].answer
+
+    def slow(asked: Any) -> Any:
+        time.sleep(0.5)
+        return answer(asked)
+
+    route = registry.ROUTES["status"]._replace(answer=slow)
+    monkeypatch.setitem(registry.ROUTES, "status", route)
+
+
+def test_a_fault_of_one_is_nobody_elses(
+    connect: Any, slow_question: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All is taken back, and each is done by itself: one is told of the fault, once."""
+    tries: list[bytes] = []
+
+    def faulty(stream: str, events: Any, *more: Any) -> Any:
+        tries.append(events[0].payload)
+        if b'"2"' in events[0].payload:
+            raise OSError(5, "Input/output error")
+        return append.place(stream, events, *more)
+
+    monkeypatch.setattr(store, "place", faulty)
+    outcomes = notes_at_once(clients := [connect() for _ in range(CLIENTS)])
+    assert len(tries) > CLIENTS
+    assert outcomes.pop(2) == -32001
+    assert sorted(outcomes) == [*range(3, 2 + CLIENTS)]
+    log = clients[1].ask("ask", question="log", given={"after": 2})
+    texts = [event["data"]["text"] for event in log]
+    assert sorted(texts) == ["0", "1", *map(str, range(3, CLIENTS))]
+
+
+def test_a_commit_that_fails_is_told_to_each(
+    connect: Any, slow_question: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is told that it was recorded; what comes next goes on from what is there."""
+    commit = Connection.commit
+    faults = [UnreadableError("the disk is gone")]
+
+    def failing(connection: Connection) -> None:
+        if faults and connection.raw.total_changes > 2:
+            connection.raw.rollback()
+            raise faults.pop()
+        commit(connection)
+
+    clients = [connect() for _ in range(CLIENTS)]
+    clients[0].ask("ask", question="status")
+    monkeypatch.setattr(Connection, "commit", failing)
+    outcomes = notes_at_once(clients)
+    assert not faults
+    told = [outcome for outcome in outcomes if outcome < 0]
+    assert len(told) >= 2
+    assert {*told} == {-32004}
+    assert clients[0].record("add-note", text="next")["version"] == 3 + CLIENTS - len(told)
+
+
 def test_hostile_clients_hold_up_nobody(connect: Any) -> None:
     """Half a line, floods, lines that are none, and answers that nobody reads."""
     half, flood, silent, good = (connect() for _ in range(4))
@@ -267,24 +322,6 @@ def test_one_listens_and_a_dead_one_is_followed(tmp_path: Path) -> None:
         (folder / SOCKET).unlink()
         (folder / SOCKET).write_text("another")
     assert (folder / SOCKET).read_text() == "another"
-
-
-class Server:
-    """A server in a process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        command = [sys.executable, "-P", "-m", "sprintlog.cli", "rpc", "--listen"]
-        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE)
-        assert self.process.stdout is not None
-        self.path = Path(os.fsdecode(self.process.stdout.readline().rstrip(b"\n")))
-
-    def end(self, number: int = signal.SIGTERM) -> int:
-        """End it by a signal; return its exit code."""
-        self.process.send_signal(number)
-        code = self.process.wait(SECONDS)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        return code
 
 
 def test_what_a_killed_server_answered_is_there(sprint: Path, done: Run) -> None:
