@@ -23,6 +23,7 @@ from .streams.repository import Repository
 
 _OUR_OWN = RequestReturned, SprintImported
 """What is done here, also where what comes with it was only observed."""
+_KNOWN = frozenset(Envelope.__annotations__)
 _TEXTS = ("actor", "key", "correlation_id", "causation_id")
 TRIES_MAX = 1000
 """How often an action is decided anew because somebody else was first."""
@@ -37,6 +38,9 @@ def handle(
     envelope: Envelope,
 ) -> Handled[State]:
     """Decide on a state as it is now, and append what follows from that."""
+    if not _KNOWN.issuperset(envelope):
+        # What nobody reads would be lost, and with it who did it or that it counts once.
+        raise TypeError(f"unknown: {', '.join(sorted(envelope.keys() - _KNOWN))}")
     at, expect = envelope.get("at"), envelope.get("expect")
     check_actor(envelope.get("actor", UNNAMED[0]))
     moment = service.now() if at is None else normalise(at)

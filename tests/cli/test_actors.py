@@ -5,11 +5,13 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.projections.workspace import Workspace
 
 from .conftest import Run
@@ -119,3 +121,15 @@ def type_at_terminal(*arguments: str, **environment: str) -> int:
     finally:
         os.close(ours)
         os.close(theirs)
+
+
+def test_what_nobody_knows_is_refused(tmp_path: Path) -> None:
+    """A word of the library that is misspelt is an error, and nothing is recorded."""
+    with Workspace.in_memory(tmp_path) as workspace:
+        workspace.handle(
+            CreateSprint({"phases": [{"id": "a", "prompt": "b"}]}), sprint_id="x"
+        )
+        misspelt: dict[str, Any] = {"keys": "k", "actr": "agent:a"}
+        with pytest.raises(TypeError, match="unknown: actr, keys"):
+            workspace.handle(AddNote("x"), sprint_id="x", **misspelt)
+        assert workspace.log.head().position == 1

@@ -2,6 +2,7 @@
 
 import doctest
 import re
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,7 @@ import sprintlog
 
 from .sessions import ROOT
 
+ORCHESTRATOR = ROOT / "docs" / "how-to" / "embed-in-an-orchestrator.md"
 PAGE = ROOT / "docs" / "reference" / "python.md"
 _EXAMPLES = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRAM = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -42,6 +44,42 @@ def test_ten_lines_record_and_replay_a_thousand_events(
     exec(compile(program, PAGE.name, "exec"), names)
     assert len(names["replayed"]) == 1000
     assert names["replayed"][-1].text == "note 998"
+
+
+def test_an_orchestrator_goes_on_after_a_kill_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ended before any of its commands and started again, it comes to the same end."""
+    (text,) = _PROGRAM.findall(ORCHESTRATOR.read_text(encoding="utf-8"))
+    program = compile(text, ORCHESTRATOR.name, "exec")
+    handle = sprintlog.Workspace.handle
+    ends, left = [], 0
+    for last in range(99):
+        folder = tmp_path / str(last)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        left = last
+
+        def counted(self: Any, *given: Any, **named: Any) -> Any:
+            nonlocal left
+            if left == 0:
+                raise KeyboardInterrupt
+            left -= 1
+            return handle(self, *given, **named)
+
+        monkeypatch.setattr(sprintlog.Workspace, "handle", counted)
+        with suppress(KeyboardInterrupt):
+            exec(program, {})
+        monkeypatch.setattr(sprintlog.Workspace, "handle", handle)
+        exec(program, {})
+        with sprintlog.open() as log:
+            phases = log.sprint("release").document["phases"]
+        ends.append([phase["status"] for phase in phases])
+        if left:
+            break
+    assert len(ends) > 12
+    assert all(end == ["completed", "completed"] for end in ends), ends
+    assert "18 agent:coder phase-completed build" in capsys.readouterr().out
 
 
 def test_no_page_reaches_past_the_door() -> None:
