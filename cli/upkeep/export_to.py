@@ -4,7 +4,8 @@ It only reads the log, in a process of its own: who records never waits for a se
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from urllib.parse import unquote
 
 from sprintlog.engine.adapters.delivery import (
@@ -15,7 +16,8 @@ from sprintlog.engine.adapters.delivery import (
     signed,
 )
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.log.port import Log
+from sprintlog.engine.log.envelope import Head
+from sprintlog.engine.log.port import Clock, Log
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.projections.exports import cloudevents
 from sprintlog.projections.exports.deliveries import (
@@ -24,7 +26,7 @@ from sprintlog.projections.exports.deliveries import (
     spans_to_send,
 )
 from sprintlog.projections.exports.otlp import spans_left_out
-from sprintlog.projections.exports.sent import sent_to
+from sprintlog.projections.exports.sent import Sent, sent_to
 from sprintlog.projections.exports.survey import survey
 from sprintlog.projections.exports.told import LogTold
 from sprintlog.projections.views.log import LogSent
@@ -34,6 +36,7 @@ from ..output import counted, counting, print_answer, warn
 
 SECRET, HEADERS = "SPRINTLOG_WEBHOOK_SECRET", "OTEL_EXPORTER_OTLP_HEADERS"
 TRACES_PATH = "/v1/traces"
+KEEP_SECONDS = 1.0
 WEBHOOK, OTLP = "webhook", "otlp"
 
 
@@ -57,21 +60,47 @@ def send(
     progress, number, left_out = counting("messages sent"), 0, 0
     with workspace.log.locks.hold(sent.lock):
         place = sent.position(workspace.log)
-        for one in _deliveries(workspace.log, kind, place, stream, with_content):
-            more: Mapping[str, str] = {}
-            if key is not None:
-                at = workspace.clock() // 1000
-                more = signed(key, one.body, id_=one.id, at=at)
-            if one.body:
-                message = Message(one.body, {**headers, **more})
-                answer = target.deliver(message, what=one.what)
-                progress(number := number + 1)
-                if is_traces:
-                    left_out += _left_out(answer)
-            sent.keep(one.head)
-            place = one.head.position
+        found = _deliveries(workspace.log, kind, place, stream, with_content)
+        with _keeping(sent) as keep:
+            for one in found:
+                if one.body:
+                    more = {} if key is None else _signed(key, one, workspace.clock)
+                    message = Message(one.body, {**headers, **more})
+                    answer = target.deliver(message, what=one.what)
+                    progress(number := number + 1)
+                    if is_traces:
+                        left_out += _left_out(answer)
+                keep(one.head)
+                place = one.head.position
     said = f"{target.name}: {counted(number, 'message')} taken, up to event {place}"
     print_answer(LogSent(target.name, number, place, left_out), [said], as_json=as_json)
+
+
+@contextmanager
+def _keeping(sent: Sent) -> Iterator[Callable[[Head], None]]:
+    """Give what notes how far all was taken: on the disk each second, and at the end.
+
+    Whoever is killed in between sends that second's messages again.
+    """
+    last: Head | None = None
+    due = time.monotonic() + KEEP_SECONDS
+
+    def note(head: Head) -> None:
+        nonlocal last, due
+        last = head
+        if time.monotonic() >= due:
+            sent.keep(head)
+            due = time.monotonic() + KEEP_SECONDS
+
+    try:
+        yield note
+    finally:
+        if last is not None:
+            sent.keep(last)
+
+
+def _signed(key: bytes, one: Delivery, clock: Clock) -> dict[str, str]:
+    return signed(key, one.body, id_=one.id, at=clock() // 1000)
 
 
 def _left_out(answer: bytes) -> int:

@@ -39,7 +39,8 @@ class Receiver:
         self.body = b""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.url = f"http://127.0.0.1:{self._server.server_port}/hook?x=1"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        serve = self._server.serve_forever
+        threading.Thread(target=serve, args=(0.01,), daemon=True).start()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         receiver = self
@@ -51,7 +52,8 @@ class Receiver:
                 answers = receiver.answers
                 status = answers.pop(0)(self) if answers else receiver.status
                 if status is None:
-                    self.connection.shutdown(socket.SHUT_RDWR)
+                    with suppress(OSError):
+                        self.connection.shutdown(socket.SHUT_RDWR)
                     return
                 if 200 <= status < 300:
                     receiver.taken.append((self.path, dict(self.headers), body))

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.cli.upkeep import export_to
+from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.sprint.events import (
     IterationEnded,
 )
-from sprintlog.projections.exports.sent import sent_to
+from sprintlog.projections.exports.sent import Sent, sent_to
 
 from ..cli.conftest import Run
 from ..cli.conftest import done as done
@@ -57,22 +59,36 @@ def test_it_goes_on_where_it_was(log: Path, receiver: Receiver, done: Run) -> No
     assert len(receiver.taken) == 1 + EVENTS + 1
 
 
+@pytest.mark.parametrize(("seconds", "kept"), [(60, 0), (0, 2)])
 def test_killed_in_the_middle(
-    log: Path, receiver: Receiver, run: Run, done: Run, monkeypatch: pytest.MonkeyPatch
+    log: Path,
+    receiver: Receiver,
+    run: Run,
+    done: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: int,
+    kept: int,
 ) -> None:
     """What was taken and not yet kept comes twice, with the same id; nothing is missing."""
-    kept = sent_to(log / ".sprintlog", "webhook", receiver.url, None)
+    keep, left = Sent.keep, [None] * kept
 
-    def die(self: object, head: object) -> None:
-        raise KeyboardInterrupt
+    def keep_or_die(self: Sent, head: Head) -> None:
+        if not left:
+            raise KeyboardInterrupt
+        left.pop()
+        keep(self, head)
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(kept), "keep", die)
+        patch.setattr(export_to, "KEEP_SECONDS", seconds)
+        patch.setattr(Sent, "keep", keep_or_die)
         assert run("export", "--webhook", receiver.url).code != 0
+    first = receiver.taken.copy()
+    assert len(first) == (EVENTS if seconds else kept + 1)
+    receiver.taken.clear()
     done("export", "--webhook", receiver.url)
-    assert receiver.events() == [1, *range(1, EVENTS + 1)]
-    first, again = (headers["webhook-id"] for _, headers, _ in receiver.taken[:2])
-    assert first == again
+    assert receiver.events() == [*range(kept + 1, EVENTS + 1)]
+    again = {headers["webhook-id"] for _, headers, _ in receiver.taken}
+    assert {headers["webhook-id"] for _, headers, _ in first[kept:]} <= again
 
 
 def test_the_place_of_another_log(

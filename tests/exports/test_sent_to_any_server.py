@@ -73,7 +73,7 @@ def test_a_server_that_never_ends(
         while not over.wait(0.02):
             handler.wfile.write(b"H")
 
-    monkeypatch.setattr(delivery, "WHOLE_SECONDS", 0.5)
+    monkeypatch.setattr(delivery, "WHOLE_SECONDS", 0.2)
     receiver.answers = [dribble] * delivery.ATTEMPTS_MAX
     try:
         result = run("export", "--webhook", receiver.url)
