@@ -8,5 +8,10 @@ from .markup import Markup
 
 @cache
 def asset(name: str) -> Markup:
-    """Return a file of the page, which is ours and needs no escaping."""
-    return Markup((files(__package__) / "static" / name).read_text(encoding="utf-8"))
+    """Return a file of the page, which is ours and needs no escaping.
+
+    Without what only its readers need: how far lines stand in, and comments of a line.
+    """
+    said = (files(__package__) / "static" / name).read_text(encoding="utf-8")
+    lines = (line.strip() for line in said.splitlines())
+    return Markup("\n".join(x for x in lines if x and not x.startswith("//")) + "\n")

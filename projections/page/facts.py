@@ -34,6 +34,7 @@ from ..views.runs import what_is_next
 from ..words.stops import Told, standing
 from ..workspace import Workspace
 from .changed_files import Changed
+from .limits import PageLimits, limits_of
 from .numbers import clock_of
 from .past import PagePast
 
@@ -72,6 +73,11 @@ class Facts:
         if len(self.workspace.sprints()) < 2:
             return ""
         return f" --sprint {quote(self.sprint.id)}"
+
+    @cached_property
+    def limits(self) -> PageLimits:
+        """Return how much of each part is told."""
+        return limits_of(self.sprint)
 
     @property
     def version(self) -> int:

@@ -26,7 +26,7 @@ HOSTILE = (
     "<svg onload=alert(2)><a href=javascript:alert(3)>x</a>",
     "{{7*7}} ${window.ran=3} <!-- --> ]]>",
     "\u202egnp.exe\u2066 \u200b\x1b[31mred\x00",
-    "x" * 300_000,
+    "x" * 1_000_000,
 )
 """What agents write."""
 

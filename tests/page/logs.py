@@ -12,10 +12,10 @@ SPRINT = "night"
 STREAMS = sorted(path.stem for path in (FIXTURES / "streams").glob("*.jsonl"))
 
 
-def workspace_of(name: str, folder: Path) -> Workspace:
+def workspace_of(name: str, folder: Path, *, clock_ms: int = 0) -> Workspace:
     """Return a workspace whose log has a stored stream as its only sprint."""
     recorded = [recorded_of(line) for line in lines(FIXTURES / "streams" / f"{name}.jsonl")]
-    workspace = Workspace.in_memory(folder, clock=lambda: 0, entropy=bytes)
+    workspace = Workspace.in_memory(folder, clock=lambda: clock_ms, entropy=bytes)
     events = [new_event(CODEC.decode(x), at=x.at, actor="runtime") for x in recorded]
     workspace.log.append(f"sprint/{SPRINT}", events, expect=Expect.NONE)
     return workspace

@@ -46,6 +46,8 @@ from sprintlog.projections.workspace import Workspace
 
 SPRINT = "checkout"
 BEGIN = "2026-01-15T21:00:00Z"
+CLOCK_MS = 1_768_550_400_000
+"""What the clock of the machine says while the night is recorded and looked at."""
 BOT, LOOP, PERSON = "agent:claude", "runtime", "operator"
 PLAN: dict[str, Any] = {
     "sprint-id": SPRINT,
@@ -178,11 +180,11 @@ def _metrics(turn: Turn) -> dict[str, Any]:
     }
 
 
-def night(folder: Path) -> Workspace:
-    """Return a workspace with the night in its log."""
+def night(folder: Path, *, clock_ms: int = CLOCK_MS) -> Workspace:
+    """Return a workspace with the night in its log, by whatever clock it is recorded."""
     chance = count(1)
     workspace = Workspace.in_memory(
-        folder, clock=lambda: 1_768_550_400_000,
+        folder, clock=lambda: clock_ms,
         entropy=lambda size: next(chance).to_bytes(size, "big"),
     )  # fmt: skip
     one = _Night(workspace)

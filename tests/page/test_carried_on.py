@@ -112,7 +112,7 @@ def test_an_update_reads_no_more_of_a_long_log(
 ) -> None:
     """However long a log is, a page made again reads a bounded number of its events."""
     read: list[int] = []
-    for length in (800, 2_500):
+    for length in (2_100, 3_500):
         folder = tmp_path / str(length)
         folder.mkdir()
         with Workspace.init(folder, here=True) as workspace:

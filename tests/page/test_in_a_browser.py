@@ -201,6 +201,9 @@ def test_hostile_texts_are_inert(look: Open, seen: _Seen, tmp_path: Path) -> Non
     shown = page.locator("main").inner_text()
     assert all(said[:20] in shown for said in HOSTILE if said.isprintable())
     assert "\u202e" not in shown
+    for width in (320, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_no_request_leaves_the_page(look: Open, seen: _Seen, night_page: Path) -> None:

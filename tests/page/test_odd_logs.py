@@ -1,10 +1,15 @@
 """Pages of logs that are odd: long ones, many rollbacks, clocks that went backwards."""
 
+import re
+import shlex
 from collections.abc import Iterator
+from html.parser import HTMLParser
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from sprintlog.commands import CreateSprint
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.iterations.events import IterationMeasured, Metrics, Usage
 from sprintlog.engine.log.event import Event
@@ -12,12 +17,15 @@ from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.state.times import from_milliseconds
-from sprintlog.projections.page.document import page
-from sprintlog.projections.page.sections.events import ROWS_MAX
+from sprintlog.projections.page.document import SECTIONS, page
+from sprintlog.projections.page.facts import Facts
+from sprintlog.projections.page.limits import LONG
 from sprintlog.projections.page.versions import VERSIONS_MAX
 from sprintlog.projections.workspace import Workspace
 
+from .hostile import HOSTILE, hostile_night
 from .logs import data_of
+from .night import SPRINT
 
 BEGIN_MS = 1_768_510_800_000
 MINUTE_MS = 60_000
@@ -66,6 +74,108 @@ def test_two_hundred_iterations_are_small(tmp_path: Path) -> None:
     assert all(f'data-n="{number}"' in said for number in range(1, 201))
 
 
+def busy_loop(iterations: int) -> Iterator[Event]:
+    """Yield a loop with 49 events in each iteration, in a plan of a hundred phases."""
+    phases = [
+        {"id": f"phase-{n:03}", "prompt": "what is to be done " * 8} for n in range(100)
+    ]
+    plan = {"sprint-id": "odd", "status": "in-progress", "goal": "Win", "phases": phases}
+    yield f.SprintCompiled(plan, f.Place("PROGRESS.yaml"))
+    yield f.SprintStarted()
+    for number, (*first, last) in enumerate(_iterations(iterations), start=1):
+        yield from first
+        for nth in range(14):
+            phase = f"phase-{(14 * number + nth) % 100:03}"
+            yield f.PhaseStarted(phase)
+            yield f.AgentRan(phase, "failed", 3, error="exit code 3", iteration=number)
+            yield f.PhaseFailed(phase, f"exit code 3: {'the tests fail again ' * 9}")
+        yield last
+
+
+def _iterations(count: int) -> Iterator[list[Event]]:
+    events = [*loop(count)][2:]
+    size = len(events) // count
+    yield from (events[at : at + size] for at in range(0, len(events), size))
+
+
+def test_two_hundred_busy_iterations_are_small_too(tmp_path: Path) -> None:
+    """However much happens in each, the page stays as small, and says what it leaves out.
+
+    Every iteration has its row, its bar and its point; of the rest there is the newest.
+    """
+    with workspace_with(tmp_path, busy_loop(200), step_ms=1_000) as workspace:
+        said = page(workspace, "odd")
+        count = workspace.sprint("odd").version
+    assert count >= 200 * 45
+    assert len(said.encode()) <= SIZE_MAX
+    assert all(f'data-n="{number}"' in said for number in range(1, 201))
+    assert all(f"<title>iteration {n}, " in said for n in range(1, 201))
+    assert said.count('<g class="point') == 200
+    first = data_of(said, "versions")["first"]
+    assert isinstance(first, int)
+    assert f"the slider begins at version {first:,}" in said
+    assert re.search(r"[\d,]+ earlier bars not shown", said)
+    assert f"{count - LONG.events:,} earlier ones" in said
+
+
+def test_words_of_a_megabyte_are_cut(tmp_path: Path) -> None:
+    """Whatever agents write, in every place for a text, a page stays small and inert."""
+    with hostile_night(tmp_path) as workspace:
+        said = page(workspace, SPRINT)
+    assert max(len(word) for word in HOSTILE) == 1_000_000
+    assert len(said.encode()) <= SIZE_MAX
+    read = _Read()
+    read.feed(said)
+    assert {name for name, _ in read.tags} <= _TAGS
+    assert [x for _, given in read.tags for x in given if x.startswith("on")] == []
+    scripts = [given for name, given in read.tags if name == "script"]
+    assert scripts == [{"type": "application/json", "id": "versions"}, {}]
+    assert "\u202e" not in said
+
+
+class _Read(HTMLParser):
+    """Reads a page as a browser does: elements with their attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element."""
+        self.tags.append((tag, dict(attrs)))
+
+
+_TAGS = {
+    *("html", "head", "meta", "title", "style", "body", "nav", "main", "header", "section"),
+    *("h1", "h2", "h3", "p", "a", "b", "strong", "small", "span", "code", "div", "time"),
+    *("ul", "ol", "li", "dl", "dt", "dd", "details", "summary", "figure", "figcaption"),
+    *("table", "thead", "tbody", "tr", "th", "td", "script", "wbr"),
+    *("svg", "g", "rect", "line", "circle", "path", "polyline", "text", "pattern", "defs"),
+}
+"""Every element that a page may have."""
+
+
+def test_a_sprint_with_any_name_is_named_on_command_lines(tmp_path: Path) -> None:
+    """With two in a log each command on the page names its sprint, quoted for a shell."""
+    name = 'it\'s "mine" <b>'
+    with workspace_with(tmp_path, loop(2)) as workspace:
+        workspace.handle(CreateSprint(plan={"mode": "ralph", "goal": "x"}), sprint_id="b")
+        facts = Facts(workspace, "odd", at="version:3")
+        facts.sprint.id = name
+        words = shlex.split(f"sprintlog log{facts.named}")
+    assert words == ["sprintlog", "log", "--sprint", name]
+
+
+def test_one_event_is_a_page(tmp_path: Path) -> None:
+    """The smallest log there is has every section, and nothing in it is 0 of nothing."""
+    with workspace_with(tmp_path, islice(loop(1), 1)) as workspace:
+        said = page(workspace, "odd")
+    assert all(f'id="{name}"' in said for name in SECTIONS)
+    assert "There is no iteration yet." in said
+    assert "$0.00" not in said
+    assert "<dt>tokens</dt><dd>\N{EN DASH}" in said
+
+
 def test_no_log_has_no_page(tmp_path: Path) -> None:
     """Of a sprint without events one line says that there is none."""
     with (
@@ -89,7 +199,7 @@ def test_a_long_log_is_bounded(tmp_path: Path) -> None:
     first = data["first"]
     assert isinstance(first, int)
     assert count - VERSIONS_MAX <= first < count
-    assert f"{count - ROWS_MAX:,} earlier ones" in said
+    assert f"{count - LONG.events:,} earlier ones" in said
     assert len(said.encode()) <= SIZE_MAX
 
 

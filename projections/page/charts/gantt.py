@@ -31,12 +31,12 @@ TONES = {
 }
 """What says the same as the colour of a bar."""
 _PLACES = {
-    INSIDE: ("4", None, None),
-    OVER: ("50%", "middle", None),
-    BEFORE: ("-5", "end", None),
-    AFTER: ("100%", None, "5"),
+    INSIDE: (0, 4, None),
+    OVER: (1, None, "middle"),
+    BEFORE: (0, -5, "end"),
+    AFTER: (2, 5, None),
 }
-"""Where in its bar each label begins, or which part of it stands there."""
+"""Where each label stands: how many halves of its bar and pixels on, and its anchor."""
 
 
 def names(found: Timeline) -> list[str]:
@@ -96,25 +96,16 @@ def _bar(bar: Bar, begin: int) -> Markup:
     work = bar.work
     y = begin + bar.row * ROW + (ROW - BAR) // 2
     sign = TONES.get(work.tone.partition(" ")[0], "")
-    inside = [
-        tag("title", work.about),
-        tag("rect", width="100%", height=BAR, rx=3),
-        *_labels(bar, sign),
-    ]
-    return tag(
-        "svg",
-        *inside,
-        x=percent(bar.x),
-        y=y,
-        width=percent(bar.width),
-        height=BAR,
-        class_=f"bar {work.tone}",
-        data_v=work.version or None,
-        overflow="visible",
-    )
+    inside = [tag("title", work.about), _rect(bar, y), *_labels(bar, y, sign)]
+    return tag("g", *inside, class_=f"bar {work.tone}", data_v=work.version or None)
 
 
-def _labels(bar: Bar | Gap, sign: str = "") -> Iterator[Markup]:
+def _rect(bar: Bar | Gap, y: int, fill: str | None = None) -> Markup:
+    x, width = percent(bar.x), percent(bar.width)
+    return tag("rect", x=x, y=y, width=width, height=BAR, rx=3, fill=fill)
+
+
+def _labels(bar: Bar | Gap, y: int, sign: str = "") -> Iterator[Markup]:
     """Yield what is written at a bar on a screen and on a phone; once where that is one."""
     wide, thin = (
         (_written(label, sign, bar.width * pixels // WHOLE), label.place)
@@ -123,8 +114,9 @@ def _labels(bar: Bar | Gap, sign: str = "") -> Iterator[Markup]:
     sizes = {wide: ""} if wide == thin else {wide: "wide", thin: "thin"}
     for (said, place), size in sizes.items():
         if said:
-            x, anchor, dx = _PLACES[place]
-            given = {"x": x, "y": 13, "dx": dx, "text_anchor": anchor}
+            share, dx, anchor = _PLACES[place]
+            x = percent(bar.x + bar.width * share // 2)
+            given = {"x": x, "dx": dx, "y": y + 13, "text_anchor": anchor}
             yield tag("text", said, **given, class_=size or None)
 
 
@@ -147,23 +139,10 @@ def _band(gap: Gap, begin: int, end: int) -> Markup:
 
 
 def _wait(gap: Gap, y: int) -> Markup:
-    wait = gap.wait
+    wait, y = gap.wait, y + (ROW - BAR) // 2
     about = f"waits for {wait.who}" + (f": {wait.about}" if wait.about else "")
-    inside = [
-        tag("title", about),
-        tag("rect", width="100%", height=BAR, rx=3, fill="url(#hatch)"),
-        *_labels(gap),
-    ]
-    return tag(
-        "svg",
-        *inside,
-        x=percent(gap.x),
-        y=y + (ROW - BAR) // 2,
-        width=percent(gap.width),
-        height=BAR,
-        class_="bar wait",
-        overflow="visible",
-    )
+    inside = [tag("title", about), _rect(gap, y, "url(#hatch)"), *_labels(gap, y)]
+    return tag("g", *inside, class_="bar wait")
 
 
 def _mark(mark: Stamp, begin: int) -> Markup:
@@ -172,8 +151,8 @@ def _mark(mark: Stamp, begin: int) -> Markup:
     about = f"{mark.sign.kind}" + (f": {mark.sign.about}" if mark.sign.about else "")
     inside = [
         tag("title", about),
-        tag("circle", r=7, cx=0, cy=0),
-        tag("text", sign, x=0, y=4, text_anchor="middle"),
+        tag("circle", r=7),
+        tag("text", sign, y=4),
     ]
     group = tag("svg", *inside, x=percent(mark.x), y=y, overflow="visible")
     return tag("g", group, class_=f"mark {tone}", data_v=mark.sign.version or None)

@@ -17,8 +17,10 @@ from .layout import Delay, Instant, Return, Work
 ITERATIONS = "iterations"
 """The row of iterations, where they share one."""
 GOOD, BAD, STEADY, PLAIN, OPEN, STUCK = "good", "bad", "steady", "plain", "open", "stuck"
-ITERATIONS_MAX, PHASES_MAX, OTHERS_MAX = 400, 300, 300
+ITERATIONS_MAX, PHASES_MAX, OTHERS_MAX = 200, 300, 300
 """So much of the newest is told: iterations, work on phases, and of each other kind."""
+FAILED_CHARS_MAX = 70
+"""As much of what failed is told at a bar; the row of an iteration has more."""
 _PERSON = "a person"
 _ENDS = {
     GOOD: "completed",
@@ -105,7 +107,14 @@ class EventStory:
         self._cost: dict[str, float] = {}
         self._last = 0
 
-    def course(self, told: Mapping[int, IterationTold]) -> Course:
+    def course(
+        self,
+        told: Mapping[int, IterationTold],
+        *,
+        loops_max: int = ITERATIONS_MAX,
+        bars_max: int = PHASES_MAX,
+        signs_max: int = OTHERS_MAX,
+    ) -> Course:
         """Return what happened so far; what is open goes up to the last event."""
         loops, phases, waits = [*self._loops], [*self._work], [*self._waits]
         for opened in self._phases.values():
@@ -123,9 +132,12 @@ class EventStory:
         if self._waiting is not None:
             begin, who, why = self._waiting
             waits.append(Delay(begin, self._last, who, why))
+        begun = len(self._phases) + (self._iteration is not None)
+        loops, phases = loops[-loops_max:], phases[-bars_max:]
         work = [_told(one, told, self.failures) for one in (*loops, *phases)]
-        earlier = self._closed - len(self._loops) - len(self._work)
-        return Course(work, waits, [*self._signs], [*self._returns], earlier)
+        earlier = self._closed + begun - len(work)
+        signs = [*self._signs][-signs_max:]
+        return Course(work, waits[-signs_max:], signs, [*self._returns], earlier)
 
     def take(self, version: int, at: int, event: Event) -> None:
         """Take the next event."""
@@ -239,7 +251,7 @@ def _told(
         known = told.get(one.number, IterationTold())
         tone = tone if tone in (OPEN, BAD) else _tone(known)
         said = [opened.name, known.classification or _STATES.get(tone, ""), *_judged(known)]
-        said += failures.of(one.number)
+        said += [_cut(x) for x in failures.of(one.number)[-1:]]
         tone = f"{tone} off" if known.is_off else tone
         name = str(one.number)
     said.append(duration(max(one.end - opened.begin, 0)))
@@ -249,6 +261,10 @@ def _told(
         labels = (f"{name} {dollars(one.cost)}", name)
     about = ", ".join(filter(None, said))
     return Work(opened.row, opened.begin, one.end, tone, labels, about, opened.version)
+
+
+def _cut(said: str) -> str:
+    return said if len(said) <= FAILED_CHARS_MAX else f"{said[:FAILED_CHARS_MAX]}…"
 
 
 def _tone(known: IterationTold) -> str:

@@ -42,40 +42,43 @@ def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> lis
     """
     found = [NO_LABEL] * len(boxes)
     order = sorted(range(len(boxes)), key=lambda at: (boxes[at].row, boxes[at].x))
-    rows: dict[int, int] = {}
+    rows: dict[int, float] = {}
     for nth, at in enumerate(order):
         box = boxes[at]
-        x, width = (value * pixels // WHOLE for value in (box.x, box.width))
+        x, width = (value * pixels / WHOLE for value in (box.x, box.width))
         follows = boxes[order[nth + 1]] if nth + 1 < len(order) else None
         is_last = follows is None or follows.row != box.row
-        until = pixels if is_last or follows is None else follows.x * pixels // WHOLE
-        free = rows.get(box.row, 0)
+        until = pixels if is_last or follows is None else follows.x * pixels / WHOLE
+        free = rows.get(box.row, 0.0)
         found[at], end = _label(box.labels, x, width, (free, until), beside=beside)
         rows[box.row] = max(end, x + width if beside else free)
     return found
 
 
 def _label(
-    labels: Sequence[str], x: int, width: int, free: tuple[int, int], *, beside: bool
-) -> tuple[Label, int]:
+    labels: Sequence[str],
+    x: float,
+    width: float,
+    free: tuple[float, float],
+    *,
+    beside: bool,
+) -> tuple[Label, float]:
     """Return the label of a bar, and where what is written ends."""
     sign = 0 if beside else SIGN
     for said in labels:
-        if len(said) * CHAR + sign + PAD <= width:
+        if len(said) * CHAR + sign + PAD <= width and x + PAD / 2 >= free[0]:
             return Label(said, INSIDE), x + width
     name = labels[-1] if labels else ""
     needs = len(name) * CHAR
     if beside:
         for place, begin in ((BEFORE, x - needs - PAD), (AFTER, x + width + PAD)):
-            if name and free[0] <= begin and begin + needs <= _end_of(place, x, free):
+            until = x if place == BEFORE else free[1]
+            if name and free[0] <= begin and begin + needs <= until:
                 return Label(name, place), begin + needs
         return NO_LABEL, x + width
-    begin = x + (width - needs) // 2
+    begin = x + (width - needs) / 2
     is_short = len(name) <= SHORT_CHARS or needs + 2 <= width
-    if name and is_short and begin >= free[0] - (0 if free[0] else 3):
-        return Label(name, OVER), begin + needs + 1
+    # At the edge of the drawing there is room beside it.
+    if name and is_short and begin >= (free[0] or -3):
+        return Label(name, OVER), begin + needs
     return NO_LABEL, free[0]
-
-
-def _end_of(place: str, x: int, free: tuple[int, int]) -> int:
-    return x if place == BEFORE else free[1]

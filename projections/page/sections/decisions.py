@@ -21,8 +21,6 @@ from ..markup import (
 )
 from ..numbers import time, version_link
 
-ROWS_MAX = 80
-"""Of more decisions only the last ones are shown."""
 TEXT_CHARS_MAX = 300
 _NAMED = re.compile(r"(?<=: )[a-z]+(?:-[a-z]+)+")
 _BAD = {"block", "rollback", LOSS}
@@ -35,7 +33,8 @@ def decisions(facts: Facts) -> Markup:
         nothing = tag("p", "Nothing was decided yet.", class_="empty")
         return section("decisions", "Decisions", nothing)
     head = [heading(name) for name in ("version", "when", "who", "what and why", "then")]
-    rows = [_row(one, facts.event(one.version)) for one in reversed(found[-ROWS_MAX:])]
+    shown = found[-facts.limits.decisions :]
+    rows = [_row(one, facts.event(one.version)) for one in reversed(shown)]
     note = tag(
         "p",
         f"the newest first; {len(found) - len(rows):,} earlier ones: "

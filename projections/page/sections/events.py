@@ -8,18 +8,14 @@ from ..facts import Facts
 from ..markup import Markup, classes, command, heading, row, section, table, tag, text
 from ..numbers import time, version_link
 
-ROWS_MAX = 200
-"""Of more events only the newest are listed."""
-DATA_MAX = 60
-"""So many of the newest have their data, too."""
 TEXT_CHARS_MAX = 180
 DATA_CHARS_MAX = 400
 
 
 def events(facts: Facts) -> Markup:
     """Return the newest events, the newest first."""
-    shown = list(reversed(facts.newest(ROWS_MAX)))
-    rows = [_row(one, has_data=at < DATA_MAX) for at, one in enumerate(shown)]
+    shown = list(reversed(facts.newest(facts.limits.events)))
+    rows = [_row(one, has_data=at < facts.limits.data) for at, one in enumerate(shown)]
     head = [heading(name) for name in ("version", "when", "who", "what")]
     before = facts.version - len(shown)
     told = (

@@ -11,8 +11,6 @@ from ..facts import Facts
 from ..markup import Markup, command, heading, row, section, table, tag, text
 from ..numbers import cost, known, money, number, score, tokens, took, version_link
 
-ROWS_MAX = 400
-"""Of more iterations only the last ones have a row."""
 CELL_CHARS_MAX = 300
 SHORT_CHARS = 24
 FILES_SHOWN = 3
@@ -73,9 +71,12 @@ def iterations(facts: Facts) -> Markup:
         heading(one.name.replace("_", " "), class_="num" if one.is_number else None)
         for one in shown
     ]
-    lines = [_row(one, shown, is_best=one.iteration == best) for one in rows[-ROWS_MAX:]]
+    lines = [
+        _row(one, shown, facts.limits.remark_chars, is_best=one.iteration == best)
+        for one in rows[-facts.limits.iterations :]
+    ]
     parts = []
-    if (more := len(rows) - ROWS_MAX) > 0:
+    if (more := len(rows) - facts.limits.iterations) > 0:
         parts += [
             f"{more:,} earlier ones: ",
             command(f"sprintlog iteration list{facts.named}"),
@@ -103,14 +104,20 @@ def _differing(
     return differing, same
 
 
-def _row(one: JudgedIteration, shown: Sequence[TableColumn], *, is_best: bool) -> Markup:
+def _row(
+    one: JudgedIteration,
+    shown: Sequence[TableColumn],
+    chars_max: int,
+    *,
+    is_best: bool,
+) -> Markup:
     version = one.version if isinstance(one.version, int) else 0
     name = str(one.iteration)
     first = version_link(version, name) if version else text(name)
-    cells = [tag("th", first, scope="row", class_="num")]
+    cells = [tag("th", first, scope="row")]
     for column in shown:
         value = column.cell(one)
-        said = value if isinstance(value, Markup) else text(value, CELL_CHARS_MAX)
+        said = value if isinstance(value, Markup) else text(value, chars_max)
         # Figures are most of it, and need no mark.
         kind = None if column.is_number else "t" if len(said) > SHORT_CHARS else "s"
         ms = column.milliseconds(one) if column.milliseconds is not None else None

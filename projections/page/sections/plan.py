@@ -1,17 +1,15 @@
 """The plan as a tree with the pointer; towards a goal, the goal and its steps."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from sprintlog.engine.sprint.gates.gate import attempts_of
 from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
 from sprintlog.engine.sprint.state.tree import Node, gate_status
 
 from ..facts import Facts
-from ..markup import Markup, section, tag, text
+from ..markup import NOTHING, Markup, section, tag, text
 
-NODES_MAX = 400
-"""More parts of a plan are only counted."""
-PROMPT_CHARS_MAX = 140
 MARKS = {
     "completed": ("\N{CHECK MARK}", "good"),
     "in-progress": ("\N{BLACK RIGHT-POINTING SMALL TRIANGLE}", "open"),
@@ -33,8 +31,8 @@ def plan(facts: Facts) -> Markup:
     steps = list(steps_of(sprint.plan.document).items()) if sprint.plan.is_ralph else []
     if steps:
         items = [
-            _item(name, str(step.get("status")), _first_line(step.get("prompt")), [])
-            for name, step in steps[:NODES_MAX]
+            _item(name, str(step.get("status")), tree.says(step), [])
+            for name, step in steps[: facts.limits.nodes]
         ]
         parts.append(tag("ul", *items, class_="tree"))
     if children := sprint.plan.tree.root.children:
@@ -42,7 +40,7 @@ def plan(facts: Facts) -> Markup:
     if not parts:
         parts.append(tag("p", "There is no plan, and no goal.", class_="empty"))
     note = None
-    if (more := max(tree.met, len(steps)) - NODES_MAX) > 0:
+    if (more := max(tree.met, len(steps)) - facts.limits.nodes) > 0:
         note = f"{more:,} more: `sprintlog show progress` has all"
     return section("plan", "Plan", *parts, note=note)
 
@@ -55,12 +53,13 @@ class _Drawn:
         is_open = facts.sprint.plan.tree.open_leaf()
         self._pointed = pointed if is_open else None
         self.met = 0
+        self._most, self._chars = facts.limits.nodes, facts.limits.prompt_chars
 
     def items(self, nodes: list[Node]) -> Iterator[Markup]:
         """Yield the item of each node, with what is below it."""
         for node in nodes:
             self.met += 1
-            if self.met > NODES_MAX:
+            if self.met > self._most:
                 continue
             name = node.address.rpartition("/")[2]
             notes = list(_notes(node))
@@ -69,15 +68,19 @@ class _Drawn:
                                     class_="here"))  # fmt: skip
             below = list(self.items(node.children))
             inside = [tag("ul", *below)] if below else []
-            prompt = _first_line(node.data.get("prompt"))
-            yield _item(name, node.status, prompt, [*notes, *inside])
+            yield _item(name, node.status, self.says(node.data), [*notes, *inside])
+
+    def says(self, data: Mapping[str, Any]) -> Markup:
+        """Return the first line of a prompt."""
+        said = _first_line(data.get("prompt"))
+        return text(said, self._chars) if said else NOTHING
 
 
-def _item(name: str, status: str, prompt: str, more: list[Markup]) -> Markup:
+def _item(name: str, status: str, prompt: Markup, more: list[Markup]) -> Markup:
     mark, tone = MARKS.get(status, MARKS["pending"])
     sign = tag("span", mark, class_=f"sign {tone}", aria_hidden="true")
     word = tag("span", status, class_=f"word {tone}")
-    says = tag("span", text(prompt, PROMPT_CHARS_MAX), class_="prompt") if prompt else None
+    says = tag("span", prompt, class_="prompt") if prompt else None
     return tag("li", sign, tag("b", name), " ", word, " ", says, *more)
 
 

@@ -10,8 +10,6 @@ from ..facts import Facts
 from ..markup import NOTHING, Markup, classes, command, joined, section, tag, text
 from ..numbers import cost, known, money, number, score, tokens
 
-POINTS_MAX = 400
-"""So many of the newest iterations are drawn."""
 PLOTS_MAX, WORSE_MAX = 14, 12
 """More figures have no plot; the table has all."""
 TONES = {"forward": "good", "regression": "bad", "plateau": "steady", "stalled": "steady"}
@@ -23,7 +21,7 @@ def scored(facts: Facts) -> tuple[list[Scored], Levels]:
     base = next((x for x in rows if x.iteration == BASELINE_NUMBER), None)
     rules = facts.judged.rules
     found = [_scored(facts, one) for one in rows if one.iteration != BASELINE_NUMBER]
-    found = found[-POINTS_MAX:]
+    found = found[-facts.limits.iterations :]
     levels = Levels(None if base is None else base.score, rules.thresholds.acceptance)
     return found, levels
 
@@ -116,7 +114,7 @@ def _worse(facts: Facts) -> Markup:
 
 def _small_plots(facts: Facts) -> Iterator[Markup]:
     rows = [x for x in facts.iterations.iterations if x.iteration != BASELINE_NUMBER]
-    rows = rows[-POINTS_MAX:]
+    rows = rows[-facts.limits.iterations :]
     on = [x.is_on_path is not False for x in rows]
     series: dict[str, list[float | None]] = {}
     figures = [x.figures if isinstance(x.figures, dict) else {} for x in rows]

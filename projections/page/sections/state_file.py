@@ -14,41 +14,41 @@ from ..markup import Markup, command, heading, row, section, table, tag, text
 from ..numbers import EPOCH, milliseconds, version_link
 from ..versions import FileHistory, FileLine, lines_of, shortened
 
-LINES_MAX = 400
-"""More lines of the file are only counted; the script has them."""
 AT, ELAPSED = "\x01", "\x02"
 """Stand for the time of an event, and for how long it was since the beginning."""
-LINE_CHARS_MAX = 400
-BYTES_MAX = 90_000
-"""Of a history that takes more room only the newest versions are there."""
 
 
 def state_file(facts: Facts) -> Markup:
     """Return the file at the page's version, and what is needed to show it at others."""
     history = facts.past.file(facts.workspace, facts.sprint)
     lines = lines_of(history, facts.version)
-    versions = [line.changed for line in lines[:LINES_MAX]]
+    lines_max, chars_max = facts.limits.lines, facts.limits.line_chars
+    versions = [line.changed for line in lines[:lines_max]]
     setters = facts.past.setters(facts.workspace, facts.sprint, versions)
     rows = [
         row([
             tag("td", str(index), class_="num"),
-            tag("td", tag("code", text(line.text, LINE_CHARS_MAX) if line.text else "")),
+            tag("td", tag("code", text(line.text, chars_max) if line.text else "")),
             tag("td", version_link(line.changed)),
             tag("td", _who(setters, line)),
         ], class_="new" if line.changed == facts.version else None)
-        for index, line in enumerate(lines[:LINES_MAX], start=1)
+        for index, line in enumerate(lines[:lines_max], start=1)
     ]  # fmt: skip
     head = [heading("line", class_="num"), heading("text"), heading("version"),
             heading("set by")]  # fmt: skip
     told = f"PROGRESS.yaml at version {facts.version}, and what set each line"
-    more = f"; {len(lines) - LINES_MAX:,} more lines" if len(lines) > LINES_MAX else ""
+    more = f"; {len(lines) - lines_max:,} more lines" if len(lines) > lines_max else ""
     line = command(f"sprintlog blame --all{facts.named}")
-    note = tag("p", told, more, ": ", line, class_="note")
     made = table(head, rows, label="PROGRESS.yaml", class_="file")
     said = _json(packed(history, facts))
-    while len(said) > BYTES_MAX and len(history.versions) > 1:
-        history = shortened(history, len(history.versions) // 2)
+    while len(said) > facts.limits.history_bytes and len(history.versions) > 1:
+        history = shortened(history, len(history.versions) * 2 // 3)
         said = _json(packed(history, facts))
+    earlier = []
+    if history.first > 1:
+        shown = command(f"sprintlog show progress --at version:N{facts.named}")
+        earlier = [f"; the slider begins at version {history.first:,}, one before: ", shown]
+    note = tag("p", told, more, ": ", line, *earlier, class_="note")
     data = tag("script", said, type="application/json", id="versions")
     return section("state", "State, version by version", note, made, data)
 
@@ -58,7 +58,7 @@ def packed(history: FileHistory, facts: Facts) -> dict[str, Any]:
     stats = facts.sprint.document.get("stats")
     began = stats.get("started-at") if isinstance(stats, dict) else None
     started = milliseconds(str(began)) if began else None
-    pack = _Pack(str(began) if started is not None else None)
+    pack = _Pack(str(began) if started is not None else None, facts.limits.line_chars)
     before = 0
     versions: list[list[Any]] = []
     for one in history.versions:
@@ -86,11 +86,12 @@ def packed(history: FileHistory, facts: Facts) -> dict[str, Any]:
 class _Pack:
     """Texts by number, the first that is met first."""
 
-    def __init__(self, began: str | None) -> None:
+    def __init__(self, began: str | None, chars: int) -> None:
         self.texts: dict[str, int] = {}
         self.words: dict[str, int] = {}
         self.at: str | None = None
         self._began = began
+        self._chars = chars
 
     def word(self, said: str) -> int:
         """Return the number of a type or an actor."""
@@ -98,7 +99,7 @@ class _Pack:
 
     def line(self, line: FileLine, version: int) -> int | list[int]:
         """Return a line: its text, and who set it where that is not this version."""
-        said = cut(visible(line.text), LINE_CHARS_MAX)
+        said = cut(visible(line.text), self._chars)
         if self.at is not None and line.changed == version:
             said = said.replace(self.at, AT)
             took = elapsed(self._began, self.at) if self._began else None
@@ -107,6 +108,8 @@ class _Pack:
         index = self.texts.setdefault(said, len(self.texts))
         if line.changed == line.set == version:
             return index
+        if line.changed == line.set:
+            return [index, line.changed]
         return [index, line.changed, line.set]
 
 

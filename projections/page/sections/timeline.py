@@ -6,12 +6,22 @@ from ..charts.happened import ITERATIONS, IterationTold
 from ..charts.layout import Timeline
 from ..charts.layout import timeline as placed
 from ..facts import Facts
-from ..markup import Markup, classes, heading, joined, row, section, table, tag, text
+from ..markup import (
+    Markup,
+    classes,
+    command,
+    heading,
+    joined,
+    row,
+    section,
+    table,
+    tag,
+    text,
+)
 from ..numbers import version_link
 
 SEPARATE_MAX = 30
 """So many iterations have a row each, where nothing else has one."""
-LISTED_MAX = 60
 
 
 def laid_out(facts: Facts) -> Timeline:
@@ -25,7 +35,13 @@ def laid_out(facts: Facts) -> Timeline:
         )
         for one in facts.iterations.iterations
     }
-    found = facts.past.story.course(told)
+    limits = facts.limits
+    found = facts.past.story.course(
+        told,
+        loops_max=limits.iterations,
+        bars_max=limits.bars,
+        signs_max=limits.signs,
+    )
     rows = {work.row for work in found.work}
     if len(rows) == 1 and len(found.work) <= SEPARATE_MAX:
         # Iterations alone: a row each can be read better.
@@ -57,17 +73,18 @@ def timeline(facts: Facts) -> Markup:
     side = tag("ol", *labels, class_=f"names pad{gantt.top(found)}", aria_hidden="true")
     drawing = tag("div", gantt.inline(found, label), class_="scroll drawing", tabindex="0",
                   role="region", aria_label="timeline, scrolls")  # fmt: skip
-    notes = "times are UTC"
+    notes: list[object] = ["times are UTC"]
     if found.left_out:
-        notes += f"; {found.left_out:,} more rows are not shown"
+        notes.append(f"; {found.left_out:,} more rows are not shown")
     if found.earlier:
-        notes += f"; {counted(found.earlier, 'earlier bar')} not shown"
+        more = counted(found.earlier, "earlier bar")
+        notes += [f"; {more} not shown: ", command(f"sprintlog log{facts.named}")]
     parts = [
         tag("div", side, drawing, class_="gantt-box"),
         _legend(found),
-        _as_table(found),
+        _as_table(found, facts.limits.listed),
     ]
-    return section("timeline", "Timeline", *parts, note=notes)
+    return section("timeline", "Timeline", *parts, note=joined(*notes))
 
 
 def _breaking(name: str) -> Markup:
@@ -109,7 +126,7 @@ def _legend(found: Timeline) -> Markup:
     return tag("ul", *items, class_="legend")
 
 
-def _as_table(found: Timeline) -> Markup:
+def _as_table(found: Timeline, listed: int) -> Markup:
     """Return the waits and ways back in words, and each piece of work."""
     told = [(bar.work.begin, bar.work.version, bar.work.about) for bar in found.bars]
     told += [(gap.wait.begin, 0, f"waits for {gap.wait.who}: {gap.wait.about}")
@@ -118,10 +135,10 @@ def _as_table(found: Timeline) -> Markup:
     told.sort()
     rows = [
         row([tag("td", version_link(version) if version else ""), tag("td", text(about))])
-        for _, version, about in told[-LISTED_MAX:]
+        for _, version, about in told[-listed:]
     ]
     head = [heading("version"), heading("what")]
     inside = table(head, rows, label="the timeline in words")
-    more = len(told) - LISTED_MAX
-    shown = f"The last {LISTED_MAX} of {len(told):,} in words" if more > 0 else "In words"
+    more = len(told) - listed
+    shown = f"The last {listed} of {len(told):,} in words" if more > 0 else "In words"
     return tag("details", tag("summary", shown), inside)

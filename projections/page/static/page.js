@@ -160,7 +160,7 @@
   }
 
   function lineOf(data, line, version) {
-    const [index, changed, set] = typeof line === "number" ? [line, version, version] : line;
+    const [index, changed, set = changed] = typeof line === "number" ? [line, version] : line;
     let text = data.texts[index];
     if (version > data.first) {
       const at = data.times[version - data.first - 1];
