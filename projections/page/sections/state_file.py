@@ -47,7 +47,10 @@ def state_file(facts: Facts) -> Markup:
     earlier = []
     if history.first > 1:
         shown = command(f"sprintlog show progress --at version:N{facts.named}")
-        earlier = [f"; the slider begins at version {history.first:,}, one before: ", shown]
+        earlier = [
+            f"; versions from {history.first:,} on can be chosen here, one before: ",
+            shown,
+        ]
     note = tag("p", told, more, ": ", line, *earlier, class_="note")
     data = tag("script", said, type="application/json", id="versions")
     return section("state", "State, version by version", note, made, data)
