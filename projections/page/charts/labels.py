@@ -11,6 +11,8 @@ CHAR, SIGN, PAD = 7, 14, 8
 """In pixels: a character of a label, the sign before it, and the room around both."""
 SHORT_CHARS = 4
 """A name that is no longer may stand over the edges of a narrow bar."""
+EDGE = 3
+"""How far a label may stand over an edge of the drawing."""
 INSIDE, OVER, BEFORE, AFTER = "inside", "over", "before", "after"
 
 
@@ -50,35 +52,40 @@ def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> lis
         is_last = follows is None or follows.row != box.row
         until = pixels if is_last or follows is None else follows.x * pixels / WHOLE
         free = rows.get(box.row, 0.0)
-        found[at], end = _label(box.labels, x, width, (free, until), beside=beside)
-        rows[box.row] = max(end, x + width if beside else free)
+        if beside:
+            found[at], end = _beside(box.labels[-1], x, width, (free, until))
+        else:
+            found[at], end = _on(box.labels, x, width, (free or -EDGE, pixels + EDGE))
+        rows[box.row] = max(end, free)
     return found
 
 
-def _label(
-    labels: Sequence[str],
-    x: float,
-    width: float,
-    free: tuple[float, float],
-    *,
-    beside: bool,
+def _on(
+    labels: Sequence[str], x: float, width: float, free: tuple[float, float]
 ) -> tuple[Label, float]:
-    """Return the label of a bar, and where what is written ends."""
-    sign = 0 if beside else SIGN
+    """Return the label on a bar, and where what is written ends."""
     for said in labels:
-        if len(said) * CHAR + sign + PAD <= width and x + PAD / 2 >= free[0]:
+        if SIGN + len(said) * CHAR + PAD <= width and x + PAD / 2 >= free[0]:
             return Label(said, INSIDE), x + width
     name = labels[-1] if labels else ""
     needs = len(name) * CHAR
-    if beside:
-        for place, begin in ((BEFORE, x - needs - PAD), (AFTER, x + width + PAD)):
-            until = x if place == BEFORE else free[1]
-            if name and free[0] <= begin and begin + needs <= until:
-                return Label(name, place), begin + needs
-        return NO_LABEL, x + width
     begin = x + (width - needs) / 2
     is_short = len(name) <= SHORT_CHARS or needs + 2 <= width
-    # At the edge of the drawing there is room beside it.
-    if name and is_short and begin >= (free[0] or -3):
+    if name and is_short and free[0] <= begin and begin + needs <= free[1]:
         return Label(name, OVER), begin + needs
-    return NO_LABEL, free[0]
+    return NO_LABEL, 0.0
+
+
+def _beside(
+    name: str, x: float, width: float, free: tuple[float, float]
+) -> tuple[Label, float]:
+    """Return the label in a bar or beside it, and where both end."""
+    needs = len(name) * CHAR
+    end = x + width
+    if needs + PAD <= width:
+        return Label(name, INSIDE), end
+    if free[0] <= x - needs - PAD:
+        return Label(name, BEFORE), end
+    if end + PAD + needs <= free[1]:
+        return Label(name, AFTER), end + PAD + needs
+    return NO_LABEL, end
