@@ -53,6 +53,8 @@ SEND_SECONDS_MAX = 10
 """Who takes longer to read a few events is let go, and comes again."""
 PING_SECONDS = 15
 FORM_BYTES_MAX = 64 * 1024
+FORM_SECONDS_MAX = 10
+"""Who sends a form more slowly is not waited for."""
 PARAMETERS_MAX = 20
 STATIC = {
     "live.js": StaticFile(__package__, "live.js", "text/javascript; charset=utf-8"),
@@ -235,11 +237,11 @@ class Server:
     async def _form(self, request: Request) -> dict[str, str]:
         if not is_form_of(request):
             raise HTTPException(415, "give a form")
-        body = b""
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > FORM_BYTES_MAX:
-                raise HTTPException(413, f"a form has at most {FORM_BYTES_MAX} bytes")
+        try:
+            async with asyncio.timeout(FORM_SECONDS_MAX):
+                body = await _body(request)
+        except TimeoutError as late:
+            raise HTTPException(408, "the form came too slowly") from late
         try:
             text = body.decode("ascii")
             pairs = parse_qsl(
@@ -252,6 +254,16 @@ class Server:
         if not is_same(token, form_token(self.settings.access.token)):
             raise HTTPException(403, "it is no form of this server")
         return given
+
+
+async def _body(request: Request) -> bytes:
+    """Return what is sent, as long as a form may be."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > FORM_BYTES_MAX:
+            raise HTTPException(413, f"a form has at most {FORM_BYTES_MAX} bytes")
+    return body
 
 
 def routes_of(server: Server) -> list[Route]:

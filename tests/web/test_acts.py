@@ -1,5 +1,6 @@
 """What the live page records: only what its own forms ask for, as commands have it."""
 
+import asyncio
 import re
 from html import unescape
 from pathlib import Path
@@ -8,11 +9,22 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from sprintlog.cli.web import app as web
 from sprintlog.cli.web.actions import ACTIONS
 from sprintlog.cli.web.tokens import form_token
 
 from ..cli.conftest import Run
-from .conftest import ORIGIN, TOKEN, MakeServer, make_app
+from .conftest import (
+    HOST,
+    KEY,
+    ORIGIN,
+    TOKEN,
+    Listener,
+    MakeServer,
+    in_loop,
+    make_app,
+    serving,
+)
 
 FORM = {"form": form_token(TOKEN), "sprint": "auth"}
 WHY = {"reasoning": "people cannot log in"}
@@ -175,6 +187,41 @@ def test_what_is_no_form_records_nothing(writer: TestClient) -> None:
     for broken in (b"form=%ff", b"\xff=1", b"&".join(b"a%d=1" % n for n in range(99))):
         assert writer.post(url, content=broken, headers=form).status_code == 400
     assert writer.get("/api/status").json()["version"] == 3
+
+
+def test_who_sends_slowly_is_not_waited_for(
+    log: Path, server_of: MakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A form that does not come to its end is refused after a time; others are answered."""
+    monkeypatch.setattr(web, "FORM_SECONDS_MAX", 0.05)
+    headers = {**KEY, "Host": HOST, "Origin": ORIGIN}
+    headers["Content-Type"] = "application/x-www-form-urlencoded"
+    scope = {
+        "type": "http", "method": "POST", "path": "/act",
+        "query_string": b"do=sprint+pause",
+        "headers": [(x.lower().encode(), y.encode()) for x, y in headers.items()],
+    }  # fmt: skip
+    said: list[Any] = []
+    parts = iter([{"type": "http.request", "body": b"form=", "more_body": True}])
+
+    async def receive() -> Any:
+        if (part := next(parts, None)) is None:
+            await asyncio.sleep(60)
+        return part
+
+    async def send(message: Any) -> None:
+        said.append(message)
+
+    async def test() -> None:
+        async with serving(server_of(log, writes=True)) as app:
+            slow = asyncio.create_task(app(scope, receive, send))
+            page = Listener(app, after=0)
+            await page.until_at(3)
+            await asyncio.wait_for(slow, 20)
+            await page.leave()
+
+    in_loop(test)
+    assert said[0]["status"] == 408
 
 
 @pytest.mark.parametrize(

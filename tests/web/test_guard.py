@@ -89,9 +89,10 @@ def test_it_goes_on_to_this_server_only(stranger: TestClient) -> None:
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_other_methods_are_refused(client: TestClient, method: str) -> None:
     """Only GET, HEAD and POST are answered, so that no other site may ask beforehand."""
-    answer = client.request(method, "/sprint")
-    assert answer.status_code == 405
-    assert not [name for name in answer.headers if name.startswith("access-control")]
+    for path in ("/sprint", "/nowhere", "/healthz"):
+        answer = client.request(method, path)
+        assert (answer.status_code, "this server answers" in answer.text) == (405, True)
+        assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
 @pytest.mark.parametrize(
