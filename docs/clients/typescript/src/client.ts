@@ -4,7 +4,10 @@
  * It needs Node 20 or newer and a `sprintlog` on the PATH, and nothing else.
  */
 import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createConnection, Socket } from "node:net";
 import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
 
 import type {
   CommandAnswers,
@@ -31,16 +34,20 @@ export interface Called<Answer> {
   answer: Answer;
 }
 
-/** How a server is started. */
-export interface StartOptions {
-  /** What is run; by default `sprintlog rpc`. */
-  command?: readonly string[];
-  /** The work tree; by default the current folder. */
-  folder?: string;
+/** Who asks a server, and for what. */
+export interface ClientOptions {
   /** Who causes what is recorded, like `agent:my-program`. */
   actor?: string;
   /** Which sprint is meant; by default the only unfinished one. */
   sprint?: string;
+}
+
+/** How a server is started. */
+export interface StartOptions extends ClientOptions {
+  /** What is run; by default `sprintlog rpc`. */
+  command?: readonly string[];
+  /** The work tree; by default the current folder. */
+  folder?: string;
 }
 
 /** How a process is watched. */
@@ -92,28 +99,30 @@ interface Message {
   params?: { [name: string]: unknown };
 }
 
-/** A server that was started, and what waits for its answers. */
+/** A server that was started, or that is shared, and what waits for its answers. */
 export class Sprintlog {
-  readonly #process: ChildProcess;
+  readonly #output: Writable;
   readonly #waiting = new Map<number, Waiting>();
   readonly #subscribers = new Map<number, Subscriber>();
   readonly #ended: Promise<number>;
   #number = 0;
   #isOver = false;
 
-  private constructor(process: ChildProcess) {
-    this.#process = process;
-    const lines = createInterface({ input: process.stdout! });
+  private constructor(server: ChildProcess | Socket) {
+    const isSocket = server instanceof Socket;
+    const input: Readable = isSocket ? server : server.stdout!;
+    this.#output = isSocket ? server : server.stdin!;
+    const lines = createInterface({ input });
     lines.on("line", (line) => this.#take(JSON.parse(line) as Message));
-    process.stdin!.on("error", () => undefined);
+    this.#output.on("error", () => undefined);
     this.#ended = new Promise((resolve) => {
-      process.on("error", (error) => {
+      server.on("error", (error: Error) => {
         this.#over(error);
         resolve(-1);
       });
-      process.on("close", (code) => {
+      server.on("close", (code: number | null | boolean) => {
         this.#over(new Error("the server has ended"));
-        resolve(code ?? -1);
+        resolve(isSocket ? (code ? -1 : 0) : typeof code === "number" ? code : -1);
       });
     });
   }
@@ -126,14 +135,24 @@ export class Sprintlog {
       ...(options.folder === undefined ? {} : { cwd: options.folder }),
       stdio: ["pipe", "pipe", "inherit"],
     });
-    const client = new Sprintlog(child);
-    await client.#ask<Initialized>("initialize", {
+    return new Sprintlog(child).#agree(options);
+  }
+
+  /** Connect to a server that others share: by the path that `sprintlog rpc --listen` prints. */
+  static async connect(path: string, options: ClientOptions = {}): Promise<Sprintlog> {
+    const socket = createConnection(path);
+    await once(socket, "connect");
+    return new Sprintlog(socket).#agree(options);
+  }
+
+  async #agree(options: ClientOptions): Promise<Sprintlog> {
+    await this.#ask<Initialized>("initialize", {
       protocol: PROTOCOL,
       client: { name: "sprintlog-typescript" },
       ...(options.actor === undefined ? {} : { actor: options.actor }),
       ...(options.sprint === undefined ? {} : { sprint: options.sprint }),
     });
-    return client;
+    return this;
   }
 
   /** Record a command; a `key` in `about` makes it safe to repeat. */
@@ -158,7 +177,7 @@ export class Sprintlog {
     return this.#ask("ask", { question, given });
   }
 
-  /** Do any command that answers with `--json`, by a process. */
+  /** Do any command that answers with `--json`, by a process; a shared server starts none. */
   async call<Name extends keyof CommandAnswers>(
     name: Name,
     words: readonly string[] = [],
@@ -219,9 +238,9 @@ export class Sprintlog {
     return this.#ask("schema", { of });
   }
 
-  /** End the server once all is answered; return its exit code. */
+  /** End the server, or leave one that is shared, once all is answered; return its exit code. */
   close(): Promise<number> {
-    this.#process.stdin!.end();
+    this.#output.end();
     return this.#ended;
   }
 
@@ -261,7 +280,7 @@ export class Sprintlog {
   }
 
   #write(message: object): void {
-    this.#process.stdin!.write(`${JSON.stringify(message)}\n`);
+    this.#output.write(`${JSON.stringify(message)}\n`);
   }
 
   #take(message: Message): void {

@@ -1,6 +1,7 @@
 /** The client against the real program: `node --test`, in an empty folder. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -104,4 +105,25 @@ test("who asks after the end is told", async () => {
   const other = await Sprintlog.start({ command: [...PROGRAM, "rpc"], folder });
   assert.equal(await other.close(), 0);
   await assert.rejects(other.ask("status"), /has ended/);
+});
+
+test("a server is shared by clients, and starts no process", async () => {
+  const [program, ...words] = PROGRAM;
+  const server = spawn(program!, [...words, "rpc", "--listen"], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [path] = await once(server.stdout, "data");
+  const socket = String(path).trim();
+  const clients = await Promise.all(
+    ["one", "two"].map((name) => Sprintlog.connect(socket, { actor: `agent:${name}` })),
+  );
+  const noted = await Promise.all(
+    clients.map((one) => one.record({ type: "add-note", text: "together" })),
+  );
+  assert.equal(new Set(noted.map((one) => "position" in one && one.position)).size, 2);
+  await assert.rejects(clients[0]!.call("status"), /a socket starts no process/);
+  assert.deepEqual(await Promise.all(clients.map((one) => one.close())), [0, 0]);
+  server.kill();
+  await once(server, "close");
 });

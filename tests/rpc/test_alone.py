@@ -1,0 +1,53 @@
+"""What cannot be committed with the requests of others, and what waits for that commit."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sprintlog.engine.commands import registered
+from sprintlog.engine.service.port import AloneError
+from sprintlog.projections.workspace import Workspace
+
+from ..cli.conftest import Run
+from .commands import plan
+
+PLACED = {"plan": {**plan(), "sprint-id": "two"}, "place": {"path": "two/PROGRESS.yaml"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "of"),
+    [("end-iteration", {}, "auth"), ("create-sprint", PLACED, "two")],
+)
+def test_what_has_other_effects_appends_nothing(
+    sprint: Path, done: Run, name: str, fields: dict[str, object], of: str
+) -> None:
+    """Git is asked, and a place given free, only by who is alone: then it is recorded."""
+    done("iteration", "start")
+    command = msgspec.convert({"type": name, **fields}, registered()[name].struct)
+    with Workspace.open(sprint) as workspace:
+        before = workspace.log.last_position()
+        workspace.is_side_by_side = True
+        with pytest.raises(AloneError):
+            workspace.handle(command, sprint_id=of)
+        assert workspace.log.last_position() == before
+        workspace.is_side_by_side = False
+        assert workspace.handle(command, sprint_id=of).events
+
+
+def test_what_waits_beside_the_log_waits_on(
+    sprint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is removed where it waits, so it may not be taken in before a commit."""
+    note = msgspec.convert(
+        {"type": "add-note", "text": "x"}, registered()["add-note"].struct
+    )
+    taken: list[object] = []
+    with Workspace.open(sprint) as workspace:
+        monkeypatch.setattr(workspace.spooled, "take_in", taken.append)
+        workspace.is_side_by_side = True
+        workspace.handle(note, sprint_id="auth")
+        assert not taken
+        workspace.is_side_by_side = False
+        workspace.handle(note, sprint_id="auth")
+        assert len(taken) == 1
