@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from sprintlog.engine.errors import (
     InvalidInputError,
@@ -171,12 +172,10 @@ class Server:
             return PlainTextResponse(
                 "refused: too many pages are open\n", 503, {"Retry-After": "5"}
             )
-        return EventSourceResponse(
-            self._said(after), ping=PING_SECONDS, send_timeout=SEND_SECONDS_MAX
-        )
+        return _Stream(self, after)
 
-    async def _said(self, after: int) -> AsyncIterator[ServerSentEvent]:
-        self.listening += 1
+    async def said(self, after: int) -> AsyncIterator[ServerSentEvent]:
+        """Yield what a stream says after a position, for as long as it is open."""
         try:
             head = self.tail.position
             if after > head:
@@ -191,8 +190,6 @@ class Server:
                 yield ServerSentEvent(said, id=str(line.position))
         except FellBehindError:
             self.tell("a page is too slow, and is let go")
-        finally:
-            self.listening -= 1
 
     # --- Writing ----------------------------------------------------------------
     async def act(self, request: Request) -> Response:
@@ -254,6 +251,23 @@ class Server:
         if not is_same(token, form_token(self.settings.access.token)):
             raise HTTPException(403, "it is no form of this server")
         return given
+
+
+class _Stream(EventSourceResponse):
+    """The events of a page; it counts as open from when it is answered to its end."""
+
+    def __init__(self, server: Server, after: int) -> None:
+        said = server.said(after)
+        super().__init__(said, ping=PING_SECONDS, send_timeout=SEND_SECONDS_MAX)
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send events for as long as the page is open."""
+        self._server.listening += 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._server.listening -= 1
 
 
 async def _body(request: Request) -> bytes:

@@ -166,6 +166,25 @@ def test_more_pages_than_are_served_come_again(
     in_loop(test)
 
 
+def test_pages_that_come_at_once_are_counted(
+    log: Path, server_of: MakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in a moment no more streams are opened than are served."""
+    monkeypatch.setattr(web, "STREAMS_MAX", 2)
+
+    async def test() -> None:
+        async with serving(server_of(log)) as app:
+            pages = [Listener(app, after=0) for _ in range(5)]
+            for page in pages[2:]:
+                await page.ended()
+            assert [page.status for page in pages[2:]] == [503] * 3
+            for page in pages[:2]:
+                await page.until_at(3)
+                await page.leave()
+
+    in_loop(test)
+
+
 def test_a_slow_page_is_let_go_and_holds_up_nobody(
     log: Path, server_of: MakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
