@@ -126,7 +126,8 @@ def place(
     first, remaining, at = ids[0], len(new_events), 0
     events: list[RecordedEvent] = []
     sha256, encode, add = hashes.sha256, encode_header, events.append
-    for new_event, id_ in zip(new_events, ids, strict=True):
+    for new_event in new_events:
+        id_ = ids[-remaining]
         position += 1
         version += 1
         remaining -= 1
