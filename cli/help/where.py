@@ -132,7 +132,9 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
         yield f"queue   {asked} for you to decide: `sprintlog queue list`"
     if action.do == actions.ITERATE and not sprint.document.get("dynamic-steps"):
         # Nobody says which steps it has: it may be anybody's loop.
-        ways = (back, "`sprintlog wrap -- COMMAND`", TYPED[action.do])
+        # Who kept the files of its runs wants those of the next one, too.
+        keeping = "--snapshot " if sprint.knowledge.snapshots else ""
+        ways = (back, f"`sprintlog wrap {keeping}-- COMMAND`", TYPED[action.do])
         yield _next(*filter(None, ways))
     else:
         yield from _after(action, back)

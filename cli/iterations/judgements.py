@@ -55,7 +55,7 @@ def list_lines(
     others: Iterable[Unmeasured] = (),
 ) -> list[str]:
     """Return a table of iterations, one a line, those without a measurement among them."""
-    off_path, found = judged.off_path(), list(shown_ones)
+    off_path, found = judged.left_behind(), list(shown_ones)
     # Where all scores lack the same it is said once, below them.
     unknown = {unknown_parts(one.score) for one in found}
     (below,) = unknown if len(unknown) == 1 else (None,)
@@ -64,10 +64,12 @@ def list_lines(
         (one.number, _tagged(_row(judged, one, off_path, is_told=bool(below)), said))
         for one in found
     ]
-    rows += [(one.event.number, _tagged(_failed_row(one), said)) for one in failures]
+    rows += [
+        (one.event.number, _tagged(_failed_row(one, off_path), said)) for one in failures
+    ]
     if not rows:
         return _lines_of_runs(judged, others)
-    rows += [(one.number, _tagged(_unmeasured_row(one), said)) for one in others]
+    rows += [(one.number, _tagged(_unmeasured_row(one, off_path), said)) for one in others]
     names = own_in(judged, found)[:OWN_MAX]
     own = {one.number: tuple(_own_cell(one, name) for name in names) for one in found}
     own[-1] = tuple(names)
@@ -221,13 +223,23 @@ def _tagged(row: tuple[str, ...], said: dict[int, Description]) -> tuple[str, ..
     return (*row[:-1], ", ".join(filter(None, (row[-1], *tags))))
 
 
-def _failed_row(failure: Failure) -> tuple[str, ...]:
-    said = f"not measured: {failure.why}"
-    return (str(failure.event.number), *("-",) * (len(HEAD) - 2), said[:ERROR_CHARS_MAX])
+def _failed_row(failure: Failure, off_path: set[int]) -> tuple[str, ...]:
+    number = failure.event.number
+    said = f"not measured: {failure.why}"[:ERROR_CHARS_MAX]
+    return _blank_row(number, _marked(number, off_path, said))
 
 
-def _unmeasured_row(one: Unmeasured) -> tuple[str, ...]:
-    return (str(one.number), *("-",) * (len(HEAD) - 2), f"not measured: {_how(one)}")
+def _unmeasured_row(one: Unmeasured, off_path: set[int]) -> tuple[str, ...]:
+    said = f"not measured: {_how(one)}"
+    return _blank_row(one.number, _marked(one.number, off_path, said))
+
+
+def _blank_row(number: int, said: str) -> tuple[str, ...]:
+    return (str(number), *("-",) * (len(HEAD) - 2), said)
+
+
+def _marked(number: int, off_path: set[int], said: str) -> str:
+    return f"off the path, {said}" if number in off_path else said
 
 
 def _how(one: Unmeasured) -> str:
@@ -238,9 +250,14 @@ def _how(one: Unmeasured) -> str:
 
 def _lines_of_runs(judged: Judged, others: Iterable[Unmeasured]) -> list[str]:
     """Return a table of what was run, where nothing was measured at all."""
-    spent = judged.spent()
+    spent, off_path = judged.spent(), judged.left_behind()
     rows = [
-        (str(one.number), *took_cells(spent.get(one.number)), _how(one)) for one in others
+        (
+            str(one.number),
+            *took_cells(spent.get(one.number)),
+            _marked(one.number, off_path, _how(one)),
+        )
+        for one in others
     ]
     return table([("iteration", *TOOK, ""), *rows], right={0, 1, 2, 3, 4}, whole={0})
 

@@ -19,7 +19,11 @@ from ..wrapping.start import wrap as run
     metavar="ID",
     help="Which sprint; one that is not there is made. [SPRINTLOG_SPRINT]",
 )
-@typed.option("--snapshot", is_flag=True, help="Keep the files as they are at its end.")
+@typed.option(
+    "--snapshot",
+    is_flag=True,
+    help="Keep the files as they are at its end, and before the first run of all.",
+)
 @typed.option("--measure", metavar="CMD", help="Run this after it, and record the result.")
 @typed.option(
     "--report",

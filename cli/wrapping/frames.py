@@ -3,7 +3,9 @@
 The standard library alone: this is imported before the command starts.
 """
 
+import os
 import struct
+import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -33,6 +35,26 @@ class WrapRequest(NamedTuple):
     reports: tuple[str, ...] = ()
     state_files: bool = False
     no_mask: bool = False
+
+
+class Waiting:
+    """The command, which waits until its files are kept, up to a moment."""
+
+    def __init__(self, descriptor: int, until: float) -> None:
+        self._descriptor: int | None = descriptor
+        self._until = until
+        """By the monotonic clock."""
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether it may have started without us."""
+        return time.monotonic() >= self._until
+
+    def end(self) -> None:
+        """Let it start."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._descriptor = None
 
 
 def work_of(environment: Mapping[str, str], key: str) -> str:

@@ -35,6 +35,7 @@ from .frames import (
     FRAME,
     MISSED,
     WITHIN,
+    Waiting,
     WrapRequest,
     read_missed,
     read_result,
@@ -112,11 +113,13 @@ def record(
     key: str,
     began: int,
     before: Callable[[], RepositoryState | None],
+    waiting: Waiting | None = None,
 ) -> None:
     """Record a command that runs, until it has ended.
 
     Its iteration begins under the key, by which those find it that are wrapped within.
     `began` are milliseconds since 1970; `before` says where the repository stood then.
+    One that is `waiting` starts once the files are kept as they are before it.
     """
     if off_by() is not None:
         return
@@ -126,8 +129,11 @@ def record(
     reading.start()
     try:
         with _workspace() as workspace:
-            _Recorded(workspace, asked, heard, tell, key).record(began, before, reading)
+            recorded = _Recorded(workspace, asked, heard, tell, key, waiting)
+            recorded.record(began, before, reading)
     finally:
+        if waiting is not None:
+            waiting.end()
         # Nobody is to find the other end closed who could go on to the end.
         reading.join()
 
@@ -161,8 +167,10 @@ class _Recorded:
         heard: Heard,
         tell: Tell,
         key: str,
+        waiting: Waiting | None,
     ) -> None:
         self._workspace = workspace
+        self._waiting = waiting
         self._asked = asked
         self._heard = heard
         self._tell = tell
@@ -179,8 +187,12 @@ class _Recorded:
         reading: threading.Thread,
     ) -> None:
         """Record the beginning, and the end once it is there."""
-        at = from_milliseconds(began)
-        sprint_id, number = self._outer() if self._within else self._begin(at)
+        if self._within:
+            sprint_id, number = self._outer()
+        else:
+            sprint_id = self._sprint(from_milliseconds(began))
+            began = self._after_files(sprint_id, began)
+            number = self._begin(sprint_id, from_milliseconds(began))
         self._settle(sprint_id)
         reading.join()
         code, took = self._heard.ended or (None, None)
@@ -232,15 +244,50 @@ class _Recorded:
         """Return how many events hooks may have recorded before we opened the log."""
         return BEFORE_MAX if self._work == self._key else 0
 
-    def _begin(self, at: str) -> tuple[str, int]:
-        """Begin an iteration; return its sprint and its number."""
+    def _sprint(self, at: str) -> str:
+        """Return the sprint that it belongs to, made where there is none."""
         named = self._asked.sprint_id or os.environ.get("SPRINTLOG_SPRINT")
         worktree = self._workspace.location.worktree
         place = Place("PROGRESS.yaml", worktree) if self._asked.state_files else None
-        sprint_id = wrap.sprint_for(
+        return wrap.sprint_for(
             self._workspace, named, place=place, actor=self._actor, at=at
         )
-        number = wrap.begin(
+
+    def _after_files(self, sprint_id: str, began: int) -> int:
+        """Keep the files of before the first run; return when the command begins."""
+        if self._waiting is None:
+            return began
+        try:
+            if not self._workspace.sprint(sprint_id).knowledge.starts:
+                self._keep_files(sprint_id, self._waiting)
+        except (SprintlogError, OSError) as error:
+            self._tell(f"the files before the first run are not kept: {error}")
+        self._waiting.end()
+        return wall_clock()
+
+    def _keep_files(self, sprint_id: str, waiting: Waiting) -> None:
+        from sprintlog.engine.adapters.snapshots.capture import Limits
+        from sprintlog.engine.service.work_tree.snapshot import kept_files, store_of
+        from sprintlog.engine.sprint.iterations.snapshots import TakeSnapshot
+
+        workspace = self._workspace
+        store, limits = store_of(workspace), Limits()
+        with kept_files(workspace, sprint_id, store, limits=limits) as (_, event_for):
+            if waiting.is_over:
+                # It runs already: what was looked at last may be its own work.
+                self._tell(
+                    "the files before the first run are not kept: that took too long"
+                )
+                return
+            waiting.end()
+            event = event_for(workspace.sprint(sprint_id))
+            workspace.handle(
+                TakeSnapshot(event), sprint_id=sprint_id, actor=self._actor, observed=True
+            )
+
+    def _begin(self, sprint_id: str, at: str) -> int:
+        """Begin an iteration; return its number."""
+        return wrap.begin(
             self._workspace,
             sprint_id,
             at=at,
@@ -248,7 +295,6 @@ class _Recorded:
             key=self._key,
             work=self._work,
         )
-        return sprint_id, number
 
     def _outer(self) -> tuple[str, int | None]:
         """Return the sprint and the number of the iteration that this is part of.

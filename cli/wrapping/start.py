@@ -22,15 +22,19 @@ from sprintlog.engine.adapters.processes.transparent import end_as, start_transp
 from sprintlog.engine.adapters.processes.waiting_signals import WaitingSignals
 from sprintlog.engine.sessions.work import CORRELATION
 
-from .frames import WITHIN, WrapRequest, missed, printed, result, work_of
+from .frames import WITHIN, Waiting, WrapRequest, missed, printed, result, work_of
 
 PATIENCE_SECONDS = 2.0
 """How long one that records may take nothing before the command goes on without it, and
 how long the end may wait for what is recorded."""
+FILES_SECONDS = 10.0
+"""How long the first run of all may wait until the files before it are kept."""
 _PIPE_BYTES = 1 << 20
 
 
 _FLAGS = {"--snapshot": "snapshot", "--state-files": "state_files", "--no-mask": "no_mask"}
+_ELSEWHERE = (WITHIN, "SPRINTLOG_DIR", "SPRINTLOG_LOG")
+"""Who has one of these is in an iteration already, or has a log elsewhere."""
 _VALUES = {"--sprint": "sprint_id", "--measure": "measure", "--report": "reports"}
 
 
@@ -74,6 +78,7 @@ def wrap(asked: WrapRequest) -> NoReturn:
     # From here on, no signal is lost, and none ends us before there is the command.
     with WaitingSignals() as signals:
         recorder = Recorder.start(asked, key, held_back=signals.before)
+        recorder.wait_for_files()
         try:
             relay = start_transparently(
                 asked.command, environment=environment, hear=recorder.hear, signals=signals
@@ -105,13 +110,35 @@ def actor_of(command: Sequence[str]) -> str:
     return f"agent:{os.path.basename(command[0]) or 'command'}"[:128]
 
 
+def is_first(asked: WrapRequest) -> bool:
+    """Tell whether files are to be kept before the command, too: before the first of all.
+
+    What changed in each other run is known from the end of the run before it. So only who
+    has no log yet waits, as far as a look at its usual places says.
+    """
+    if not asked.snapshot or any(os.environ.get(name) for name in _ELSEWHERE):
+        return False
+    folder = os.getcwd()
+    while not os.path.lexists(os.path.join(folder, ".sprintlog")):
+        git = os.path.join(folder, ".git")
+        if os.path.lexists(git):
+            return os.path.isdir(git) and not os.path.lexists(
+                os.path.join(git, "sprintlog")
+            )
+        if folder == (folder := os.path.dirname(folder)):
+            return True
+    return False
+
+
 class Recorder:
     """The process that records, as we see it. Whatever befalls it, we go on."""
 
-    def __init__(self, telling: int | None, said: int) -> None:
+    def __init__(self, telling: int | None, said: int, kept: int | None = None) -> None:
         self._telling = telling
         """Where it is told what happens; None when it has gone."""
         self._said = said
+        self._kept = kept
+        """Where it closes once the files are kept; None where nobody waits for that."""
         self._left = b""
         """What of it is not taken yet."""
         self._missed: dict[int, int] = {}
@@ -123,6 +150,8 @@ class Recorder:
         """Start it, apart from our terminal and its signals."""
         heard, telling = os.pipe()
         said, saying = os.pipe()
+        kept, keeping = os.pipe() if is_first(asked) else (None, None)
+        until = time.monotonic() + FILES_SECONDS
         os.set_blocking(telling, False)
         with suppress(OSError, AttributeError):
             # So much may be printed before the other process reads.
@@ -134,13 +163,23 @@ class Recorder:
             pid = -1
         if pid == 0:
             try:
-                _apart(heard, saying, held_back)
-                _record(asked, heard, saying, key=key)
+                _apart(held_back, heard, saying, *filter(None, [keeping]))
+                waiting = None if keeping is None else Waiting(keeping, until)
+                _record(asked, heard, saying, key=key, waiting=waiting)
             finally:
                 os._exit(0)
         os.close(heard)
         os.close(saying)
-        return cls(telling, said)
+        if keeping is not None:
+            os.close(keeping)
+        return cls(telling, said, kept)
+
+    def wait_for_files(self) -> None:
+        """Wait a little until the files are kept as they are before the first run."""
+        if self._kept is not None:
+            wait_for(self._kept, selectors.EVENT_READ, FILES_SECONDS)
+            os.close(self._kept)
+            self._kept, self._began = None, time.monotonic()
 
     def hear(self, number: int, chunk: bytes) -> None:
         """Hand on a copy of what was printed, unless nobody takes it."""
@@ -202,16 +241,18 @@ class Recorder:
                 os.write(2, b"sprintlog: " + line + b"\n")
 
 
-def _apart(heard: int, saying: int, held_back: Any) -> None:
+def _apart(held_back: Any, *kept: int) -> None:
     """Leave the terminal, the session and all that is open to the command."""
     os.setsid()
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, held_back)
-    hold_only(heard, saying)
+    hold_only(*kept)
 
 
-def _record(asked: WrapRequest, heard: int, saying: int, *, key: str) -> None:
+def _record(
+    asked: WrapRequest, heard: int, saying: int, *, key: str, waiting: Waiting | None
+) -> None:
     """Record until the command has ended; say in a line what went wrong."""
 
     def tell(problem: str) -> None:
@@ -224,7 +265,7 @@ def _record(asked: WrapRequest, heard: int, saying: int, *, key: str) -> None:
             os.write(saying, f"{line}\n".encode(errors="replace"))
 
     try:
-        _recording(asked, heard, tell, key=key)
+        _recording(asked, heard, tell, key=key, waiting=waiting)
     except Exception as error:  # noqa: BLE001 (a process of its own: nobody else says it)
         hint = getattr(error, "hint", None)
         kind = "" if hasattr(error, "hint") else f"{type(error).__name__}: "
@@ -232,10 +273,15 @@ def _record(asked: WrapRequest, heard: int, saying: int, *, key: str) -> None:
 
 
 def _recording(
-    asked: WrapRequest, heard: int, tell: Callable[[str], None], *, key: str
+    asked: WrapRequest,
+    heard: int,
+    tell: Callable[[str], None],
+    *,
+    key: str,
+    waiting: Waiting | None,
 ) -> None:
     began = time.time_ns() // 1_000_000
-    # Imported here: the command runs already.
+    # Imported here: the command runs already, but before the first run of all.
     import threading
     from pathlib import Path
 
@@ -254,4 +300,4 @@ def _recording(
         return stands[0] if stands else None
 
     with open(heard, "rb", buffering=0) as frames:
-        record(asked, frames, tell, key=key, began=began, before=before)
+        record(asked, frames, tell, key=key, began=began, before=before, waiting=waiting)

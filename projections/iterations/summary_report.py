@@ -148,7 +148,8 @@ def _counts(
     counts = [f"{count} {name}" for name, count in of_class.most_common()]
     if failures:
         counts.append(f"{len(failures)} not measured")
-    if gone := len(judged.off_path()):
+    known = {one.number for one in turns} | failures.keys()
+    if gone := len(judged.left_behind() & known):
         counts.append(f"{gone} off the path")
     return f"{len(turns) + len(failures)}: {', '.join(counts)}"
 
@@ -201,7 +202,7 @@ def _notes(
 ) -> dict[int, str]:
     """Return what happened in each iteration, in as many words as there is room for."""
     seen, said = judged.runs_seen(), judged.summaries()
-    best, off_path = judged.tracker.best, judged.off_path()
+    best, off_path = judged.tracker.best, judged.left_behind()
     for one in others:
         said[one.number] = ": ".join(filter(None, (one.status, one.error or one.summary)))
     said |= {number: in_few_words(one) for number, one in failures.items()}

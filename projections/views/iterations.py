@@ -240,6 +240,10 @@ def judgements(
     answers = [judgement(judged, one, off_path) for one in found]
     answers += map(failure, failures)
     answers += map(unmeasured, others)
+    behind = judged.left_behind() - off_path
+    answers = [
+        replace(x, is_on_path=False) if x.iteration in behind else x for x in answers
+    ]
     spent = {number: spending(took) for number, took in judged.spent().items()}
     told = [replace(x, spent=spent.get(x.iteration, UNSET)) for x in answers]
     known = judged.described()

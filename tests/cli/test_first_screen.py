@@ -62,6 +62,7 @@ def test_whose_files_were_brought_back_is_said(folder: Path, done: Run) -> None:
     assert "brought back" not in done().out
     done("rollback", "iter:1", "--yes")
     assert "files   those of iteration 1, brought back\n" in done().out
+    assert "`sprintlog wrap --snapshot -- COMMAND`" in done().out
     assert "files: those of iteration 1, brought back\n" in done("status").out
     done("undo", "--yes")
     assert "brought back" not in done().out + done("status").out

@@ -64,7 +64,7 @@ def test_the_loop_is_recorded(
         (2, "did 2"),
         (3, "did 3"),
     ]
-    assert len(events("snapshot-taken")) == 3
+    assert len(events("snapshot-taken")) == 1 + 3
     sprintlog("rollback", "iter:2", "--yes")
     assert (tmp_path / "count").read_text() == "2\n"
     assert not (tmp_path / "DONE").exists()

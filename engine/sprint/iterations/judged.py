@@ -145,6 +145,13 @@ class Judged:
         """Return the iterations that a rollback left behind."""
         return set(self.tracker.numbers()) - set(measured_on_path(self.sprint))
 
+    def left_behind(self) -> set[int]:
+        """Return the iterations that a rollback left behind, measured or not."""
+        on = path(self.sprint.knowledge.rollbacks, self.sprint.version)
+        measured = {*self.tracker.numbers()}
+        others = {n for n, at in self.sprint.knowledge.iterations if not lies_on(on, at)}
+        return self.off_path() | (others - measured)
+
     def best(self) -> Judgement | None:
         """Return the judgement of the tracker's best iteration, None without one."""
         best = self.tracker.best
