@@ -1,5 +1,6 @@
 """The loop that the README shows first, with an agent that ends it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -68,4 +69,8 @@ def test_the_loop_is_recorded(
     sprintlog("rollback", "iter:2", "--yes")
     assert (tmp_path / "count").read_text() == "2\n"
     assert not (tmp_path / "DONE").exists()
+    rows = json.loads(sprintlog("iteration", "list", "--json"))
+    assert [one.get("is_on_path", True) for one in rows] == [True, True, False]
+    assert "off the path, completed: did 3" in sprintlog("iteration", "list")
+    assert "| off the path; `completed: did 3`" in sprintlog("report")
     assert "3 runs" in sprintlog("status")
