@@ -37,7 +37,7 @@ class WrapRequest(NamedTuple):
     no_mask: bool = False
 
 
-class Waiting:
+class HeldCommand:
     """The command, which waits until its files are kept, up to a moment."""
 
     def __init__(self, descriptor: int, until: float) -> None:

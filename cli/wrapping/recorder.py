@@ -35,7 +35,7 @@ from .frames import (
     FRAME,
     MISSED,
     WITHIN,
-    Waiting,
+    HeldCommand,
     WrapRequest,
     read_missed,
     read_result,
@@ -113,7 +113,7 @@ def record(
     key: str,
     began: int,
     before: Callable[[], RepositoryState | None],
-    waiting: Waiting | None = None,
+    waiting: HeldCommand | None = None,
 ) -> None:
     """Record a command that runs, until it has ended.
 
@@ -167,7 +167,7 @@ class _Recorded:
         heard: Heard,
         tell: Tell,
         key: str,
-        waiting: Waiting | None,
+        waiting: HeldCommand | None,
     ) -> None:
         self._workspace = workspace
         self._waiting = waiting
@@ -265,7 +265,7 @@ class _Recorded:
         self._waiting.end()
         return wall_clock()
 
-    def _keep_files(self, sprint_id: str, waiting: Waiting) -> None:
+    def _keep_files(self, sprint_id: str, waiting: HeldCommand) -> None:
         from sprintlog.engine.adapters.snapshots.capture import Limits
         from sprintlog.engine.service.work_tree.snapshot import kept_files, store_of
         from sprintlog.engine.sprint.iterations.snapshots import TakeSnapshot

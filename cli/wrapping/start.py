@@ -22,7 +22,7 @@ from sprintlog.engine.adapters.processes.transparent import end_as, start_transp
 from sprintlog.engine.adapters.processes.waiting_signals import WaitingSignals
 from sprintlog.engine.sessions.work import CORRELATION
 
-from .frames import WITHIN, Waiting, WrapRequest, missed, printed, result, work_of
+from .frames import WITHIN, HeldCommand, WrapRequest, missed, printed, result, work_of
 
 PATIENCE_SECONDS = 2.0
 """How long one that records may take nothing before the command goes on without it, and
@@ -164,7 +164,7 @@ class Recorder:
         if pid == 0:
             try:
                 _apart(held_back, heard, saying, *filter(None, [keeping]))
-                waiting = None if keeping is None else Waiting(keeping, until)
+                waiting = None if keeping is None else HeldCommand(keeping, until)
                 _record(asked, heard, saying, key=key, waiting=waiting)
             finally:
                 os._exit(0)
@@ -251,7 +251,7 @@ def _apart(held_back: Any, *kept: int) -> None:
 
 
 def _record(
-    asked: WrapRequest, heard: int, saying: int, *, key: str, waiting: Waiting | None
+    asked: WrapRequest, heard: int, saying: int, *, key: str, waiting: HeldCommand | None
 ) -> None:
     """Record until the command has ended; say in a line what went wrong."""
 
@@ -278,7 +278,7 @@ def _recording(
     tell: Callable[[str], None],
     *,
     key: str,
-    waiting: Waiting | None,
+    waiting: HeldCommand | None,
 ) -> None:
     began = time.time_ns() // 1_000_000
     # Imported here: the command runs already, but before the first run of all.

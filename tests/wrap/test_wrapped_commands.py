@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.cli.work.wrap import command as typed_command
-from sprintlog.cli.wrapping.frames import WITHIN, Waiting, WrapRequest, result
+from sprintlog.cli.wrapping.frames import WITHIN, HeldCommand, WrapRequest, result
 from sprintlog.cli.wrapping.recorder import record
 from sprintlog.cli.wrapping.start import is_first, parse
 from sprintlog.projections.workspace import Workspace
@@ -110,7 +110,7 @@ def test_a_command_that_started_without_them_is_no_before(
         key="k",
         began=1_700_000_000_000,
         before=lambda: None,
-        waiting=Waiting(ends, 0.0),
+        waiting=HeldCommand(ends, 0.0),
     )
     assert os.read(waits, 1) == b""
     os.close(waits)
