@@ -240,14 +240,11 @@ def judgements(
     answers = [judgement(judged, one, off_path) for one in found]
     answers += map(failure, failures)
     answers += map(unmeasured, others)
-    behind = judged.left_behind() - off_path
-    answers = [
-        replace(x, is_on_path=False) if x.iteration in behind else x for x in answers
-    ]
     spent = {number: spending(took) for number, took in judged.spent().items()}
     told = [replace(x, spent=spent.get(x.iteration, UNSET)) for x in answers]
-    known = judged.described()
+    known, behind = judged.described(), judged.left_behind()
     told = [with_description(x, known.get(x.iteration)) for x in told]
+    told = [replace(x, is_on_path=False) if x.iteration in behind else x for x in told]
     return sorted(told, key=attrgetter("iteration"))
 
 
