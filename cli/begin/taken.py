@@ -19,7 +19,8 @@ def options_of(given: Mapping[str, object], file: Path) -> Options:
     nothing = {"at": None, "key": None, "expect": None, "no_mask": False}
     nothing |= {"correlation_id": None, "causation_id": None}
     options = Options({**nothing, **given})
-    actor = f"import:{file.name}"[:128]
+    # The folder that one stands in is given as a point, which has no name.
+    actor = f"import:{file.name or file.absolute().name}"[:128]
     return options.with_values(actor=actor) if options.actor in UNNAMED else options
 
 

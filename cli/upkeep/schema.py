@@ -93,7 +93,9 @@ def _of_extensions() -> dict[str, Any]:
     found = {}
     for extension in installed("event"):
         try:
-            found[extension.name] = event_schema(extension)
+            # A document of its own: what it refers to is in it.
+            own = {"$id": f"urn:sprintlog:event:{extension.name}"}
+            found[extension.name] = own | event_schema(extension)
         except SprintlogError as error:
             warn(error.message)
     return found

@@ -43,6 +43,16 @@ class ExtensionEvent(Event, frozen=True):
         return replace(self, data={})
 
 
+def check_event(event: ExtensionEvent) -> None:
+    """Raise `InvalidInputError` for one that no reader could take for an extension's."""
+    check_tag(event.type)
+    shape = event.schema_version
+    if type(shape) is not int or shape < 1:
+        raise InvalidInputError("must be a positive number", field="schema_version")
+    if type(event.data) is not dict:
+        raise InvalidInputError("must be an object", field="data")
+
+
 def is_extension(tag: object) -> bool:
     """Tell whether a type is one of others."""
     return isinstance(tag, str) and tag.startswith(PREFIX)

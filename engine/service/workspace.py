@@ -207,18 +207,19 @@ class ServiceWorkspace:
 
         The envelope says who causes it (`actor="agent:NAME"`; else `runtime`), when (`at`),
         under which `key` it counts once, which version it `expect`s, and what it belongs
-        to (`correlation_id`, `causation_id`). A key stands for the command, unless it is
-        said for what. It is decided anew where somebody else was first. Raise
-        `RefusedError` where the state says no: its `fields` name what is allowed.
+        to (`correlation_id`, `causation_id`). It is decided anew where somebody else was
+        first. Raise `RefusedError` where the state says no; `fields` say what is allowed.
         """
         if envelope.get("key") is not None and envelope.get("key_digest") is None:
             envelope["key_digest"] = digest(command)
         if isinstance(command, JournalCommand):
             return self.handle_on_journal(command, **envelope)
-        # Straight on: whoever looks for the rule of a command is there soon.
-        return Outcome.of(
-            handle(self, self.repository, sprint_id, command, ON_SPRINTS, envelope)
-        )
+        if command.name() == "record-extension-event":
+            from .streams import extension_events
+
+            command = extension_events.checked_command(command, envelope.get("observed"))
+        handled = handle(self, self.repository, sprint_id, command, ON_SPRINTS, envelope)
+        return Outcome.of(handled)
 
     def preview(
         self, command: Command, *, sprint_id: str, at: str | None = None

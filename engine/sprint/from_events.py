@@ -9,7 +9,7 @@ from ..command import Command, Commands, made_of
 from ..errors import NotFoundError, RefusedError
 from ..iterations import events as i
 from ..log.event import Event, event_of
-from ..log.extension_event import ExtensionEvent
+from ..log.extension_event import ExtensionEvent, check_event
 from . import events as f
 from .commands import caused
 from .events import goal as r
@@ -61,6 +61,8 @@ class ObserveEvent(Command, frozen=True):
 def observe_event(sprint: Sprint, command: ObserveEvent, at: str) -> list[Event]:
     """Decide on `ObserveEvent`: what everything else is read by obeys its rules."""
     check_exists(sprint)
+    if isinstance(command.event, ExtensionEvent):
+        check_event(command.event)
     if isinstance(command.event, i.IterationMeasured):
         return [observed_measurement(sprint, command.event)]
     return [command.event]
@@ -126,8 +128,12 @@ class RecordExtensionEvent(Command, frozen=True):
 def record_extension_event(
     sprint: Sprint, command: RecordExtensionEvent, at: str
 ) -> list[Event]:
-    """Decide on `RecordExtensionEvent`: it changes nothing, so the sprint need only be."""
+    """Decide on `RecordExtensionEvent`: it changes nothing, so the sprint need only be.
+
+    One that had a name of ours would: it is refused, whoever made it.
+    """
     check_exists(sprint)
+    check_event(command.event)
     return [command.event]
 
 

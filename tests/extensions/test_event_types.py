@@ -1,12 +1,16 @@
 """Event types of extensions: checked when recorded, read without the package."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.extension_event import ExtensionEvent
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.from_events import RecordExtensionEvent
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.workspace import Workspace, wall_clock
 
@@ -158,8 +162,43 @@ def test_the_same_key_records_once(acme: Path, sprint: Path, done: Run) -> None:
 
 def test_its_schema_is_with_the_others(acme: Path, done: Run) -> None:
     """`schema events` has every installed type beside ours."""
-    schema = done("schema", "events").json["properties"]["x-acme-deployed"]
-    assert "service" in str(schema)
+    schema = done("schema", "events").json
+    assert "service" in str(schema["properties"]["x-acme-deployed"])
+    jsonschema = pytest.importorskip("jsonschema")
+    check = jsonschema.Draft202012Validator(schema).is_valid
+    assert check({"x-acme-deployed": {"service": "api", "version": "1"}})
+    assert not check({"x-acme-deployed": {"service": "api", "version": 1}})
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (ExtensionEvent("phase-completed", {"phase": "setup"}), "no type of an extension"),
+        (ExtensionEvent("Nonsense", {"a": 1}), "no type of an extension"),
+        (ExtensionEvent("x-acme-deployed", {"service": "api"}), "version"),
+        (
+            ExtensionEvent("x-acme-deployed", {"service": "a", "version": "1"}, 0),
+            "positive",
+        ),
+        (ExtensionEvent("x-other-thing", {}), "no extension that is installed"),
+    ],
+)
+def test_one_made_by_hand_is_checked_as_well(
+    acme: Path, sprint: Path, done: Run, event: ExtensionEvent, said: str
+) -> None:
+    """Whoever makes the event without its type records nothing that is none."""
+    with Workspace.open(sprint, clock=wall_clock) as workspace:
+        for record in (
+            partial(workspace.handle, sprint_id="auth"),
+            partial(workspace.handle, sprint_id="auth", observed=True),
+        ):
+            before = workspace.log.head()
+            if event.type == "x-other-thing" and "observed" in record.keywords:
+                continue
+            with pytest.raises(RefusedError, match=said):
+                record(RecordExtensionEvent(event))
+            assert workspace.log.head() == before
+    done("verify")
 
 
 def test_a_type_that_fails_names_itself(

@@ -43,7 +43,7 @@ def check_event_type(
         with refused(f"{tag} refuses a field that it does not have"):
             checked_data(extension, kind, {**data, "no-such-field": 1})
     for data in refuses:
-        with refused(f"{tag} refuses {data}"):
+        with refused(f"{tag} has to refuse {data}"):
             checked_data(extension, kind, data)
 
 
@@ -53,7 +53,7 @@ def _recorded(tag: str, kind: type[msgspec.Struct], said: dict[str, Any]) -> Non
     with workspace() as made:
         before = made.sprint(SPRINT).document
         command = RecordExtensionEvent(event)
-        (recorded,) = made.handle(command, sprint_id=SPRINT, masks=False).events
+        (recorded,) = made.handle_with(SPRINT, command, masks=False).events
         must(recorded.type == tag, f"{tag} is recorded as what it is")
         must(recorded.payload == encode(event), f"{tag}: the payload is its data")
         must(CODEC.decode(recorded) == event, f"{tag} is read without its package")

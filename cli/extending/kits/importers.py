@@ -1,5 +1,6 @@
 """What an importer has to do."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,11 +41,12 @@ def check_importer(
         check_sprint_id(sprint.id)
     _recorded(name, imported, path)
     for bad in refuses:
-        with refused(f"{bad} is refused"):
+        with refused(f"{bad} has to be refused"):
             read_with(extension, read, bad)
     said = _described(name, imported, path)
-    plain(said, "what is imported is JSON")
-    return said
+    # As a stored result has it: lists for tuples.
+    stored: dict[str, Any] = json.loads(plain(said, "what is imported is JSON"))
+    return stored
 
 
 def _recorded(name: str, imported: Imported, path: Path) -> None:

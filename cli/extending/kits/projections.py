@@ -82,7 +82,7 @@ def _play(log: Workspace, events: Sequence[tuple[str, Data]]) -> None:
     def say() -> None:
         for tag, data in events:
             event = event_as_said(tag, data)
-            log.handle(RecordExtensionEvent(event), sprint_id=SPRINT)
+            log.handle_with(SPRINT, RecordExtensionEvent(event))
 
     log.handle(StartSprint(), sprint_id=SPRINT)
     log.handle(StartPhase("one"), sprint_id=SPRINT)

@@ -4,10 +4,12 @@ from typing import Any
 
 import msgspec
 
+from ...command import Command
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...extensions import Extension, ExtensionError, find, load, named
 from ...log.event import converted
-from ...log.extension_event import ExtensionEvent, check_tag
+from ...log.extension_event import ExtensionEvent, check_event, check_tag
+from ...sprint.from_events import RecordExtensionEvent
 
 EVENT = "event"
 
@@ -35,6 +37,15 @@ def extension_event(tag: str, data: object, *, is_observed: bool = False) -> Ext
     kind = event_type(extension)
     said = checked_data(extension, kind, data)
     return ExtensionEvent(tag, said, getattr(kind, "schema_version", 1))
+
+
+def checked_command(command: Command, is_observed: bool | None) -> Command:
+    """Return what records an event of an extension, checked as `extension_event` does."""
+    assert isinstance(command, RecordExtensionEvent)
+    check_event(command.event)
+    said = command.event
+    event = extension_event(said.type, said.data, is_observed=bool(is_observed))
+    return RecordExtensionEvent(event)
 
 
 def event_as_said(tag: str, data: dict[str, Any], *, shape: int = 1) -> ExtensionEvent:
