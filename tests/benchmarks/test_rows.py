@@ -25,27 +25,34 @@ class Watch:
 
     def __init__(self) -> None:
         self.is_ours = False
+        self._is_on = False
+        self._running: list[Any] = []
 
     def run(self, work: Callable[[], object]) -> None:
         """Run work under watch."""
-        before = sys.getprofile()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(subprocess, "Popen", self._started)
-            sys.setprofile(self._called)
-            try:
-                work()
-            finally:
-                sys.setprofile(before)
+        before, self._is_on = sys.getprofile(), True
+        sys.setprofile(self._called)
+        try:
+            work()
+        finally:
+            sys.setprofile(before)
+            self._is_on = False
 
     def _called(self, frame: FrameType, event: str, argument: object) -> None:
         if event == "call" and frame.f_code.co_filename.startswith(OUR_CODE):
             self.is_ours = True
 
-    def _started(self, *words: Any, **settings: Any) -> Any:
-        """Note a command of ours; then start it."""
-        named = [str(word) for word in words[0]]
-        self.is_ours |= any("sprintlog" in word for word in named[:3])
-        return _popen(*words, **settings)
+    def look_around(self) -> None:
+        """Note what of ours runs before both sides, and is there for each of them."""
+        self.is_ours |= any(process.poll() is None for process in self._running)
+
+    def started(self, *words: Any, **settings: Any) -> Any:
+        """Start a command, and note it if it is of ours."""
+        process = _popen(*words, **settings)
+        if any("sprintlog" in str(word) for word in words[0][:3]):
+            self.is_ours |= self._is_on
+            self._running.append(process)
+        return process
 
 
 _popen = subprocess.Popen
@@ -55,8 +62,10 @@ _popen = subprocess.Popen
 def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     """Watch the baseline of every row."""
     watch = Watch()
+    monkeypatch.setattr(subprocess, "Popen", watch.started)
 
     def side_by_side(ours: Any, theirs: Any, **settings: Any) -> Sides:
+        watch.look_around()
         return original(ours, partial(watch.run, theirs), **settings)
 
     original = measure.side_by_side
