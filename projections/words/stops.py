@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+from msgspec import UNSET
+
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.ends import ENDS, LOST
@@ -30,7 +32,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
         yield from stopped(action, when)
         return
     said = stopped(action, when)
-    since = _since(found, run, when)
+    since = _since(found, run, action, when)
     if said or run is None:
         # Beside the word `in-progress` a bare reason would not say that nothing goes on.
         stands = action.do == actions.STOP and sprint.plan.status == IN_PROGRESS
@@ -96,13 +98,20 @@ def _doing(sprint: Sprint, action: Action, run: views.LoopRun, when: When) -> st
     return at
 
 
-def _since(found: Status, run: views.LoopRun | None, when: When) -> str | None:
-    """Return when it came to a standstill, and with what the run ended, if that was it."""
+def _since(
+    found: Status, run: views.LoopRun | None, action: Action, when: When
+) -> str | None:
+    """Return when it came to a standstill, and with what the run ended, if that was it.
+
+    While it stands for the reason that the run ended with, nothing that a person decides
+    meanwhile is a later standstill.
+    """
     last = found.last_activity if isinstance(found.last_activity, str) else None
     if run is None:
         return when(last) if last else None
     ended = run.last_seen or run.ended_at or None
-    if ended is None or (last is not None and last > ended):
+    stands = run.why is not UNSET and run.why == action.why
+    if ended is None or (last is not None and last > ended and not stands):
         return when(last) if last else None
     said = when(ended)
     if run.because == LOST or run.state != views.ENDED:

@@ -101,6 +101,20 @@ def test_a_sprint_stops_at_its_budget(run: Run, goal_agent: Make, done: Run) -> 
     ]
 
 
+def test_what_is_decided_meanwhile_is_no_later_stop(
+    run: Run, goal_agent: Make, done: Run
+) -> None:
+    """Since when it stands is told by the run's end, whatever a person decides then."""
+    command = goal_agent()
+    done("rules", "set", "--budget-cost", "0.1")
+    run(*command)
+    done("queue", "add", "Crash", "--priority", "low", "--type", "bug")
+    (before,) = (x for x in done("status").out.splitlines() if x.startswith("since: "))
+    assert "when the run of process" in before
+    done("queue", "reject", "req-1", "--reasoning", "not now")
+    assert before in done("status").out.splitlines()
+
+
 @pytest.mark.parametrize(
     ("option", "limit", "code", "why"),
     [
