@@ -28,9 +28,9 @@ test: $(VENV)/.installed-dev ## run the tests; ARGS='-k journal' runs some of th
 # completion, each form of a file, the questions, the log itself. The rules are the same.
 OF_COMMANDS := adopt answers append audit blame compile completion diff exchange fields gate \
 	heads help import_aiwg import_orchestrator json_reader output_options own_projections \
-	projection_runner prompt_file query queue reading recognising recording report_page settings \
+	projection_runner prompt_file queue reading recognising recording report_page settings \
 	sessions snapshots spoken_times suggestions verify
-WITH_OLDEST := $(OF_COMMANDS:%=tests/cli/test_%.py) tests/store \
+WITH_OLDEST := $(OF_COMMANDS:%=tests/cli/test_%.py) tests/store/test_[!eq]*.py \
 	$(addprefix tests/architecture/test_,commands.py front_door.py oldest.py startup.py)
 
 test-oldest: $(OLDEST)/.installed ## the commands, with the oldest dependencies we allow

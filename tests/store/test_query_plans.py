@@ -57,16 +57,15 @@ def ask_all(log: SqliteLog, event: NewEvent) -> None:
 def statements(log: SqliteLog, event: NewEvent) -> list[str]:
     """Return each statement that a store runs on its tables."""
     said: list[str] = []
-    log.connection.raw.set_trace_callback(said.append)
-    # Each form of a scan: of little in another's log, and of most of it.
-    log.append("b", [event] * 100, expect=Expect.ANY)
-    ask_all(log, event)
-    log.append("a", [event] * 2 * ROWS_PER_SCAN, expect=Expect.ANY)
-    ask_all(log, event)
-    # A page after one of events that have much in common.
-    log.append("a", [event] * 4 * ROWS_PER_READ, expect=Expect.ANY)
-    assert list(log.pages())
-    log.connection.raw.set_trace_callback(None)
+    trace = log.connection.raw.set_trace_callback
+    # Each form of a scan: of little in another's log, and of most of it. Last a page after
+    # one of events that have much in common.
+    for stream, count in (("b", 100), ("a", 2 * ROWS_PER_SCAN), ("a", 4 * ROWS_PER_READ)):
+        # Untraced: for each row that it inserts SQLite would write out all of them.
+        log.append(stream, [event] * count, expect=Expect.ANY)
+        trace(said.append)
+        ask_all(log, event)
+        trace(None)
     asked = (text for text in said if text.startswith(("SELECT", "WITH", "DELETE", "\n")))
     return [*{re.sub(r"\d+", "0", text): text for text in asked}.values()]
 
