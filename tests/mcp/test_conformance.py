@@ -4,7 +4,8 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,12 @@ MODES = ("legacy", "2026-07-28")
 """The handshake that ended with 2025-11-25, and requests that say all themselves."""
 TOOLS_BYTES_MAX = 6 * 1024
 Answer = TypeVar("Answer")
+
+
+def in_loop(run: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
+    """Run something to its end in a thread: a browser of other tests has a loop in ours."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(run())).result()
 
 
 def with_client(
@@ -36,7 +43,7 @@ def with_client(
         async with Client(server, mode=mode, client_info=info) as client:
             return await act(client)
 
-    return asyncio.run(run())
+    return in_loop(run)
 
 
 def text_of(result: Any) -> str:
@@ -144,7 +151,7 @@ def test_a_process_serves_over_a_pipe(mode: str, sprint: Path, events: Events) -
             await client.call_tool("report", {"outcome": "started"})
             return status, client.protocol_version
 
-    status, version = asyncio.run(run())
+    status, version = in_loop(run)
     assert json.loads(text_of(status))["sprint"] == "auth"
     assert version == ("2025-11-25" if mode == "legacy" else mode)
     assert events()[-1]["type"] == "phase-started"
