@@ -52,7 +52,10 @@ def met(folder: Path) -> Iterator[MeetingPlace]:
     left that was killed.
     """
     if _PEER is None:
-        raise RefusedError("this system does not say who connects to a socket")
+        raise RefusedError(
+            "this system does not say who connects to a socket",
+            hint="`sprintlog rpc` without --listen answers one program on its pipes",
+        )
     lock = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
     with (
         held_open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW) as held,
