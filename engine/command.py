@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from . import hashes
+from .errors import InvalidInputError, of_another_type
 from .log.event import Event
 
 
@@ -80,6 +81,34 @@ def decided(
     if isinstance(decide, Command):
         return rule_of(decide)(state, decide, at)
     return decide(state, at)
+
+
+NOT_THE_TYPE = AttributeError, LookupError, TypeError, ValueError
+"""What Python raises where a rule meets a value of another type."""
+
+
+def check_types(command: Command) -> None:
+    """Raise `InvalidInputError` naming the first field whose value is of another type.
+
+    Python asks no type of who makes a command, and to look at each takes as long as to
+    decide: so this is asked where deciding failed.
+    """
+    kind = type(command).__name__
+    hint = f"`sprintlog schema commands` has the fields of {kind}"
+    said: dict[str, Any] = {"type": command.name()}
+    for name, value in asdict(command).items():
+        try:
+            said[name] = msgspec.to_builtins(value)
+        except TypeError as error:
+            raise of_another_type(error, kind, field=name, hint=hint) from error
+    try:
+        read = msgspec.convert(said, type(command))
+    except msgspec.ValidationError as error:
+        raise of_another_type(error, kind, hint=hint) from error
+    for name, value in asdict(command).items():
+        if type(wanted := getattr(read, name)) is not type(value):
+            problem = f"expected {type(wanted).__name__}, got {type(value).__name__}"
+            raise InvalidInputError(f"{problem}, in {kind}", field=name, hint=hint)
 
 
 def made_of(

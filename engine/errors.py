@@ -73,6 +73,15 @@ class InvalidInputError(RefusedError):
         )
 
 
+def of_another_type(
+    error: Exception, what: str, *, field: str | None = None, hint: str | None = None
+) -> InvalidInputError:
+    """Return what msgspec found wrong in something as an error that names the field."""
+    problem, _, where = str(error).partition(" - at `$")
+    problem = f"{problem[:1].lower()}{problem[1:]}, in {what}"
+    return InvalidInputError(problem, field=field or where.strip("`.") or None, hint=hint)
+
+
 class ConflictError(SprintlogError):
     """Somebody was first: the stream is not where the caller expected it."""
 

@@ -1,7 +1,8 @@
-"""Questions about the past: what happened, what is different, who set a field."""
+"""Questions about the past: what happened, who set a field, which iteration is best."""
 
 from .engine.service.streams.subscription import follow as follow
 from .engine.sprint.document.field_path import MISSING as MISSING
+from .projections.best_iteration import best_iteration as best_iteration
 from .projections.history.blame import Blame as Blame, blame as blame
 from .projections.history.blame_files import (
     blame_best as blame_best,

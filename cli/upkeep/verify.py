@@ -137,6 +137,10 @@ def _lines(report: Verification) -> list[str]:
         word = coloured(found.severity, TONES[found.severity])
         lines += [word + first[len(found.severity) :], *rest]
     verdict = "sound" if report.is_sound else "NOT sound"
+    if {found.severity for found in report.findings} - {"remark"} == {"drift"}:
+        verdict = (
+            "the log is sound, what was made of it is not (`sprintlog rebuild` repairs it)"
+        )
     lines.append(
         f"{verdict}: {counted(report.events, 'event')}, "
         f"{counted(report.sprints, 'sprint')}, head {report.head.hash.hex()[:16]}"

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from ..errors import RESCUE, InvalidInputError, UnreadableError
-from .envelope import RecordedEvent
+from ..errors import RESCUE, InvalidInputError, UnreadableError, of_another_type
+from .envelope import NewEvent, RecordedEvent
 from .event import Event
 from .extension_event import PREFIX, ExtensionEvent, read
-from .port import Form, Page, Row, row_of
+from .port import Form, Page, Row, form_of, row_of
 from .upcast import Upcasts, check_upcasts, upcast
 
 Decode = Callable[[Any], Any]
@@ -84,6 +84,17 @@ class Codec:
         erased payload, or bytes that are not that event.
         """
         return self.event_of(row_of(event), event.position)
+
+    def as_read(self, new: NewEvent) -> Event:
+        """Return an event as a reader will find it, before it is appended.
+
+        Raise `InvalidInputError` naming the field that holds what nobody could read.
+        """
+        decode, _ = self.reader(form_of(new.type, new.schema_version))
+        try:
+            return decode(new.payload)  # type: ignore[no-any-return]
+        except msgspec.ValidationError as error:
+            raise of_another_type(error, new.type) from error
 
     def today(self, recorded: RecordedEvent) -> bytes | None:
         """Return the event's payload in today's shape; None when it was erased.

@@ -6,8 +6,8 @@ That is done again from the beginning where somebody else appended first.
 from collections.abc import Callable
 
 from ..actor import UNNAMED, check_actor
-from ..command import Command, decided
-from ..errors import BusyError, ConflictError
+from ..command import NOT_THE_TYPE, Command, check_types, decided
+from ..errors import BusyError, ConflictError, InvalidInputError
 from ..log.append import check_expected, check_key
 from ..log.envelope import NewEvent, RecordedEvent
 from ..log.event import Event
@@ -18,7 +18,7 @@ from ..sprint.state.times import normalise
 from .completion import completed
 from .middlewares import Handling, Middlewares
 from .port import Envelope, Handled, MovedOnError, Service
-from .streams.catalogue import State, masked, new_event
+from .streams.catalogue import CODEC, State, masked, new_event
 from .streams.repository import Repository
 
 _OUR_OWN = RequestReturned, SprintImported
@@ -41,6 +41,8 @@ def handle(
     if not _KNOWN.issuperset(envelope):
         # What nobody reads would be lost, and with it who did it or that it counts once.
         raise TypeError(f"unknown: {', '.join(sorted(envelope.keys() - _KNOWN))}")
+    if not name:
+        raise InvalidInputError("say which sprint decides on it", field="sprint_id")
     at, expect = envelope.get("at"), envelope.get("expect")
     check_actor(envelope.get("actor", UNNAMED[0]))
     moment = service.now() if at is None else normalise(at)
@@ -54,25 +56,18 @@ def handle(
         state = repository.current(name)
         if expect is not None:
             check_expected(stream, expect=expect, actual=state.version)
-        action = Handling(service, state, moment, envelope)
         try:
-            for check in middlewares.before:
-                check(action)
-            command = decide
-            if isinstance(decide, Command):
-                command = completed(service, state, decide)
-            events = decided(command, state, moment)
-            for complete in middlewares.after:
-                events = complete(action, events)
+            action = Handling(service, state, moment, envelope)
+            new_events, readable = _decide(action, decide, middlewares)
         except MovedOnError as moved:
             expect = expect + moved.events if isinstance(expect, int) else expect
             continue
-        if not events:
+        if not new_events:
             return Handled(state, [])
         try:
             appended = service.log.append(
                 stream,
-                _drafts(events, moment, envelope),
+                new_events,
                 expect=state.version,
                 key=envelope.get("key"),
                 key_digest=envelope.get("key_digest"),
@@ -87,11 +82,38 @@ def handle(
         service.behind.add(stream)
         if not service.is_side_by_side:
             service.spooled.take_in(service.environment)
-        return Handled(repository.take(state, appended.events), appended.events)
+        return Handled(repository.take(state, appended.events, readable), appended.events)
     raise BusyError(
         f"{repository.kind.name(name)} changed {TRIES_MAX} times while this was decided",
         hint="nothing was recorded; repeat the command",
     )
+
+
+def _decide(
+    action: Handling[State],
+    decide: Command | Callable[[State, str], list[Event]],
+    middlewares: Middlewares[State],
+) -> tuple[list[NewEvent], list[Event]]:
+    """Return the events to append, and the same as they will be read.
+
+    What nobody could read again is refused here, whoever made it.
+    """
+    try:
+        for check in middlewares.before:
+            check(action)
+        if isinstance(decide, Command):
+            command = completed(action.service, action.state, decide)
+            events = decided(command, action.state, action.at)
+        else:
+            events = decide(action.state, action.at)
+        for complete in middlewares.after:
+            events = complete(action, events)
+        new_events = _new_events(events, action.at, action.envelope)
+        return new_events, [CODEC.as_read(new) for new in new_events]
+    except NOT_THE_TYPE:
+        if isinstance(decide, Command):
+            check_types(decide)
+        raise
 
 
 def _masked_envelope(envelope: Envelope) -> Envelope:
@@ -110,7 +132,7 @@ def _first_answer(log: Log, envelope: Envelope) -> list[RecordedEvent]:
     return first
 
 
-def _drafts(events: list[Event], moment: str, envelope: Envelope) -> list[NewEvent]:
+def _new_events(events: list[Event], moment: str, envelope: Envelope) -> list[NewEvent]:
     observed = envelope.get("observed", False)
     return [
         new_event(

@@ -59,7 +59,7 @@ def blame_journal(
     whole = _plain(progress_json.as_data(document))
     for field, path, found in zip(fields, paths, changed, strict=True):
         if found is None:
-            raise _never_there("progress.json", field)
+            raise _never_there("progress.json", field, whole)
         event, before = found
         values = find(whole, path), _value_of(before)
         yield blamed(workspace, field, values, event)
@@ -85,7 +85,7 @@ def blame_best(
     for field, path in zip(fields, paths, strict=True):
         before, changed = _last_change(told, versions, path)
         if not changed:
-            raise _never_there("the best iteration", field)
+            raise _never_there("the best iteration", field, told.whole(sprint.version))
         recorded = event_at(workspace, sprint_id, changed)
         origin = None
         event = CODEC.decode(recorded)
@@ -107,10 +107,14 @@ class _Told:
 
     def value(self, path: Path, version: int) -> Any:
         """Return a field at a version; 0 stands for before the first."""
+        return find(self.whole(version), path)
+
+    def whole(self, version: int) -> dict[str, Any]:
+        """Return all that is known at a version."""
         if version not in self._documents:
             sprint = self._workspace.repository.at_version(self._sprint_id, version)
             self._documents[version] = tracker_data(evaluate(self._workspace.log, sprint))
-        return find(self._documents[version], path)
+        return self._documents[version]
 
     def same(self, path: Path, one: int, other: int) -> bool:
         """Tell whether a field is the same at two versions."""
@@ -203,5 +207,9 @@ def _last_change(told: _Told, versions: Sequence[int], path: Path) -> tuple[int,
     return 0, 0
 
 
-def _never_there(file: str, field: str) -> NotFoundError:
-    return NotFoundError(f"{file} has no field {field[:80]}, and never had", field=field)
+def _never_there(file: str, field: str, whole: Any) -> NotFoundError:
+    return NotFoundError(
+        f"{file} has no field {field[:80]}, and never had",
+        hint=f"at its top it has {', '.join(whole)}" if whole else None,
+        field=field,
+    )

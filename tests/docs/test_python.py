@@ -2,6 +2,7 @@
 
 import doctest
 import re
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -74,12 +75,14 @@ def test_an_orchestrator_goes_on_after_a_kill_anywhere(
         exec(program, {})
         with sprintlog.open() as log:
             phases = log.sprint("release").document["phases"]
+            kinds = Counter(event.type for event in log.events("release"))
         ends.append([phase["status"] for phase in phases])
+        assert kinds["iteration-started"] == kinds["iteration-ended"]
         if left:
             break
     assert len(ends) > 12
     assert all(end == ["completed", "completed"] for end in ends), ends
-    assert "18 agent:coder phase-completed build" in capsys.readouterr().out
+    assert "19 agent:coder phase-completed build" in capsys.readouterr().out
 
 
 def test_no_page_reaches_past_the_door() -> None:

@@ -71,8 +71,13 @@ class Repository(Generic[State]):
         self._known[name] = state, position
         return state
 
-    def take(self, state: State, recorded_events: list[RecordedEvent]) -> State:
-        """Return a state carried over events just appended, not reading them again."""
+    def take(
+        self, state: State, recorded_events: list[RecordedEvent], events: list[Event]
+    ) -> State:
+        """Return a state carried over events just appended, not reading them again.
+
+        `events` are what is in them, as `CODEC` reads it.
+        """
         known, since = self._known.get(state.id, (None, -1))
         first, last = recorded_events[0], recorded_events[-1]
         is_next = known is state and first.version == state.version + 1
@@ -81,10 +86,11 @@ class Repository(Generic[State]):
         # Nobody can have erased anything where nobody appended in between.
         if first.position != since + 1 and was_erased_since(self._log, since):
             return self.current(state.id)
-        events = [
-            (event.version, event.at, CODEC.decode(event)) for event in recorded_events
+        versioned = [
+            (recorded.version, recorded.at, event)
+            for recorded, event in zip(recorded_events, events, strict=True)
         ]
-        state = self.kind.fold(state, events, None)
+        state = self.kind.fold(state, versioned, None)
         self._known[state.id] = state, last.position
         return state
 
