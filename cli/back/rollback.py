@@ -60,7 +60,7 @@ def command(
         reason = options.masked({"reason": reason})["reason"]
         step = step_back(run, to, paths, reason, of_plan=of_plan, of_files=of_files)
         done = go_back(run, step, Agreement(dry_run, yes))
-        if done.outcome is not None and step.order is None:
+        if done.outcome is not None and done.outcome.events and step.order is None:
             sprint, number = done.outcome.state, done.outcome.state.plan.iteration
             more = (
                 f"to bring the files back too: `sprintlog rollback iter:{number} --files`"
@@ -84,8 +84,9 @@ def step_back(
         command = RollBack(workspace.version_at(sprint_id, to), reason)
     with_files = of_files or (not of_plan and has_files(workspace, sprint_id, to))
     arguments: dict[str, Any] = {"to": to, "reason": reason}
+    plan = f"the plan is at version {command.to}" if command is not None else None
     if not with_files:
-        return Step("rollback", arguments, command)
+        return Step("rollback", arguments, command, there=plan)
     arguments |= {"files": True, "paths": [*paths]} if of_files else {"files": True}
     # Imported here: where nothing was kept the plan goes back alone.
     from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
@@ -95,7 +96,11 @@ def step_back(
 
     held = find_snapshot(workspace, workspace.sprint(sprint_id), to)
     order = RestoreOrder(held.snapshot, held.iteration, inside(workspace, paths))
-    return Step("rollback", arguments, command, order)
+    files = f"{'these' if paths else 'the'} files are those of " + (
+        to if to.startswith("snapshot:") else f"iteration {held.iteration}"
+    )
+    there = files if plan is None else f"{plan}, and {files}"
+    return Step("rollback", arguments, command, order, there=there)
 
 
 def has_files(workspace: Workspace, sprint_id: str, to: str) -> bool:

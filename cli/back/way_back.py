@@ -24,6 +24,8 @@ from ..screen import phrases
 from .agreement import Agreement, agree, asks
 from .paths import SHOWN_MAX, left_lines, warn_of_kept
 
+REMOVED_SHOWN_MAX = 10
+"""So many of the files that were removed are named."""
 ON_THE_WAY = {SnapshotTaken.type, RestoreStarted.type}
 """What is recorded while files are brought back; that they are is said by their number."""
 
@@ -38,6 +40,13 @@ class Step(NamedTuple):
     order: RestoreOrder | None = None
     undo: str | None = "sprintlog undo"
     """What takes it back."""
+    there: str | None = None
+    """How it is where nothing is to be done; None where that cannot be."""
+
+    @property
+    def nothing(self) -> str:
+        """Return that nothing is to be done."""
+        return f"nothing to do: {self.there or 'it is so'} already"
 
 
 class Done(NamedTuple):
@@ -54,7 +63,7 @@ def go_back(run: Recording, step: Step, wanted: Agreement) -> Done:
         return Done(None, answer)
     done = perform(run, step)
     try:
-        tell(run, done)
+        tell(run, step, done)
     finally:
         run.refresh()
     return done
@@ -69,7 +78,7 @@ def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
         return None
     answer, turn = planned(run, step)
     if wanted.is_dry:
-        show(run, answer, turn)
+        show(run, answer, turn, step.nothing)
         if touches_files(answer) and not is_asked:
             hint_at(run, "with `--yes` in place of `--dry-run` it is done")
         return answer
@@ -116,14 +125,20 @@ def is_nothing(answer: WentBack) -> bool:
 
 
 def touches_files(answer: WentBack) -> bool:
-    """Tell whether files are written or removed."""
-    return answer.files is not None and bool(answer.files.written or answer.files.removed)
+    """Tell whether files are written or removed, or folders change."""
+    files = answer.files
+    return files is not None and bool(files.written or files.removed or files.folders)
 
 
-def show(run: Recording, answer: WentBack, turn: PlanTurn | None = None) -> None:
+def show(
+    run: Recording, answer: WentBack, turn: PlanTurn | None = None, nothing: str = ""
+) -> None:
     """Show what would be done."""
     if run.options.as_json:
         print_json(answer)
+        return
+    if nothing and is_nothing(answer):
+        print_text(nothing, *left_lines(answer.files.left if answer.files else []))
         return
     if turn is not None:
         print_text(plan_line(turn))
@@ -137,14 +152,21 @@ def show(run: Recording, answer: WentBack, turn: PlanTurn | None = None) -> None
         old = [path for path in files.written if path not in new]
         named = (("create", files.created), ("replace", old), ("remove", files.removed))
         for word, paths in named:
-            print_text(*(f"{word}  {path}" for path in paths[:SHOWN_MAX]))
-            if (more := len(paths) - SHOWN_MAX) > 0:
-                print_text(f"{word}  {more} more")
+            print_text(*named_lines(word, paths, SHOWN_MAX))
+        if not (files.written or files.removed):
+            print_text(*named_lines("folder", files.folders, SHOWN_MAX))
         print_text(*left_lines(files.left))
         if not touches_files(answer):
             print_text("every file is as it was then")
     elif turn is None:
         print_text("nothing to do, it is so already")
+
+
+def named_lines(word: str, paths: Sequence[str], most: int) -> list[str]:
+    """Return a line for each path behind a word; many are only counted."""
+    more = len(paths) - most
+    lines = [f"{word}  {path}" for path in paths[:most]]
+    return [*lines, f"{word}  {more} more"] if more > 0 else lines
 
 
 def _as_the_best(run: Recording, number: int) -> str:
@@ -213,7 +235,7 @@ def _files(
         return None
     if placed is None:
         # Nothing was to be done to files.
-        made = made._replace(writes={}, removals=[])
+        made = made._replace(writes={}, removals=[], folders={}, folders_gone=[])
     return views.changed_files(made, order=order, placed=placed)
 
 
@@ -232,11 +254,14 @@ def _answer(
     )
 
 
-def tell(run: Recording, done: Done) -> None:
+def tell(run: Recording, step: Step, done: Done) -> None:
     """Print an answer, for a script or a person."""
     outcome, answer = done
     if run.options.as_json:
         print_json(answer)
+        return
+    if step.there and outcome is not None and not (outcome.events or outcome.duplicate):
+        print_text(step.nothing, *left_lines(answer.files.left if answer.files else []))
         return
     lines: Sequence[str] = []
     if outcome is not None and (outcome.events or answer.files is None):
@@ -264,7 +289,10 @@ def file_lines(files: ChangedFiles | None) -> list[str]:
     if files.written or files.removed:
         written, removed = counted(len(files.written), "file"), len(files.removed)
         said = f"{written} written, {removed} removed{where}"
-    return [said, *left_lines(files.left)]
+    elif files.folders:
+        said += f"; {counted(len(files.folders), 'folder')} made, removed or of another mode"
+    gone = named_lines("removed", files.removed, REMOVED_SHOWN_MAX)
+    return [said, *gone, *left_lines(files.left)]
 
 
 def hint_at(run: Recording, text: str | None) -> None:

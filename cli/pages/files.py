@@ -17,11 +17,13 @@ def write_page(
 ) -> None:
     """Write the page of a sprint; open it in the person's browser where that is wanted."""
     # Imported here: only who wants a page needs what draws it.
+    from sprintlog.engine.service.work_tree.own_paths import know_for_people
     from sprintlog.projections.page.document import page
 
     name = workspace.choose(reading.sprint_id)
     content = page(workspace, name, at=reading.at).encode()
     write_whole(file, content)
+    know_for_people(workspace, file)
     if reading.as_json:
         print_json({"file": str(file), "bytes": len(content)})
     else:

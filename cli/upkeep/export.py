@@ -95,6 +95,10 @@ def command(
             return
         with _new_file(out) as file:
             done = _export(workspace, file.write, name, format_, with_content)
+        # Imported here: mostly it is printed.
+        from sprintlog.engine.service.work_tree.own_paths import know_for_people
+
+        know_for_people(workspace, out)
     position, head = done.head.position, done.head.hash.hex()
     answer = LogCopied(str(out), done.events, position=position, head=head)
     said = f"{out}: {counted(done.events, 'event')}, head {head[:16]}"

@@ -40,6 +40,7 @@ def command(
     Kept elsewhere, or signed, it shows later whether anything before it was changed.
     """
     from sprintlog.engine.adapters.replace import replace_file
+    from sprintlog.engine.service.work_tree.own_paths import know_for_people
     from sprintlog.projections.trust import heads
     from sprintlog.projections.views.trust import HeadAnswer
 
@@ -48,14 +49,16 @@ def command(
             "--sign needs a key",
             hint="--key ~/.ssh/id_ed25519, or the .pub of one that your agent has",
         )
-    with open_workspace() as workspace:
-        head = heads.head_of(workspace)
     file = out or (Path("HEAD.txt") if sign else None)
     signature = None
-    if file is not None:
-        replace_file(file, head.text.encode(), mode=0o644)
-    if sign and key is not None and file is not None:
-        signature = heads.sign(file, key, os.environ)
+    with open_workspace() as workspace:
+        head = heads.head_of(workspace)
+        if file is not None:
+            replace_file(file, head.text.encode(), mode=0o644)
+        if sign and key is not None and file is not None:
+            signature = heads.sign(file, key, os.environ)
+        for written in filter(None, (file, signature)):
+            know_for_people(workspace, written)
     answer = HeadAnswer(
         log=head.log,
         position=head.position,

@@ -35,6 +35,7 @@ def command(position: int, head_file: Path | None, out: Path | None, as_json: bo
     """
     from sprintlog.engine.adapters.replace import replace_file
     from sprintlog.engine.log.stores.descriptors import read_whole
+    from sprintlog.engine.service.work_tree.own_paths import know_for_people
     from sprintlog.projections.trust import heads, proofs
     from sprintlog.projections.views.trust import ProofAnswer
 
@@ -49,8 +50,9 @@ def command(position: int, head_file: Path | None, out: Path | None, as_json: bo
                 content = read_whole(beside, at_most=heads.FILE_BYTES_MAX)
                 signature = content.decode("ascii", "replace")
         content = proofs.prove(workspace, position, head, signature)
-    file = out or Path(f"proof-{position}.json")
-    replace_file(file, content, mode=0o644)
+        file = out or Path(f"proof-{position}.json")
+        replace_file(file, content, mode=0o644)
+        know_for_people(workspace, file)
     answer = ProofAnswer(
         position=position, file=str(file), is_proof=True, signed_by=None, problems=[]
     )

@@ -9,9 +9,10 @@ from typing import Any, TypeVar, cast
 from msgspec.structs import replace
 
 from ..command import Command
+from ..log.event import Kind
 from ..log.port import Log
 from ..sprint.events import EditAdopted
-from ..sprint.iterations.stretches import path
+from ..sprint.iterations.stretches import path, turned_by
 from ..sprint.state.sprint import Sprint
 from .port import Service
 from .streams.catalogue import CODEC, sprint_stream
@@ -34,6 +35,21 @@ def is_inside_append(log: Log, sprint_id: str, version: int) -> bool:
     """Tell whether events of the same append follow this version."""
     found = log.read_stream(sprint_stream(sprint_id), after=version - 1, until=version)
     return any(event.remaining for event in found)
+
+
+def _is_there(log: Log, sprint: Sprint, to: int) -> bool:
+    """Tell whether all that counted since a version is no part of the plan."""
+    turned = turned_by(sprint.knowledge.rollbacks, sprint.version + 1, to)
+    if turned.back:
+        return False
+    stream = sprint_stream(sprint.id)
+    since = (
+        CODEC.events.get(event.type)
+        for first, last in turned.gone
+        for event in log.read_stream(stream, after=first - 1, until=last)
+    )
+    # Of an extension's events nothing built in follows.
+    return not any(kind is not None and kind.kind is Kind.EXECUTION for kind in since)
 
 
 def last_decision(
@@ -87,7 +103,8 @@ def _begin_of_append(log: Log, stream: str, version: int) -> int:
 # What some of these import is imported where they are called: few commands need it.
 def _roll_back(service: Service, sprint: Sprint, command: Any) -> Any:
     inside = is_inside_append(service.log, sprint.id, command.to)
-    return replace(command, is_inside_append=inside)
+    there = _is_there(service.log, sprint, command.to)
+    return replace(command, is_inside_append=inside, is_there=there)
 
 
 def _undo(service: Service, sprint: Sprint, command: Any) -> Any:

@@ -39,6 +39,8 @@ class ChangedFiles(Struct, frozen=True, kw_only=True):
     """What was left as it is."""
     created: list[str] = []
     """Which of those written did not stand there; the others were replaced."""
+    folders: list[str] = []
+    """Those that are made or removed, or get another mode."""
     kept: list[KeptFile] = []
     """What changed meanwhile."""
     snapshot: Text = UNSET
@@ -126,6 +128,7 @@ def changed_files(
         written=[shown(path) for path in written],
         created=[shown(path) for path in written if path not in plan.before],
         removed=[shown(path) for path in plan.removals if path not in not_touched],
+        folders=[shown(path) for path in (*plan.folders, *plan.folders_gone)],
         left=left_out(left),
         kept=[KeptFile(shown(k.path), k.copy) for k in placed.kept] if placed else [],
         snapshot=order.snapshot if order is not None else UNSET,

@@ -99,7 +99,7 @@ def test_in_place_keeps_the_repository(tree: Path, done: Run) -> None:
     assert "src/mess" not in found
     assert theirs(tree) == repository
     again = done("rollback", "iter:1", "--files", "--yes").out
-    assert again == "every file is as it was then\n"
+    assert again == "nothing to do: the files are those of iteration 1 already\n"
 
 
 def test_state_file_stays_what_the_log_says(tree: Path, done: Run) -> None:
@@ -227,3 +227,38 @@ def test_linked_work_tree_has_its_own_files(
     done("rollback", "iter:2", "mine", "--files", "--yes")
     assert files(linked)["mine"] == b"one"
     assert files(tree) == before
+
+
+def test_what_was_removed_is_named(tree: Path, done: Run) -> None:
+    """With `--yes` the files that were removed are named, at most some of them."""
+    for number in range(12):
+        put(tree / f"new/{number:02}", b"x")
+    said = done("rollback", "iter:1", "--files", "--yes").out.splitlines()[1:]
+    named = [f"removed  new/{number:02}" for number in range(10)]
+    assert said == ["2 files written, 13 removed", *named, "removed  3 more"]
+
+
+def test_where_nothing_would_change_nothing_is_recorded(tree: Path, done: Run) -> None:
+    """It is said that nothing is to be done, with and without agreement, and in a dry run."""
+    done("rollback", "iter:1", "--files", "--yes")
+    # A copy of the result is never touched, so its folder is in nobody's way.
+    put(tree / ".aiwg/output/login", b"good\n")
+    events = done("log", "--json").lines
+    for more in ([], ["--yes"], ["--dry-run"]):
+        said = done("rollback", "iter:1", "--files", *more).out
+        assert said == "nothing to do: the files are those of iteration 1 already\n"
+        said = done("rollback", "iter:1", "src/login", *more).out
+        assert said == "nothing to do: these files are those of iteration 1 already\n"
+    assert done("log", "--json").lines == events
+
+
+def test_a_folder_that_changes_is_asked_for(tree: Path, done: Run, run: Run) -> None:
+    """Where only a folder would be removed that is shown first, and said afterwards."""
+    done("rollback", "iter:1", "--files", "--yes")
+    (tree / "empty").mkdir()
+    result = run("rollback", "iter:1", "--files")
+    assert (result.code, "folder  empty" in result.out) == (1, True)
+    assert (tree / "empty").exists()
+    said = done("rollback", "iter:1", "--files", "--yes").out
+    assert "every file is as it was then; 1 folder made, removed or of" in said
+    assert not (tree / "empty").exists()

@@ -46,3 +46,17 @@ def test_refuses_to_undo_nothing(sprint: Path, run: Any) -> None:
     run("rollback", "start")
     assert run("undo").code == 0
     assert run("undo").code == 1
+
+
+def test_a_rollback_to_where_the_plan_is_records_nothing(sprint: Path, done: Any) -> None:
+    """Where only what stays known came since, it is said that nothing is to be done."""
+    done("phase", "start")
+    done("note", "looks good")
+    events = done("log", "--json").lines
+    said = done("rollback", "version:3").out
+    assert said == "nothing to do: the plan is at version 3 already\n"
+    assert done("log", "--json").lines == events
+    done("rollback", "version:2")
+    done("note", "that was worse")
+    assert "nothing to do" in done("rollback", "version:2").out
+    assert "rolled-back" in done("rollback", "version:3").out

@@ -47,8 +47,11 @@ def plan(
     """
     is_asked_for = meant(paths)
 
+    def is_touched(path: str) -> bool:
+        return path not in alone and not lies_in(path, alone)
+
     def is_meant(path: str) -> bool:
-        return is_asked_for(path) and path not in alone and not lies_in(path, alone)
+        return is_asked_for(path) and is_touched(path)
 
     skipped: list[LeftOut] = []
     in_the_way = {path for path, _ in present.left_out}
@@ -85,10 +88,14 @@ def plan(
     }
     for path in parents_of(writes) - {"", *present.folders}:
         folders.setdefault(path, wanted.folders[path])
+    # What is never touched keeps its folders.
+    there = (*present.files, *present.folders)
+    staying = parents_of(path for path in there if not is_touched(path))
     gone = [
         path
         for path in present.folders
         if path not in wanted.folders and is_meant(path) and path not in unknown
+        if path not in staying
     ]
     return PlacementPlan(
         writes,

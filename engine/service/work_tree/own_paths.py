@@ -2,12 +2,20 @@
 
 State files follow from the log, so no snapshot holds them. What hooks said is named by
 PROGRESS.yaml, whatever was rolled back since, and nobody could write it again.
+
+A page or an export that a person had written into the tree is no work either, as long as
+its bytes are what was written: what an agent makes of it is work again.
 """
 
+import os
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 
-from ...adapters.replace import unfinished
+from ... import hashes
+from ...adapters.folders import opened, opened_below
+from ...adapters.replace import FilePlace, read_file, unfinished
+from ...errors import SprintlogError
 from ...journal.events import PLACE
 from ...sprint.events import HookTaskSpawned
 from ...sprint.goal.hook_tasks import tasks_of
@@ -19,6 +27,10 @@ from ..port import Service
 
 OUTPUT = ".aiwg/output"
 """Where the result of a loop is put, below the work tree's root."""
+_FOR_PEOPLE = "/for people/"
+"""Before the work tree's name and the path of such a file; no state file's path begins so."""
+FILE_BYTES_MAX = 64 * 1024 * 1024
+"""A larger one is not looked at again, as no snapshot takes it."""
 
 
 def kept_out(workspace: Service) -> frozenset[str]:
@@ -36,6 +48,58 @@ def kept_out(workspace: Service) -> frozenset[str]:
 def own_paths(workspace: Service) -> frozenset[str]:
     """Return all that is no agent's work: a copy of the result, too."""
     return kept_out(workspace) | {OUTPUT}
+
+
+def for_people(workspace: Service) -> frozenset[str]:
+    """Return the files that were written for people and are still what was written."""
+    begin = _FOR_PEOPLE + workspace.location.worktree
+    known = {key: _path_of(key, begin) for key in workspace.log.digests.below(begin)}
+    return frozenset(
+        path
+        for key, path in known.items()
+        if (digest := _digest(workspace, path)) is not None
+        and workspace.log.digests.since(key, digest) is not None
+    )
+
+
+def know_for_people(workspace: Service, file: Path) -> None:
+    """Know a file again that was just written for people, where it is in the work tree."""
+    root = workspace.location.root.resolve()
+    # A snapshot names what it finds over no link.
+    place = file.parent.resolve() / file.name
+    if not place.is_relative_to(root):
+        return
+    path = place.relative_to(root).as_posix()
+    if (digest := _digest(workspace, path)) is None:
+        return
+    # Nobody can keep or bring back files where the log cannot be written.
+    with suppress(SprintlogError):
+        key = _key_of(path, _FOR_PEOPLE + workspace.location.worktree)
+        workspace.log.digests.forget(key)
+        workspace.log.digests.know(key, digest, version=0)
+
+
+def _key_of(path: str, begin: str) -> str:
+    """Return a path as it is known: any bytes of its name as text."""
+    return f"{begin}/{os.fsencode(path).decode('latin-1')}"
+
+
+def _path_of(key: str, begin: str) -> str:
+    return os.fsdecode(key.removeprefix(f"{begin}/").encode("latin-1"))
+
+
+def _digest(workspace: Service, path: str) -> bytes | None:
+    """Return the digest of a plain file that is reached over no link; else None."""
+    folder, _, name = path.rpartition("/")
+    with (
+        suppress(OSError),
+        opened(workspace.location.root) as root,
+        opened_below(root, folder) as inner,
+    ):
+        content = read_file(FilePlace(inner, name), at_most=FILE_BYTES_MAX + 1)
+        if len(content) <= FILE_BYTES_MAX:
+            return hashes.sha256(content).digest()
+    return None
 
 
 def _written(path: str) -> Iterator[str]:

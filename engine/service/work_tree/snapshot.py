@@ -34,7 +34,7 @@ from ...sprint.state.times import parse
 from ..port import Envelope, Outcome, Service
 from ..streams.catalogue import CODEC, sprint_stream
 from ..streams.points import last_version, target_of
-from .own_paths import kept_out
+from .own_paths import for_people, kept_out
 
 FOLDER = "snapshots"
 NAMED_MAX = 100
@@ -143,7 +143,7 @@ def take_tree(
         patterns=patterns,
         also=also,
         without=[workspace.location.folder],
-        own=kept_out(workspace),
+        own=kept_out(workspace) | for_people(workspace),
     )
 
 

@@ -51,6 +51,8 @@ class RollBack(Command, frozen=True):
     reason: str | None = None
     is_inside_append: bool = False
     """What the log says of the target; whoever handles a command fills it in."""
+    is_there: bool = False
+    """The same: whether nothing came since but what stays known."""
 
 
 def roll_back(sprint: Sprint, command: RollBack, at: str) -> list[Event]:
@@ -74,7 +76,7 @@ def roll_back(sprint: Sprint, command: RollBack, at: str) -> list[Event]:
             command="rollback",
             field="to",
         )
-    return [RolledBack(to, command.reason)]
+    return [] if command.is_there else [RolledBack(to, command.reason)]
 
 
 class Undo(Command, frozen=True):

@@ -189,6 +189,7 @@ export interface ChangedFiles {
   removed: string[];
   left: LeftPath[];
   created?: string[];
+  folders?: string[];
   kept?: KeptFile[];
   snapshot?: string;
   iteration?: number;

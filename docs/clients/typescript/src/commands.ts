@@ -918,6 +918,7 @@ export interface RollBack {
   to: number;
   reason?: string | null;
   is_inside_append?: boolean;
+  is_there?: boolean;
 }
 
 /** These weights, limits and policies are in force from here on. */
