@@ -290,7 +290,9 @@ def file_lines(files: ChangedFiles | None) -> list[str]:
         written, removed = counted(len(files.written), "file"), len(files.removed)
         said = f"{written} written, {removed} removed{where}"
     elif files.folders:
-        said += f"; {counted(len(files.folders), 'folder')} made, removed or of another mode"
+        said += (
+            f"; {counted(len(files.folders), 'folder')} made, removed or of another mode"
+        )
     gone = named_lines("removed", files.removed, REMOVED_SHOWN_MAX)
     return [said, *gone, *left_lines(files.left)]
 
