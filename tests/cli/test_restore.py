@@ -239,7 +239,7 @@ def test_what_was_removed_is_named(tree: Path, done: Run) -> None:
 
 
 def test_where_nothing_would_change_nothing_is_recorded(tree: Path, done: Run) -> None:
-    """It is said that nothing is to be done, with and without agreement, and in a dry run."""
+    """It is said that nothing is to be done, with agreement, without, and in a dry run."""
     done("rollback", "iter:1", "--files", "--yes")
     # A copy of the result is never touched, so its folder is in nobody's way.
     put(tree / ".aiwg/output/login", b"good\n")

@@ -28,7 +28,7 @@ from ..port import Service
 OUTPUT = ".aiwg/output"
 """Where the result of a loop is put, below the work tree's root."""
 _FOR_PEOPLE = "/for people/"
-"""Before the work tree's name and the path of such a file; no state file's path begins so."""
+"""Before the work tree's name and the path of such a file: no state file begins so."""
 FILE_BYTES_MAX = 64 * 1024 * 1024
 """A larger one is not looked at again, as no snapshot takes it."""
 
