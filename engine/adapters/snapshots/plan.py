@@ -88,14 +88,10 @@ def plan(
     }
     for path in parents_of(writes) - {"", *present.folders}:
         folders.setdefault(path, wanted.folders[path])
-    # What is never touched keeps its folders.
-    there = (*present.files, *present.folders)
-    staying = parents_of(path for path in there if not is_touched(path))
     gone = [
         path
-        for path in present.folders
-        if path not in wanted.folders and is_meant(path) and path not in unknown
-        if path not in staying
+        for path in _folders_gone(wanted, present, is_touched)
+        if is_meant(path) and path not in unknown
     ]
     return PlacementPlan(
         writes,
@@ -106,6 +102,16 @@ def plan(
         {**present.folders, **wanted.folders},
         present.files,
     )
+
+
+def _folders_gone(
+    wanted: Snapshot, present: Snapshot, is_touched: Callable[[str], bool]
+) -> list[str]:
+    """Return folders that were not there then; what is never touched keeps its own."""
+    there = (*present.files, *present.folders)
+    staying = parents_of(path for path in there if not is_touched(path))
+    kept = staying | wanted.folders.keys()
+    return [path for path in present.folders if path not in kept]
 
 
 def reverse(plan: PlacementPlan, before: Snapshot) -> PlacementPlan:
