@@ -76,9 +76,14 @@ OWN = {
         r"(?i:<add key=\"(?:ClearText)?Password\"\s{0,9}value="
         r"\"(?P<secret>[^\"\n]{8,200})\"\s{0,9}/>)",
     ),
+    "sendgrid-api-token": (["sg."], r"\bSG\.[A-Za-z0-9=_.-]{66}(?![\w-])"),
     "settlemint-application-access-token": (["sm_aat"], r"\bsm_aat_[A-Za-z0-9]{16}\b"),
     "settlemint-personal-access-token": (["sm_pat"], r"\bsm_pat_[A-Za-z0-9]{16}\b"),
     "settlemint-service-access-token": (["sm_sat"], r"\bsm_sat_[A-Za-z0-9]{16}\b"),
+    "slack-app-token": (
+        ["xapp-"],
+        r"\b(?i:xapp-\d-[A-Z0-9]{1,200}-\d{1,200}-[a-z0-9]{1,200})",
+    ),
     "twilio-api-key": (["sk"], r"\bSK[0-9a-fA-F]{32}\b"),
 }
 """Rules of another shape, written anew: from their word on, and bounded."""
