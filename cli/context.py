@@ -59,6 +59,7 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
     )
     workspace.stands_in = here()
     workspace.environment, workspace.tell = os.environ, warn
+    workspace.snapshot_remote = settings.snapshot_remote
     if check_head and os.path.lexists(workspace.location.folder / REDACTION):
         _finish_redaction(workspace)
     if named := os.environ.get("SPRINTLOG_JOURNAL"):

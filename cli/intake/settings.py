@@ -130,6 +130,10 @@ class SnapshotSettings(SettingsTable):
     keep: Annotated[int, Field(strict=True, ge=1)] | None = Field(
         default=None, description="How many of the newest `prune` leaves."
     )
+    remote: Text | None = Field(
+        default=None,
+        description="A git remote, over https or ssh, through which machines share them.",
+    )
 
 
 class NotifySettings(SettingsTable):

@@ -87,6 +87,12 @@ def log_address() -> str | None:
     return str(told)
 
 
+def snapshot_remote() -> str | None:
+    """Return the git remote through which snapshots are shared, where one is named."""
+    told = setting("snapshot.remote")
+    return None if told is None else str(told)
+
+
 def _read(start: str) -> "SettingsFile | None":
     for folder in _folders(start):
         for name in (NAME, IN_PROJECT):

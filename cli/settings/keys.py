@@ -42,6 +42,7 @@ KEYS = {
     "snapshot.include-ignored": Key(option="--include-ignored"),
     "snapshot.file-max": Key("64", "--file-max"),
     "snapshot.keep": Key("50", "prune --keep"),
+    "snapshot.remote": Key(needs_trust=True),
     "notify.command": Key(option="run --notify", needs_trust=True),
     "notify.of": Key("all of them", "run --notify-of"),
     "notify.wait": Key("600", "run --notify-wait"),

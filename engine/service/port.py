@@ -97,6 +97,7 @@ class Service(Protocol):
     state_files: StateFiles
     spooled: Spooled
     tell: Callable[[str], None]
+    snapshot_remote: Callable[[], str | None]
     is_side_by_side: bool
 
     @property

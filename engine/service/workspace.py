@@ -54,6 +54,10 @@ def refuse(problem: str) -> None:
     raise RefusedError(problem)
 
 
+def nowhere() -> None:
+    """Share snapshots through no remote."""
+
+
 class ServiceWorkspace:
     """One log, the work tree it belongs to, and everything one does with them."""
 
@@ -67,6 +71,8 @@ class ServiceWorkspace:
     """What is written for others; handed in by whoever puts a workspace together."""
     tell: Callable[[str], None] = staticmethod(refuse)
     """Hears of what stands in nobody's way, such as a restore that cannot be finished."""
+    snapshot_remote: Callable[[], str | None] = staticmethod(nowhere)
+    """Asks for the git remote that machines share snapshots through, where one is named."""
     is_side_by_side = False
     """Whether appends wait for one commit; what has other effects is an `AloneError`."""
 

@@ -44,6 +44,7 @@ def unreached(
         *_of_other_trees(workspace),
         *_of_repository(workspace, needle),
         *_of_replicas(workspace),
+        *_of_remote(workspace),
     ]
     return found[:SHOWN_MAX]
 
@@ -116,6 +117,16 @@ def _of_replicas(workspace: Workspace) -> Iterator[Unreached]:
             "replicas by Litestream",
             "a replica keeps what was before until it is made again",
             f"litestream snapshots {workspace.location.database}",
+        )
+
+
+def _of_remote(workspace: Workspace) -> Iterator[Unreached]:
+    if url := workspace.snapshot_remote():
+        yield Unreached(
+            f"snapshots at {url}",
+            "what was made again here is let go there, but stays until that repository is "
+            "tidied; other machines have their own",
+            "git gc --prune=now",
         )
 
 

@@ -25,6 +25,7 @@ from sprintlog.engine.service.place.state_places import LOOPS
 from sprintlog.engine.service.port import Skippable
 from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.engine.service.streams.readings import forget_readings
+from sprintlog.engine.service.work_tree.shared_snapshots import forget
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.events import SnapshotRewritten
 from sprintlog.engine.sprint.iterations.snapshots import rewrite_snapshot
@@ -220,6 +221,7 @@ def _rewrite_snapshots(workspace: Workspace, needle: Needle, note: Note) -> dict
             if contents:
                 new = _in_place_of(workspace, store, commit, contents, note)
                 rewritten[commit] = new
+        forget(workspace, store, rewritten)
         store.drop([*rewritten])
         for cache in store.folder.glob("known-*"):
             cache.unlink(missing_ok=True)

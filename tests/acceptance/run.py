@@ -116,6 +116,8 @@ CRITERIA: dict[str, Criterion] = {
     "the images show planted defects": power_cuts.planted_defects,
     "servers that crash lose and double nothing": servers.crashes,
     "networks to a server that break lose nothing": servers.networks,
+    "a standby that takes over has what was answered": servers.failovers,
+    "a pooler in transaction mode changes nothing": servers.pooled,
     "a server makes our headers, a million of them": servers.headers,
     "two machines end sprints the same, whoever dies": servers.hosts,
     "who follows a log on a server sees each event once": servers.following,

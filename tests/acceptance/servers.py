@@ -4,7 +4,9 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -14,6 +16,8 @@ from tests.postgres.conftest import made
 from tests.postgres.headers import compared
 from tests.postgres.hosts import Night, Result
 from tests.postgres.outages import Writers, faults_of, followed, opened
+from tests.postgres.pairs import Pair, wait_while
+from tests.postgres.pooler import Pooler
 from tests.postgres.proxy import Proxy
 from tests.postgres.server import NEWEST, SERVERS, NoServerError, Server, programs_of
 
@@ -23,6 +27,8 @@ ROUNDS, WRITERS, APPENDS = 20, 16, 10_000
 CRASHES_A_ROUND = 3
 HEADERS = 1_000_000
 SAID_EVERY_SECONDS = 10
+SAID_EVERY_HEADERS = 100_000
+FAILOVERS, FAILOVER_APPENDS = 10, 100
 HOST_KILLS, HOST_KILLS_A_NIGHT = 50, 10
 FOLLOWED_WRITERS, FOLLOWED_APPENDS, ROLLBACKS = 32, 600, 10
 
@@ -69,6 +75,55 @@ def networks(data: Path, seed: int) -> Verdict:
     return Verdict(not problems, f"{WRITERS * 250} appends: {faults}", problems)
 
 
+def failovers(data: Path, seed: int) -> Verdict:
+    """Writers go on with a standby that takes over: none lost, none twice there."""
+    chance, problems = random.Random(seed), []
+    for number in range(FAILOVERS):
+        try:
+            pair = Pair()
+        except NoServerError as error:
+            raise Skip(str(error)) from error
+        try:
+            log = pair.new_log()
+            pair.be_waited_for()
+            writers = Writers(pair.url(log), writers=WRITERS, appends=FAILOVER_APPENDS)
+            writers.start()
+            least = chance.randrange(WRITERS * FAILOVER_APPENDS // 2)
+            wait_while(lambda: sum(writers.acknowledged.values()) < least)  # noqa: B023
+            pair.fail_over()
+            _watch(writers, WRITERS * FAILOVER_APPENDS)
+            found = faults_of(pair.standby.url(log), writers)
+            problems += [f"round {number}: {one}" for one in found]
+        finally:
+            pair.remove()
+        _say(f"round {number + 1} of {FAILOVERS}")
+    said = f"{FAILOVERS} standbys took over from {WRITERS} writers"
+    return Verdict(not problems, said, problems)
+
+
+def pooled(data: Path, seed: int) -> Verdict:
+    """Through a pooler in transaction mode events and sprints are as they are without."""
+    with closing(_Servers()) as servers:
+        try:
+            pooler = Pooler(servers.new())
+        except NoServerError as error:
+            raise Skip(str(error)) from error
+        with closing(pooler):
+            url = pooler.new_url()
+            made(url).close()
+            writers = Writers(url, writers=WRITERS, appends=250)
+            writers.start()
+            _watch(writers, WRITERS * 250)
+            problems = faults_of(url, writers)
+            with tempfile.TemporaryDirectory() as name:
+                night = Night(Path(name), pooler.new_url(), random.Random(seed))
+                found = night.pass_by(kills=0)
+                problems += night.problems
+    ended = sum(status == "completed" for status, _ in found.values())
+    said = f"{WRITERS * 250} appends by {WRITERS} writers, {ended} sprints"
+    return Verdict(not problems and ended == len(found), said, problems)
+
+
 def headers(data: Path, seed: int) -> Verdict:
     """Headers have the same bytes there and here, a million of them."""
     different, asked = 0, []
@@ -80,7 +135,8 @@ def headers(data: Path, seed: int) -> Verdict:
                 continue
             made(pg.new_url()).close()
             with psycopg.connect(pg.url(), autocommit=True) as connection:
-                different += compared(connection, HEADERS, seed=seed)
+                tell = partial(_say_at_times, version)
+                different += compared(connection, HEADERS, seed=seed, tell=tell)
             asked.append(version)
     said = f"{HEADERS} random headers on {' and '.join(asked)}, {different} different"
     return Verdict(bool(asked) and not different, said, [])
@@ -94,12 +150,25 @@ def following(data: Path, seed: int) -> Verdict:
         made(url).close()
         began = time.monotonic()
         problems = followed(
-            url, writers=FOLLOWED_WRITERS, appends=FOLLOWED_APPENDS, rollbacks=ROLLBACKS
-        )
+            url, writers=FOLLOWED_WRITERS, appends=FOLLOWED_APPENDS, rollbacks=ROLLBACKS,
+            tell=_every_so_often(f"of {FOLLOWED_WRITERS * FOLLOWED_APPENDS} events read"),
+        )  # fmt: skip
         took = time.monotonic() - began
     events = FOLLOWED_WRITERS * FOLLOWED_APPENDS
     said = f"{FOLLOWED_WRITERS} writers, {ROLLBACKS} that roll back, {events} events"
     return Verdict(not problems, f"{said} in {took:.0f} s", problems)
+
+
+def _every_so_often(what: str) -> Callable[[int], None]:
+    said = time.monotonic()
+
+    def tell(count: int) -> None:
+        nonlocal said
+        if time.monotonic() - said >= SAID_EVERY_SECONDS:
+            said = time.monotonic()
+            _say(f"{count} {what}")
+
+    return tell
 
 
 def _watch(writers: Writers, count: int) -> None:
@@ -111,6 +180,11 @@ def _watch(writers: Writers, count: int) -> None:
             said = time.monotonic()
             _say(f"{sum(writers.acknowledged.values())} of {count} appends")
     writers.wait()
+
+
+def _say_at_times(version: str, done: int) -> None:
+    if done % SAID_EVERY_HEADERS == 0:
+        _say(f"{version}: {done} of {HEADERS} headers")
 
 
 def _say(what: str) -> None:

@@ -1,4 +1,8 @@
-"""A folder with a log of its own, and the command line called as a user calls it."""
+"""A folder with a log of its own, and the command line called as a user calls it.
+
+Some modules are also tried with a log on a server: what it gives passes through every
+command there. With `SPRINTLOG_TEST_STORE=postgresql-18` that is so for every module.
+"""
 
 import json
 import os
@@ -14,6 +18,7 @@ from sprintlog.cli.main import main
 from sprintlog.projections.state_files.yaml.reader import load
 
 from ..adapters.trees import git, put
+from ..postgres.server import NEWEST, server, why_not
 from . import goals, scripted
 from .answers import check_answers
 
@@ -73,8 +78,31 @@ Gated = Callable[..., None]
 Made = Callable[[str, Callable[[], object]], None]
 
 
+SQLITE = "sqlite"
+ON_A_SERVER = ("going_back",)
+"""Which modules are tried on a server, too: those that ask most of a log."""
+EVERYWHERE = os.environ.get("SPRINTLOG_TEST_STORE")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Try some modules twice: with a log in the folder, and with one on a server."""
+    module = metafunc.module.__name__.rpartition(".test_")[2]
+    if "log_store" in metafunc.fixturenames and (EVERYWHERE or module in ON_A_SERVER):
+        tried = [EVERYWHERE] if EVERYWHERE else [SQLITE, NEWEST]
+        metafunc.parametrize("log_store", tried, indirect=True)
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def log_store(request: pytest.FixtureRequest) -> str:
+    """Give where logs are to be."""
+    name: str = getattr(request, "param", SQLITE)
+    if name != SQLITE and (reason := why_not(name)):
+        pytest.skip(reason)
+    return name
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log_store: str) -> Path:
     """Return an empty folder in which commands run, free of the caller's settings."""
     for name in [n for n in os.environ if n.startswith(("GIT_", "SPRINTLOG_"))]:
         monkeypatch.delenv(name)
@@ -84,6 +112,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path.with_name("no-home")))
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setenv("SPRINTLOG_DEBUG", "1")
+    if log_store != SQLITE:
+        monkeypatch.setenv("SPRINTLOG_LOG", server(log_store).new_url())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -128,14 +158,19 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def made(made_once: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+def made(
+    made_once: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, log_store: str
+) -> Made:
     """Return a function that gives the folder what some steps make, which are taken once.
 
     The steps of the same name run in a folder of their own the first time; every test gets
-    a copy of it.
+    a copy of it. A log on a server is not copied with it: there the steps run again.
     """
 
     def copy(name: str, steps: Callable[[], object]) -> None:
+        if log_store != SQLITE:
+            steps()
+            return
         kept = made_once / name
         if not (made_once / f"{name}.whole").exists():
             shutil.rmtree(kept, ignore_errors=True)

@@ -10,6 +10,7 @@ from .forked import serving
 from .sessions import ROOT, Answer, Session, answers, begin, differences, session_of
 
 ELSEWHERE = {
+    "back-up-a-log-as-it-grows.md": "tests/docs/test_litestream.py",
     "drive-sprintlog-from-a-program.md": "tests/rpc",
     "give-an-agent-tools.md": "tests/mcp",
     "share-a-log-between-machines.md": "tests/postgres",

@@ -1,6 +1,6 @@
 """Headers as the server makes them, compared with ours."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -27,7 +27,13 @@ def headers(connection: Any, rows: Sequence[Sequence[Any]]) -> list[bytes]:
     return [header for (header,) in connection.execute(_ASKED, columns, binary=True)]
 
 
-def compared(connection: Any, count: int, *, seed: int) -> int:
+def compared(
+    connection: Any,
+    count: int,
+    *,
+    seed: int,
+    tell: Callable[[int], None] = lambda done: None,
+) -> int:
     """Return how many of so many random headers are different there and here."""
     made = _random_rows(Random(seed))
     different = 0
@@ -36,6 +42,7 @@ def compared(connection: Any, count: int, *, seed: int) -> int:
         theirs = headers(connection, rows)
         ours = map(encode_header, rows)
         different += sum(1 for one, other in zip(theirs, ours, strict=True) if one != other)
+        tell(start + len(rows))
     return different
 
 

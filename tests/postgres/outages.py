@@ -108,6 +108,7 @@ def followed(
     appends: int,
     rollbacks: int,
     pause: Callable[[], None] = lambda: time.sleep(0.002),
+    tell: Callable[[int], None] = lambda seen: None,
 ) -> list[str]:
     """Let a reader follow writers, and others that roll back; return what it saw wrong."""
     at_work = Writers(url, writers=writers, appends=appends)
@@ -124,6 +125,7 @@ def followed(
         while not is_last:
             is_last = not at_work.is_going_on()
             seen += [e.position for e in log.read(after=seen[-1] if seen else 0)]
+            tell(len(seen))
             pause()
         stop.set()
     for thread in undone:

@@ -39,18 +39,26 @@ class NoServerError(Exception):
 class Server:
     """One server with a folder of its own, reached by a socket and by TCP."""
 
-    def __init__(self, programs: Path, *, settings: str = "") -> None:
+    def __init__(
+        self, programs: Path, *, settings: str = "", standby_of: "Server | None" = None
+    ) -> None:
         self.programs = programs
-        self._user = _somebody()
+        self._user = somebody()
         self.folder = Path(tempfile.mkdtemp(prefix="sprintlog-pg-"))
         self.data = self.folder / "data"
-        self.port = _free_port()
+        self.port = free_port()
         if self._user is not None:
             os.chown(self.folder, self._user.pw_uid, self._user.pw_gid)
-        self._run(
-            "initdb", "-D", str(self.data), "-U", "owner", "-A", "trust", "-E", "UTF8",
-            "--locale=C", "--no-sync", "--no-instructions",
-        )  # fmt: skip
+        if standby_of is None:
+            self._run(
+                "initdb", "-D", str(self.data), "-U", "owner", "-A", "trust", "-E", "UTF8",
+                "--locale=C", "--no-sync", "--no-instructions",
+            )  # fmt: skip
+        else:
+            self._run(
+                "pg_basebackup", "-D", str(self.data), "-U", "owner", "-R", "-c", "fast",
+                "-h", str(standby_of.folder), "-p", str(standby_of.port), "--no-sync",
+            )  # fmt: skip
         own = _SETTINGS.format(folder=self.folder, port=self.port) + settings
         with open(self.data / "postgresql.conf", "a") as file:
             file.write(own)
@@ -65,6 +73,10 @@ class Server:
     def stop(self, mode: str = "immediate") -> None:
         """Stop it; `immediate` is what a crash is: nothing is written any more."""
         self._run("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "-t", "60", "stop")
+
+    def promote(self) -> None:
+        """Let a standby be the primary from now on."""
+        self._run("pg_ctl", "-D", str(self.data), "-w", "-t", "60", "promote")
 
     def remove(self) -> None:
         """Stop it and remove its folder."""
@@ -134,12 +146,13 @@ def why_not(name: str = NEWEST) -> str | None:
     return None
 
 
-def _somebody() -> pwd.struct_passwd | None:
+def somebody() -> pwd.struct_passwd | None:
     """Return whom the server runs as, where we are root: it refuses to be that."""
     return pwd.getpwnam("nobody") if os.geteuid() == 0 else None
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens at."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]

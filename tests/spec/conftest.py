@@ -1,9 +1,14 @@
 """Given, when, then: events that happened, a command, and the events it decides.
 
 No store and no clock: versions count up from 1 and times are text that the test gives.
+The scenarios of some modules are also played with a log on a server: what a command decides
+on, and what is asked afterwards, are states that came from there. With
+`SPRINTLOG_TEST_STORE=postgresql-18` that is so for every module.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from copy import deepcopy
 from typing import Any, Self
 
@@ -13,12 +18,25 @@ import pytest
 from sprintlog.engine.command import Command, decided
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event, Versioned
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprint_stream
+from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
+from tests.postgres.conftest import made
+from tests.postgres.server import NEWEST, server, why_not
 
+FOLDED = "folded"
+STORED = (
+    *("rollback", "redo", "adopt_edit", "import_document", "inject_phases", "inject_steps"),
+    *("gates", "goal_commands", "iterations", "queue_commands", "queue_reopen", "retry"),
+    *("snapshots", "sprint_transitions", "phase_transitions", "remains"),
+)
+"""Whose scenarios are played on a server, too: what a state has to find in its events."""
+EVERYWHERE = os.environ.get("SPRINTLOG_TEST_STORE")
 Data = dict[str, Any]
 Make = Callable[..., Command]
 """The struct of a command, called with its fields."""
@@ -168,17 +186,60 @@ def for_each(phase: str, **steps: tuple[str, ...]) -> Data:
     }
 
 
+class StoredScenario(Scenario):
+    """A scenario whose events go to a log, and whose states come from there."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self._log = log
+        self._repository = Repository(log, SPRINTS, log.checkpoints)
+
+    def _happen(self, events: list[Event]) -> None:
+        if not events:
+            return
+        super()._happen(events)
+        folded = pack(self.sprint)
+        said = [new_event(event, at=self.now, actor="runtime") for event in events]
+        before = len(self.events) - len(events)
+        self._log.append(sprint_stream("s"), said, expect=before)
+        self.sprint = self._repository.current("s")
+        assert pack(self.sprint) == folded
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Play the scenarios of some modules twice: folded, and from a server."""
+    module = metafunc.module.__name__.rpartition(".test_")[2]
+    if "new_scenario" in metafunc.fixturenames and (EVERYWHERE or module in STORED):
+        played = [EVERYWHERE] if EVERYWHERE else [FOLDED, NEWEST]
+        metafunc.parametrize("new_scenario", played, indirect=True)
+
+
 @pytest.fixture
-def given() -> Callable[..., Scenario]:
+def new_scenario(request: pytest.FixtureRequest) -> Iterator[Callable[[], Scenario]]:
+    """Give what begins a scenario, on a new log where it is to be from a server."""
+    store: str = getattr(request, "param", FOLDED)
+    if store == FOLDED:
+        yield Scenario
+        return
+    if reason := why_not(store):
+        pytest.skip(reason)
+    with ExitStack() as logs:
+        yield lambda: StoredScenario(
+            logs.enter_context(closing(made(server(store).new_url())))
+        )
+
+
+@pytest.fixture
+def given(new_scenario: Callable[[], Scenario]) -> Callable[..., Scenario]:
     """Return `given(plan, events and times …)`, which begins a scenario."""
-    return lambda *history: Scenario().given(*history)
+    return lambda *history: new_scenario().given(*history)
 
 
 @pytest.fixture
-def running() -> Callable[..., Scenario]:
+def running(new_scenario: Callable[[], Scenario]) -> Callable[..., Scenario]:
     """Return `running(plan, events and times …)`: a sprint that was started."""
 
     def begin(plan: Data, *history: Event | Data | str) -> Scenario:
-        return Scenario().given(plan, SprintStarted(), *history)
+        return new_scenario().given(plan, SprintStarted(), *history)
 
     return begin

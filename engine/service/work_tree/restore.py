@@ -36,6 +36,7 @@ from ..port import Envelope, Outcome, Service
 from ..streams.judged import evaluate
 from .own_paths import own_paths
 from .restore_plan import NOTHING, RestoreOrder, plan_for, plan_of, taken_back, way_back
+from .shared_snapshots import bring
 from .snapshot import NAMED_MAX, files_left, shown, store_of, take_tree, taken_event
 
 KEPT = "kept"
@@ -71,6 +72,7 @@ def into_folder(
 
     Return what there is to write, and what cannot be brought back.
     """
+    bring(workspace, store, commit)
     snapshot = store.read(commit)
     wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
     _check_meant(snapshot, paths)
@@ -96,6 +98,7 @@ def into_branch(
     work tree held it.
     """
     root = workspace.location.root
+    bring(workspace, store, held.snapshot)
     snapshot = store.read(held.snapshot)
     said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
     own = own_paths(workspace)
@@ -125,6 +128,7 @@ def in_place(
     """
     with store.lock():
         _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
+        bring(workspace, store, order.snapshot)
         _check_meant(store.read(order.snapshot), order.paths)
         sprint = workspace.sprint(sprint_id)
         taken, made = _prepare(workspace, store, sprint, order, at=envelope.get("at"))

@@ -107,6 +107,8 @@ def kept_files(
 
     One that is not recorded then is let go again.
     """
+    # Asked for first: what the settings may not say is refused before anything is done.
+    is_shared = workspace.snapshot_remote() is not None
     with store.lock():
         workspace.finish_restores(workspace.sprint(sprint_id))
         taken = take_tree(workspace, store, limits=limits, patterns=patterns, at=at)
@@ -119,9 +121,16 @@ def kept_files(
         try:
             yield taken, event_for
         finally:
-            held = workspace.sprint(sprint_id).knowledge.snapshots
-            if all(one.snapshot != taken.commit for one in held):
+            sprint = workspace.sprint(sprint_id)
+            held = sprint.knowledge.snapshots
+            is_recorded = any(one.snapshot == taken.commit for one in held)
+            if not is_recorded:
                 store.drop([taken.commit])
+    if is_recorded and is_shared:
+        # Imported here: mostly no machine but this one has to have them.
+        from .shared_snapshots import share
+
+        share(workspace, store, sprint)
 
 
 def take_tree(
@@ -301,6 +310,9 @@ def prune(
 
     What the store holds and no sprint knows of goes too.
     """
+    # Imported here: who takes one does not need it.
+    from .shared_snapshots import forget
+
     with store.lock():
         outcome = workspace.handle_with(sprint_id, asked, **envelope)
         if not store.exists:
@@ -312,6 +324,7 @@ def prune(
             for held in workspace.sprint(name).knowledge.snapshots
         }
         store.hold(known)
+        forget(workspace, store, {*pruned(outcome)} - known)
         store.drop([commit for commit in store.snapshots() if commit not in known])
         store.tidy()
         return outcome, before - store.bytes_used()

@@ -1,0 +1,134 @@
+"""A git remote that machines share snapshots through: each under its own id.
+
+What comes from there is not trusted: a snapshot is taken only where it has the id that the
+log says, so its bytes are those that were recorded. No program is run but git and ssh, and
+no hook; the remote is reached by https or ssh alone, because a folder would bring settings.
+"""
+
+import os
+import re
+from collections.abc import Collection, Iterable
+from uuid import uuid4
+
+from ...errors import InvalidInputError, NotFoundError, UnreadableError
+from ..git.command import PERSONS_OWN, GitError
+from .store import REFS, Store
+
+SHARED = "refs/sprintlog/snapshots/"
+SECONDS_MAX = 120.0
+"""How long one call may take: whoever records waits for it."""
+_ID = re.compile(r"[0-9a-f]{40}", re.ASCII)
+_ADDRESS = re.compile(
+    r"https://[\w.\[][^\s@]*|ssh://[\w.\[]\S*|(?:[\w.]+@)?[\w.][\w.-]*:(?!:|//|-)\S+",
+    re.ASCII,
+)
+_WITH_PASSWORD = re.compile(r"[a-z]+://[^/@]*:[^/@]*@")
+_SETTINGS = (
+    "protocol.allow=never",
+    "protocol.https.allow=always",
+    "protocol.ssh.allow=always",
+    "fetch.fsckObjects=true",
+    "fetch.recurseSubmodules=false",
+    "push.recurseSubmodules=no",
+    "push.gpgSign=false",
+    "transfer.bundleURI=false",
+)
+_PASSED_ON = (
+    *("SSH_AUTH_SOCK", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR"),
+)
+"""What git and ssh may know beside: the person's keys, and the way out."""
+
+
+def check_remote(url: str) -> None:
+    """Raise `InvalidInputError` for what is no address of a remote that may be used."""
+    if _WITH_PASSWORD.match(url):
+        raise InvalidInputError(
+            "a password does not belong into an address",
+            field="snapshot.remote",
+            hint="git's credential helper has it, or an ssh key",
+        )
+    if not _ADDRESS.fullmatch(url):
+        raise InvalidInputError(
+            f"{url[:80]!r} is no remote over https or ssh",
+            field="snapshot.remote",
+            hint="such as ssh://git@host/snapshots.git; folders are not taken",
+        )
+
+
+class Remote:
+    """A git repository elsewhere that holds snapshots of many machines."""
+
+    def __init__(self, store: Store, url: str) -> None:
+        check_remote(url)
+        self.url = url
+        self._store = store
+
+    def held(self) -> set[str]:
+        """Return the snapshots that are there."""
+        listed = self._call("ls-remote", "--refs", "--quiet", "--", self.url, f"{SHARED}*")
+        names = (line.partition("\t")[2] for line in listed.decode("latin-1").splitlines())
+        return {name.removeprefix(SHARED) for name in names if name.startswith(SHARED)}
+
+    def push(self, commits: Collection[str]) -> int:
+        """Push what the remote lacks of some snapshots; return how many that were."""
+        there = self.held()
+        lacking = sorted({*commits} - there)
+        specs = [f"{commit}:{SHARED}{commit}" for commit in lacking]
+        if specs:
+            self._call("push", "--quiet", "--no-verify", "--", self.url, *specs)
+        return len(specs)
+
+    def forget(self, commits: Iterable[str]) -> None:
+        """Take names of snapshots away there; git removes what has none when it tidies."""
+        specs = [f":{SHARED}{commit}" for commit in sorted({*commits} & self.held())]
+        if specs:
+            self._call("push", "--quiet", "--no-verify", "--", self.url, *specs)
+
+    def fetch(self, commit: str) -> None:
+        """Bring a snapshot into the store; the lock must be held.
+
+        Raise `NotFoundError` where the remote does not have it, `UnreadableError` where it
+        answers with another one.
+        """
+        if not _ID.fullmatch(commit) or commit not in self.held():
+            raise NotFoundError(f"{self.url} holds no snapshot {commit[:40]}")
+        self._store.make()
+        ref = f"{REFS}{uuid4().hex}"
+        self._call(
+            "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+            "--no-auto-maintenance", "--refmap=", "--",
+            self.url, f"{SHARED}{commit}:{ref}",
+        )  # fmt: skip
+        git = self._store.git
+        brought = git.run("rev-parse", "--verify", "--quiet", ref).decode().strip()
+        if brought != commit:
+            git.run("update-ref", "-d", ref)
+            raise UnreadableError(
+                f"{self.url} gives another snapshot for {commit[:12]}: it is not taken",
+                hint="ask who looks after that repository",
+            )
+        self._store.sync()
+
+    def _call(self, *arguments: str) -> bytes:
+        git = self._store.git
+        passed = {name: git.environment.get(name) for name in _PASSED_ON}
+        places = git.environment.get("PATH", os.defpath).split(os.pathsep)
+        try:
+            return git.run_in(
+                self._store.folder,
+                *arguments,
+                settings=_SETTINGS,
+                variables={
+                    **PERSONS_OWN,
+                    **passed,
+                    # A tree must bring no ssh along, and nobody is at hand to be asked.
+                    "PATH": os.pathsep.join(p for p in places if os.path.isabs(p)),
+                    "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
+                    "GIT_ALLOW_PROTOCOL": "https:ssh",
+                },
+                seconds=SECONDS_MAX,
+            )
+        except GitError as error:
+            error.message = f"{self.url}: {error.message}"
+            raise

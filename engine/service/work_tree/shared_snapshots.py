@@ -1,0 +1,102 @@
+"""Snapshots that machines share: pushed once recorded, fetched where one is missing.
+
+The log goes first: what is pushed is recorded. A remote that is away stops nobody; what it
+lacks is pushed with the next snapshot.
+"""
+
+from collections.abc import Collection, Iterator
+
+from ...adapters.snapshots.remote import Remote
+from ...adapters.snapshots.store import Store
+from ...errors import NotFoundError, RefusedError, SprintlogError
+from ...sprint.events import OF_ITERATION
+from ...sprint.state.knowledge import HeldSnapshot
+from ...sprint.state.sprint import Sprint
+from ..port import Service
+
+
+def share(workspace: Service, store: Store, sprint: Sprint) -> None:
+    """Push the iterations' snapshots of a sprint that the remote lacks, where there is one.
+
+    A failure is told, and no more.
+    """
+    if (url := workspace.snapshot_remote()) is None:
+        return
+    own = store.snapshots()
+    held = [
+        one.snapshot
+        for one in sprint.knowledge.snapshots
+        if one.purpose == OF_ITERATION and one.snapshot in own
+    ]
+    try:
+        Remote(store, url).push(held)
+    except SprintlogError as error:
+        _tell(workspace, f"snapshots are kept here only: {error.message}")
+
+
+def forget(workspace: Service, store: Store, commits: Collection[str]) -> None:
+    """Let the remote forget snapshots; a failure is told, and no more."""
+    try:
+        if commits and (url := workspace.snapshot_remote()) is not None:
+            Remote(store, url).forget(commits)
+    except SprintlogError as error:
+        _tell(workspace, f"the remote still has what was let go here: {error.message}")
+
+
+def bring(workspace: Service, store: Store, commit: str) -> None:
+    """See that a snapshot of another machine is in the store, where it can be had.
+
+    Raise `NotFoundError` that says where its files are.
+    """
+    try:
+        store.read(commit)
+    except NotFoundError as missing:
+        taken = next(_named(workspace, commit), None)
+        if taken is None:
+            raise
+        url = workspace.snapshot_remote()
+        if url is not None:
+            _fetch(Remote(store, url), store, taken)
+        elif taken.worktree == workspace.location.worktree:
+            raise
+        else:
+            raise NotFoundError(
+                f"the files of snapshot {commit[:12]} are in the store of the work tree "
+                f"{_name(taken)}, and not in this one's",
+                hint="`sprintlog extract` brings them out there; `snapshot.remote` in "
+                "sprintlog.toml shares them from then on",
+                snapshot=commit,
+                worktree=taken.worktree,
+            ) from missing
+
+
+def _fetch(remote: Remote, store: Store, taken: HeldSnapshot) -> None:
+    try:
+        with store.lock():
+            remote.fetch(taken.snapshot)
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"{error.message}: its files are in the store of the work tree {_name(taken)}",
+            hint="what that machine could not push goes there with its next snapshot",
+            snapshot=taken.snapshot,
+            worktree=taken.worktree,
+        ) from error
+
+
+def _name(taken: HeldSnapshot) -> str:
+    return taken.worktree or "the main one"
+
+
+def _named(workspace: Service, commit: str) -> Iterator[HeldSnapshot]:
+    for name in workspace.sprints():
+        for held in workspace.sprint(name).knowledge.snapshots:
+            if held.snapshot == commit:
+                yield held
+
+
+def _tell(workspace: Service, problem: str) -> None:
+    try:
+        workspace.tell(problem)
+    except RefusedError:
+        # Nobody listens: what was recorded stays recorded.
+        return

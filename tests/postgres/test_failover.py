@@ -1,0 +1,93 @@
+"""A standby takes over: what is kept, what is lost, and how that is noticed."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from os import urandom
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.errors import UnreadableError
+from sprintlog.engine.log.chain import check_chain
+from sprintlog.engine.log.port import Expect, Wait
+from sprintlog.engine.log.stores.postgres.store import PostgresLog
+from sprintlog.engine.service.workspace import wall_clock
+
+from .conftest import note
+from .outages import opened
+from .pairs import Pair, until, wait_while
+from .proxy import LOSE_ANSWER, Proxy
+from .server import why_not
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    """Give a primary and a standby of it."""
+    if reason := why_not():
+        pytest.skip(reason)
+    pair = Pair()
+    yield pair
+    pair.remove()
+
+
+def test_an_answer_lost_with_the_primary_is_found_at_the_standby(pair: Pair) -> None:
+    """What was committed and never answered is not recorded once more."""
+    name = pair.new_log()
+    pair.be_waited_for()
+    proxy = Proxy(pair.primary.port, share=0.0, seed=1)
+    with closing(opened(pair.url(name, port=proxy.port))) as log:
+        log.append("a", [note(1)], expect=0)
+
+        def lose(said: bytes) -> str:
+            # Nobody comes to the primary by this way any more.
+            proxy.close()
+            return LOSE_ANSWER
+
+        proxy._fault = lose  # type: ignore[method-assign]
+
+        def later() -> None:
+            until(pair.primary, "SELECT count(*) = 2 FROM sprintlog.events")
+            pair.fail_over()
+
+        failing = threading.Thread(target=later)
+        failing.start()
+        appended = log.append("a", [note(2)], expect=Expect.ANY)
+        failing.join(60)
+        assert not appended.duplicate
+        assert [event.version for event in appended.events] == [2]
+        assert log.append("a", [note(3)], expect=2).events[0].position == 3
+    with closing(opened(pair.standby.url(name))) as log:
+        assert [e.payload for e in log.read()] == [b'{"n":%d}' % n for n in (1, 2, 3)]
+        assert [*check_chain(log.read())] == []
+
+
+def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Path) -> None:
+    """Where nobody waits for it, each machine that was told more refuses to go on."""
+    name = pair.new_log()
+    url = pair.url(name)
+    with closing(opened(url)) as writer:
+        writer.append("a", [note(1)], expect=0)
+        wait_while(pair.is_behind)
+        pair.standby.stop("fast")
+        writer.append("a", [note(2)], expect=1)
+        with closing(_beside(url, tmp_path / "told")) as told:
+            told.append("b", [note(3)], expect=0)
+        pair.primary.stop("immediate")
+        pair.standby.start()
+        pair.standby.promote()
+        with pytest.raises(UnreadableError, match="its end is lost"):
+            writer.append("a", [note(4)], expect=Expect.ANY)
+    with pytest.raises(UnreadableError, match="its end is lost"):
+        _beside(url, tmp_path / "told")
+    # Who was told no more finds a sound log, and nothing of the refused append.
+    with closing(_beside(url, tmp_path / "new")) as new:
+        assert [event.payload for event in new.read()] == [b'{"n":1}']
+
+
+def _beside(url: str, beside: Path) -> PostgresLog:
+    """Open a log as a machine does that keeps which head it was told last."""
+    beside.mkdir(exist_ok=True)
+    return PostgresLog(
+        url, clock=wall_clock, entropy=urandom, wait=Wait(20.0), beside=beside
+    )

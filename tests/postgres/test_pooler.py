@@ -1,0 +1,88 @@
+"""Through a pooler in transaction mode a log is the same: nothing needs a session."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import psycopg
+import pytest
+
+from sprintlog.engine.errors import BusyError
+from sprintlog.engine.log.chain import check_chain
+from sprintlog.engine.log.envelope import Span
+
+from .conftest import made, note
+from .outages import Writers, faults_of, followed, opened
+from .pooler import POOL_SIZE, Pooler, pooled
+from .server import NoServerError
+
+
+@pytest.fixture(scope="module")
+def pooler() -> Iterator[Pooler]:
+    """Give a pooler that has fewer connections than there are clients."""
+    try:
+        pooler = pooled()
+    except NoServerError as error:
+        pytest.skip(str(error))
+    yield pooler
+    pooler.close()
+
+
+@pytest.fixture
+def url(pooler: Pooler) -> str:
+    """Give the address of a new log, made through the pooler."""
+    url = pooler.new_url()
+    made(url).close()
+    return url
+
+
+def test_many_writers_share_few_connections(url: str) -> None:
+    """Four for each connection, with prepared appends: nothing lost, nothing twice."""
+    writers = Writers(url, writers=4 * POOL_SIZE, appends=20)
+    writers.start()
+    writers.wait()
+    assert faults_of(url, writers) == []
+
+
+def test_a_reader_follows_through_it(url: str) -> None:
+    """Beside writers, and others that roll back, positions come without a gap."""
+    assert followed(url, writers=6, appends=15, rollbacks=2) == []
+
+
+def test_an_append_comes_back_to_another_connection(url: str) -> None:
+    """What is prepared on one is missing on the next: it is recorded all the same."""
+    with closing(opened(url)) as log, closing(opened(url)) as other:
+        for version in range(0, 24, 2):
+            log.append("a", [note()], expect=version)
+            # Whoever holds a transaction has a connection of its own meanwhile.
+            with (
+                psycopg.connect(log.address.given, autocommit=True) as raw,
+                raw.transaction(),
+            ):
+                raw.execute("SELECT 1")
+                other.append("a", [note()], expect=version + 1)
+        assert log.last_position() == 24
+        assert [*check_chain(log.read())] == []
+
+
+def test_a_log_is_copied_and_erased_through_it(pooler: Pooler, url: str) -> None:
+    """What takes a transaction of several calls, or one that a lock is held in."""
+    with closing(opened(url)) as log, closing(made(pooler.new_url())) as other:
+        log.append("a", [note(n) for n in range(900)], expect=0)
+        log.erase([Span("a", 2, 2)], stream="erasures", said=note(3))
+        with other.taking_over() as take:
+            take([*log.read()])
+        assert other.head() == log.head()
+        assert [*check_chain(other.read())] == []
+        assert [*other.problems()] == []
+
+
+def test_a_lease_is_held_through_it(url: str) -> None:
+    """Heartbeats come by other connections, and somebody else is told who works."""
+    with closing(opened(url)) as log, closing(opened(url)) as other:
+        log.leases.seconds = 0.4
+        with log.leases.hold("s", holder="one", host="one"):
+            time.sleep(0.8)
+            with pytest.raises(BusyError, match="worked on by one"):
+                other.leases.hold("s", holder="two", host="two").__enter__()
+            log.append("s", [note()], expect=0)
