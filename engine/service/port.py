@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypedDict, Unpack
 import msgspec
 
 from ..command import Command
+from ..errors import RefusedError
 from ..log.envelope import RecordedEvent
 from ..log.event import Event
 from ..log.port import Expected, Log
@@ -71,6 +72,11 @@ class Outcome(Handled[Sprint], frozen=True):
     def of(cls, handled: Handled[Sprint]) -> "Outcome":
         """Return what an action did as one on a sprint."""
         return cls(handled.state, handled.events, handled.duplicate)
+
+
+def refuse(problem: str) -> None:
+    """Let nothing go on beside a problem: this is what is done where nobody is told."""
+    raise RefusedError(problem)
 
 
 class MovedOnError(Exception):

@@ -31,7 +31,7 @@ from .middlewares import ON_SPRINTS, ON_THE_JOURNAL
 from .place import location as locations
 from .place.location import Location
 from .place.trust import check_trusted
-from .port import Decide, DecideOnJournal, Envelope, Handled, Outcome, Skippable
+from .port import Decide, DecideOnJournal, Envelope, Handled, Outcome, Skippable, refuse
 from .state_files import Refreshed, StateFiles
 from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
 from .streams.repository import Repository
@@ -49,15 +49,6 @@ def wall_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-def refuse(problem: str) -> None:
-    """Let nothing go on beside a problem: this is what is done where nobody is told."""
-    raise RefusedError(problem)
-
-
-def nowhere() -> None:
-    """Share snapshots through no remote."""
-
-
 class ServiceWorkspace:
     """One log, the work tree it belongs to, and everything one does with them."""
 
@@ -71,7 +62,7 @@ class ServiceWorkspace:
     """What is written for others; handed in by whoever puts a workspace together."""
     tell: Callable[[str], None] = staticmethod(refuse)
     """Hears of what stands in nobody's way, such as a restore that cannot be finished."""
-    snapshot_remote: Callable[[], str | None] = staticmethod(nowhere)
+    snapshot_remote: Callable[[], str | None] = staticmethod(lambda: None)
     """Asks for the git remote that machines share snapshots through, where one is named."""
     is_side_by_side = False
     """Whether appends wait for one commit; what has other effects is an `AloneError`."""
@@ -151,7 +142,7 @@ class ServiceWorkspace:
         else:
             from .place.served import join
 
-            location = join(start, address, folder=folder, safe=safe)
+            location = join(start, address, folder=folder, safe=safe, wait=wait)
         log = open_log(
             location.url, clock=clock, entropy=entropy, check_head=check_head, wait=wait,
             beside=location.folder,

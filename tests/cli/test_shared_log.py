@@ -84,6 +84,17 @@ def test_the_environment_names_a_log(
     assert (other / ".git" / "sprintlog" / "log.url").read_text() == f"{url}\n"
 
 
+def test_a_log_that_is_not_there_is_not_joined(
+    folder: Path, url: str, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that only asks makes no folder: `init` can still make the log."""
+    monkeypatch.setenv("SPRINTLOG_LOG", url)
+    assert run("status").code == 3
+    assert not (folder / ".sprintlog").exists()
+    done("init")
+    assert (folder / ".sprintlog" / "log.url").read_text() == f"{url}\n"
+
+
 def test_the_file_of_a_tree_names_a_log(
     shared: Path, url: str, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """A log on a server, and the folder in which this machine keeps what is its own of it."""
 
+from os import urandom
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,18 @@ def find_served(start: Path, address: str, *, folder: str | None) -> Location:
     return replace(place, address=address)
 
 
-def join(start: Path, address: str, *, folder: str | None, safe: Path | None) -> Location:
-    """Return the folder of a log that somebody named, which is made and says so, too."""
+def join(
+    start: Path, address: str, *, folder: str | None, safe: Path | None, wait: Wait
+) -> Location:
+    """Return the folder of a log that somebody named, which is made and says so, too.
+
+    Raise `NotFoundError`, and make nothing, where there is no such log.
+    """
     location = find_served(start, address, folder=folder)
     check_trusted(location, safe=safe)
-    _write_down(location)
+    if not location.is_joined:
+        open_log(location.url, clock=lambda: 0, entropy=urandom, wait=wait).close()
+        _write_down(location)
     return location.of_this_host()
 
 
