@@ -48,7 +48,10 @@ def _durability(found: dict[str, str]) -> Iterator[Check]:
         yield Check("durability", PROBLEM, what, "switch it on in postgresql.conf")
     else:
         commit = found.get("synchronous_commit", "unknown")
-        what = f"fsync is on; an append waits for the disk (synchronous_commit: {commit})"
+        what = (
+            "fsync and full_page_writes are on; an append waits for the disk "
+            f"(synchronous_commit: {commit})"
+        )
         yield Check("durability", OK, what)
     if found.get("data_checksums") == "off":
         what = "the server does not check its pages for what a disk changed"

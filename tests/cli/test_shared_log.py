@@ -215,7 +215,7 @@ def test_doctor_says_what_the_server_promises(shared: Path, done: Run) -> None:
         *("log", "durability", "replication", "role", "clock", "store", "chain"),
     }
     assert checks["durability"]["status"] == "ok"
-    assert "fsync is on" in checks["durability"]["found"]
+    assert "fsync and full_page_writes are on" in checks["durability"]["found"]
     assert checks["role"]["found"].endswith("it could drop it")
 
 

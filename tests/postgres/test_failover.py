@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.errors import UnreadableError
+from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.port import Expect, Wait
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from sprintlog.engine.service.workspace import wall_clock
+from sprintlog.projections.health import server
+from sprintlog.projections.health.findings import OK, WARNING
 
 from .conftest import note
 from .outages import opened
@@ -35,6 +37,8 @@ def test_an_answer_lost_with_the_primary_is_found_at_the_standby(pair: Pair) -> 
     """What was committed and never answered is not recorded once more."""
     name = pair.new_log()
     pair.be_waited_for()
+    with closing(opened(pair.primary.url(name))) as log:
+        assert server._replication(log).status == OK
     proxy = Proxy(pair.primary.port, share=0.0, seed=1)
     with closing(opened(pair.url(name, port=proxy.port))) as log:
         log.append("a", [note(1)], expect=0)
@@ -69,12 +73,17 @@ def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Pat
     with closing(opened(url)) as writer:
         writer.append("a", [note(1)], expect=0)
         wait_while(pair.is_behind)
+        assert server._replication(writer).status == WARNING
         pair.standby.stop("fast")
         writer.append("a", [note(2)], expect=1)
         with closing(_beside(url, tmp_path / "told")) as told:
             told.append("b", [note(3)], expect=0)
         pair.primary.stop("immediate")
         pair.standby.start()
+        with closing(opened(pair.standby.url(name), Wait(0.2))) as reader:
+            assert [event.payload for event in reader.read()] == [b'{"n":1}']
+            with pytest.raises(RefusedError, match="only reads: it is a standby"):
+                reader.append("b", [note(4)], expect=0)
         pair.standby.promote()
         with pytest.raises(UnreadableError, match="its end is lost"):
             writer.append("a", [note(4)], expect=Expect.ANY)

@@ -17,7 +17,7 @@ from psycopg.pq.abc import PGconn, PGresult
 from ....errors import RefusedError, SprintlogError
 from ...port import Entropy, Wait
 from .address import Address
-from .errors import explained, is_passing
+from .errors import explained, is_passing, is_standby
 from .wire import BINARY, Statement, Value
 
 PAUSE_SECONDS = 0.05
@@ -106,7 +106,7 @@ class ServerConnection:
                     self._drop_broken()
                     raise explained(error, self.address) from error
                 patience = patience or _Patience(self.wait, self._entropy, self.address)
-                if is_sent and again is not None:
+                if is_sent and again is not None and not is_standby(error):
                     given = again
                 # Another server may answer at the same address meanwhile.
                 self._drop()

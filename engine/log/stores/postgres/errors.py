@@ -19,7 +19,6 @@ _PASSING = (
     codes.TooManyConnections,
     codes.SerializationFailure,
     codes.DeadlockDetected,
-    codes.ReadOnlySqlTransaction,
     codes.ConnectionException,
 )
 _PASSING_WORDS = (
@@ -33,7 +32,7 @@ _FINAL_WORDS = ("FATAL", "could not translate host name", "failed to resolve hos
 
 def is_passing(error: psycopg.Error) -> bool:
     """Tell whether waiting can help: the server is away, or others were in the way."""
-    if isinstance(error, _PASSING):
+    if isinstance(error, _PASSING) or is_standby(error):
         return True
     if not isinstance(error, psycopg.OperationalError) or error.sqlstate is not None:
         return False
@@ -43,10 +42,23 @@ def is_passing(error: psycopg.Error) -> bool:
     return True
 
 
+def is_standby(error: psycopg.Error) -> bool:
+    """Tell whether the server only reads; it may become the primary."""
+    if isinstance(error, codes.ReadOnlySqlTransaction):
+        return True
+    # What takes a number of a transaction first is told by no code of its own.
+    return isinstance(error, codes.InternalError_) and "during recovery" in str(error)
+
+
 def explained(error: psycopg.Error, address: Address) -> SprintlogError:
     """Return an error in our words, with what helps."""
     said = " ".join((error.diag.message_primary or str(error)).split())
     where = address.shown
+    if is_standby(error):
+        return RefusedError(
+            f"nothing recorded: {where} only reads: it is a standby, or set so",
+            hint="name the primary, or add target_session_attrs=read-write",
+        )
     match error:
         case codes.LockNotAvailable():
             return BusyError(
@@ -72,11 +84,6 @@ def explained(error: psycopg.Error, address: Address) -> SprintlogError:
             return UnreadableError(
                 f"the server says that its data is damaged ({said})",
                 hint="restore a backup of the server",
-            )
-        case codes.ReadOnlySqlTransaction():
-            return RefusedError(
-                f"nothing recorded: {where} only reads: it is a standby, or set so",
-                hint="name the primary, or add target_session_attrs=read-write",
             )
         case _:
             return _of_server(error, said, where)
