@@ -126,7 +126,7 @@ def _of_remote(workspace: Workspace) -> Iterator[Unreached]:
             f"snapshots at {url}",
             "what was made again here is let go there, but stays until that repository is "
             "tidied; other machines have their own",
-            "git gc --prune=now",
+            "git prune",
         )
 
 
