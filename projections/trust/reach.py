@@ -124,8 +124,8 @@ def _of_remote(workspace: Workspace) -> Iterator[Unreached]:
     if url := workspace.snapshot_remote():
         yield Unreached(
             f"snapshots at {url}",
-            "what was made again here is let go there, but stays until that repository is "
-            "tidied; other machines have their own",
+            "what was made again here has no name there any more, and stays until it is "
+            "pruned; other machines have their own",
             "git prune",
         )
 
