@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import BusyError, RefusedError
+from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
+from sprintlog.engine.service.workspace import wall_clock
 
 from .conftest import Open, note
 from .outages import opened
@@ -87,6 +89,31 @@ def test_a_host_takes_its_own_lease_back(log: PostgresLog, reopen: Open) -> None
     with hold(other, "one"):
         held.__exit__(None, None, None)
         assert other.leases.of(STREAM) is not None
+
+
+@pytest.mark.parametrize("days", [-400, 400])
+def test_clocks_of_machines_say_nothing_of_leases(
+    log: PostgresLog, reopen: Open, days: int
+) -> None:
+    """A machine whose clock is wrong holds, keeps and loses a lease like any other.
+
+    What it records says its own time, in the order of the log.
+    """
+    wrong = reopen(clock=lambda: wall_clock() + days * 86_400_000)
+    with hold(wrong, "wrong"):
+        held = log.leases.of(STREAM)
+        assert held is not None
+        assert 0 < held.seconds_left <= log.leases.seconds
+        with pytest.raises(BusyError, match="worked on by wrong"):
+            hold(log, "right").__enter__()
+        wrong.append(STREAM, [note(1)], expect=0)
+    with hold(log, "right"):
+        with pytest.raises(BusyError, match="worked on by right"):
+            hold(wrong, "wrong").__enter__()
+        log.append(STREAM, [note(2)], expect=1)
+    first, second = log.read()
+    assert (first.recorded_at < second.recorded_at) == (days < 0)
+    assert [*check_chain(log.read())] == []
 
 
 def test_who_works_on_nothing_is_not_fenced(log: PostgresLog, tmp_path: Path) -> None:
