@@ -99,6 +99,22 @@ def test_a_gate_checks_the_files_of_its_machine(
     assert "works in the work tree one" in refused.err
 
 
+def test_a_restore_elsewhere_says_where_the_files_are(
+    log: PostgresLog, at: At, done: Run, run: Run
+) -> None:
+    """Files that were kept on one machine are not on another, which names it."""
+    at("one")
+    done("sprint", "start")
+    taken = done("iteration", "snapshot", "--json").json["snapshot"]
+    other = at("two")
+    for words in (("--into", "out"), ("--branch", "b"), ("--apply", "--yes")):
+        refused = run("extract", f"snapshot:{taken}", *words)
+        assert refused.code == 3
+        assert "are in the store of the work tree one, and not in" in refused.err
+        assert "`snapshot.remote`" in refused.err
+    assert [*other.iterdir()] == [other / ".sprintlog"]
+
+
 def test_a_sprint_has_one_worker(log: PostgresLog, at: At, run: Run, done: Run) -> None:
     """While one machine works on it, `run` on another ends with 5 and says who does."""
     stream = "sprint/auth"

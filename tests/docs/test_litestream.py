@@ -33,7 +33,7 @@ def litestream(*words: str) -> list[str]:
 
 @contextmanager
 def replicating(database: Path, copies: Path) -> Iterator[None]:
-    """Let it copy a database as it grows; it sends what is left when it is told to end."""
+    """Let it copy a database as it grows; what is left is sent at the end."""
     at_work = subprocess.Popen(
         litestream("replicate", "-log-level", "error", str(database), f"file://{copies}")
     )
@@ -42,6 +42,8 @@ def replicating(database: Path, copies: Path) -> Iterator[None]:
     finally:
         at_work.terminate()
         at_work.wait(timeout=60)
+    words = litestream("replicate", "-once", str(database), f"file://{copies}")
+    subprocess.run(words, check=True, timeout=60)
 
 
 def test_the_page_shows_what_happens(tmp_path: Path) -> None:
