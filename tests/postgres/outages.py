@@ -44,7 +44,8 @@ class Writers:
         self.problems: list[str] = []
         self.acknowledged: Counter[str] = Counter()
         self._threads = [
-            threading.Thread(target=self._guarded, args=(f"w{n}",)) for n in range(writers)
+            threading.Thread(target=self._guarded, args=(f"w{n}",), daemon=True)
+            for n in range(writers)
         ]
 
     def start(self) -> None:
