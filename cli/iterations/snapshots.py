@@ -159,6 +159,7 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
     brought back, last before it began.
     """
     from sprintlog.engine.service.work_tree.own_paths import own_paths
+    from sprintlog.engine.service.work_tree.shared_snapshots import bring
     from sprintlog.engine.service.work_tree.snapshot import (
         compare,
         find_snapshot,
@@ -185,6 +186,8 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
             first = files_before(sprint, last.iteration, worktree=tree)
         ends = (first, last.snapshot)
         own = own_paths(workspace)
+        for end in ends:
+            bring(workspace, store, end)
         kept = [store.read(one) for one in ends]
         if not has_other:
             _check_paths(meant, kept)

@@ -9,6 +9,14 @@ from tests.postgres.server import NEWEST, SERVERS, NoServerError, programs_of
 
 from .criterion import Skip, Verdict
 
+COMMANDS = (
+    *("gate", "gate_results", "gates_of_plans", "going_back", "heads", "hints", "hooks"),
+    *("import_aiwg", "import_git_history", "import_journal", "import_odd_documents"),
+    *("import_orchestrator", "import_prd", "import_progress", "import_ralph_loop"),
+    *("imported_history", "injecting", "injecting_workflows", "interrupts"),
+    *("iteration_end_from", "iteration_files"),
+)
+"""Modules that say nothing of where a log is: each command of them is tried on a server."""
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -29,17 +37,17 @@ def scenarios(data: Path, seed: int) -> Verdict:
 
 
 def commands(data: Path, seed: int) -> Verdict:
-    """Commands answer the same, whatever keeps the log: all but what is about its file."""
+    """Commands answer the same, whatever keeps the log."""
     try:
         programs_of(NEWEST)
     except NoServerError as error:
         raise Skip(str(error)) from error
-    return _played(NEWEST, "tests/cli")
+    return _played(NEWEST, *(f"tests/cli/test_{name}.py" for name in COMMANDS))
 
 
-def _played(version: str, folder: str) -> Verdict:
+def _played(version: str, *places: str) -> Verdict:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *places],
         cwd=ROOT,
         env={**os.environ, "SPRINTLOG_TEST_STORE": version},
         capture_output=True,

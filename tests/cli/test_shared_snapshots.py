@@ -110,6 +110,21 @@ def test_files_come_back_in_place_from_elsewhere(
     assert (shared / "kept").read_bytes() == b"good\n"
 
 
+def test_what_iterations_changed_is_asked_of_files_from_elsewhere(
+    shared: Path, done: Run
+) -> None:
+    """A difference, and the results of a loop, have both of their ends from there."""
+    done("iteration", "snapshot")
+    done("iteration", "start")
+    (shared / "kept").write_text("better\n")
+    done("iteration", "snapshot")
+    lose_the_store()
+    assert "kept" in done("iteration", "diff", "1").out
+    lose_the_store()
+    done("extract", "iter:1", "--apply", "--into", "results", "--yes")
+    assert (shared / "results/kept").read_text() == "better\n"
+
+
 def test_a_remote_that_is_away_stops_nobody(
     shared: Path, done: Run, server: Server, reached: Path
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sprintlog.engine.log.chain import encode_header
 
-ROWS_A_CALL = 2_000
+ROWS_A_CALL, TEXTS_A_LENGTH = 2_000, 500
 _KINDS = (
     *("bigint", "text", "bigint", "text", "text", "int", "text", "text", "text", "text"),
     *("text", "text", "bytea", "int", "bool"),
@@ -47,8 +47,11 @@ def compared(
 
 
 def _random_rows(chance: Random) -> Iterator[tuple[Any, ...]]:
+    # Made once: a million rows of ten fresh texts each would cost more than is compared.
+    texts = ["".join(chance.choices(_LETTERS, k=n)) for n in _LENGTHS * TEXTS_A_LENGTH]
+
     def text() -> str:
-        return "".join(chance.choices(_LETTERS, k=chance.choice(_LENGTHS)))
+        return chance.choice(texts)
 
     def number(most: int = 2**40) -> int:
         return min(most, max(0, chance.choice(_NUMBERS) + chance.randrange(-1, 2)))

@@ -128,7 +128,8 @@ def in_place(
     """
     with store.lock():
         _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
-        bring(workspace, store, order.snapshot)
+        for commit in filter(None, (order.snapshot, order.since)):
+            bring(workspace, store, commit)
         _check_meant(store.read(order.snapshot), order.paths)
         sprint = workspace.sprint(sprint_id)
         taken, made = _prepare(workspace, store, sprint, order, at=envelope.get("at"))
