@@ -49,6 +49,7 @@ class Host:
         ran = subprocess.run(
             [sys.executable, "-m", "sprintlog.cli", *words],
             cwd=self.tree, env=self._environment, capture_output=True, check=False,
+            timeout=SECONDS_MAX,
         )  # fmt: skip
         assert ran.returncode == 0, (words, ran.stderr.decode())
         return ran.stdout.decode()
@@ -66,7 +67,7 @@ class Host:
         """End at once, with all that runs here."""
         assert self.loop is not None
         os.killpg(self.loop.pid, signal.SIGKILL)
-        self.loop.communicate()
+        self.loop.communicate(timeout=SECONDS_MAX)
         self.loop = None
 
 
@@ -107,8 +108,7 @@ class Night:
             time.sleep(0.02)
         for host in self.hosts:
             if host.loop is not None:
-                host.loop.wait()
-                host.loop.communicate()
+                host.loop.communicate(timeout=SECONDS_MAX)
         if left:
             self.problems.append(f"{left} did not come to an end")
         return {name: self._result(name) for name in SPRINTS}
@@ -118,7 +118,7 @@ class Night:
 
     def _ended(self, host: Host, sprint: str, left: list[str]) -> None:
         assert host.loop is not None
-        _, said = host.loop.communicate()
+        _, said = host.loop.communicate(timeout=SECONDS_MAX)
         code, host.loop = host.loop.returncode, None
         if code == ENDED and sprint in left:
             left.remove(sprint)

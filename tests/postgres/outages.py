@@ -19,6 +19,8 @@ from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from sprintlog.engine.service.workspace import wall_clock
 
 PATIENCE = Wait(120.0)
+SECONDS_MAX = 300.0
+"""How long a writer may take after the others ended: longer than its patience."""
 _APPEND = f"""SELECT * FROM sprintlog.append({", ".join(["%b"] * 13)}, %b::text[],
   %b::text[], %b::int[], {", ".join(["%b::text[]"] * 4)}, %b::bool[], %b::bytea[],
   %b::bytea[])"""
@@ -58,9 +60,11 @@ class Writers:
         return any(thread.is_alive() for thread in self._threads)
 
     def wait(self) -> None:
-        """Wait until all have come to their ends."""
+        """Wait until all have come to their ends; who does not is a problem."""
         for thread in self._threads:
-            thread.join()
+            thread.join(SECONDS_MAX)
+            if thread.is_alive():
+                self.problems.append("a writer does not come to its end")
 
     def _guarded(self, name: str) -> None:
         try:
@@ -115,7 +119,8 @@ def followed(
     at_work = Writers(url, writers=writers, appends=appends)
     stop = threading.Event()
     undone = [
-        threading.Thread(target=_roll_back, args=(url, stop)) for _ in range(rollbacks)
+        threading.Thread(target=_roll_back, args=(url, stop), daemon=True)
+        for _ in range(rollbacks)
     ]
     seen: list[int] = []
     with closing(opened(url)) as log:
@@ -130,7 +135,7 @@ def followed(
             pause()
         stop.set()
     for thread in undone:
-        thread.join()
+        thread.join(SECONDS_MAX)
     found = faults_of(url, at_work)
     if seen != [*range(1, writers * appends + 1)]:
         found.append(f"the reader saw {len(seen)} positions, not each one once in order")

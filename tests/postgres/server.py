@@ -111,6 +111,7 @@ class Server:
             done = subprocess.run(
                 [self.programs / program, *arguments],
                 stdin=subprocess.DEVNULL, stdout=said, stderr=said, check=False,
+                timeout=300,
                 cwd="/", env=environment, **given,
             )  # fmt: skip
             if done.returncode:
