@@ -1,15 +1,20 @@
 """`sprintlog best`: the best iteration so far."""
 
+from sprintlog.engine.iterations.hints import HOW_TO_MEASURE
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.iterations.iteration_report import said
-from sprintlog.projections.iterations.quality import as_the_best, removed_tests
+from sprintlog.projections.iterations.quality import (
+    as_the_best,
+    equals_by_exit_code,
+    removed_tests,
+)
 from sprintlog.projections.views import iterations as views
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import print_json, print_text, wrapped
+from ..output import hint, print_json, print_text, wrapped
 from .judgements import breakdown_lines, judged_at, list_lines
 
 
@@ -31,10 +36,13 @@ def command(explain: bool, reading: ReadOptions) -> None:
             return
         if one is None or best is None:
             print_text("no iteration is the best one yet")
+            hint(HOW_TO_MEASURE)
             return
         print_text(f"iteration {best.number} (quality: {said(one.score.value, 2)})")
         if unknown := unknown_parts(one.score):
             print_text(*wrapped(f"of the score: {unknown}", indent="  "))
+        if equals := equals_by_exit_code(judged):
+            print_text(*wrapped(equals, indent="  "))
         if removed := removed_tests(judged, one):
             print_text(f"tests: {removed}")
         if (target := judged.target()) not in (best.number, None):

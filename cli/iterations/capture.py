@@ -65,7 +65,8 @@ def with_capturing(function: Function) -> Function:
             "builds",
             multiple=True,
             metavar="CMD",
-            help="Run this; the build is a success when it ends with 0.",
+            help="Run this; the build is a success when it ends with 0. Its last line may "
+            "be `3/4` (passed of all) or a JSON object of metrics.",
         ),
         typed.option(
             "--timeout",
@@ -134,8 +135,9 @@ def capturer(
     # Imported here: no other recording command needs it.
     from sprintlog.engine.adapters.reports.capture import MeasurementOrder
     from sprintlog.engine.service.work_tree.capturer import Capturer
-    from sprintlog.engine.sprint.iterations.own_metrics import pointers
+    from sprintlog.engine.sprint.iterations.own_metrics import own_names, pointers
 
+    sprint = workspace.sprint(sprint_id)
     return Capturer(
         workspace,
         MeasurementOrder(
@@ -144,7 +146,8 @@ def capturer(
             asked.runs,
             asked.builds,
             asked.timeout_seconds,
-            pointers(workspace.sprint(sprint_id)),
+            pointers(sprint),
+            own_names(sprint),
         ),
         folder=here(),
         environment=environment(),

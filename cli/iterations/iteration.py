@@ -8,6 +8,7 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.iterations.hints import HOW_TO_MEASURE
 from sprintlog.engine.sprint.goal.goal import FailIteration
 from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
 from sprintlog.engine.sprint.iterations.measurement import (
@@ -30,7 +31,7 @@ from ..context import (
     with_reading,
     with_recording,
 )
-from ..output import print_json, print_styled, print_text, warn
+from ..output import hint, print_json, print_styled, print_text, warn
 from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
 from .by_rules import measure_due
 from .capture import Capturing, capturer, with_capturing
@@ -304,6 +305,7 @@ def list_(last: int | None, reading: ReadOptions) -> None:
         plots = own_lines(judged, found)
     if not numbers:
         print_text("no iteration was measured")
+        hint(HOW_TO_MEASURE)
     else:
         print_text(*lines)
         if (line := trajectory_line(found)) is not None:

@@ -11,6 +11,7 @@ from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Failure, Judged, Unmeasured, evaluate
 from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.state.sprint import Spent
+from sprintlog.projections.iterations.quality import equals_by_exit_code
 from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.views.files import FileChange
 from sprintlog.projections.workspace import Workspace
@@ -74,7 +75,11 @@ def list_lines(
     own = {one.number: tuple(_own_cell(one, name) for name in names) for one in found}
     own[-1] = tuple(names)
     lines = _table([(-1, HEAD), *sorted(rows)], judged.spent(), own)
-    return [*lines, *wrapped(f"of each score: {below}", indent="  ")] if below else lines
+    if below:
+        lines += wrapped(f"of each score: {below}", indent="  ")
+    if equals := equals_by_exit_code(judged):
+        lines += wrapped(f"best: {equals}", indent="  ")
+    return lines
 
 
 def lines_of_one(judged: Judged, number: int) -> list[str]:

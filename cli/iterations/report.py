@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.iterations.hints import HOW_TO_MEASURE
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.state.times import parse
@@ -255,5 +256,5 @@ def _write(
 def _nothing_measured(sprint_id: str) -> NotFoundError:
     return NotFoundError(
         f"there is nothing to report: no iteration of sprint {sprint_id} was measured",
-        hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
+        hint=HOW_TO_MEASURE,
     )

@@ -25,6 +25,15 @@ _RESULT = struct.Struct("!iq")
 _COUNTS = struct.Struct("!qq")
 
 
+PATIENCE_SECONDS = 2.0
+"""How long one that records may take nothing before the command goes on without it, and
+how long the end may wait for what is recorded."""
+FILES_SECONDS = 60.0
+"""How long the end may wait until the files are kept as the command left them."""
+MEASURE_SECONDS = 600.0
+"""How long what measures may take."""
+
+
 class WrapRequest(NamedTuple):
     """What was typed."""
 
@@ -35,6 +44,17 @@ class WrapRequest(NamedTuple):
     reports: tuple[str, ...] = ()
     state_files: bool = False
     no_mask: bool = False
+
+    @property
+    def patience_seconds(self) -> float:
+        """Return how long the end waits for the record.
+
+        Who comes next changes the files: what is kept of them, and measured, is to be what
+        this command left.
+        """
+        if self.measure is not None:
+            return FILES_SECONDS + MEASURE_SECONDS
+        return FILES_SECONDS if self.snapshot else PATIENCE_SECONDS
 
 
 class HeldCommand:

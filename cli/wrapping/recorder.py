@@ -33,6 +33,7 @@ from ..settings.person import safe_list
 from .frames import (
     ENDED,
     FRAME,
+    MEASURE_SECONDS,
     MISSED,
     WITHIN,
     HeldCommand,
@@ -178,6 +179,8 @@ class _Recorded:
         self._key = key
         self._work = work_of(os.environ, key)
         self._actor = "runtime"
+        self._until = float("inf")
+        """Until when nothing else changes the files, by the monotonic clock."""
         self._since = max(workspace.log.head().position - self._before_us(), 0)
 
     def record(
@@ -195,6 +198,7 @@ class _Recorded:
             number = self._begin(sprint_id, from_milliseconds(began))
         self._settle(sprint_id)
         reading.join()
+        self._until = time.monotonic() + self._asked.patience_seconds
         code, took = self._heard.ended or (None, None)
         answer, activity = self._heard.understood(code)
         if (problem := self._heard.problem) is not None:
@@ -327,6 +331,9 @@ class _Recorded:
             else nullcontext()
         )
         with keeping as kept:
+            if kept is not None and self._is_over():
+                self._tell("the files are not kept: that took too long")
+                kept = None
             decide: Decide = ended if kept is None else WithSnapshot(ended, kept[1])
             wrap.end(
                 workspace,
@@ -338,19 +345,25 @@ class _Recorded:
                 work=self._work,
             )
 
+    def _is_over(self) -> bool:
+        """Tell whether the command's end did not wait for us any more."""
+        return time.monotonic() > self._until
+
     def _measure(self, sprint_id: str, number: int) -> None:
         """Measure what the iteration led to, and record it, or why that failed."""
-        from ..iterations.capture import TIMEOUT_SECONDS, Capturing, capturer
+        from ..iterations.capture import Capturing, capturer
 
         asked, command = self._asked, str(self._asked.measure)
         runs, builds = ((command,), ()) if asked.reports else ((), (command,))
-        capturing = Capturing(asked.reports, (), runs, builds, TIMEOUT_SECONDS, ())
+        capturing = Capturing(asked.reports, (), runs, builds, MEASURE_SECONDS, ())
         captures = capturer(
             self._workspace, capturing, sprint_id=sprint_id, masks=not asked.no_mask
         )
         found: Command
         try:
             found = captures.add_to(MeasureIteration({}, number))
+            if self._is_over():
+                raise RefusedError("it took too long: others may have changed the files")
         except SprintlogError as error:
             found = captures.failure(error, number)
             self._tell(f"iteration {number} could not be measured: {error.message}")

@@ -22,12 +22,18 @@ from sprintlog.engine.adapters.processes.transparent import end_as, start_transp
 from sprintlog.engine.adapters.processes.waiting_signals import WaitingSignals
 from sprintlog.engine.sessions.work import CORRELATION
 
-from .frames import WITHIN, HeldCommand, WrapRequest, missed, printed, result, work_of
+from .frames import (
+    PATIENCE_SECONDS,
+    WITHIN,
+    HeldCommand,
+    WrapRequest,
+    missed,
+    printed,
+    result,
+    work_of,
+)
 
-PATIENCE_SECONDS = 2.0
-"""How long one that records may take nothing before the command goes on without it, and
-how long the end may wait for what is recorded."""
-FILES_SECONDS = 10.0
+BEFORE_SECONDS = 10.0
 """How long the first run of all may wait until the files before it are kept."""
 _PIPE_BYTES = 1 << 20
 
@@ -93,7 +99,7 @@ def wrap(asked: WrapRequest) -> NoReturn:
         become(asked.command, environment)
     relay.deliver()
     relay.leave()
-    recorder.wait()
+    recorder.wait(asked.patience_seconds)
     end_as(exit_code)
 
 
@@ -151,7 +157,7 @@ class Recorder:
         heard, telling = os.pipe()
         said, saying = os.pipe()
         kept, keeping = os.pipe() if is_first(asked) else (None, None)
-        until = time.monotonic() + FILES_SECONDS
+        until = time.monotonic() + BEFORE_SECONDS
         os.set_blocking(telling, False)
         with suppress(OSError, AttributeError):
             # So much may be printed before the other process reads.
@@ -177,7 +183,7 @@ class Recorder:
     def wait_for_files(self) -> None:
         """Wait a little until the files are kept as they are before the first run."""
         if self._kept is not None:
-            wait_for(self._kept, selectors.EVENT_READ, FILES_SECONDS)
+            wait_for(self._kept, selectors.EVENT_READ, BEFORE_SECONDS)
             os.close(self._kept)
             self._kept, self._began = None, time.monotonic()
 
@@ -218,9 +224,12 @@ class Recorder:
         if self._tell():
             self._leave()
 
-    def wait(self) -> None:
-        """Wait a little for what is recorded, and print what it says of that."""
-        until = time.monotonic() + PATIENCE_SECONDS
+    def wait(self, seconds: float) -> None:
+        """Wait so long for what is recorded, and print what it says of that.
+
+        One that hangs is waited for a little.
+        """
+        until = time.monotonic() + (PATIENCE_SECONDS if self._missed else seconds)
         said = b""
         with selectors.DefaultSelector() as waiting:
             waiting.register(self._said, selectors.EVENT_READ)

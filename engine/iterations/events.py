@@ -78,7 +78,7 @@ class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     """The report, the pattern of reports, what was counted, or the command."""
     format: str
-    """That of the report; `build` and `source` are none."""
+    """That of the report; `build`, `last-line` and `source` are none."""
     tool: str | None = None
     """What wrote it, as far as it says so."""
     metrics: tuple[str, ...] = ()

@@ -18,6 +18,8 @@ from .own import weighed
 Points = Number | None
 Measure = Callable[[Figures, Figures], Points]
 
+BUILD = "build_success"
+"""The component that the exit code of a command is."""
 LOC_NEAR, LOC_FAR = Fraction(20, 100), Fraction(50, 100)
 """Within the first part of the baseline's size all points, beyond the second half."""
 
@@ -222,7 +224,7 @@ DIMENSIONS: dict[str, dict[str, Measure]] = {
     "validation": {
         # Passed of all in percent is 100 if all pass.
         "all_tests_pass": lambda now, base: now.pass_rate,
-        "build_success": _build_success,
+        BUILD: _build_success,
         "no_lint_errors": lambda now, base: _less(5, now.lint_errors),
     },
     "completeness": {

@@ -3,8 +3,10 @@
 from typing import NamedTuple
 
 from sprintlog.engine.iterations.evaluation import Judgement
+from sprintlog.engine.iterations.hints import BY_EXIT_CODE
 from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK
 from sprintlog.engine.iterations.recommend import Recommendation
+from sprintlog.engine.iterations.score import BUILD
 from sprintlog.engine.iterations.target import is_as_good
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.events import OF_ITERATION
@@ -119,6 +121,16 @@ def as_the_best(judged: Judged, number: int | None) -> str:
         return ""
     is_same = judged.has_same_files(best.number, number)
     return "the same files as the best" if is_same else "as good as the best"
+
+
+def equals_by_exit_code(judged: Judged) -> str:
+    """Return that an exit code alone made iterations equal to the best; empty where not."""
+    best = judged.best()
+    if best is None or best.score.components != {BUILD}:
+        return ""
+    scores = judged.hundredths()
+    count = sum(scores[number] == scores[best.number] for number in scores)
+    return "" if count < 2 else f"{count} iterations have this score, by {BY_EXIT_CODE}"
 
 
 TESTS_LOOKED_AT = 100

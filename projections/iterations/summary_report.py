@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 
 from ..markdown import bare, code, code_cell, table
 from .iteration_report import MISSING, NOT_COMPARED, said
-from .quality import as_the_best, pending_advice, removed_tests
+from .quality import as_the_best, equals_by_exit_code, pending_advice, removed_tests
 from .run_notes import notes_of, unknown_costs
 from .sparkline import sparkline
 
@@ -108,6 +108,8 @@ def _quality(
         unknown = unknown_parts(best.score)
         score = said(best.score.value, 2) + (f"; {unknown}" if unknown else "")
         lines.append(f"- **Best**: iteration {best.number} ({score})")
+        if equals := equals_by_exit_code(judged):
+            lines.append(f"- **Equal**: {equals}")
         if removed := removed_tests(judged, best):
             lines.append(f"- **Tests**: {removed}")
     given = pending_advice(judged)

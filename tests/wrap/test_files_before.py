@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.cli.wrapping import frames
 from sprintlog.cli.wrapping.frames import WITHIN, HeldCommand, WrapRequest, result
 from sprintlog.cli.wrapping.recorder import record
 from sprintlog.cli.wrapping.start import is_first
@@ -84,3 +85,30 @@ def test_a_command_that_started_without_them_is_no_before(
         *("sprint-compiled", "sprint-started", "iteration-started", "agent-ran"),
         *("iteration-ended", "snapshot-taken"),
     ]
+
+
+def test_what_was_kept_and_measured_too_late_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once nobody waits any more the next run may have changed the files; it is said."""
+    for name in [n for n in os.environ if n.startswith(("GIT_", "SPRINTLOG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(frames, "FILES_SECONDS", -1_000.0)
+    monkeypatch.chdir(tmp_path)
+    told: list[str] = []
+    record(
+        WrapRequest(("true",), snapshot=True, measure="echo 3/4"),
+        io.BytesIO(result(0, 5)),
+        told.append,
+        key="k",
+        began=1_700_000_000_000,
+        before=lambda: None,
+    )
+    late = "it took too long: others may have changed the files"
+    assert told == [
+        "the files are not kept: that took too long",
+        f"iteration 1 could not be measured: {late}",
+    ]
+    with Workspace.open(tmp_path) as workspace:
+        types = [event.type for event in workspace.events(*workspace.sprints())]
+    assert types[-2:] == ["iteration-ended", "measurement-failed"]

@@ -4,13 +4,21 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sprintlog.cli.wrapping import start
-from sprintlog.cli.wrapping.frames import ENDED, FRAME, MISSED, printed, read_missed
+from sprintlog.cli.wrapping.frames import (
+    ENDED,
+    FRAME,
+    MISSED,
+    WrapRequest,
+    printed,
+    read_missed,
+)
 from tests.adapters.remains import gone_with
 
 from .conftest import Events, Wrap
@@ -101,6 +109,31 @@ def test_frames_stay_whole(pipes: tuple[int, int], monkeypatch: pytest.MonkeyPat
             assert read_missed(content) == (400_000 - whole, 7)
     assert kinds[-2:] == [MISSED, ENDED]
     assert printed(1, b"x") == FRAME.pack(1, 1) + b"x"
+
+
+@pytest.mark.parametrize(("missed", "seconds"), [({}, 0.3), ({1: 5}, 30)])
+def test_the_end_waits_for_what_is_kept_of_the_files(
+    pipes: tuple[int, int],
+    monkeypatch: pytest.MonkeyPatch,
+    missed: dict[int, int],
+    seconds: float,
+) -> None:
+    """Who comes next must not change what is measured; one that hangs is left."""
+    monkeypatch.setattr(start, "PATIENCE_SECONDS", 0.05)
+    reading, writing = pipes
+    recorder = start.Recorder(None, reading)
+    recorder._missed = missed
+    all_is_recorded = threading.Event()
+
+    def end() -> None:
+        all_is_recorded.set()
+        os.close(writing)
+
+    recording = threading.Timer(seconds, end)
+    recording.start()
+    recorder.wait(WrapRequest(("true",), measure="true").patience_seconds)
+    recording.cancel()
+    assert all_is_recorded.is_set() is not bool(missed)
 
 
 def test_what_is_left_prints_for_ever(tmp_path: Path, clean: dict[str, str]) -> None:

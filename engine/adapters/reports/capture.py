@@ -11,10 +11,13 @@ from ...sprint.gates.gate import GateResult
 from ..processes.gate_script import ScriptLostError, run_script
 from .complexity import measure_sources
 from .evidence import RUNS_MAX, SeenReport, SeenReports, run_as_kept
+from .last_line import counted
 from .measurement import Measured, Stamp, WantedReport, read_reports, stamps, wanted
 
 TIMEOUT_SECONDS = 600.0
 """How long each command may take, unless it is said."""
+LAST_LINE = "last-line"
+"""The format of what a command says in its last line."""
 
 
 class MeasurementOrder(NamedTuple):
@@ -27,10 +30,12 @@ class MeasurementOrder(NamedTuple):
     runs: Sequence[str] = ()
     """Commands that write the reports, run first."""
     builds: Sequence[str] = ()
-    """Commands that succeed when the work can be built."""
+    """Commands that succeed when the work can be built; their last line may say more."""
     timeout_seconds: float = TIMEOUT_SECONDS
     pointers: Mapping[str, str] = {}
     """Where in JSON reports metrics of one's own are, by their names."""
+    own: Sequence[str] = ()
+    """The names of all metrics of one's own."""
 
 
 class Ran(NamedTuple):
@@ -98,6 +103,7 @@ class Capture:
                     timeout_seconds=asked.timeout_seconds,
                 )
             )
+        _check_said_once(parts)
         return Measured(
             {name: value for part in parts for name, value in part.metrics.items()},
             [origin for part in parts for origin in part.origins],
@@ -143,20 +149,32 @@ class Capture:
             raise NotFoundError(problem, **error.fields) from error
 
     def _build(self) -> tuple[Measured, list[str]]:
-        """Return the status of the build: a success where every command ends with 0."""
-        failures = []
+        """Return the status of the build, and what its commands say in their last line.
+
+        It is a success where every command ends with 0.
+        """
+        failures: list[str] = []
+        said: list[Measured] = []
         for command in self.asked.builds:
             result = self._run(command)
             if result.timed_out or result.exit_code:
                 code = f"exit code {result.exit_code}"
                 how = "its time limit" if result.timed_out else code
                 failures.append(f"{command}: the build failed: {how}")
+            if not result.timed_out:
+                found = counted(result.output, command=command, own=self.asked.own)
+                origin = Origin(command, LAST_LINE, None, tuple(found))
+                said += [Measured(found, [origin])] if found else []
         if not self.asked.builds:
             return Measured({}, []), []
         status = "failed" if failures else "success"
         named = " && ".join(self.asked.builds)
         origin = Origin(named, "build", None, ("build_status",))
-        return Measured({"build_status": status}, [origin]), failures
+        built = Measured({"build_status": status}, [origin])
+        _check_said_once([built, *said])
+        metrics = {n: x for part in (built, *said) for n, x in part.metrics.items()}
+        origins = [origin, *(one for part in said for one in part.origins)]
+        return Measured(metrics, origins), failures
 
     def _run(self, command: str) -> GateResult:
         try:
@@ -174,6 +192,20 @@ class Capture:
             ) from error
         self._ran.append(Ran(command, result))
         return result
+
+
+def _check_said_once(parts: Sequence[Measured]) -> None:
+    """Raise `RefusedError` for a metric that two of them say."""
+    known: dict[str, str] = {}
+    for part in parts:
+        names = {name: one.name for one in part.origins for name in one.metrics}
+        for name in [name for name in names if name in known]:
+            raise RefusedError(
+                f"{name} is said by {known[name]} and by {names[name]}",
+                field=name,
+                hint="let one of them say it",
+            )
+        known |= names
 
 
 def _there(asked: MeasurementOrder, folder: Path) -> list[WantedReport]:

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInputError, NotFoundError
+from ...iterations.hints import HOW_TO_MEASURE
 from ...log.port import Log
 from ...sprint.iterations.rollback import iteration_end
 from ...sprint.state.sprint import Sprint
@@ -91,7 +92,7 @@ def target_of(log: Log, sprint: Sprint) -> int:
     if target is None:
         raise NotFoundError(
             f"no iteration of sprint {sprint.id} is the best one yet",
-            hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
+            hint=HOW_TO_MEASURE,
             sprint=sprint.id,
         )
     return target

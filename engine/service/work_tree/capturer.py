@@ -21,7 +21,7 @@ from ...sprint.iterations.measurement import (
     MeasureIteration,
     Measuring,
 )
-from ...sprint.iterations.own_metrics import pointers
+from ...sprint.iterations.own_metrics import own_names, pointers
 from ...sprint.iterations.snapshots import has_snapshot, was_not_measured
 from ...sprint.state.sprint import Sprint
 from ..port import Envelope, Outcome, Service
@@ -105,6 +105,7 @@ def order_of(rules: MeasureRules, sprint: Sprint) -> MeasurementOrder:
         rules.builds,
         rules.timeout_seconds,
         pointers(sprint),
+        own_names(sprint),
     )
 
 

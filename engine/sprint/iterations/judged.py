@@ -16,6 +16,7 @@ from ...iterations.events import (
     RulesSet,
 )
 from ...iterations.exact import rounded
+from ...iterations.hints import HOW_TO_MEASURE
 from ...iterations.metrics import Figures, figures
 from ...iterations.recommend import (
     Recommendation,
@@ -195,7 +196,7 @@ class Judged:
             raise RefusedError(
                 f"there is nothing to decide on: no iteration of sprint {self.sprint.id} "
                 "was measured on its path",
-                hint="`sprintlog iteration end --metric NAME=VALUE` measures one",
+                hint=HOW_TO_MEASURE,
                 command="decide",
             )
         return self.advice(last)

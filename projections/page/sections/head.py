@@ -8,6 +8,7 @@ from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_RUN, OF_SPRINT, TIME
 from sprintlog.engine.sprint.state.words import COMPLETED
 
+from ...iterations.quality import equals_by_exit_code
 from ...views.runs import BudgetStanding
 from ...words.phrases import UNKNOWN, counted, duration
 from ..charts.labels import WHOLE
@@ -119,6 +120,8 @@ def _best(facts: Facts) -> Iterator[Markup]:
             shown += ["; ", command(f"{line} --files"), " brings its files alone"]
         else:
             shown += [". ", said(files_said(facts, target))]
+    if equals := equals_by_exit_code(facts.judged):
+        shown += [" ", said(equals[:1].upper() + equals[1:])]
     yield tag("p", *shown, class_="best")
 
 

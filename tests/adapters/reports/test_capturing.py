@@ -8,7 +8,12 @@ import pytest
 
 from sprintlog.engine.adapters.reports.capture import Capture, MeasurementOrder
 from sprintlog.engine.adapters.reports.measurement import Measured
-from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.errors import (
+    InvalidInputError,
+    NotFoundError,
+    RefusedError,
+    SprintlogError,
+)
 
 from ..remains import alive_with
 
@@ -133,6 +138,61 @@ def test_a_build_succeeds_when_it_ends_with_zero(
     measured = captured(tmp_path, builds=builds, timeout_seconds=2)
     assert measured.metrics == {"build_status": status}
     assert measured.notes == notes
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("3/4", {"test_count": 4, "tests_passed": 3}),
+        ('{"tests_passed": 3, "p95_ms": 1.5}', {"tests_passed": 3, "p95_ms": 1.5}),
+        ('{"coverage_percentage": 80, "lint_errors": null}', {"coverage_percentage": 80}),
+        ("3/4 passed", {}),
+        ("3 of 4", {}),
+        ("-3/4", {}),
+        ('{"passed": 3, "name": "test_count"}', {}),
+        ("[3, 4]", {}),
+        ("", {}),
+    ],
+)
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_last_line_counts_in_two_forms_and_no_other(
+    line: str, said: dict[str, object], code: int, tmp_path: Path
+) -> None:
+    """`PASSED/ALL` alone or an object of metrics is read; the exit code counts as ever."""
+    (tmp_path / "said").write_text(f"7/7\n{line}\n" if line else "")
+    measured = captured(tmp_path, builds=[f"cat said; exit {code}"], own=["p95_ms"])
+    status = "failed" if code else "success"
+    assert measured.metrics == {"build_status": status, **said}
+    told = [one.metrics for one in measured.origins if one.format == "last-line"]
+    assert told == ([tuple(said)] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("5/4", "tests_passed 5 are more than test_count 4"),
+        ('{"test_count": 4, "passed": 3}', "there is no metric 'passed'"),
+        ('{"test_count": "4"}', "'4' is not a number"),
+        ('{"test_count": 4, "test_count": 5}', "test_count is there twice"),
+        ('{"test_count": 4,}', "not JSON"),
+        ('{"build_status": "success"}', "build_status is said by"),
+    ],
+)
+def test_a_last_line_that_is_meant_and_wrong_measures_nothing(
+    line: str, why: str, tmp_path: Path
+) -> None:
+    """Nothing is guessed: the line is named, and why it cannot be a measurement."""
+    (tmp_path / "said").write_text(line)
+    with pytest.raises(SprintlogError, match="cat said") as caught:
+        captured(tmp_path, builds=["cat said"])
+    assert why in str(caught.value)
+
+
+def test_a_report_and_a_last_line_do_not_say_the_same(tmp_path: Path) -> None:
+    """Where two say how many tests there are, one of them has to be left out."""
+    (tmp_path / "junit.xml").write_text(SUITE)
+    with pytest.raises(RefusedError, match=r"test_count is said by echo 3/4 and by junit"):
+        captured(tmp_path, builds=["echo 3/4"], reports=["junit.xml"])
 
 
 def test_everything_together_is_one_measurement(tmp_path: Path) -> None:
