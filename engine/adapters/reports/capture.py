@@ -1,23 +1,28 @@
 """Measures a work tree: runs what writes reports, reads them, and has sources counted."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...iterations.events import MeasuringRun, Origin
+from ...iterations.metrics import NAMES, check_metrics
 from ...sprint.gates.gate import GateResult
 from ..processes.gate_script import ScriptLostError, run_script
 from .complexity import measure_sources
 from .evidence import RUNS_MAX, SeenReport, SeenReports, run_as_kept
-from .last_line import counted
+from .json_values import decode
 from .measurement import Measured, Stamp, WantedReport, read_reports, stamps, wanted
+from .report import Report
 
 TIMEOUT_SECONDS = 600.0
 """How long each command may take, unless it is said."""
 LAST_LINE = "last-line"
 """The format of what a command says in its last line."""
+LINE_CHARS_MAX = 4_000
+_PASSED_OF_ALL = re.compile(r"([0-9]{1,12})/([0-9]{1,12})", re.ASCII)
 
 
 class MeasurementOrder(NamedTuple):
@@ -215,3 +220,38 @@ def _there(asked: MeasurementOrder, folder: Path) -> list[WantedReport]:
         with suppress(NotFoundError):
             found += wanted(text, folder=folder)
     return found
+
+
+def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str, Any]:
+    """Return the metrics in the last line of an output; none where it has another form.
+
+    It is `PASSED/ALL` and nothing else, or a JSON object in which any key is a metric.
+    `own` are the names of those that the rules in force declare. Raise `SprintlogError`
+    where such a line cannot be a measurement.
+    """
+    line = output.rstrip().rpartition("\n")[2].strip()
+    if len(line) > LINE_CHARS_MAX:
+        return {}
+    if (found := _PASSED_OF_ALL.fullmatch(line)) is not None:
+        passed, count = map(int, found.groups())
+        return _checked_line({"test_count": count, "tests_passed": passed}, command)
+    if not (line.startswith("{") and line.endswith("}")):
+        return {}
+    names = {*NAMES, *own}
+    if not any(f'"{name}"' in line for name in names):
+        return {}
+    report = Report(f"the last line of {command}", line.encode(), Path())
+    said = decode(report, dict[str, Any])
+    return _checked_line(said, command, own) if names & said.keys() else {}
+
+
+def _checked_line(
+    said: dict[str, Any], command: str, own: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return metrics that can be together; raise `RefusedError` naming the line."""
+    try:
+        check_metrics(said, own)
+    except RefusedError as error:
+        problem = f"the last line of {command}: {error.message}"
+        raise RefusedError(problem, hint=error.hint, **error.fields) from error
+    return {name: value for name, value in said.items() if value is not None}

@@ -173,7 +173,7 @@ def test_a_last_line_counts_in_two_forms_and_no_other(
         ("5/4", "tests_passed 5 are more than test_count 4"),
         ('{"test_count": 4, "passed": 3}', "there is no metric 'passed'"),
         ('{"test_count": "4"}', "'4' is not a number"),
-        ('{"test_count": 4, "test_count": 5}', "test_count is there twice"),
+        ('{"test_count": 4, "test_count": 5}', '"test_count" is there twice'),
         ('{"test_count": 4,}', "not JSON"),
         ('{"build_status": "success"}', "build_status is said by"),
     ],
