@@ -1,5 +1,6 @@
 """`sprintlog schema`: the JSON Schema of a file, of the events or of the commands."""
 
+import re
 from typing import Any
 
 import click
@@ -108,6 +109,22 @@ def commands_schema() -> dict[str, object]:
     return _listed("commands", *schemas())
 
 
+CODES = re.compile(r" \([RPD]\d+(?:-[RP]\d+)?(?:, [RP]\d+)*\)")
+"""Numbers of the specification's rules, which a reader of what we print has no list of."""
+
+
+def without_codes(schema: Any) -> Any:
+    """Return a schema whose descriptions name no number of a rule."""
+    if isinstance(schema, dict):
+        return {
+            name: CODES.sub("", one)
+            if name == "description" and isinstance(one, str)
+            else without_codes(one)
+            for name, one in schema.items()
+        }
+    return [*map(without_codes, schema)] if isinstance(schema, list) else schema
+
+
 def _listed(
     what: str, schemas: dict[str, Any], components: dict[str, Any]
 ) -> dict[str, object]:
@@ -115,6 +132,6 @@ def _listed(
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"sprintlog {what}",
         "type": "object",
-        "properties": schemas,
-        "$defs": components,
+        "properties": without_codes(schemas),
+        "$defs": without_codes(components),
     }

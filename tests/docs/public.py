@@ -1,11 +1,14 @@
 """What the library's front door names of events and commands, written from the engine."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, get_args, get_type_hints
 
 import msgspec
 
+from sprintlog.cli.upkeep.schema import CODES
 from sprintlog.engine.command import Command
 from sprintlog.engine.commands import OF_THE_JOURNAL
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
@@ -79,3 +82,46 @@ def _imports(named: Iterable[type]) -> Iterator[str]:
     for module, names in groupby(found, key=lambda pair: pair[0]):
         lines = "".join(f"    {name} as {name},\n" for _, name in names)
         yield f"from .{module.removeprefix('sprintlog.')} import (\n{lines})\n"
+
+
+COMMANDS_HEAD = """\
+# Commands in Python
+
+{note}
+
+What `handle` takes, from `sprintlog.commands`: each with its arguments in order, their
+types and what they are without. What an argument holds, like a `Learning`, is in
+`sprintlog.events`, and on the page of [the events](events.md). `sprintlog schema commands`
+prints all of them as JSON Schema."""
+_MODULES = re.compile(r"\b(?:\w+\.)+(?=\w)")
+
+
+def without_codes(page: Callable[[], str]) -> Callable[[], str]:
+    """Return a page on which no rule of the specification is named by its number."""
+    return lambda: CODES.sub("", page())
+
+
+def commands_page(note: str) -> str:
+    """Return the page: every command by its name, what it does, and its arguments."""
+    parts = [COMMANDS_HEAD.format(note=note)]
+    topics = (*OF_SPRINTS, *OF_THE_JOURNAL)
+    for command in sorted(
+        (c for t in topics for c in t.COMMANDS), key=lambda c: c.__name__
+    ):
+        parts += [f"## `{command.__name__}`", inspect.cleandoc(command.__doc__ or "")]
+        parts.append(f"`{command.name()}`" + _arguments(command))
+    return "\n\n".join(parts) + "\n"
+
+
+def _arguments(command: type[Command]) -> str:
+    """Return the table of a command's arguments; nothing where it has none."""
+    rows = []
+    for name, one in inspect.signature(command).parameters.items():
+        kind = _MODULES.sub("", inspect.formatannotation(one.annotation)).replace(
+            "|", "\\|"
+        )
+        default = "needed" if one.default is one.empty else f"`{one.default!r}`"
+        rows.append(f"| `{name}` | {kind} | {default.replace('<factory>', 'empty')} |")
+    if not rows:
+        return ", without arguments."
+    return "\n".join([":\n", "| argument | type | without it |", "|---|---|---|", *rows])

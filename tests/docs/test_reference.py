@@ -1,5 +1,6 @@
 """The reference names everything there is, and nothing else."""
 
+import json
 import re
 from collections.abc import Callable
 
@@ -7,6 +8,7 @@ import pytest
 
 from sprintlog.cli import output
 from sprintlog.cli.stops import EXIT_CODES
+from sprintlog.cli.upkeep.schema import CODES, commands_schema, events_schema
 from sprintlog.engine import errors
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.chain import HEADER_FIELDS
@@ -40,6 +42,15 @@ def test_public_lists_are_up_to_date(name: str, generated: Callable[[], str]) ->
     """What the front door names is what the engine defines, as this is written."""
     text = (DOOR / name).read_text(encoding="utf-8")
     assert text == generated(), "run `python -m tests.docs.generate`"
+
+
+def test_no_page_names_a_rule_by_its_number() -> None:
+    """Nobody reads a number of the specification, which users do not have."""
+    pages = [*REFERENCE.parent.rglob("*.md"), *REFERENCE.parent.rglob("*.ts")]
+    users = [path for path in pages if {"adr", "node_modules"}.isdisjoint(path.parts)]
+    named = {path.name for path in users if CODES.search(path.read_text(encoding="utf-8"))}
+    assert named == set()
+    assert not CODES.search(json.dumps([commands_schema(), events_schema()]))
 
 
 def test_every_command_is_described() -> None:

@@ -165,7 +165,7 @@ export interface Budgets {
   failures?: number | null;
 }
 
-/** Measure iteration 0, once, before any other was measured (R265, P44). */
+/** Measure iteration 0, once, before any other was measured. */
 export interface CaptureBaseline {
   type: "capture-baseline";
   metrics: { [name: string]: unknown };
@@ -510,7 +510,7 @@ export interface InjectSteps {
   sources?: Source[];
 }
 
-/** Where in the plan something is to come in (R131, P41). */
+/** Where in the plan something is to come in. */
 export interface InjectionPosition {
   type: string;
   ref?: string | null;
@@ -598,7 +598,7 @@ export interface LoseRun {
   cut_short?: boolean;
 }
 
-/** Measure what an iteration led to, once: the latest one when none is named (P15). */
+/** Measure what an iteration led to, once: the latest one when none is named. */
 export interface MeasureIteration {
   type: "measure-iteration";
   metrics: { [name: string]: unknown };
@@ -661,7 +661,7 @@ export interface Metrics {
   own?: { [name: string]: number };
 }
 
-/** Wait for a person at a leaf, the pointer's when none is named (R140, P38). */
+/** Wait for a person at a leaf, the pointer's when none is named. */
 export interface NeedHuman {
   type: "need-human";
   reason: string;
@@ -784,7 +784,7 @@ export interface RecordGate {
   lost?: string | null;
 }
 
-/** Record that the loop is alive (R93); every heartbeat is an event of its own. */
+/** Record that the loop is alive; every heartbeat is an event of its own. */
 export interface RecordHeartbeat {
   type: "record-heartbeat";
 }
@@ -1048,7 +1048,7 @@ export interface StartGate {
   timeout_seconds?: number | null;
 }
 
-/** Begin a loop iteration: the next number, unless a higher one is given (P36). */
+/** Begin a loop iteration: the next number, unless a higher one is given. */
 export interface StartIteration {
   type: "start-iteration";
   number?: number | null;

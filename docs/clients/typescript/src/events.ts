@@ -126,7 +126,7 @@ export interface ContextCompacted {
   trigger?: string | null;
 }
 
-/** A step towards the goal came in (R55-R59). */
+/** A step towards the goal came in. */
 export interface DynamicStepAdded {
   id: string;
   prompt: string;
@@ -262,7 +262,7 @@ export interface GoalClaimed {
   requests?: string[];
 }
 
-/** The goal is reached, and with it the sprint is completed (R65-R67, P39). */
+/** The goal is reached, and with it the sprint is completed. */
 export interface GoalCompleted {
   iteration: number;
   summary?: string | null;
@@ -297,7 +297,7 @@ export interface HookTaskRunning {
   pid?: number | null;
 }
 
-/** A hook of an iteration is about to be run, for the first time or again (R60-R64). */
+/** A hook of an iteration is about to be run, for the first time or again. */
 export interface HookTaskSpawned {
   iteration: number;
   hook_id: string;
@@ -305,7 +305,7 @@ export interface HookTaskSpawned {
   pid?: number | null;
 }
 
-/** A leaf cannot go on without a person (R140, P38). */
+/** A leaf cannot go on without a person. */
 export interface HumanNeeded {
   phase: string;
   reason: string;
@@ -313,7 +313,7 @@ export interface HumanNeeded {
   error?: string | null;
 }
 
-/** Where in the plan something is to come in (R131, P41). */
+/** Where in the plan something is to come in. */
 export interface InjectionPosition {
   type: string;
   ref?: string | null;
@@ -610,7 +610,7 @@ export interface PhaseFailed {
   category?: string;
 }
 
-/** Top phases or sub-phases came into the plan while it was carried out (R136). */
+/** Top phases or sub-phases came into the plan while it was carried out. */
 export interface PhaseInjected {
   nodes: { [name: string]: unknown }[];
   position: InjectionPosition;
@@ -677,13 +677,13 @@ export interface RecommendationGiven {
   evidence?: number[];
 }
 
-/** So many iterations went by without progress that the loop reflects (R54). */
+/** So many iterations went by without progress that the loop reflects. */
 export interface ReflectionStarted {
   iteration: number;
   idle: number;
 }
 
-/** A request was approved, rejected, deferred, or put into the backlog (R129). */
+/** A request was approved, rejected, deferred, or put into the backlog. */
 export interface RequestDecided {
   request: string;
   decision: string;
@@ -695,7 +695,7 @@ export interface RequestDecided {
   phase?: string | null;
 }
 
-/** What an approval puts into the plan, as it was asked for (R131, P41). */
+/** What an approval puts into the plan, as it was asked for. */
 export interface RequestInjection {
   position: string;
   ref?: string | null;
@@ -711,7 +711,7 @@ export interface RequestOrigin {
   request: string;
 }
 
-/** Something was found that waits for a decision (R134). */
+/** Something was found that waits for a decision. */
 export interface RequestQueued {
   request: string;
   title: string;
