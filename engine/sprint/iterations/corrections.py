@@ -14,7 +14,7 @@ REASON_CHARS_MAX = 1000
 class RetractMeasurement(Command, frozen=True):
     """Say that the measurement of an iteration was wrong: nothing is judged by it any more.
 
-    It may be measured anew. What was recommended before stays.
+    It may be measured again. What was recommended before stays.
     """
 
     number: int

@@ -56,7 +56,7 @@ class Description(NamedTuple):
 class DescribeIteration(Command, frozen=True):
     """Say what an iteration was made with, note something about it, tag it.
 
-    The latest one when none is named. A parameter that is given again counts anew.
+    The latest one when none is named. The last value of a parameter counts.
     """
 
     number: int | None = None

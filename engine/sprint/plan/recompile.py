@@ -19,7 +19,7 @@ class TakePlan(Command, frozen=True):
 
     A sprint that has not begun gets the new plan in place of the old one. One that has
     takes what is new where it stands in the definition; raise `RefusedError`, with the
-    differences, when anything else is otherwise.
+    differences, when anything else is different.
     """
 
     plan: Data
