@@ -18,7 +18,7 @@ from sprintlog.cli.main import main
 from sprintlog.projections.state_files.yaml.reader import load
 
 from ..adapters.trees import git, put
-from ..postgres.server import NEWEST, server, why_not
+from ..postgres.server import NEWEST, unsafe_url, why_not
 from . import goals, scripted
 from .answers import check_answers
 
@@ -79,7 +79,7 @@ Made = Callable[[str, Callable[[], object]], None]
 
 
 SQLITE = "sqlite"
-ON_A_SERVER = ("going_back",)
+ON_A_SERVER = ("injecting", "iteration_files")
 """Which modules are tried on a server, too: those that ask most of a log."""
 EVERYWHERE = os.environ.get("SPRINTLOG_TEST_STORE")
 
@@ -113,7 +113,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log_store: str) -> P
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setenv("SPRINTLOG_DEBUG", "1")
     if log_store != SQLITE:
-        monkeypatch.setenv("SPRINTLOG_LOG", server(log_store).new_url())
+        monkeypatch.setenv("SPRINTLOG_LOG", unsafe_url(log_store))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

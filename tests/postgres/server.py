@@ -138,6 +138,19 @@ def server(name: str = NEWEST) -> Server:
     return Server(programs_of(name))
 
 
+@cache
+def _forgetful(name: str) -> Server:
+    return Server(programs_of(name), settings="fsync = off\n")
+
+
+def unsafe_url(name: str) -> str:
+    """Return the address of a new log on a server that does not wait for the disk.
+
+    For tests of what happens in a log, which are many, and not about what is durable.
+    """
+    return f"{_forgetful(name).new_url()}&unsafe=yes"
+
+
 def why_not(name: str = NEWEST) -> str | None:
     """Return why there is no server of a version here; None where there is one."""
     try:
