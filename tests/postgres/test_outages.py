@@ -115,9 +115,8 @@ def test_a_server_that_crashes_loses_and_doubles_nothing(crashing: Server) -> No
 def _append_unsettled(url: str) -> None:
     """Append as a writer does that dies before it waits for the disk."""
     with closing(opened(url)) as log:
-        asked = APPEND._replace(is_settled_after=False)
         given = append_call(log._log, "a", [note(2)], at=1)
-        ((outcome, *_),) = log.connection.call(asked, given)
+        ((outcome, *_),) = log.connection.call(APPEND, given)
         assert outcome == b"appended"
 
 

@@ -78,14 +78,20 @@ class ServerConnection:
         )
 
     def call(
-        self, asked: Statement, values: Sequence[Any], *, again: Again | None = None
+        self,
+        asked: Statement,
+        values: Sequence[Any],
+        *,
+        again: Again | None = None,
+        settles: bool = False,
     ) -> list[list[Value]]:
         """Run a statement that says itself what its values are, and return what comes.
 
         With `again` it changes something: once it may have come through it is repeated
-        with these values.
+        with these values. With `settles` it does not wait for the disk, and its answer
+        is returned once it is durable.
         """
-        return self._insist(partial(self._called, asked), values, again)
+        return self._insist(partial(self._called, asked, settles), values, again)
 
     def _insist(
         self,
@@ -113,25 +119,29 @@ class ServerConnection:
                 patience.after(error, is_unsure=given is again)
 
     def _called(
-        self, asked: Statement, raw: psycopg.Connection[Any], values: Again
+        self,
+        asked: Statement,
+        settles: bool,
+        raw: psycopg.Connection[Any],
+        values: Again,
     ) -> list[list[Value]]:
         sent = asked.encoded(values)
         if self._is_prepared(asked, raw):
-            answer = self._answer(raw, asked, sent, is_prepared=True)
+            answer = self._answer(raw, asked, sent, True, settles)
             if answer.error_field(DiagnosticField.SQLSTATE) not in _NOT_PREPARED:
                 return _rows_of(answer)
             # A pooler handed us to another server. Nothing was done, and nothing is
             # prepared any more.
             self._prepares = False
-        return _rows_of(self._answer(raw, asked, sent, is_prepared=False))
+        return _rows_of(self._answer(raw, asked, sent, False, settles))
 
     def _answer(
         self,
         raw: psycopg.Connection[Any],
         asked: Statement,
         sent: list[Value],
-        *,
         is_prepared: bool,
+        settles: bool,
     ) -> PGresult:
         """Send a call, and with it what waits until all of that is durable."""
         pgconn = raw.pgconn
@@ -144,7 +154,7 @@ class ServerConnection:
                     asked.sql, sent, asked.types, asked.formats, BINARY
                 )
 
-        if not asked.is_settled_after or self._is_held:
+        if not settles or self._is_held:
             send()
             return _answer(raw)
         try:

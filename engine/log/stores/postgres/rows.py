@@ -13,9 +13,8 @@ from .wire import BOOL, BYTES, INT4, INT8, TEXT, Value, call_of, number
 _VERSION_MAX = 2**63 - 1
 APPEND = call_of(
     "sprintlog.append",
-    (INT4, INT8, BYTES, TEXT, INT8, BOOL, INT4, TEXT, INT8, INT8, TEXT, BYTES, TEXT),
+    (INT4, INT8, BYTES, TEXT, INT8, BOOL, BOOL, INT4, TEXT, INT8, INT8, TEXT, BYTES, TEXT),
     (TEXT, TEXT, INT4, TEXT, TEXT, TEXT, TEXT, BOOL, BYTES, BYTES),
-    is_settled_after=True,
 )
 ERASE = f"SELECT * FROM sprintlog.erase({', '.join(['%b'] * 5)}, %b::text[], %b::bigint[],\
  %b::bigint[], %s::text[], %s::bytea[], {', '.join(['%b'] * 11)})"

@@ -17,6 +17,7 @@ from .address import parse
 from .caches import NAME, TABLES, LocalCaches
 from .connection import ServerConnection
 from .leases import ServerLeases
+from .pace import Pace
 from .queries import ServerQueries
 from .rows import (
     APPEND,
@@ -65,6 +66,7 @@ class PostgresLog:
         self._stamping = Stamping(clock, entropy)
         self._closed = False
         self._head: Head | None = None
+        self._pace = Pace()
         self._head_file = None if beside is None else HeadFile(beside / f"{NAME}-head")
         known = None if self._head_file is None else self._head_file.read()
         self.connection = ServerConnection(address, wait=wait, entropy=entropy)
@@ -153,13 +155,14 @@ class PostgresLog:
         count = len(new_events)
         stamps = self._stamping.stamp(count)
         token = self.leases.tokens.get(stream)
-        before = (*self._known(), token and stream, token or 0)
+        settles = self._pace.is_shared
+        before = (*self._known(), token and stream, token or 0, settles)
         rest = (
             self._wait, stream, *bounds(expect), key, key_digest, stamps.recorded_at,
             *append_values(new_events, stamps, count),
         )  # fmt: skip
         (answer,) = self.connection.call(
-            APPEND, (*before, False, *rest), again=(*before, True, *rest)
+            APPEND, (*before, False, *rest), again=(*before, True, *rest), settles=settles
         )
         outcome, position, hash_, version, last = append_answer(answer)
         if outcome == "known":
@@ -177,6 +180,7 @@ class PostgresLog:
             # Its answer was lost: what it did is what the log says.
             return Appended(list(self.read(after=position - 1, until=position + count - 1)))
         self._check_outcome(outcome)
+        self._pace.found(is_alone=position == before[1])
         head = Head(position, hash_)
         events = place(stream, new_events, head, version, stamps, key, key_digest)
         return self._recorded(events, last)

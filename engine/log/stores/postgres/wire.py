@@ -29,8 +29,6 @@ class Statement(NamedTuple):
     types: list[int]
     formats: list[int]
     encoders: list[Callable[[Any], Value]]
-    is_settled_after: bool
-    """Whether its answer counts only once it is durable, which it does not wait for."""
 
     def encoded(self, values: Iterable[Any]) -> list[Value]:
         """Return what is sent for its values."""
@@ -44,8 +42,6 @@ def call_of(
     function: str,
     values: Sequence[int],
     arrays: Sequence[int] = (),
-    *,
-    is_settled_after: bool = False,
 ) -> Statement:
     """Return the call of a function that takes values, and arrays behind them."""
     types = [*values, *(_ARRAYS[kind] for kind in arrays)]
@@ -56,7 +52,7 @@ def call_of(
     )
     encoders = [*(_ENCODERS[kind] for kind in values), *map(_array_of, arrays)]
     formats = [BINARY] * len(types)
-    return Statement(name, sql, types, formats, encoders, is_settled_after)
+    return Statement(name, sql, types, formats, encoders)
 
 
 def _same(value: bytes) -> bytes:

@@ -90,38 +90,37 @@ ALTER TABLE sprintlog.events ENABLE ALWAYS TRIGGER events_never_go;
 ALTER TABLE sprintlog.logs ENABLE ALWAYS TRIGGER logs_never_go;
 
 -- MessagePack, each value in its smallest form, as the hash covers it. Called stable, as
--- `convert_to` is: so they become part of the expression that they stand in.
+-- `convert_to` is: so they become part of the expression that they stand in. That is made
+-- ready anew for every append, so it looks kinds and lengths up in tables instead of asking
+-- for each: a third of what an append took went there. What is longer than any field of an
+-- envelope may be becomes NULL, which no column of a hash takes.
+CREATE FUNCTION sprintlog.text_heads() RETURNS bytea[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  -- 160 characters of four bytes are the longest; an index is a length, from 0 on.
+  SELECT ('[0:640]=' || array_agg(CASE
+      WHEN n < 32 THEN substr(int4send(160 + n), 4)
+      WHEN n < 256 THEN '\xd9'::bytea || substr(int4send(n), 4)
+      ELSE '\xda'::bytea || substr(int4send(n), 3)
+    END ORDER BY n)::text)::bytea[]
+  FROM generate_series(0, 640) n
+$$;
 CREATE FUNCTION sprintlog.packed(_n bigint) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT CASE
-    WHEN _n < 128 THEN substr(int8send(_n), 8)
-    WHEN _n < 256 THEN '\xcc'::bytea || substr(int8send(_n), 8)
-    WHEN _n < 65536 THEN '\xcd'::bytea || substr(int8send(_n), 7)
-    WHEN _n < 4294967296 THEN '\xce'::bytea || substr(int8send(_n), 5)
-    ELSE '\xcf'::bytea || int8send(_n)
-  END
+  SELECT ('[0:4]={"","\\xcc","\\xcd","\\xce","\\xcf"}'::bytea[])[
+      width_bucket(_n, '{128,256,65536,4294967296}'::bigint[])]
+    || substr(int8send(_n), ('[0:4]={8,8,7,5,1}'::integer[])[
+      width_bucket(_n, '{128,256,65536,4294967296}'::bigint[])])
 $$;
 CREATE FUNCTION sprintlog.packed(_text text) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT CASE
-    WHEN _text IS NULL THEN '\xc0'::bytea
-    WHEN octet_length(_text) < 32
-      THEN substr(int4send(160 + octet_length(_text)), 4) || convert_to(_text, 'UTF8')
-    WHEN octet_length(_text) < 256
-      THEN '\xd9'::bytea || substr(int4send(octet_length(_text)), 4) || convert_to(_text, 'UTF8')
-    WHEN octet_length(_text) < 65536
-      THEN '\xda'::bytea || substr(int4send(octet_length(_text)), 3) || convert_to(_text, 'UTF8')
-    ELSE '\xdb'::bytea || int4send(octet_length(_text)) || convert_to(_text, 'UTF8')
-  END
+  SELECT CASE WHEN _text IS NULL THEN '\xc0'::bytea
+    ELSE (sprintlog.text_heads())[octet_length(_text)] || convert_to(_text, 'UTF8') END
 $$;
 CREATE FUNCTION sprintlog.packed(_bytes bytea) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT CASE
-    WHEN _bytes IS NULL THEN '\xc0'::bytea
-    WHEN length(_bytes) < 256 THEN '\xc4'::bytea || substr(int4send(length(_bytes)), 4) || _bytes
-    WHEN length(_bytes) < 65536 THEN '\xc5'::bytea || substr(int4send(length(_bytes)), 3) || _bytes
-    ELSE '\xc6'::bytea || int4send(length(_bytes)) || _bytes
-  END
+  SELECT CASE WHEN _bytes IS NULL THEN '\xc0'::bytea
+    WHEN length(_bytes) < 256
+    THEN '\xc4'::bytea || substr(int4send(length(_bytes)), 4) || _bytes END
 $$;
 CREATE FUNCTION sprintlog.header(
   _position bigint, _stream text, _version bigint, _id text, _type text,
@@ -167,12 +166,12 @@ END $$;
 --   fenced    somebody else holds the lease
 --   lost      the log does not hold the head that this writer had been told
 --   gone      there is no such log
--- Its commit does not wait for the disk, so that the next writer has the lock while this one
--- does: the caller answers nobody before `settle`. Writers that wait at the same time share
--- one write.
+-- With `_settles` its commit does not wait for the disk, so that the next writer has the lock
+-- while this one does: the caller answers nobody before `settle`. Writers that wait at the
+-- same time share one write. Who writes alone is spared the second transaction.
 CREATE FUNCTION sprintlog.append(
-  _log integer, _known bigint, _known_hash bytea, _lease text, _token bigint, _again boolean,
-  _wait integer, _stream text, _least bigint, _most bigint, _key text, _key_digest bytea,
+  _log integer, _known bigint, _known_hash bytea, _lease text, _token bigint, _settles boolean,
+  _again boolean, _wait integer, _stream text, _least bigint, _most bigint, _key text, _key_digest bytea,
   _recorded_at text, _ids text[], _types text[], _shapes integer[], _ats text[],
   _actors text[], _correlations text[], _causations text[], _observed boolean[],
   _salts bytea[], _payloads bytea[],
@@ -184,12 +183,19 @@ DECLARE
   _digest bytea;
   _position bigint;
   _version bigint;
+  _set text;
 BEGIN
-  IF current_setting('synchronous_standby_names') = '' THEN
-    PERFORM set_config('synchronous_commit', 'off', true);
+  -- Assigned, since PERFORM would be a query.
+  IF _settles AND current_setting('synchronous_standby_names') = '' THEN
+    _set := set_config('synchronous_commit', 'off', true);
+  ELSIF current_setting('synchronous_commit') IN ('off', 'local') THEN
+    _set := set_config('synchronous_commit', 'on', true);
   END IF;
-  PERFORM set_config('lock_timeout', _wait::text, true);
-  SELECT l.position, l.hash INTO place, hash
+  _set := set_config('lock_timeout', _wait::text, true);
+  SELECT l.position, l.hash, (
+      SELECT e.version FROM sprintlog.events e
+      WHERE e.log = _log AND e.stream = _stream ORDER BY e.version DESC LIMIT 1)
+    INTO place, hash, version
     FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     outcome := 'gone';
@@ -232,8 +238,13 @@ BEGIN
       RETURN;
     END IF;
   END IF;
-  SELECT coalesce(max(e.version), 0) INTO version FROM sprintlog.events e
-    WHERE e.log = _log AND e.stream = _stream;
+  -- The statement that waited for the lock sees nothing of what was committed meanwhile.
+  -- Where the log is as this writer was told, there is nothing.
+  IF place <> _known THEN
+    SELECT e.version INTO version FROM sprintlog.events e
+      WHERE e.log = _log AND e.stream = _stream ORDER BY e.version DESC LIMIT 1;
+  END IF;
+  version := coalesce(version, 0);
   IF version NOT BETWEEN _least AND _most THEN
     outcome := 'conflict';
     RETURN;
@@ -249,15 +260,22 @@ BEGIN
       _position, _stream, _version, _ids[_i], _types[_i], _shapes[_i], _ats[_i],
       _recorded_at, _actors[_i], _correlations[_i], _causations[_i], _key, _key_digest,
       _count - _i, _observed[_i]) || _digest);
-    INSERT INTO sprintlog.events VALUES (
-      _log, _position, _stream, _version, _ids[_i], _types[_i], _shapes[_i], _ats[_i],
-      _recorded_at, _actors[_i], _correlations[_i], _causations[_i], _key, _key_digest,
-      _count - _i, _observed[_i], _salts[_i], _payloads[_i], _digest, last);
+    WITH event AS (
+      INSERT INTO sprintlog.events VALUES (
+        _log, _position, _stream, _version, _ids[_i], _types[_i], _shapes[_i], _ats[_i],
+        _recorded_at, _actors[_i], _correlations[_i], _causations[_i], _key, _key_digest,
+        _count - _i, _observed[_i], _salts[_i], _payloads[_i], _digest, last)
+    ) UPDATE sprintlog.logs l SET position = _position, hash = last WHERE l.id = _log AND _i = _count;
     _key := NULL;
     _key_digest := NULL;
   END LOOP;
-  UPDATE sprintlog.logs l SET position = _position, hash = last WHERE l.id = _log;
   outcome := 'appended';
+END $$;
+
+CREATE FUNCTION sprintlog.not_of_this_chain(_position bigint) RETURNS bytea
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RAISE EXCEPTION USING ERRCODE = 'integrity_constraint_violation', MESSAGE = _position;
 END $$;
 
 -- Events of another log, which must be the next ones: places, versions and chain.
@@ -284,17 +302,11 @@ BEGIN
     RETURN 'there is no such log';
   END IF;
   WITH given AS (
-    SELECT *, lag(g.hash, 1, _hash) OVER (ORDER BY n) AS previous,
+    SELECT n, g.position, g.stream, g.version,
       row_number() OVER (PARTITION BY g.stream ORDER BY n) AS ordinal
-    FROM unnest(
-      _positions, _streams, _versions, _ids, _types, _shapes, _ats, _recorded, _actors,
-      _correlations, _causations, _keys, _key_digests, _remaining, _observed, _salts,
-      _payloads, _digests, _hashes
-    ) WITH ORDINALITY AS g(
-      position, stream, version, id, type, shape, at, recorded_at, actor, correlation_id,
-      causation_id, key, key_digest, remaining, observed, salt, payload, payload_digest,
-      hash, n)
-  ), before AS (
+    FROM unnest(_positions, _streams, _versions) WITH ORDINALITY
+      AS g(position, stream, version, n)
+  ), before AS MATERIALIZED (
     SELECT s.stream, (
       SELECT coalesce(max(e.version), 0) FROM sprintlog.events e
       WHERE e.log = _log AND e.stream = s.stream COLLATE "C") AS version
@@ -302,24 +314,38 @@ BEGIN
   )
   SELECT min(g.position) INTO _wrong FROM given g JOIN before b USING (stream)
     WHERE g.position IS DISTINCT FROM _place + g.n
-    OR g.version IS DISTINCT FROM b.version + g.ordinal
-    OR (g.payload IS NOT NULL AND g.salt IS NOT NULL AND sha256(g.salt || g.payload) IS DISTINCT FROM g.payload_digest)
-    OR g.hash IS DISTINCT FROM sha256(g.previous || sprintlog.header(
-      g.position, g.stream, g.version, g.id, g.type, g.shape, g.at, g.recorded_at, g.actor,
-      g.correlation_id, g.causation_id, g.key, g.key_digest, g.remaining, g.observed)
-      || g.payload_digest);
+    OR g.version IS DISTINCT FROM b.version + g.ordinal;
   IF _wrong IS NOT NULL THEN
-    RETURN 'events are only appended: position ' || _wrong || ' is not the next, or not of this chain';
+    RAISE EXCEPTION USING ERRCODE = 'integrity_constraint_violation', MESSAGE = _wrong;
   END IF;
-  INSERT INTO sprintlog.events SELECT _log, u.* FROM unnest(
-    _positions, _streams, _versions, _ids, _types, _shapes, _ats, _recorded, _actors,
-    _correlations, _causations, _keys, _key_digests, _remaining, _observed, _salts,
-    _payloads, _digests, _hashes) AS u;
+  -- Looked at while they are stored: so each is unfolded once.
+  INSERT INTO sprintlog.events SELECT
+      _log, g.position, g.stream, g.version, g.id, g.type, g.shape, g.at, g.recorded_at,
+      g.actor, g.correlation_id, g.causation_id, g.key, g.key_digest, g.remaining,
+      g.observed, g.salt, g.payload, g.payload_digest,
+      CASE WHEN g.hash = sha256(g.previous || sprintlog.header(
+          g.position, g.stream, g.version, g.id, g.type, g.shape, g.at, g.recorded_at,
+          g.actor, g.correlation_id, g.causation_id, g.key, g.key_digest, g.remaining,
+          g.observed) || g.payload_digest)
+        AND (g.payload IS NULL OR g.salt IS NULL
+          OR sha256(g.salt || g.payload) = g.payload_digest)
+        THEN g.hash ELSE sprintlog.not_of_this_chain(g.position) END
+    FROM unnest(
+      _positions, _streams, _versions, _ids, _types, _shapes, _ats, _recorded, _actors,
+      _correlations, _causations, _keys, _key_digests, _remaining, _observed, _salts,
+      _payloads, _digests, _hashes, _hash || _hashes[:_count - 1]
+    ) AS g(
+      position, stream, version, id, type, shape, at, recorded_at, actor, correlation_id,
+      causation_id, key, key_digest, remaining, observed, salt, payload, payload_digest,
+      hash, previous);
   UPDATE sprintlog.logs l SET position = _place + _count, hash = _hashes[_count]
     WHERE l.id = _log;
   RETURN NULL;
-EXCEPTION WHEN unique_violation THEN
-  RETURN 'events are only appended: position, version, id or key is taken';
+EXCEPTION
+  WHEN integrity_constraint_violation THEN
+    RETURN 'events are only appended: position ' || SQLERRM || ' is not the next, or not of this chain';
+  WHEN unique_violation THEN
+    RETURN 'events are only appended: position, version, id or key is taken';
 END $$;
 
 -- Take payload and salt out of events, and append the one event that says so: both, or
@@ -333,7 +359,6 @@ CREATE FUNCTION sprintlog.erase(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _erased bigint;
-  _waits_for text := current_setting('synchronous_commit');
 BEGIN
   PERFORM set_config('lock_timeout', _wait::text, true);
   PERFORM FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
@@ -355,14 +380,10 @@ BEGIN
     RETURN;
   END IF;
   SELECT a.* INTO outcome, place, hash, version, last FROM sprintlog.append(
-    _log, _known, _known_hash, NULL, 0, _again, _wait, _stream, 0, 9223372036854775807,
+    _log, _known, _known_hash, NULL, 0, false, _again, _wait, _stream, 0, 9223372036854775807,
     NULL, NULL, _recorded_at, ARRAY[_id], ARRAY[_type], ARRAY[_shape], ARRAY[_at],
     ARRAY[_actor], ARRAY[_correlation], ARRAY[_causation], ARRAY[false], ARRAY[_salt],
     ARRAY[_payload]) a;
-  IF _waits_for IN ('off', 'local') THEN
-    _waits_for := 'on';
-  END IF;
-  PERFORM set_config('synchronous_commit', _waits_for, true);
   IF outcome NOT IN ('appended', 'done') THEN
     RAISE EXCEPTION 'the erasure cannot be recorded: %', outcome;
   END IF;
