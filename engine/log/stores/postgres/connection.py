@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 from psycopg.abc import PQGen
-from psycopg.generators import execute, fetch, send
+from psycopg.generators import execute, fetch, fetch_many, send
 from psycopg.pq import DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
 
@@ -92,6 +92,18 @@ class ServerConnection:
         is returned once it is durable.
         """
         return self._insist(partial(self._called, asked, settles), values, again)
+
+    def send(
+        self, asked: Statement, sent: list[Value]
+    ) -> Callable[[], list[list[Value]]]:
+        """Send a statement within a transaction, and return what awaits its answer.
+
+        Nothing else is asked on this connection before.
+        """
+        raw = self.raw
+        raw.pgconn.send_query_params(asked.sql, sent, asked.types, asked.formats, BINARY)
+        raw.wait(send(raw.pgconn))
+        return lambda: _rows_of(raw.wait(fetch_many(raw.pgconn))[0])
 
     def _insist(
         self,

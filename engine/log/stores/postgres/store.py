@@ -22,19 +22,17 @@ from .queries import ServerQueries
 from .rows import (
     APPEND,
     ERASE,
-    TAKE,
     append_answer,
     append_values,
     bounds,
     span_values,
-    take_values,
 )
 from .schema import check_applied, check_settings, migrate
+from .taking import Taking
 
 if TYPE_CHECKING:
     from .upkeep import ServerFacts
 
-EVENTS_A_CALL = 512
 _LOCK_MILLISECONDS_MIN = 10
 _OPEN = """SELECT l.id, l.identity, current_setting('fsync'),
   current_setting('full_page_writes'), current_setting('server_version'),
@@ -226,24 +224,16 @@ class PostgresLog:
     def taking_over(self) -> Iterator[Take]:
         """Give what takes the events that come next, of another log, all or none."""
         self._check_can_record()
-        last: list[RecordedEvent] = []
-
-        def take(events: list[RecordedEvent]) -> None:
-            for start in range(0, len(events), EVENTS_A_CALL):
-                part = events[start : start + EVENTS_A_CALL]
-                ((problem,),) = self.connection.call(TAKE, (self._log, *take_values(part)))
-                if problem is not None:
-                    first, end = part[0].position, part[-1].position
-                    raise RefusedError(
-                        f"nothing recorded: among positions {first} to {end}: "
-                        f"{problem.decode()}"
-                    )
-            last[:] = events[-1:]
-
+        taking = Taking(self.connection, self._log)
         with self.connection.transaction():
-            yield take
-        if last:
-            self._acknowledge(Head(last[0].position, last[0].hash))
+            try:
+                yield taking.take
+            except BaseException:
+                taking.give_up()
+                raise
+            taking.end()
+        if taking.last is not None:
+            self._acknowledge(Head(taking.last.position, taking.last.hash))
 
     def erase(
         self,
