@@ -60,7 +60,9 @@ def _random_rows(chance: Random) -> Iterator[tuple[Any, ...]]:
     while True:
         key = text() if chance.random() < 0.5 else None
         digest = (
-            chance.randbytes(chance.choice(_DIGEST_BYTES)) if chance.random() < 0.5 else None
+            chance.randbytes(chance.choice(_DIGEST_BYTES))
+            if chance.random() < 0.5
+            else None
         )
         yield (
             number(), text(), number(), text(), text(), number(2**31 - 1), text(), text(),

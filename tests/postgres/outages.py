@@ -156,11 +156,11 @@ def _roll_back(url: str, stop: threading.Event) -> None:
 def append_call(
     log: int, stream: str, new_events: list[NewEvent], *, at: int | None
 ) -> tuple[Any, ...]:
-    """Return what the server's function is told of an append that settles, at a version or any."""
+    """Return what the server is told of an append that settles, at a version or any."""
     stamps = Stamping(wall_clock, urandom).stamp(len(new_events))
     values = append_values(new_events, stamps, len(new_events))
     expect = Expect.ANY if at is None else at
     return (
-        log, 0, bytes(32), None, 0, True, False, 10_000, stream, *bounds(expect), None, None,
-        stamps.recorded_at, *values,
+        log, 0, bytes(32), None, 0, True, False, 10_000, stream, *bounds(expect), None,
+        None, stamps.recorded_at, *values,
     )  # fmt: skip

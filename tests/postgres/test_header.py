@@ -73,5 +73,5 @@ def test_many_random_headers_are_ours(connection: Any) -> None:
 def test_what_no_envelope_may_hold_has_no_header(
     connection: Any, row: tuple[Any, ...]
 ) -> None:
-    """A longer text or digest than any field takes makes no hash, rather than a wrong one."""
+    """A text or digest longer than any field takes has no hash, not a wrong one."""
     assert headers(connection, [row]) == [None]

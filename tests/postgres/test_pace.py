@@ -1,4 +1,4 @@
-"""A writer waits for the disk by itself while it is alone, and together with others else."""
+"""A writer that is alone waits for the disk itself, and otherwise with the others."""
 
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.postgres.pace import ALONE_UNTIL_SURE, Pace

@@ -10,8 +10,9 @@ from typing import Any
 
 import psycopg
 from psycopg.abc import PQGen
+from psycopg.adapt import Transformer
 from psycopg.generators import execute, fetch, fetch_many, send
-from psycopg.pq import DiagnosticField, ExecStatus
+from psycopg.pq import DiagnosticField, ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
 
 from ....errors import RefusedError, SprintlogError
@@ -47,12 +48,16 @@ class ServerConnection:
         self._is_closed = False
         self._prepares = True
         self._calls: Counter[bytes] = Counter()
+        self._ahead: Ahead | None = None
 
     @property
     def raw(self) -> psycopg.Connection[Any]:
         """Return the connection of the driver, made where there is none."""
         if self._is_closed:
             raise RefusedError("the log is closed")
+        if self._ahead is not None:
+            ahead, self._ahead = self._ahead, None
+            ahead.receive()
         if self._raw is None:
             patience = min(self.wait.seconds, CONNECT_SECONDS_MAX)
             # The driver counts its names: behind a pooler another's may be called so.
@@ -93,17 +98,33 @@ class ServerConnection:
         """
         return self._insist(partial(self._called, asked, settles), values, again)
 
-    def send(
-        self, asked: Statement, sent: list[Value]
-    ) -> Callable[[], list[list[Value]]]:
-        """Send a statement within a transaction, and return what awaits its answer.
+    def ask(self, asked: Statement, values: Sequence[Any]) -> list[Any]:
+        """Run a statement that changes nothing, and return its rows."""
+        return self._insist(
+            lambda raw, given: loaded(
+                raw, self._answer(raw, asked, asked.encoded(given), False, False)
+            ),
+            values,
+            None,
+        )
 
-        Nothing else is asked on this connection before.
+    def ask_ahead(self, asked: Statement, sent: list[Value]) -> "Ahead":
+        """Send a statement, and return where its answer will be: once, without patience.
+
+        Whoever asks for anything else meanwhile receives that answer first.
         """
         raw = self.raw
-        raw.pgconn.send_query_params(asked.sql, sent, asked.types, asked.formats, BINARY)
-        raw.wait(send(raw.pgconn))
-        return lambda: _rows_of(raw.wait(fetch_many(raw.pgconn))[0])
+        ahead = Ahead(self, raw)
+        try:
+            raw.pgconn.send_query_params(
+                asked.sql, sent, asked.types, asked.formats, BINARY
+            )
+            raw.wait(send(raw.pgconn))
+        except psycopg.Error as error:
+            ahead.found = error
+        else:
+            self._ahead = ahead
+        return ahead
 
     def _insist(
         self,
@@ -239,7 +260,51 @@ class ServerConnection:
             with suppress(psycopg.Error):
                 self._raw.close()
             self._raw = None
+            self._ahead = None
             self._calls.clear()
+
+
+class Ahead:
+    """An answer that is made while whoever asked does something else."""
+
+    def __init__(self, connection: ServerConnection, raw: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+        self._raw = raw
+        self.found: PGresult | psycopg.Error | None = None
+
+    def receive(self) -> None:
+        """Wait for the answer, so that the connection is free."""
+        try:
+            (self.found,) = self._raw.wait(fetch_many(self._raw.pgconn))
+        except psycopg.Error as error:
+            self.found = error
+
+    def answer(self) -> PGresult:
+        """Return the answer; raise `psycopg.Error` as it says, or where it was lost."""
+        if self.found is None:
+            # Whoever has the connection has received what was under way on it.
+            _ = self._connection.raw
+        if self.found is None:
+            raise psycopg.OperationalError("the connection was lost")
+        if isinstance(self.found, psycopg.Error):
+            raise self.found
+        _check(self.found)
+        return self.found
+
+    def rows(self) -> list[Any] | None:
+        """Return the rows of the answer; None where it has to be asked for again."""
+        try:
+            return loaded(self._raw, self.answer())
+        except psycopg.Error:
+            return None
+
+
+def loaded(raw: psycopg.Connection[Any], answer: PGresult) -> list[Any]:
+    """Return the rows of an answer in binary form."""
+    _check(answer)
+    transformer = Transformer(raw)
+    transformer.set_pgresult(answer, format=Format.BINARY)
+    return transformer.load_rows(0, answer.ntuples, tuple)
 
 
 def _answer(raw: psycopg.Connection[Any]) -> PGresult:

@@ -8,23 +8,34 @@ from ...chain import START
 from ...chain import Row as StoredRow
 from ...envelope import Head, RecordedEvent
 from ...port import Page, form_of
-from .connection import ServerConnection
+from .connection import Ahead, ServerConnection
+from .wire import INT4, INT8, TEXT, Statement, statement_of
 
 ROWS_PER_READ = 1024
 ROWS_PER_SCAN = 512
 
 _COLUMNS = ", ".join(RecordedEvent.__struct_fields__)
 _SELECT = f"SELECT {_COLUMNS} FROM sprintlog.events WHERE log = %b"
-_PAGE = f"{_SELECT} AND position > %b AND position <= %b ORDER BY position LIMIT %b"
-_STREAM_PAGE = (
-    f"{_SELECT} AND stream = %b AND version > %b AND version <= %b"
-    " ORDER BY version LIMIT %b"
+_READ = f"SELECT {_COLUMNS} FROM sprintlog.events WHERE log = $1"
+_PAGE = statement_of(
+    f"{_READ} AND position > $2 AND position <= $3 ORDER BY position LIMIT {ROWS_PER_READ}",
+    (INT4, INT8, INT8),
+)
+_STREAM_PAGE = statement_of(
+    f"{_READ} AND version > $2 AND version <= $3 AND stream = $4"
+    f" ORDER BY version LIMIT {ROWS_PER_READ}",
+    (INT4, INT8, INT8, TEXT),
 )
 _SCAN = """SELECT version, position, at, type, schema_version, payload
-FROM sprintlog.events WHERE log = %b AND stream = %b AND version > %b AND version <= %b"""
+FROM sprintlog.events WHERE log = $1 AND version > $2 AND version <= $3 AND stream = $4"""
 _SCANS = {
-    False: f"{_SCAN} ORDER BY version LIMIT %b",
-    True: f"{_SCAN} AND type = %b ORDER BY version LIMIT %b",
+    False: statement_of(
+        f"{_SCAN} ORDER BY version LIMIT {ROWS_PER_SCAN}", (INT4, INT8, INT8, TEXT)
+    ),
+    True: statement_of(
+        f"{_SCAN} AND type = $5 ORDER BY version LIMIT {ROWS_PER_SCAN}",
+        (INT4, INT8, INT8, TEXT, TEXT),
+    ),
 }
 # What is said to be there, and so all that is read up to it, is durable.
 _VERSION = (
@@ -51,6 +62,7 @@ class ServerQueries:
     """What can be asked of one log."""
 
     def __init__(self, connection: ServerConnection, log: int) -> None:
+        self._connection = connection
         self._rows = connection.rows
         self._log = log
 
@@ -82,12 +94,7 @@ class ServerQueries:
         """Yield the rows of `read`, many at a time."""
         after, end = max(after, 0), self.last_position()
         end = end if until is None else min(until, end)
-        while after < end:
-            page = self._rows(_PAGE, (self._log, after, end, ROWS_PER_READ))
-            if not page:
-                return
-            after = page[-1][0]
-            yield page
+        yield from self._paged(_PAGE, after, end, place=0)
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
@@ -95,10 +102,7 @@ class ServerQueries:
         """Yield one stream's events in order of version, with the same bounds."""
         after, end = max(after, 0), self.version(stream)
         end = end if until is None else min(until, end)
-        while after < end:
-            page = self._rows(_STREAM_PAGE, (self._log, stream, after, end, ROWS_PER_READ))
-            if not page:
-                return
+        for page in self._paged(_STREAM_PAGE, after, end, stream, place=2):
             _check_versions(stream, [row[2] for row in page], after)
             after = page[-1][2]
             for row in page:
@@ -116,11 +120,8 @@ class ServerQueries:
         after, end = max(after, 0), self.version(stream)
         end = end if until is None else min(until, end)
         kind = () if only is None else (only,)
-        while after < end:
-            given: tuple[Any, ...] = (self._log, stream, after, end, *kind, ROWS_PER_SCAN)
-            rows = self._rows(_SCANS[only is not None], given)
-            if not rows:
-                break
+        asked = _SCANS[only is not None]
+        for rows in self._paged(asked, after, end, stream, *kind, place=0):
             columns: Iterator[Any] = zip(*rows, strict=True)
             versions, positions, times, types, shapes, payloads = columns
             if only is None:
@@ -130,6 +131,27 @@ class ServerQueries:
             after = versions[-1]
         if only is None and after < end:
             raise _unreadable(f"version {after + 1} of {stream} is missing")
+
+    def _paged(
+        self, asked: Statement, after: int, end: int, *values: str, place: int
+    ) -> Iterator[list[StoredRow]]:
+        """Yield what a statement answers between two bounds, a page at a time.
+
+        The server makes the next page while the reader has this one.
+        """
+        ahead: Ahead | None = None
+        while after < end:
+            given = (self._log, after, end, *values)
+            page = None if ahead is None else ahead.rows()
+            if page is None:
+                page = self._connection.ask(asked, given)
+            if not page:
+                return
+            after = page[-1][place]
+            if after < end:
+                given = (self._log, after, end, *values)
+                ahead = self._connection.ask_ahead(asked, asked.encoded(given))
+            yield page
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""

@@ -1,15 +1,13 @@
 """Events of another log, sent to the server: a part is made ready while one is stored."""
 
-from collections.abc import Callable
 from contextlib import suppress
 
 import psycopg
 
 from ....errors import RefusedError
 from ...envelope import RecordedEvent
-from .connection import ServerConnection
+from .connection import Ahead, ServerConnection
 from .rows import TAKE, take_values
-from .wire import Value
 
 EVENTS_A_CALL = 512
 
@@ -24,7 +22,7 @@ class Taking:
         self._connection = connection
         self._log = log
         self._sent: list[RecordedEvent] = []
-        self._answer: Callable[[], list[list[Value]]] | None = None
+        self._ahead: Ahead | None = None
         self.last: RecordedEvent | None = None
 
     def take(self, events: list[RecordedEvent]) -> None:
@@ -34,14 +32,14 @@ class Taking:
             ready = TAKE.encoded((self._log, *take_values(part)))
             self.end()
             self._sent, self.last = part, part[-1]
-            self._answer = self._connection.send(TAKE, ready)
+            self._ahead = self._connection.ask_ahead(TAKE, ready)
 
     def end(self) -> None:
         """Await the answer to what was sent last; raise `RefusedError` as it says."""
-        if self._answer is None:
+        if self._ahead is None:
             return
-        answer, self._answer = self._answer, None
-        ((problem,),) = answer()
+        ahead, self._ahead = self._ahead, None
+        problem = ahead.answer().get_value(0, 0)
         if problem is not None:
             first, end = self._sent[0].position, self._sent[-1].position
             raise RefusedError(

@@ -44,15 +44,20 @@ def call_of(
     arrays: Sequence[int] = (),
 ) -> Statement:
     """Return the call of a function that takes values, and arrays behind them."""
+    marks = ", ".join(f"${number}" for number in range(1, len(values) + len(arrays) + 1))
+    return statement_of(f"SELECT * FROM {function}({marks})", values, arrays, function)
+
+
+def statement_of(
+    sql: str, values: Sequence[int], arrays: Sequence[int] = (), named: str = "sprintlog"
+) -> Statement:
+    """Return a statement whose numbered marks are values, and arrays behind them."""
     types = [*values, *(_ARRAYS[kind] for kind in arrays)]
-    marks = ", ".join(f"${number}" for number in range(1, len(types) + 1))
-    sql = f"SELECT * FROM {function}({marks})".encode()
-    name = (
-        f"{function}-{hashes.sha256(sql + repr(types).encode()).hexdigest()[:16]}".encode()
-    )
+    text = sql.encode()
+    digest = hashes.sha256(text + repr(types).encode()).hexdigest()[:16]
     encoders = [*(_ENCODERS[kind] for kind in values), *map(_array_of, arrays)]
     formats = [BINARY] * len(types)
-    return Statement(name, sql, types, formats, encoders)
+    return Statement(f"{named}-{digest}".encode(), text, types, formats, encoders)
 
 
 def _same(value: bytes) -> bytes:

@@ -171,7 +171,8 @@ END $$;
 -- same time share one write. Who writes alone is spared the second transaction.
 CREATE FUNCTION sprintlog.append(
   _log integer, _known bigint, _known_hash bytea, _lease text, _token bigint, _settles boolean,
-  _again boolean, _wait integer, _stream text, _least bigint, _most bigint, _key text, _key_digest bytea,
+  _again boolean, _wait integer, _stream text, _least bigint, _most bigint, _key text,
+  _key_digest bytea,
   _recorded_at text, _ids text[], _types text[], _shapes integer[], _ats text[],
   _actors text[], _correlations text[], _causations text[], _observed boolean[],
   _salts bytea[], _payloads bytea[],
@@ -265,7 +266,8 @@ BEGIN
         _log, _position, _stream, _version, _ids[_i], _types[_i], _shapes[_i], _ats[_i],
         _recorded_at, _actors[_i], _correlations[_i], _causations[_i], _key, _key_digest,
         _count - _i, _observed[_i], _salts[_i], _payloads[_i], _digest, last)
-    ) UPDATE sprintlog.logs l SET position = _position, hash = last WHERE l.id = _log AND _i = _count;
+    ) UPDATE sprintlog.logs l SET position = _position, hash = last
+      WHERE l.id = _log AND _i = _count;
     _key := NULL;
     _key_digest := NULL;
   END LOOP;
@@ -343,7 +345,8 @@ BEGIN
   RETURN NULL;
 EXCEPTION
   WHEN integrity_constraint_violation THEN
-    RETURN 'events are only appended: position ' || SQLERRM || ' is not the next, or not of this chain';
+    RETURN 'events are only appended: position ' || SQLERRM
+      || ' is not the next, or not of this chain';
   WHEN unique_violation THEN
     RETURN 'events are only appended: position, version, id or key is taken';
 END $$;
