@@ -28,7 +28,7 @@ from .rows import (
     span_values,
 )
 from .schema import check_applied, check_settings, migrate
-from .taking import Taking
+from .takeover import Takeover
 
 if TYPE_CHECKING:
     from .upkeep import ServerFacts
@@ -224,16 +224,16 @@ class PostgresLog:
     def taking_over(self) -> Iterator[Take]:
         """Give what takes the events that come next, of another log, all or none."""
         self._check_can_record()
-        taking = Taking(self.connection, self._log)
+        takeover = Takeover(self.connection, self._log)
         with self.connection.transaction():
             try:
-                yield taking.take
+                yield takeover.take
             except BaseException:
-                taking.give_up()
+                takeover.give_up()
                 raise
-            taking.end()
-        if taking.last is not None:
-            self._acknowledge(Head(taking.last.position, taking.last.hash))
+            takeover.end()
+        if takeover.last is not None:
+            self._acknowledge(Head(takeover.last.position, takeover.last.hash))
 
     def erase(
         self,

@@ -12,7 +12,7 @@ from .rows import TAKE, take_values
 EVENTS_A_CALL = 512
 
 
-class Taking:
+class Takeover:
     """What takes the events that come next, within a transaction.
 
     The answer to a part is awaited when the next one is ready, so that both sides work.
