@@ -10,6 +10,8 @@ OTHERS = {
     **{"checkout": "extract", "branch": "fork"},
 }
 """What other programs call what a word of ours does."""
+LIKE_LEAST = 0.65
+"""How like a word has to be at least: `files` is no `rules`."""
 KNOWN_MAX = 20_000
 """No more is compared: whoever types a word waits for the answer."""
 
@@ -37,10 +39,10 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     for alone in (ends, starts):
         if len(alone) == 1:
             return by_lower[alone[0]]
-    like = get_close_matches(lower, by_lower, n=1)
+    like = get_close_matches(lower, by_lower, n=1, cutoff=LIKE_LEAST)
     if like:
         return by_lower[like[0]]
     # Of an address with a mistake the last part is compared with the last parts.
     lasts = {one.rsplit("/", 1)[-1]: one for one in by_lower}
-    like = get_close_matches(lower.rsplit("/", 1)[-1], lasts, n=1)
+    like = get_close_matches(lower.rsplit("/", 1)[-1], lasts, n=1, cutoff=LIKE_LEAST)
     return by_lower[lasts[like[0]]] if like else None

@@ -59,6 +59,11 @@ HELP = TypedOption(
 """The option that every command has."""
 
 
+SEEING = ("show", "list")
+SEEN_IN = {"goal": "status"}
+"""Where what a group is about is seen, of a group without a word for that."""
+
+
 class UnknownWordError(click.UsageError):
     """A word that names nothing, beside those that name something."""
 
@@ -230,6 +235,8 @@ class TypedGroup(click.Group):
                 verb = root.get_command(ctx.find_root(), args[0])
                 if isinstance(verb, click.Group) and self.name in verb.list_commands(ctx):
                     said += f" here: it is sprintlog {args[0]} {self.name}"
+                elif args[0] in SEEING and self.name in SEEN_IN:
+                    said += f" here: it is sprintlog {SEEN_IN[self.name]}"
             raise UnknownWordError(said, args[0], known, ctx) from error
 
 

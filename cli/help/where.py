@@ -1,6 +1,6 @@
 """`sprintlog` alone: where one is, and what to type next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.sprint.agent import actions
@@ -22,6 +22,8 @@ from sprintlog.engine.sprint.state.words import (
     RETRYING,
 )
 from sprintlog.projections.views.runs import what_is_next
+from sprintlog.projections.views.work import STOPPED, status
+from sprintlog.projections.words.stops import at_iteration, standing
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, find_log, open_workspace
@@ -116,7 +118,8 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
         return
     sprint = workspace.sprint(chosen)
     action = what_is_next(workspace, sprint)
-    yield f"sprint  {sprint.id}, {_state(sprint, action)}"
+    told = dict(standing(sprint, status(workspace, sprint, action), action, phrases.when))
+    yield f"sprint  {sprint.id}, {_state(sprint, told)}"
     yield from _goal(sprint)
     pointed = sprint.plan.pointed()
     if pointed is not None and sprint.plan.status != COMPLETED:
@@ -130,7 +133,10 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
     if undecided := counts(sprint.queue).get(PENDING):
         asked = counted(undecided, "request")
         yield f"queue   {asked} for you to decide: `sprintlog queue list`"
-    if action.do == actions.ITERATE and not sprint.document.get("dynamic-steps"):
+    if action.do not in STOPPED and "stopped" in told:
+        yield f"why     {told['stopped']}"
+        yield _next(*filter(None, (back, told["hint"])))
+    elif action.do == actions.ITERATE and not sprint.document.get("dynamic-steps"):
         # Nobody says which steps it has: it may be anybody's loop.
         # Who kept the files of its runs wants those of the next one, too.
         keeping = "--snapshot " if sprint.knowledge.snapshots else ""
@@ -184,17 +190,17 @@ def _goal(sprint: Sprint) -> Iterator[str]:
         yield f"goal    {goal_standing(sprint.plan)}: {goal}"
 
 
-def _state(sprint: Sprint, action: Action) -> str:
+def _state(sprint: Sprint, told: Mapping[str, str]) -> str:
     """Return status and figures, as far as the document has them."""
     stats = sprint.document.get("stats") or {}
     done, total = stats.get("completed-phases"), stats.get("total-phases")
     words = [str(sprint.plan.status)]
-    if action.do == actions.STOP and sprint.plan.status == IN_PROGRESS:
+    if "stopped" in told and sprint.plan.status == IN_PROGRESS:
         words.append("stopped")
     if total:
         words.append(f"{done} of {counted(total, 'phase')} completed")
     if (iteration := stats.get("current-iteration")) is not None:
-        words.append(f"iteration {iteration}")
+        words.append(at_iteration(sprint, iteration))
     return ", ".join(words)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 import click
+from click.core import ParameterSource
 
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
@@ -20,7 +21,7 @@ from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import AT_POINT, SINCE_POINT, ReadOptions, open_workspace, with_reading
-from ..output import note, print_json, print_text
+from ..output import counted, note, print_json, print_text
 from ..screen import phrases
 from ..screen.pager import paged
 from ..screen.tables import FittedTable, Toned
@@ -155,9 +156,28 @@ def command(
             if not (shown or reading.as_json or follows):
                 print_text("no events")
         lines.print_rest()
+        if stream is not None and not reading.as_json and not _is_filtered():
+            _tell_others(workspace, stream, head)
         if follows and (limit is None or shown < limit):
             rest = None if limit is None else limit - shown
             _follow(workspace, stream, wanted, printing, after=head, limit=rest)
+
+
+def _is_filtered() -> bool:
+    """Tell whether anything that was typed says which events are meant."""
+    context = click.get_current_context()
+    ways = ("full", "oneline", "sprint_id", "fields", "of_journal")
+    return any(
+        context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        for name in context.params
+        if name not in ways
+    )
+
+
+def _tell_others(workspace: Workspace, stream: str, head: int) -> None:
+    """Say how many events of other streams are between those of this one."""
+    if (others := head - workspace.log.version(stream)) > 0:
+        note(f"{counted(others, 'event')} of other streams: `sprintlog log --all`")
 
 
 def _found(

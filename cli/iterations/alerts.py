@@ -1,9 +1,13 @@
 """`sprintlog alerts`: what got worse."""
 
+from collections.abc import Sequence
+
 import click
 
 from sprintlog.engine.iterations.alerts import Alert
 from sprintlog.engine.iterations.evaluation import Judgement
+from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
@@ -12,10 +16,13 @@ from ..screen.tables import Toned
 from ..screen.terminal import ATTENTION, BAD
 from .judgements import judged_at
 
+NAMED_MAX = 5
+"""So many iterations are named that were taken back."""
 TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 
 
 @typed.command("alerts", epilog="Example: sprintlog alerts --all")
+@click.argument("word", required=False, metavar="[list]", type=typed.Choice(["list"]))
 @typed.option(
     "--iteration",
     type=click.IntRange(0),
@@ -24,8 +31,13 @@ TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 )
 @typed.option("--all", "of_all", is_flag=True, help="Of every iteration.")
 @with_reading
-def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
-    """Show what got worse from the iteration before, the worst first."""
+def command(
+    iteration: int | None, of_all: bool, reading: ReadOptions, word: str | None
+) -> None:
+    """Show what got worse from the iteration before, the worst first.
+
+    `alerts list` is the same.
+    """
     found: list[Judgement] = []
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)
@@ -38,11 +50,22 @@ def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
     told = [alert for one in found for alert in one.alerts]
     rows = [_row(alert) for alert in told]
     lines = table(rows, whole={0, 2}, spare=(1,), least=60)
-    print_answer(told, lines or ["No alerts"], as_json=reading.as_json)
+    which = "" if of_all or number is None else f" in iteration {number}"
+    print_answer(told, lines or [f"no alert{which}"], as_json=reading.as_json)
     if others and not of_all and not reading.as_json:
-        more = counted(sum(len(one.alerts) for one in others), "more alert")
-        where = counted(len(others), "other iteration")
-        hint(f"{more} in {where}: `sprintlog alerts --all`")
+        hint(f"{_others(judged, others)}: `sprintlog alerts --all`")
+
+
+def _others(judged: Judged, others: Sequence[Judgement]) -> str:
+    """Return in how many other iterations there are alerts, and what became of these."""
+    more = counted(sum(len(one.alerts) for one in others), "more alert")
+    on_path = {*measured_on_path(judged.sprint)}
+    if not any(one.number in on_path for one in others):
+        named = ", ".join(str(one.number) for one in others[-NAMED_MAX:])
+        which = f"the last of them {named}" if len(others) > NAMED_MAX else named
+        word = "iteration" if len(others) == 1 else "iterations"
+        return f"{more}, answered by going back from {word} {which}"
+    return f"{more} in {counted(len(others), 'other iteration')}"
 
 
 def _row(alert: Alert) -> tuple[str, ...]:

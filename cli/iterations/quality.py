@@ -30,7 +30,8 @@ def standing_lines(judged: Judged) -> list[str]:
     """Return for people how good the iterations are, with the command for what waits."""
     found = standing(judged)
     known = [
-        f"{name} iteration {one.number} ({shown(one.score.value, 2)}{_class(one, name)})"
+        f"{name} iteration {one.number} "
+        f"({shown(one.score.value, 2)}{_class(one, name) or _later(judged, name)})"
         for name, one in (("best", found.best), ("last", found.last))
         if one is not None and one.score.value is not None
     ]
@@ -161,6 +162,16 @@ def _advice(judged: Judged, given: Recommendation, more: str) -> str:
 
 def _class(one: Judgement, name: str) -> str:
     return f", {one.classification}" if name == "last" and one.classification else ""
+
+
+def _later(judged: Judged, name: str) -> str:
+    """Return which later iteration stands for the best one, where one does."""
+    target = judged.target() if name == "best" else None
+    how = as_the_best(judged, target).removesuffix(" as the best")
+    if not how:
+        return ""
+    which = "has the same files" if how == "the same files" else f"is {how}"
+    return f"; {target} {which} and is later"
 
 
 def _toned(text: str, tone: str) -> list[str]:

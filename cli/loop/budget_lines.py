@@ -2,13 +2,18 @@
 
 from collections.abc import Iterable, Iterator
 
+from sprintlog.engine.sprint.events import Budgets
 from sprintlog.engine.sprint.runs.budgets import (
+    FIELDS,
     ITERATIONS,
     OF_SPRINT,
     WARNED_PERCENT,
     BudgetState,
     said,
+    standings,
 )
+from sprintlog.engine.sprint.state.money import is_less, plus
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..output import coloured, wrapped
 from ..screen.terminal import ATTENTION, BAD
@@ -23,3 +28,17 @@ def budget_lines(budgets: Iterable[BudgetState]) -> Iterator[str]:
         tone = BAD if one.is_spent else near
         for line in wrapped(f"budget: {said(one)}", indent="  "):
             yield coloured(line, tone)
+
+
+def raising_lines(sprint: Sprint, budgets: Budgets, now: str) -> Iterator[str]:
+    """Yield which budgets of a run are above what the sprint has left."""
+    for one in standings(sprint, now, of=OF_SPRINT):
+        limit = getattr(budgets, FIELDS[one.budget])
+        if limit is None or one.budget == ITERATIONS:
+            continue
+        if is_less(one.left, plus(None, limit)):
+            option = f"--budget-{one.budget}"
+            yield (
+                f"{option} is of this run alone and does not raise that of the sprint: "
+                f"{said(one)}  (`sprintlog rules set {option} N`)"
+            )

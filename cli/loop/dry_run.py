@@ -12,7 +12,8 @@ from sprintlog.projections.workspace import Workspace
 from ..named_sprint import told
 from ..output import print_json, print_styled, wrapped
 from ..stops import reason_lines
-from .budget_lines import budget_lines
+from ..work.status_night import rules_said
+from .budget_lines import budget_lines, raising_lines
 
 WORDS_CHARS_MAX = 200
 
@@ -45,5 +46,8 @@ def print_dry_run(
     lines.append(f"with: {' '.join(means.command)[:WORDS_CHARS_MAX]}")
     if is_run:
         lines.append("another process runs it now: this run would be refused")
+    if (kept := rules_said(sprint)) is not None:
+        lines.append(f"rules: {kept}")
+    lines += raising_lines(sprint, means.budgets, now)
     said = [part for line in lines for part in wrapped(line, indent="  ")]
     print_styled("\n".join([*said, *budget_lines(budgets)]))

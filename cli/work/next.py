@@ -50,7 +50,9 @@ def _shown(action: Action, prompt_file: str | None) -> str | None:
 
 
 def _lines(action: Action, prompt: str | None) -> list[str]:
-    iteration = f"iteration {action.iteration}" if action.iteration else None
+    # At a stop the number of the next one would be said beside the last one's.
+    is_meant = action.iteration and action.do != STOP
+    iteration = f"iteration {action.iteration}" if is_meant else None
     until = phrases.when(action.until) if action.until else None
     first = " ".join(filter(None, (action.do, action.phase, iteration, until)))
     lines = [first]

@@ -47,6 +47,7 @@ from ..output import hint, print_answer, table, warn
 from ..places import source_of
 from ..record import UNNAMED, Options, arguments_of, record, recording
 from ..screen import phrases
+from .approval import show_approval, tell_approval
 from .injection import Coming, named, of_workflow, with_position, with_workflow
 from .queue_input import name_request, read_asked
 
@@ -145,8 +146,8 @@ def show(request: str, reading: ReadOptions) -> None:
     print_answer(found, lines_of(found), as_json=reading.as_json)
     if found.status == PENDING and not reading.as_json:
         hint(
-            f"`sprintlog queue approve {found.id} --reasoning WHY` puts it into the plan; "
-            "reject, defer and backlog do not"
+            f"`sprintlog queue approve {found.id} --reasoning WHY` puts it into the plan, "
+            "and with `--prompt TEXT` what you say of it; reject, defer and backlog do not"
         )
 
 
@@ -163,18 +164,21 @@ def show(request: str, reading: ReadOptions) -> None:
 @typed.option("--model", type=typed.Choice(MODELS), help="The model to execute it.")
 @with_workflow
 @with_position
+@typed.option("--dry-run", is_flag=True, help="Say what comes of it, record nothing.")
 @with_recording
 def approve(
     request: str,
     workflow: str | None,
     workflows: Path | None,
     position: InjectionPosition,
+    dry_run: bool,
     **given: Any,
 ) -> None:
     """Approve a request and inject what it asks for, right after the current work.
 
     Decision and injection are one append: neither is there without the other, and a
-    rollback behind them takes back both.
+    rollback behind them takes back both. A question is answered with --prompt: what is
+    to be done then.
     """
     said = {name: given.pop(name) for name in ("reasoning", "prompt", "id_prefix", "model")}
     if workflow is not None and (said["prompt"] is not None or said["model"] is not None):
@@ -198,10 +202,14 @@ def approve(
             )
         )
         try:
+            if dry_run:
+                show_approval(run, command)
+                return
             outcome = run.handle_with(command, arguments_of(command, typed))
         except RefusedError as error:
             raise named(error, coming, "phases") from error
         run.answer(outcome)
+        tell_approval(run, outcome)
     _who_decided(options)
 
 
@@ -346,6 +354,9 @@ def lines_of(request: RequestWithHistory) -> list[str]:
         if (value := getattr(request, name)) is not None:
             shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
             lines.append(f"  {name.replace('_', ' ')}: {shown}")
+    if request.asked_by is not None:
+        at = f"in iteration {request.asked_in}, " if request.asked_in else ""
+        lines.insert(2, f"  asked: {at}by {request.asked_by}")
     return [*lines, *map(_line, request.history)]
 
 

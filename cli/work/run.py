@@ -25,6 +25,7 @@ from sprintlog.projections.workspace import Workspace
 from .. import settings, typed
 from ..context import environment, open_workspace, with_json, with_sprint
 from ..iterations.loop_rules import JudgingOptions, with_judging
+from ..loop.budget_lines import raising_lines
 from ..loop.budget_options import budgets_and_price, with_run_budgets
 from ..loop.dry_run import print_dry_run
 from ..loop.typed_again import typed_again
@@ -32,6 +33,7 @@ from ..named_sprint import told
 from ..output import (
     REFUSED,
     exit_code,
+    note,
     print_json,
     print_text,
     progress,
@@ -193,6 +195,9 @@ def _drive(
         ):
             check_cost_is_known(workspace.sprint(chosen), means)
             means = with_rules(workspace, chosen, judged, means)
+            sprint = workspace.sprint(chosen)
+            for line in raising_lines(sprint, means.budgets, workspace.now()):
+                note(line)
             lost = workspace.sprint(chosen).knowledge.loops.open
             if before is not None or (lost is not None and lost.host == host()):
                 pid = before.process.pid if before is not None else lost and lost.pid

@@ -14,16 +14,18 @@ from sprintlog.engine.sprint.gates.policy import gate_of
 from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
 from sprintlog.engine.sprint.goal.goal import goal_standing
 from sprintlog.engine.sprint.goal.reflection import reflection_is_due
-from sprintlog.engine.sprint.goal.settings import goal_said, idle_threshold, max_iterations
+from sprintlog.engine.sprint.goal.settings import goal_said, idle_threshold
 from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.runs.budgets import said
 from sprintlog.engine.sprint.state.given import mapping_of
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import elapsed
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PASSED, PENDING
 from sprintlog.projections.views import work as views
 from sprintlog.projections.views.runs import all_standings, what_is_next
+from sprintlog.projections.words.stops import at_iteration, work_ended
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
@@ -43,6 +45,7 @@ from ..output import (
 from ..screen import phrases
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
 from .status_head import standing_lines
+from .status_night import cut_short_lines, goal_hint, rules_said
 
 if TYPE_CHECKING:
     from sprintlog.engine.service.streams.judged import Judged
@@ -119,7 +122,15 @@ def _shown(
     judged = _judged(workspace, sprint)
     quality = _files_lines(sprint) if judged is None else _quality_lines(judged)
     head = [*standing_lines(sprint, found, action)]
-    lines = _lines(sprint, found, action, head, quality)
+    if any("`sprintlog run " in line for line in head) and (kept := rules_said(sprint)):
+        head.append(f"rules: {kept}")
+    spent = spent_lines(sprint)
+    if sprint.knowledge.spent.cut_short:
+        spent[1:1] = cut_short_lines(workspace, sprint)
+    goal = goal_lines(sprint)
+    if judged is not None and (said_of_goal := goal_hint(judged)) is not None:
+        goal[1:1] = wrapped(f"  {said_of_goal}", indent="  ")
+    lines = _lines(sprint, found, action, head, [*goal, *quality], spent)
     # One that stopped it is said in the head.
     budgets = all_standings(workspace, sprint, at=at)
     lines.extend(budget_lines(x for x in budgets if said(x) not in "".join(head)))
@@ -174,7 +185,8 @@ def _lines(
     found: views.Status,
     action: Action,
     head: Sequence[str],
-    quality: Sequence[str],
+    judged: Sequence[str],
+    spent: Sequence[str],
 ) -> list[str]:
     document, plan = sprint.document, sprint.plan
     stats = document.get("stats") or {}
@@ -183,7 +195,7 @@ def _lines(
     shown = f"{status}, stopped" if stands else status
     lines = [f"{visible(sprint.id)}  {coloured(visible(shown), TONES.get(status))}"]
     # Of what is known to stand still nobody wonders why it is silent.
-    stale = found.stale and action.do != STOP
+    stale = found.stale and action.do != STOP and not stands
     silent = "  stale: silent for more than 15 minutes" if stale else ""
     seen = document.get("last-activity")
     if seen and not terminal().has_utc:
@@ -194,14 +206,13 @@ def _lines(
         lines.extend(wrapped(line, indent="  "))
     pointed = plan.pointed()
     at = f"at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
-    figures = _figures(stats, max_iterations(document))
+    figures = _figures(sprint, found, stats)
     if figures or at:
         lines.append("  ".join(filter(None, (figures, at))))
     for phase in plan.tree.root.children:
         lines.extend(_tree_lines(phase, pointed, "  "))
-    lines.extend(goal_lines(sprint))
-    lines.extend(quality)
-    for line in spent_lines(sprint):
+    lines.extend(judged)
+    for line in spent:
         lines.extend(wrapped(line, indent="  "))
     lines.extend(_lost_runs(sprint))
     for needed in views.needs(sprint):
@@ -230,7 +241,7 @@ def _lost_runs(sprint: Sprint) -> Iterator[str]:
             )
 
 
-def _figures(stats: dict[str, Any], most: int | None) -> str:
+def _figures(sprint: Sprint, found: views.Status, stats: dict[str, Any]) -> str:
     # An imported document need not have all of them, or says that they are unknown.
     said = {key: "?" if stats.get(key) is None else stats[key] for key in _FIGURES}
     parts = []
@@ -239,11 +250,16 @@ def _figures(stats: dict[str, Any], most: int | None) -> str:
     if stats.get("total-steps", 0) != 0:
         parts.append(f"steps {said['completed-steps']}/{said['total-steps']}")
     if stats.get("current-iteration") is not None:
-        of = f" of {most}" if most is not None else ""
-        parts.append(f"iteration {stats['current-iteration']}{of}")
+        parts.append(at_iteration(sprint, stats["current-iteration"]))
     if stats.get("elapsed"):
-        parts.append(f"elapsed {stats['elapsed']}")
+        parts.append(f"elapsed {_worked(found, stats)}")
     return visible("  ".join(parts))
+
+
+def _worked(found: views.Status, stats: dict[str, Any]) -> object:
+    """Return how long it was worked: to the end of the work, whatever was decided later."""
+    ended = work_ended(found.run) if found.run else None
+    return elapsed(stats.get("started-at"), ended) or stats["elapsed"]
 
 
 _FIGURES = ("completed-phases", "total-phases", "completed-steps", "total-steps")

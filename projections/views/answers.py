@@ -112,6 +112,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
         sessions.SessionsPruning,
     ),
     "query": (history.TableAnswer, DOCUMENT),
+    "queue approve": (queue.RulingAnswer, *RECORDED),
     "queue decide": (list[queue.RulingAnswer], *RECORDED),
     "queue list": (list[queue.RequestAnswer],),
     "queue show": (queue.RequestWithHistory,),

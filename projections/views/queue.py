@@ -9,13 +9,14 @@ from msgspec.structs import asdict
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.events import EVENTS, REQUEST, Injection
+from sprintlog.engine.sprint.events import EVENTS, REQUEST, AgentRan, Injection
 from sprintlog.engine.sprint.events.queue import (
     RequestDecided,
     RequestQueued,
     RequestReopened,
     RequestReturned,
 )
+from sprintlog.engine.sprint.iterations.agent_runs import last_begun
 from sprintlog.engine.sprint.iterations.stretches import Interval, lies_on, path
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.queue.rules import Ruling
@@ -71,6 +72,10 @@ class RequestWithHistory(RequestAnswer, frozen=True, kw_only=True):
     """A request, and who decided what of it and when."""
 
     history: list[RequestHistory]
+    asked_in: int | None = None
+    """The iteration that was begun last when it was asked."""
+    asked_by: str | None = None
+    """The agent whose run asked for it; else the actor."""
 
 
 class RulingAnswer(Struct, frozen=True):
@@ -111,14 +116,35 @@ def with_history(
 ) -> RequestWithHistory:
     """Return a request and what happened to it, up to this version of its sprint."""
     live = path(sprint.knowledge.rollbacks, sprint.version)
-    found = []
+    found: list[RequestHistory] = []
+    asked_by, ran = None, None
     for recorded in events:
+        if recorded.type == AgentRan.type:
+            ran = recorded
         if recorded.type not in OF_QUEUE or recorded.version > sprint.version:
             continue
         event = CODEC.decode(recorded)
         if getattr(event, "request", None) == entry["id"]:
             found.append(_happened(recorded, event, live))
-    return RequestWithHistory(**asdict(request(sprint, entry)), history=found)
+            if asked_by is None:
+                asked_by = _asked_by(recorded, ran)
+    begun = sorted((at, number) for number, at in sprint.knowledge.iterations)
+    asked_in = last_begun(found[0].version, begun) or None if found else None
+    return RequestWithHistory(
+        **asdict(request(sprint, entry)),
+        history=found,
+        asked_in=asked_in,
+        asked_by=asked_by,
+    )
+
+
+def _asked_by(queued: RecordedEvent, ran: RecordedEvent | None) -> str:
+    """Return who asked: the agent whose run caused it, else the actor."""
+    if ran is None or queued.causation_id != ran.id:
+        return queued.actor
+    event = CODEC.decode(ran)
+    name = event.agent if isinstance(event, AgentRan) else None
+    return f"the agent ({name})" if name else "the agent"
 
 
 def ruling(found: Ruling) -> RulingAnswer:

@@ -5,9 +5,10 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
+from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.lost_runs import ALIVE, ELSEWHERE, seen_from_here, spent_until
 from sprintlog.engine.service.lost_runs import GONE as GONE
-from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.next import next_action
@@ -63,6 +64,8 @@ class LoopRun(Struct, frozen=True, kw_only=True):
     """What it ended because of; `lost` for one that was killed."""
     exit_code: int | UnsetType | None = UNSET
     why: str | UnsetType | None = UNSET
+    worked_since: bool | UnsetType = UNSET
+    """Of one that ended: whether work was recorded after it, not only decisions."""
     last_seen: str | UnsetType = UNSET
     """Of one that was killed: the time of its last event."""
     heartbeat: str | UnsetType = UNSET
@@ -177,8 +180,21 @@ def _end(workspace: ServiceWorkspace, sprint: Sprint) -> dict[str, Any]:
         "because": loops.ended.because,
         "exit_code": loops.ended.exit_code,
         "why": loops.ended.why,
+        "worked_since": _has_worked(workspace, sprint, loops.ended_version),
         "last_seen": loops.ended.last_seen or UNSET,
     }
+
+
+def _has_worked(workspace: ServiceWorkspace, sprint: Sprint, after: int) -> bool:
+    """Tell whether the plan went on after a version by more than a person's decisions."""
+    later = workspace.log.read_stream(
+        sprint_stream(sprint.id), after=after, until=sprint.version
+    )
+    kinds = (CODEC.events.get(event.type) for event in later)
+    return any(
+        kind is not None and kind.kind is Kind.EXECUTION and kind.as_decision is None
+        for kind in kinds
+    )
 
 
 def _time(workspace: ServiceWorkspace, sprint: Sprint, version: int) -> str:

@@ -6,10 +6,14 @@ from msgspec import UNSET
 
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
+from sprintlog.engine.sprint.agent.budget_stops import SPENT
 from sprintlog.engine.sprint.agent.ends import ENDS, LOST
 from sprintlog.engine.sprint.agent.limits import WAITS_FOR
+from sprintlog.engine.sprint.goal.settings import max_iterations
 from sprintlog.engine.sprint.iterations.loop import open_iteration
 from sprintlog.engine.sprint.runs.again import run_again
+from sprintlog.engine.sprint.runs.budgets import OF_SPRINT, amount
+from sprintlog.engine.sprint.state.money import plus
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import gate_status
 from sprintlog.engine.sprint.state.words import IN_PROGRESS, RUNNING
@@ -32,7 +36,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
         yield from stopped(action, when)
         return
     said = stopped(action, when)
-    since = _since(found, run, action, when)
+    since = _since(sprint, found, run, action, when)
     if said or run is None:
         # Beside the word `in-progress` a bare reason would not say that nothing goes on.
         stands = action.do == actions.STOP and sprint.plan.status == IN_PROGRESS
@@ -47,10 +51,19 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
     if action.do == actions.DONE:
         yield "done", f"since {since}"
         return
-    yield "stopped", _ended(run, when)
+    yield "stopped", _ended(found, run, when)
     yield "since", str(since)
     started = sprint.knowledge.loops.started
     yield "hint", f"`{run_again(started)}` goes on where it was"
+
+
+def at_iteration(sprint: Sprint, current: object) -> str:
+    """Return at which iteration a sprint is; where some were taken back, how many ran."""
+    most, begun = max_iterations(sprint.document), sprint.knowledge.iteration_max
+    of = f" of {most}" if most is not None else ""
+    if not begun or begun == current:
+        return f"iteration {current}{of}"
+    return f"iteration {current} ({begun}{of} began, the next is {begun + 1})"
 
 
 def stopped(action: Action, when: When) -> list[Told]:
@@ -99,19 +112,19 @@ def _doing(sprint: Sprint, action: Action, run: views.LoopRun, when: When) -> st
 
 
 def _since(
-    found: Status, run: views.LoopRun | None, action: Action, when: When
+    sprint: Sprint, found: Status, run: views.LoopRun | None, action: Action, when: When
 ) -> str | None:
     """Return when it came to a standstill, and with what the run ended, if that was it.
 
-    While it stands for the reason that the run ended with, nothing that a person decides
-    meanwhile is a later standstill.
+    What a person decides after that is no later standstill, unless it is what stops it.
     """
     last = found.last_activity if isinstance(found.last_activity, str) else None
     if run is None:
         return when(last) if last else None
-    ended = run.last_seen or run.ended_at or None
+    ended = work_ended(run)
+    is_stopped_since = action.do == actions.STOP and sprint.plan.status != IN_PROGRESS
     stands = run.why is not UNSET and run.why == action.why
-    if ended is None or (last is not None and last > ended and not stands):
+    if ended is None or (is_stopped_since and not stands and last and last > ended):
         return when(last) if last else None
     said = when(ended)
     if run.because == LOST or run.state != views.ENDED:
@@ -123,7 +136,25 @@ def _since(
     return f"{said}, when the run of process {run.pid} on {run.host} ended{code}"
 
 
-def _ended(run: views.LoopRun, when: When) -> str:
+def work_ended(run: views.LoopRun) -> str | None:
+    """Return when the work of the last run ended; None where it goes on, or went on."""
+    return None if run.worked_since else run.last_seen or run.ended_at or None
+
+
+def _was_spent(found: Status, why: str) -> str:
+    """Return which budget a run ended by, and what is left of it by now."""
+    spent = why.removeprefix(SPENT)
+    for one in found.budgets or ():
+        if one.of == OF_SPRINT and one.left > 0 and spent.startswith(f"{one.budget} "):
+            now, left = (
+                amount(one.budget, plus(None, number)) for number in (one.limit, one.left)
+            )
+            then = spent.partition(" in the sprint")[0]
+            return f"the budget was spent: {then} then; it is {now} now, {left} left"
+    return why
+
+
+def _ended(found: Status, run: views.LoopRun, when: When) -> str:
     """Return how the last run ended, of a sprint that could go on."""
     if run.state == views.GONE or run.because == LOST:
         return (
@@ -143,7 +174,7 @@ def _ended(run: views.LoopRun, when: When) -> str:
         )
     because, why = str(run.because), str(run.why or "")
     if because == actions.BUDGET:
-        return why
+        return _was_spent(found, why)
     if because in actions.STOPS:
         # What it stood still at is resolved.
         return f"{why or ENDS[because]} (it can go on now)"

@@ -214,3 +214,13 @@ def test_a_pager_on_a_terminal_only(history: Path, done: Any) -> None:
 def test_a_pager_that_is_left_is_no_error(history: Path) -> None:
     """Who quits the pager has seen enough."""
     assert on_terminal(["log", "--last", "1"], PAGER="true") == ""
+
+
+def test_events_of_other_streams_are_counted(sprint: Path, done: Any) -> None:
+    """Without a filter it is said how many are not listed, and what lists them."""
+    assert done("log").err == ""
+    done("journal", "open")
+    said = "note: 1 event of other streams: `sprintlog log --all`\n"
+    assert done("log").err == said
+    for more in (["--all"], ["--last", "2"], ["--json"], ["--type", "note-*"]):
+        assert done("log", *more).err == ""

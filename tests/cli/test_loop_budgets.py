@@ -104,15 +104,50 @@ def test_a_sprint_stops_at_its_budget(run: Run, goal_agent: Make, done: Run) -> 
 def test_what_is_decided_meanwhile_is_no_later_stop(
     run: Run, goal_agent: Make, done: Run
 ) -> None:
-    """Since when it stands is told by the run's end, whatever a person decides then."""
+    """Since when it stands, and how long it worked, end with the run, whatever is decided.
+
+    Once there is more to spend, that is said beside what was spent; alone it says the same.
+    """
     command = goal_agent()
     done("rules", "set", "--budget-cost", "0.1")
     run(*command)
     done("queue", "add", "Crash", "--priority", "low", "--type", "bug")
-    (before,) = (x for x in done("status").out.splitlines() if x.startswith("since: "))
-    assert "when the run of process" in before
-    done("queue", "reject", "req-1", "--reasoning", "not now")
-    assert before in done("status").out.splitlines()
+    before = since_and_elapsed(done)
+    assert "when the run of process" in before[0]
+    later = ("--at", "2100-01-01T00:00:00Z")
+    done("queue", "reject", "req-1", "--reasoning", "not now", *later)
+    assert since_and_elapsed(done) == before
+    done("rules", "set", "--budget-cost", "9", *later)
+    assert since_and_elapsed(done) == before
+    said = done("status").out
+    stopped = said.partition("stopped: ")[2].partition("\n")[0]
+    assert stopped.startswith("the budget was spent: cost $0.")
+    assert "of $0.10 then; it is $9.00 now, $8." in stopped
+    again = said.partition("hint: ")[2].partition("\n")[0]
+    alone = done().out
+    assert ", stopped" in alone
+    assert f"why     {stopped}" in alone
+    assert f"next    {again}" in alone
+
+
+def since_and_elapsed(done: Run) -> list[str]:
+    """Return since when a sprint stands, and how long it worked."""
+    said = done("status").out
+    return [said.partition(f"{word}")[2].split("\n")[0] for word in ("since: ", "elapsed ")]
+
+
+def test_a_budget_of_a_run_does_not_raise_the_sprints(
+    run: Run, goal_agent: Make, done: Run
+) -> None:
+    """A run that may spend more than the sprint has left is told so, also in a dry run."""
+    command = goal_agent()
+    done("rules", "set", "--budget-cost", "0.1")
+    run(*command)
+    for more in ([], ["--dry-run"]):
+        result = run(*with_options(command, "--budget-cost", "5", *more))
+        said = result.out + result.err
+        assert "--budget-cost is of this run alone and does not raise that of the" in said
+    assert "does not raise" not in run(*command).err
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_says_when_nothing_was_measured(sprint: Path, done: Run, run: Run) -> No
     assert done("best").out == "no iteration is the best one yet\n"
     nothing = {"sprint": "auth", "best": None, "rollback_target": None}
     assert done("best", "--json").json == nothing
-    assert done("alerts").out == "No alerts\n"
+    assert done("alerts").out == "no alert\n"
     assert done("show", "best", "--json").json == {}
     assert "nothing to decide on" in run("decide").err
     assert "can be selected" in run("iteration", "select").err
@@ -170,7 +170,19 @@ def test_tells_alerts(measured: Path, done: Run) -> None:
     last = done("alerts").out
     assert last.startswith("CRITICAL  working_tests_failing  iteration 3  ")
     assert done("alerts", "--all").out == last
-    assert done("alerts", "--iteration", 2).out == "No alerts\n"
+    assert done("alerts", "list").out == last
+    assert done("alerts", "--iteration", 2).out == "no alert in iteration 2\n"
+
+
+def test_alerts_that_a_rollback_answered_are_said_to_be(measured: Path, done: Run) -> None:
+    """What was taken back is no open alert, and is named with what lists it."""
+    count = len(done("alerts", "--json").json)
+    done("rollback", "iter:2")
+    found = done("alerts")
+    assert found.out == "no alert in iteration 2\n"
+    more = f"{count} more alert{'' if count == 1 else 's'}"
+    answered = "answered by going back from iteration 3: `sprintlog alerts --all`"
+    assert f"hint: {more}, {answered}" in found.err
 
 
 @pytest.mark.parametrize(

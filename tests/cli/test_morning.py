@@ -91,6 +91,16 @@ def test_fewer_tests_than_before_are_said(night: Path, done: Run) -> None:
     assert "were removed" not in done("best", "--at", "iter:1").out
 
 
+def test_the_page_advises_nothing_that_was_done(night: Path, done: Run) -> None:
+    """Once files came back the page advises no rollback, as `status` does not."""
+    for is_advised in (True, False):
+        done("report", "--html", "night.html")
+        page = (night / "night.html").read_text()
+        assert ("takes the advice" in page) is is_advised
+        assert ("advice: " in done("status").out) is is_advised
+        done("rollback", "best", "--files", "--yes")
+
+
 def test_alerts_are_counted_over_all_iterations(night: Path, done: Run) -> None:
     """How many there are in all, and where the last is; `alerts` says how many more."""
     found = done("alerts", "--all", "--json").json

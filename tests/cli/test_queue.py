@@ -73,6 +73,29 @@ def test_approves_and_injects_at_once(queue: Path, done: Any) -> None:
     assert answer["unchanged"] is True
 
 
+def test_says_what_the_loop_works_on(queue: Path, done: Any) -> None:
+    """An approval names the phase that comes of it, and a dry run only that."""
+    events = done("log", "--json").lines
+    coming = "the loop works on phase fix-req-1-0: Mend\n"
+    line = ("queue", "approve", "req-1", *WHY, "--prompt", "Mend")
+    assert done(*line, "--dry-run").out == coming
+    would = done(*line, "--dry-run", "--json").json
+    assert (would["decision"], would["addresses"]) == ("approve", ["fix-req-1-0"])
+    assert done("log", "--json").lines == events
+    assert done(*line).out.endswith(f"\n{coming}")
+    assert done(*line, "--dry-run").out == "nothing to do, it is so already\n"
+
+
+def test_says_when_it_was_asked_and_by_whom(queue: Path, done: Any) -> None:
+    """The iteration in which somebody asked, and who, beside what it is."""
+    assert "\n  asked: by runtime\n" in done("queue", "show", "doc").out
+    done("iteration", "start")
+    done("queue", "add", "Slow", *URGENT, "--actor", "operator:ana")
+    shown = done("queue", "show", "req-2")
+    assert "\n  asked: in iteration 1, by operator:ana\n" in shown.out
+    assert "with `--prompt TEXT` what you say of it" in shown.err
+
+
 def test_approves_with_all_that_an_injection_takes(queue: Path, done: Any) -> None:
     """Position, prompt, prefix and model are those that are given."""
     done(

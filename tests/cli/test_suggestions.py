@@ -55,6 +55,24 @@ def test_says_which_word_is_meant(
     assert hint.startswith(f"hint: did you mean `{meant}`?")
 
 
+@pytest.mark.parametrize(
+    ("line", "error", "hint"),
+    [
+        ("files", "there is no command 'files'", "`sprintlog -h` shows how"),
+        (
+            "goal show",
+            "there is no command 'show' here: it is sprintlog status",
+            "`sprintlog goal -h` shows how",
+        ),
+    ],
+)
+def test_no_word_that_is_not_alike_is_said_to_be_meant(
+    sprint: Path, run: Any, line: str, error: str, hint: str
+) -> None:
+    """Where nothing is like it no other word is offered; what shows it is named."""
+    assert run(*line.split()).err == f"error: {error}\nhint: {hint}\n"
+
+
 def test_scripts_are_told_as_well(sprint: Path, run: Any) -> None:
     """With --json the hint of the error has it."""
     error = json.loads(run("status", "--sprint", "auht", "--json").err)

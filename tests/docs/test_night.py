@@ -9,7 +9,7 @@ from sprintlog.projections import Workspace
 from .forked import serving
 from .sessions import ROOT, Session, answers, begin, session_of
 
-PAGE = ROOT / "docs" / "tutorial" / "the-morning-after.md"
+PAGE = ROOT / "docs" / "tutorial" / "a-night-that-failed.md"
 STREAM = ROOT / "fixtures" / "streams" / "failed-night-v1.jsonl"
 EXPECTED = ROOT / "fixtures" / "expected" / "failed-night-v1.PROGRESS.yaml"
 

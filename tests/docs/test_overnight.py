@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from decimal import Decimal
@@ -13,6 +14,7 @@ import pytest
 from .sessions import ROOT, answers, begin, differences, session_of
 
 PAGE = ROOT / "docs" / "tutorial" / "ralph-loop-overnight.md"
+MORNING = PAGE.with_name("the-morning-after.md")
 KEPT = ("slug.py", "tests.py", "agent.py", "junit.xml")
 BEST = "    return '-'.join(re.findall('[a-z]+', title.lower()))\n"
 COSTS = {1: "0.1", 2: "0.2", 3: "0.1", 4: "0.3", 5: "0.1", 6: "0.15", 7: "0.2"}
@@ -185,3 +187,13 @@ def test_log_and_state_files_are_sound(night: Night) -> None:
     """Nothing of the night is missing or stale, and all follows from the log alone."""
     assert night.says("verify").startswith("sound: ")
     assert "same" in night.says("rebuild", "--check")
+
+
+def test_the_morning_is_as_its_page_has_it(night: Night, tmp_path: Path) -> None:
+    """The page of the morning begins where the night ended, and shows what happens."""
+    folder = tmp_path / "slugs"
+    # What other tests had brought into the night's folder is not there in the morning.
+    shutil.copytree(night.folder, folder, ignore=shutil.ignore_patterns("best", "five"))
+    session = session_of(MORNING)
+    assert session.commands
+    assert differences(session, answers(begin(session, folder))) == []

@@ -9,6 +9,8 @@ import pytest
 from .forked import serving
 from .sessions import ROOT, Answer, Session, answers, begin, differences, session_of
 
+AFTER_ANOTHER = "the-morning-after.md"
+"""It begins where another page ends: `test_overnight.py` plays both."""
 ELSEWHERE = {
     "back-up-a-log-as-it-grows.md": "tests/docs/test_litestream.py",
     "drive-sprintlog-from-a-program.md": "tests/rpc",
@@ -31,7 +33,11 @@ ELSEWHERE = {
 """Pages whose commands need a server or a browser, and what tries them."""
 PAGES = [
     ROOT / "README.md",
-    *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
+    *sorted(
+        page
+        for page in (ROOT / "docs" / "tutorial").glob("*.md")
+        if page.name != AFTER_ANOTHER
+    ),
     *sorted(
         page
         for page in (ROOT / "docs" / "how-to").glob("*.md")

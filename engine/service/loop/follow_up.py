@@ -8,11 +8,17 @@ from collections.abc import Callable
 
 from ...adapters.snapshots.capture import Limits, TakenSnapshot
 from ...errors import NotFoundError, RefusedError, SprintlogError
-from ...iterations.loop_rules import ESCALATE, ROLLBACK, LoopRules, MeasureRules
+from ...iterations.loop_rules import (
+    CONTINUE,
+    ESCALATE,
+    ROLLBACK,
+    LoopRules,
+    MeasureRules,
+)
 from ...sprint.agent import actions
 from ...sprint.agent.notices import of_advice
 from ...sprint.iterations.decisions import GiveRecommendation, SelectBest
-from ...sprint.iterations.follow_up import loop_rules
+from ...sprint.iterations.follow_up import due, loop_rules
 from ...sprint.iterations.loop import open_iteration
 from ...sprint.iterations.measurement import FailMeasurement
 from ...sprint.iterations.rollback import RollBack
@@ -114,9 +120,12 @@ class FollowUp:
     def _decide(self, action: actions.Action) -> None:
         """Record what is to be done after what was measured."""
         self._driver.handle(GiveRecommendation())
-        advice = self._driver.sprint().knowledge.tracker.recommended
+        sprint = self._driver.sprint()
+        advice = sprint.knowledge.tracker.recommended
         if advice is not None:
-            self._driver.tell(f"decide iteration {advice.number}: {advice.reason}")
+            goes_on = advice.action != CONTINUE and due(sprint) is None
+            more = " (advice alone: the loop goes on)" if goes_on else ""
+            self._driver.tell(f"decide iteration {advice.number}: {advice.reason}{more}")
             if advice.action in (ROLLBACK, ESCALATE):
                 now, name = self._driver.workspace.now(), self._driver.sprint_id
                 self._driver.notify(

@@ -7,16 +7,19 @@ from ..runs.budgets import (
     OF_RUN,
     OF_SPRINT,
     BudgetState,
+    amount,
     said,
     standings,
     typed,
 )
 from ..state.knowledge import COST, TOKENS
-from ..state.money import is_less, plus
+from ..state.money import is_less, minus, plus
 from ..state.sprint import Plan, Sprint
 from . import actions
 from .actions import Action
 
+SPENT = "the budget is spent: "
+"""Before how far it is spent."""
 _PAID = (actions.WORK, actions.ITERATE, actions.RETRY, actions.WAIT)
 
 
@@ -46,7 +49,7 @@ def _begins(plan: Plan, action: Action) -> bool:
 
 def _stop(sprint: Sprint, one: BudgetState, action: Action) -> Action:
     is_limit = one.budget == ITERATIONS
-    why = f"the budget is spent: {said(one)}"
+    why = f"{SPENT}{said(one)}"
     option = f"--budget-{one.budget}"
     started = sprint.knowledge.loops.started
     if one.of == OF_RUN and started is not None:
@@ -57,7 +60,8 @@ def _stop(sprint: Sprint, one: BudgetState, action: Action) -> Action:
             more = plus(one.spent, one.limit)
         command = f"sprintlog rules set {option} {typed(one.budget, more)}"
         again = run_again(started)
-        hint = f"`{command}` allows that much in all; then `{again}` starts the loop again"
+        free = amount(one.budget, minus(more, one.spent))
+        hint = f"`{command}` allows {free} more; then `{again}` starts the loop again"
     return Action(
         actions.STOP,
         because=actions.LIMIT if is_limit else actions.BUDGET,

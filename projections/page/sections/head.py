@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sprintlog.engine.iterations.loop_rules import ROLLBACK
+from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_RUN, OF_SPRINT, TIME
-from sprintlog.engine.sprint.state.words import COMPLETED
 
-from ...iterations.quality import equals_by_exit_code
+from ...iterations.quality import equals_by_exit_code, pending_advice
 from ...views.runs import BudgetStanding
 from ...words.phrases import UNKNOWN, counted, duration
 from ..charts.labels import WHOLE
@@ -89,8 +88,9 @@ def _story(facts: Facts) -> Iterator[Markup]:
         parts: list[Any] = [tag("b", f"needs a person{where} "), text(need.reason)]
         parts += [": ", text(need.details)] if need.details else []
         yield tag("p", *parts, class_="told need")
-    advice = facts.iterations.recommendation
-    if advice is not None and advice.action != "continue" and not _is_done(facts):
+    # The same as `status` says: what somebody has done about it is no advice any more.
+    advice, pending = facts.iterations.recommendation, pending_advice(facts.judged)
+    if advice is not None and pending is not None and pending.action != CONTINUE:
         yield tag(
             "p", tag("b", "advice "), f"{advice.message} ({advice.reason})", class_="told"
         )
@@ -127,10 +127,6 @@ def _best(facts: Facts) -> Iterator[Markup]:
 
 def _moment(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _is_done(facts: Facts) -> bool:
-    return bool(facts.status.status == COMPLETED)
 
 
 def _figures(facts: Facts) -> Iterator[Markup]:

@@ -656,6 +656,7 @@ export interface LoopRun {
   because?: string;
   exit_code?: number | null;
   why?: string | null;
+  worked_since?: boolean;
   last_seen?: string;
   heartbeat?: string;
   lease_seconds?: number;
@@ -976,6 +977,8 @@ export interface RequestWithHistory {
   deferred_until: unknown;
   came_back_from: string | null;
   history: RequestHistory[];
+  asked_in?: number | null;
+  asked_by?: string | null;
 }
 
 /** The weights, limits and policies in force. */
@@ -1529,6 +1532,7 @@ export interface CommandAnswers {
   prepare: Prepared;
   prune: Pruned | Pruning | SessionsPruned | SessionsPruning;
   query: (TableAnswer | { [name: string]: unknown })[];
+  "queue approve": RulingAnswer | Recorded | Recorded[] | Unchanged;
   "queue decide": RulingAnswer[] | Recorded | Recorded[] | Unchanged;
   "queue list": RequestAnswer[];
   "queue show": RequestWithHistory;
