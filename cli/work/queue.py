@@ -350,13 +350,13 @@ def lines_of(request: RequestWithHistory) -> list[str]:
     lines.append(f"  {request.title}")
     if request.description not in (None, request.title):
         lines += [f"  {line}" for line in str(request.description).split("\n")]
+    if request.asked_by is not None:
+        at = f"in iteration {request.asked_in}, " if request.asked_in else ""
+        lines.append(f"  asked: {at}by {request.asked_by}")
     for name in _SHOWN:
         if (value := getattr(request, name)) is not None:
             shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
             lines.append(f"  {name.replace('_', ' ')}: {shown}")
-    if request.asked_by is not None:
-        at = f"in iteration {request.asked_in}, " if request.asked_in else ""
-        lines.insert(2, f"  asked: {at}by {request.asked_by}")
     return [*lines, *map(_line, request.history)]
 
 

@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.agent.limits import WAITS_FOR
 from sprintlog.engine.sprint.goal.settings import max_iterations
 from sprintlog.engine.sprint.iterations.loop import open_iteration
 from sprintlog.engine.sprint.runs.again import run_again
-from sprintlog.engine.sprint.runs.budgets import OF_SPRINT, amount
+from sprintlog.engine.sprint.runs.budgets import OF_SPRINT, WHOSE, amount
 from sprintlog.engine.sprint.state.money import plus
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import gate_status
@@ -143,13 +143,13 @@ def work_ended(run: views.LoopRun) -> str | None:
 
 def _was_spent(found: Status, why: str) -> str:
     """Return which budget a run ended by, and what is left of it by now."""
-    spent = why.removeprefix(SPENT)
-    for one in found.budgets or ():
-        if one.of == OF_SPRINT and one.left > 0 and spent.startswith(f"{one.budget} "):
+    then, is_of_sprint, _ = why.removeprefix(SPENT).partition(f" in {WHOSE[OF_SPRINT]}")
+    # A new run has a budget of its own again.
+    for one in (found.budgets or ()) if is_of_sprint else ():
+        if one.of == OF_SPRINT and one.left > 0 and then.startswith(f"{one.budget} "):
             now, left = (
                 amount(one.budget, plus(None, number)) for number in (one.limit, one.left)
             )
-            then = spent.partition(" in the sprint")[0]
             return f"the budget was spent: {then} then; it is {now} now, {left} left"
     return why
 

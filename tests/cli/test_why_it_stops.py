@@ -134,7 +134,7 @@ def test_work_that_ends_in_a_pause_is_told(sprint: Path, done: Run) -> None:
 def test_who_has_just_gone_back_is_not_stale(sprint: Path, done: Run) -> None:
     """After a rollback the state is old, and the sprint is not silent."""
     assert done("status", "--json").json["stale"] is True
-    done("note", "a remark")
+    done("phase", "start", "--at", "2026-01-15T09:01:00Z")
     done("rollback", "version:2")
     assert done("status", "--json").json["stale"] is False
 

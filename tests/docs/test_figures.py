@@ -13,7 +13,7 @@ from .generate import commands, figures, how_many, own_options, shared_options
 COMMANDS_MAX = 139
 """Eight came with a page, servers, trust and programs: serve, copy, redact, scan, head,
 prove, mcp, rpc; four with extensions: list, check, project, notify."""
-OWN_OPTIONS_MAX = 414
+OWN_OPTIONS_MAX = 415
 """Who adds more than these merges something, or says here why not.
 
 What a loop does by itself is typed to `run`, and to `rules set` for one's own loop. Four
