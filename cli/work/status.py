@@ -31,6 +31,7 @@ from sprintlog.projections.workspace import Workspace
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..loop.budget_lines import budget_lines
+from ..loop.kept_rules import rules_said
 from ..named_sprint import told
 from ..output import (
     coloured,
@@ -45,7 +46,7 @@ from ..output import (
 from ..screen import phrases
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
 from .status_head import standing_lines
-from .status_night import cut_short_lines, goal_hint, rules_said
+from .status_night import cut_short_lines, goal_hint
 
 if TYPE_CHECKING:
     from sprintlog.engine.service.streams.judged import Judged

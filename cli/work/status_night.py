@@ -1,14 +1,12 @@
-"""What `status` says after a night: how runs were lost, and what the loop holds on to."""
+"""What `status` says after a night: how runs were lost, and who ends the goal."""
 
 from collections.abc import Iterator
 
-from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK, STOP, LoopRules
 from sprintlog.engine.service.streams.judged import Judged, StreamEvents
 from sprintlog.engine.sprint.events import RunEnded
 from sprintlog.engine.sprint.goal.goal import goal_standing
 from sprintlog.engine.sprint.goal.settings import goal_said
 from sprintlog.engine.sprint.iterations.agent_runs import is_lost, runs_seen
-from sprintlog.engine.sprint.iterations.follow_up import loop_rules
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.runs.record import LOST
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -19,27 +17,6 @@ NAMED_MAX = 3
 """So many iterations are named in which a run was cut short."""
 LOOKED_AT_MAX = 100
 """So many iterations are asked since when all tests pass."""
-
-_ON_REGRESSION = {
-    ROLLBACK: "goes back on a regression",
-    STOP: "stops at a regression",
-    CONTINUE: "goes on after a regression",
-}
-
-
-def rules_said(sprint: Sprint) -> str | None:
-    """Return what a loop does by the sprint's rules, whatever it is started with."""
-    loop = loop_rules(sprint)
-    if loop == LoopRules():
-        return None
-    words = []
-    if loop.measure is not None:
-        by = [f"`{line}`" for line in loop.measure.runs] or [*loop.measure.reports]
-        words.append(f"measured by {', '.join(by)}" if by else "measured")
-    words += ["files kept"] if loop.keeps_files else []
-    words += [_ON_REGRESSION[loop.on_regression]] if loop.measure is not None else []
-    words += ["selects the best at its end"] if loop.selects else []
-    return f"{', '.join(words)}, as before  (`sprintlog rules`)"
 
 
 def goal_hint(judged: Judged) -> str | None:
