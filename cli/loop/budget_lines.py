@@ -37,8 +37,7 @@ def raising_lines(sprint: Sprint, budgets: Budgets, now: str) -> Iterator[str]:
         if limit is None or one.budget == ITERATIONS:
             continue
         if is_less(one.left, plus(None, limit)):
-            option = f"--budget-{one.budget}"
             yield (
-                f"{option} is of this run alone and does not raise that of the sprint: "
-                f"{said(one)}  (`sprintlog rules set {option} N`)"
+                f"--budget-{one.budget} is of this run alone and does not raise that of "
+                f"the sprint, as `sprintlog rules set` does: {said(one)}"
             )

@@ -43,11 +43,11 @@ from sprintlog.projections.views.queue import RequestHistory, RequestWithHistory
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
+from ..loop.approval import show_approval, tell_approval
 from ..output import hint, print_answer, table, warn
 from ..places import source_of
 from ..record import UNNAMED, Options, arguments_of, record, recording
 from ..screen import phrases
-from .approval import show_approval, tell_approval
 from .injection import Coming, named, of_workflow, with_position, with_workflow
 from .queue_input import name_request, read_asked
 

@@ -32,6 +32,7 @@ from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..loop.budget_lines import budget_lines
 from ..loop.kept_rules import rules_said
+from ..loop.night import cut_short_lines, goal_hint
 from ..named_sprint import told
 from ..output import (
     coloured,
@@ -46,7 +47,6 @@ from ..output import (
 from ..screen import phrases
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
 from .status_head import standing_lines
-from .status_night import cut_short_lines, goal_hint
 
 if TYPE_CHECKING:
     from sprintlog.engine.service.streams.judged import Judged
@@ -123,7 +123,8 @@ def _shown(
     judged = _judged(workspace, sprint)
     quality = _files_lines(sprint) if judged is None else _quality_lines(judged)
     head = [*standing_lines(sprint, found, action)]
-    if any("`sprintlog run " in line for line in head) and (kept := rules_said(sprint)):
+    starts = any("sprintlog run " in line for line in head)
+    if starts and (kept := rules_said(sprint)) is not None:
         head.append(f"rules: {kept}")
     spent = spent_lines(sprint)
     if sprint.knowledge.spent.cut_short:
