@@ -175,6 +175,8 @@ def _print_usage(error: click.ClickException) -> int:
     if isinstance(error, click.NoSuchOption):
         # By itself it would say what it is like in other words than we do.
         said, unknown = error.message, (error.option_name, _options_of(context))
+        if error.option_name == "--sprint" and context is not None and not context.parent:
+            hint = "it stands behind the command: `sprintlog status --sprint ID`"
     # Its choices are listed on lines of their own.
     wrapped = SprintlogError(" ".join(said.split()), hint=hint, unknown=unknown)
     print_error(wrapped, as_json="--json" in sys.argv)

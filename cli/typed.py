@@ -174,12 +174,17 @@ def _write_options(
     shown = [p.get_help_record(context) for p in options]
     with formatter.section("Options"):
         formatter.write_dl([row for row in shown if row])
-    names = ", ".join(option.opts[0] for option in shared)
+    names = ", ".join(_name_of(option) for option in shared)
     formatter.write_paragraph()
     formatter.write_text(
         f"{topic.capitalize()} options, the same everywhere: {names}; "
         f"`sprintlog help {topic}` explains them."
     )
+
+
+def _name_of(option: click.Option) -> str:
+    name = option.opts[0]
+    return f"{name} (with --json)" if name == "--fields" else name
 
 
 class TypedCommand(click.Command):
@@ -188,7 +193,7 @@ class TypedCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; raise `click.UsageError` for fields of what is no JSON."""
         if FIELDS in ctx.meta and not ctx.params.get("as_json"):
-            raise click.UsageError("--fields goes with --json", ctx)
+            raise click.UsageError("--fields goes with --json: add that", ctx)
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

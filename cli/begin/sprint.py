@@ -9,8 +9,10 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.service.wrap import loop_fields
 from sprintlog.engine.sprint.agent.actions import STOP
 from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.goal.settings import HOOKS, ralph_fields
 from sprintlog.engine.sprint.iterations.loop import LimitIterations
 from sprintlog.engine.sprint.phases import lifecycle
@@ -89,24 +91,20 @@ def create(
 ) -> None:
     """Take in a compiled plan in which nothing has happened yet, or begin with a goal.
 
+    With neither it is for a loop of yours that `wrap` records, as `wrap` makes one: so
+    rules can be set before the first run.
+
     The plan is a YAML file that you write: `sprintlog help plan` shows one. It may be a
     PROGRESS.yaml, too. A goal needs no plan: its steps are found on the way.
     """
     check_sprint_id(new_id, field="ID")
-    fields: dict[str, Any] = {}
-    if goal is not None and mode != "standard":
-        fields = ralph_fields(
-            goal,
-            idle_threshold=idle_threshold,
-            min_iterations=min_iterations,
-            hooks=[hook_from(text) for text in hooks],
-        )
-        if max_iterations is None:
-            max_iterations = settings.setting("budget.iterations")
-    elif mode == "ralph" or goal or idle_threshold or min_iterations:
-        raise click.UsageError("Ralph mode needs --goal, and its options --mode ralph")
-    elif hooks:
-        fields = {HOOKS: [hook_from(text) for text in hooks]}
+    fields = _goal_fields(mode, goal, idle_threshold, min_iterations, hooks)
+    is_loop = plan is None and not fields
+    if plan is None and not is_loop and "goal" not in fields:
+        raise click.UsageError("give a --plan, or a --goal")
+    if max_iterations is None:
+        with_goal = settings.setting("budget.iterations") if "goal" in fields else None
+        max_iterations = 0 if is_loop else with_goal
     document: dict[str, Any] = {}
     content = b""
     if plan is not None:
@@ -117,15 +115,16 @@ def create(
         document, remarks = read_plan(content, file=str(plan), is_strict=strict)
         for remark in remarks:
             warn(f"{plan}: {remark}")
-    elif "goal" not in fields:
-        raise click.UsageError("give a --plan, or a --goal")
     document = {**fields, **document, **fields}
     options = Options(given)
     options.tell_masked(document, of=str(plan or "the goal"))
     with recording("sprint create", options) as run:
         location = run.workspace.location
         folder = sprint_dir or (plan.parent if plan is not None else Path())
-        place = place_in(location, folder)
+        place: Place | None = place_in(location, folder)
+        if is_loop:
+            document = loop_fields(run.workspace)
+            place = place if sprint_dir is not None else None
         command = CreateSprint(
             document,
             place,
@@ -138,10 +137,38 @@ def create(
         run.answer(outcome)
         several = len(run.workspace.sprints()) > 1
     if not run.options.as_json and not outcome.duplicate:
-        typed_next = "`sprintlog sprint start`"
-        if several:
-            typed_next = f"`sprintlog sprint start --sprint {quote(new_id)}`"
-        hint(f"{typed_next} begins it; its state file is {place.path}")
+        _tell_next(new_id, place, several=several)
+
+
+def _goal_fields(
+    mode: str | None,
+    goal: str | None,
+    idle_threshold: int | None,
+    min_iterations: int | None,
+    hooks: tuple[str, ...],
+) -> dict[str, Any]:
+    """Return what was typed of a goal, and of what is run beside the iterations."""
+    if goal is not None and mode != "standard":
+        return ralph_fields(
+            goal,
+            idle_threshold=idle_threshold,
+            min_iterations=min_iterations,
+            hooks=[hook_from(text) for text in hooks],
+        )
+    if mode == "ralph" or goal or idle_threshold or min_iterations:
+        raise click.UsageError("Ralph mode needs --goal, and its options --mode ralph")
+    return {HOOKS: [hook_from(text) for text in hooks]} if hooks else {}
+
+
+def _tell_next(new_id: str, place: Place | None, *, several: bool) -> None:
+    """Say what begins a sprint that was made."""
+    if place is None:
+        hint(f"`sprintlog wrap --sprint {quote(new_id)} -- COMMAND` records a run in it")
+        return
+    typed_next = "`sprintlog sprint start`"
+    if several:
+        typed_next = f"`sprintlog sprint start --sprint {quote(new_id)}`"
+    hint(f"{typed_next} begins it; its state file is {place.path}")
 
 
 @contextmanager

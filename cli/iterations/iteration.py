@@ -283,7 +283,9 @@ def baseline(
 def list_(last: int | None, reading: ReadOptions) -> None:
     """List iterations: class, score, tests, coverage, errors, alerts, what they took.
 
-    One that was not measured is listed with how it ended.
+    How its run ended is said behind that, a failure first. The class is how it compares
+    with the one before: forward, regression, plateau (neither), stalled (the third
+    plateau in a row or later); `sprintlog help judging` explains the words.
     """
     from sprintlog.projections.views.iterations import judgements
 

@@ -8,9 +8,10 @@ from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.streams.judged import Failure, Judged, Unmeasured, evaluate
+from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding, evaluate
 from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.state.sprint import Spent
+from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.iterations.quality import equals_by_exit_code
 from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.views.files import FileChange
@@ -29,6 +30,8 @@ FILES_MAX = 20
 HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", "")
 TOOK = ("turns", "tokens", "cost", "time")
 ALERTS = HEAD.index("alerts")
+NOTE_CHARS, WHY_CHARS = 16, 32
+"""How many columns the last cell has at least, and where it says why a run failed."""
 OWN_MAX = 3
 """More metrics of one's own than these have no column; the report has all."""
 
@@ -53,20 +56,18 @@ def list_lines(
     judged: Judged,
     shown_ones: Iterable[Judgement],
     failures: Iterable[Failure] = (),
-    others: Iterable[Unmeasured] = (),
+    others: Iterable[RunEnding] = (),
 ) -> list[str]:
     """Return a table of iterations, one a line, those without a measurement among them."""
     off_path, found = judged.left_behind(), list(shown_ones)
     # Where all scores lack the same it is said once, below them.
     unknown = {unknown_parts(one.score) for one in found}
     (below,) = unknown if len(unknown) == 1 else (None,)
-    said = judged.described()
+    said, ends = judged.described(), judged.endings()
+    rows = [(one.number, _row(judged, one, off_path, is_told=bool(below))) for one in found]
+    rows += [(one.event.number, _failed_row(one, off_path)) for one in failures]
     rows = [
-        (one.number, _tagged(_row(judged, one, off_path, is_told=bool(below)), said))
-        for one in found
-    ]
-    rows += [
-        (one.event.number, _tagged(_failed_row(one, off_path), said)) for one in failures
+        (number, _tagged(_with_end(row, ends.get(number)), said)) for number, row in rows
     ]
     if not rows:
         return _lines_of_runs(judged, others)
@@ -74,7 +75,12 @@ def list_lines(
     names = own_in(judged, found)[:OWN_MAX]
     own = {one.number: tuple(_own_cell(one, name) for name in names) for one in found}
     own[-1] = tuple(names)
-    lines = _table([(-1, HEAD), *sorted(rows)], judged.spent(), own)
+    lines = _table(
+        [(-1, HEAD), *sorted(rows)],
+        judged.spent(),
+        own,
+        is_why_told=any(one.status != COMPLETED for one in ends.values()),
+    )
     if below:
         lines += wrapped(f"of each score: {below}", indent="  ")
     if equals := equals_by_exit_code(judged):
@@ -107,6 +113,8 @@ def _table(
     rows: Sequence[tuple[int, Sequence[str]]],
     spent: dict[int, Spent],
     own: dict[int, tuple[str, ...]],
+    *,
+    is_why_told: bool = False,
 ) -> list[str]:
     count = len(own[-1])
     end = ALERTS + count
@@ -123,7 +131,8 @@ def _table(
     # What an iteration was worth comes before what it cost, and that before its length.
     spare = (end + 3, end, end + 1, 4)
     right = {0, *range(2, end + len(TOOK))}
-    return table(lines, right=right, whole={1}, spare=spare, least=16)
+    least = WHY_CHARS if is_why_told else NOTE_CHARS
+    return table(lines, right=right, whole={1}, spare=spare, least=least)
 
 
 def took_cells(spent: Spent | None) -> tuple[str, ...]:
@@ -221,6 +230,17 @@ def _row(
     )
 
 
+def _with_end(row: tuple[str, ...], ended: RunEnding | None) -> tuple[str, ...]:
+    """Return a row whose last cell says how its run ended, too; a failure first."""
+    if ended is None:
+        return row
+    if ended.status == COMPLETED:
+        parts = [row[-1], _line_of(ended.summary)]
+    else:
+        parts = [_how(ended), row[-1]]
+    return (*row[:-1], ", ".join(filter(None, parts)))
+
+
 def _tagged(row: tuple[str, ...], said: dict[int, Description]) -> tuple[str, ...]:
     """Return a row whose last cell has the iteration's tags, too."""
     one = said.get(int(row[0]))
@@ -234,7 +254,7 @@ def _failed_row(failure: Failure, off_path: set[int]) -> tuple[str, ...]:
     return _blank_row(number, _marked(number, off_path, said))
 
 
-def _unmeasured_row(one: Unmeasured, off_path: set[int]) -> tuple[str, ...]:
+def _unmeasured_row(one: RunEnding, off_path: set[int]) -> tuple[str, ...]:
     said = f"not measured: {_how(one)}"
     return _blank_row(one.number, _marked(one.number, off_path, said))
 
@@ -247,13 +267,17 @@ def _marked(number: int, off_path: set[int], said: str) -> str:
     return f"off the path, {said}" if number in off_path else said
 
 
-def _how(one: Unmeasured) -> str:
+def _how(one: RunEnding) -> str:
     """Return how an iteration ended, on one line."""
-    said = (one.error or one.summary or "").strip().partition("\n")[0]
+    said = _line_of(one.error or one.summary)
     return ": ".join(filter(None, (one.status, said)))[:ERROR_CHARS_MAX]
 
 
-def _lines_of_runs(judged: Judged, others: Iterable[Unmeasured]) -> list[str]:
+def _line_of(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0][:ERROR_CHARS_MAX]
+
+
+def _lines_of_runs(judged: Judged, others: Iterable[RunEnding]) -> list[str]:
     """Return a table of what was run, where nothing was measured at all."""
     spent, off_path = judged.spent(), judged.left_behind()
     rows = [

@@ -128,6 +128,8 @@ def _print_iteration(
     workspace: Workspace, judged: Judged, number: int, *, as_json: bool
 ) -> None:
     from sprintlog.projections.iterations.iteration_report import (
+        done_after,
+        ended,
         iteration_markdown,
         iteration_report,
         made_with,
@@ -142,9 +144,10 @@ def _print_iteration(
     if as_json:
         print_json(views.report(then, report))
     else:
-        with paged():
-            said = made_with(then.described().get(number))
-            print_bytes(iteration_markdown(report, _took(then, number), said).encode())
+        said = [*ended(judged, number), *made_with(then.described().get(number))]
+        after = done_after(judged, number)
+        text = iteration_markdown(report, _took(then, number), said, after)
+        _print_with_files(workspace, judged, number, text)
 
 
 def _print_unmeasured(
@@ -157,14 +160,19 @@ def _print_unmeasured(
     if as_json:
         print_json(views.unmeasured_report(judged, number))
     else:
-        from .judgements import files_lines
-        from .snapshots import files_changed_in
+        _print_with_files(workspace, judged, number, text)
 
-        changed = files_changed_in(workspace, judged.sprint, number)
-        with paged():
-            print_bytes(text.encode())
-            if changed is not None:
-                print_text("", "### Files that changed", *files_lines(changed))
+
+def _print_with_files(workspace: Workspace, judged: Judged, number: int, text: str) -> None:
+    """Print a report, and which files the iteration changed where that is known."""
+    from .judgements import files_lines
+    from .snapshots import files_changed_in
+
+    changed = files_changed_in(workspace, judged.sprint, number)
+    with paged():
+        print_bytes(text.encode())
+        if changed is not None:
+            print_text("", "### Files that changed", *files_lines(changed))
 
 
 def _took(judged: Judged, number: int) -> str:

@@ -10,6 +10,11 @@ from .exact import exact, plain, short, shown
 
 BASELINE, FORWARD, PLATEAU = "baseline", "forward", "plateau"
 REGRESSION, STALLED = "regression", "stalled"
+CLASS_MEANS = {
+    PLATEAU: "neither better nor worse than the one before",
+    STALLED: "the third plateau in a row, or later",
+}
+"""What the classes are that are no plain words."""
 STALL_LENGTH = 3
 """So many plateaus in a row may be a stall."""
 STALL_MESSAGE = "No meaningful progress for 3 iterations"

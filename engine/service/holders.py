@@ -59,9 +59,13 @@ def choose(
     """
     if sprint_id is not None:
         if not service.log.version(sprint_stream(sprint_id)):
+            # Imported here: nearly always it is there.
+            from shlex import quote
+
             raise NotFoundError(
                 f"there is no sprint {sprint_id}",
-                hint="`sprintlog sprint list` lists them",
+                hint="`sprintlog sprint list` lists them, `sprintlog sprint create "
+                f"{quote(sprint_id)}` makes it for a loop of yours",
                 unknown=(sprint_id, service.sprints()),
                 sprint=sprint_id,
             )

@@ -5,7 +5,7 @@ Nothing here may stop the command: whoever calls it tells what went wrong, and g
 
 import re
 from pathlib import PurePath
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from msgspec.structs import replace
 
@@ -60,7 +60,7 @@ def sprint_for(
     Raise `RefusedError` when several are unfinished and none is named.
     """
     try:
-        return workspace.choose(named)
+        sprint_id = workspace.choose(named)
     except NotFoundError:
         sprint_id = named or _free_name(workspace)
     except RefusedError:
@@ -68,8 +68,11 @@ def sprint_for(
         if any(workspace.status_of(*one) != COMPLETED for one in sprints.items()):
             raise
         sprint_id = _free_name(workspace)
-    goal = f"{LOOP_IN}{workspace.location.root.name or 'this folder'}"
-    create = CreateSprint(ralph_fields(goal), place, max_iterations=0)
+    else:
+        if not _is_begun(workspace, sprint_id):
+            workspace.handle(StartSprint(), sprint_id=sprint_id, at=at, actor=actor)
+        return sprint_id
+    create = CreateSprint(loop_fields(workspace), place, max_iterations=0)
     try:
         workspace.handle(create, sprint_id=sprint_id, at=at, actor=actor)
     except RefusedError:
@@ -79,6 +82,18 @@ def sprint_for(
     if workspace.sprint(sprint_id).plan.status == NOT_STARTED:
         workspace.handle(StartSprint(), sprint_id=sprint_id, at=at, actor=actor)
     return sprint_id
+
+
+def loop_fields(workspace: ServiceWorkspace) -> dict[str, Any]:
+    """Return the fields of a sprint that is for a loop of somebody's own."""
+    return ralph_fields(f"{LOOP_IN}{workspace.location.root.name or 'this folder'}")
+
+
+def _is_begun(workspace: ServiceWorkspace, sprint_id: str) -> bool:
+    """Tell whether a sprint was started, or is none that its first run starts."""
+    plan = workspace.sprint(sprint_id).plan
+    goal = str(plan.document.get("goal") or "")
+    return plan.status != NOT_STARTED or not goal.startswith(LOOP_IN)
 
 
 def begin(

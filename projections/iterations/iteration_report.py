@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import Number, plain, shown
+from sprintlog.engine.iterations.loop_rules import ESCALATE
 from sprintlog.engine.iterations.metrics import Figures
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import DIMENSIONS, Score
@@ -20,6 +21,7 @@ from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 
 from ..markdown import bare, code, table
+from .run_notes import notes_of
 
 Data = dict[str, Any]
 MISSING = "missing"
@@ -68,6 +70,40 @@ def is_best_preserved(judged: Judged) -> bool:
     return best is not None and has_snapshot(judged.sprint, best.number)
 
 
+def ended(judged: Judged, number: int) -> list[str]:
+    """Return how the last run of an iteration ended, and what it said, a line each."""
+    left = judged.endings().get(number)
+    summary = judged.summaries().get(number) or (left and left.summary)
+    told = {
+        "Ended": "" if left is None else bare(left.status),
+        "Error": code(" ".join(left.error.split())) if left and left.error else "",
+        "Said last": code(" ".join(summary.split())) if summary else "",
+        "On the way": ", ".join(notes_of(judged.runs_seen().get(number, ()))),
+    }
+    return [f"**{name}**: {text}" for name, text in told.items() if text]
+
+
+def done_after(judged: Judged, number: int) -> list[str]:
+    """Return what was done about the advice of an iteration; nothing before it was given.
+
+    A rollback before the next iteration began follows it, whoever asked for it.
+    """
+    if number == BASELINE_NUMBER or judged.tracker.entry(number) is None:
+        return []
+    since = judged.one(number).version
+    begun = ((at, n) for n, at in judged.sprint.knowledge.iterations if at > since)
+    at_next, following = min(begun, default=(None, None))
+    for at, moment, to in judged.rollbacks():
+        if at > since and (at_next is None or at < at_next):
+            return [f"**Then**: taken back to {to}, at {bare(moment)}"]
+    if following is None:
+        return []
+    said = f"**Then**: the loop went on with iteration {following}"
+    if judged.advice(number).action == ESCALATE:
+        said += "; `escalate` is a wish that a person looks, and asks nobody by itself"
+    return [said]
+
+
 def made_with(said: Description | None) -> list[str]:
     """Return what was said of an iteration beside its measurement, a line each."""
     if said is None:
@@ -86,12 +122,15 @@ def made_with(said: Description | None) -> list[str]:
 
 
 def iteration_markdown(
-    report: IterationReport, took: str = "", said: Sequence[str] = ()
+    report: IterationReport,
+    took: str = "",
+    said: Sequence[str] = (),
+    then: Sequence[str] = (),
 ) -> str:
     """Return a report in the form that the tracker's document gives it.
 
-    `took` says what agents took, and `said` more lines about it; the files of a loop, which
-    that form is for, have none.
+    `took` says what agents took, `said` more lines about it, and `then` what was done about
+    the advice; the files of a loop, which that form is for, have none.
     """
     one = report.judgement
     lines = [
@@ -125,6 +164,7 @@ def iteration_markdown(
         "### Recommendation",
         "",
         *_advice(report.recommendation),
+        *then,
     ]
     return "\n".join(lines) + "\n"
 

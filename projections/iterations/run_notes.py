@@ -2,9 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sprintlog.engine.sprint.agent.limits import WAITS_FOR
+from sprintlog.engine.sprint.agent.limits import NETWORK_DOWN, OVERLOAD, USAGE
 from sprintlog.engine.sprint.iterations.agent_runs import RunSeen, is_lost
 
+LIMITS = {
+    USAGE: "a usage limit",
+    OVERLOAD: "the model did not answer",
+    NETWORK_DOWN: "no network",
+}
+"""What kept a run from working; whether somebody waited then is another matter."""
 NAMED_MAX = 5
 """More runs than these are only counted."""
 
@@ -14,7 +20,7 @@ def notes_of(seen: Iterable[RunSeen]) -> list[str]:
     said = []
     for one in seen:
         if one.limit is not None:
-            said.append(f"waited: {_limit(one.limit)}")
+            said.append(_limit(one.limit))
         if one.cut_by is not None:
             said.append("a run was lost" if is_lost(one) else "a run was cut short")
     return list(dict.fromkeys(said))
@@ -45,4 +51,4 @@ def _why(one: RunSeen) -> str:
 
 
 def _limit(word: str) -> str:
-    return WAITS_FOR.get(word, word).removeprefix("the ")
+    return LIMITS.get(word, word)

@@ -5,14 +5,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sprintlog.engine.iterations.alerts import SEVERITIES, Alert
+from sprintlog.engine.iterations.classify import CLASS_MEANS
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.events import MeasurementFailed
 from sprintlog.engine.iterations.exact import plain, shown
-from sprintlog.engine.iterations.loop_rules import ROLLBACK
+from sprintlog.engine.iterations.loop_rules import ROLLBACK, UNCERTAIN
 from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.streams.judged import Failure, Judged, Unmeasured
+from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding
 from sprintlog.engine.sprint.state.sprint import Spent, Sprint
+from sprintlog.engine.sprint.state.words import COMPLETED
 
 from ..markdown import bare, code, code_cell, table
 from .iteration_report import MISSING, NOT_COMPARED, said
@@ -61,7 +63,8 @@ def summary_markdown(judged: Judged, told: SummaryTexts) -> str:
         lines.append("- No iteration was measured")
         if not others:
             return "\n".join(lines) + "\n"
-    lines += ["", *_rows(judged, found, failures, others), *_alerts(judged)]
+    lines += ["", *_rows(judged, found, failures, others)]
+    lines += [*_legend(found), *_alerts(judged)]
     return "\n".join(lines) + "\n"
 
 
@@ -99,10 +102,11 @@ def _quality(
         lines.append(f"- **Baseline**: iteration {event.number}{why}")
     if values := [one.score.value for one in turns]:
         off = judged.off_path()
-        # What was taken back is drawn, but is not what it has come to.
+        # What was taken back is not what it has come to.
         kept = [one.score.value for one in turns if one.number not in off] or values
         first, last = said(kept[0], 2), said(kept[-1], 2)
-        lines.append(f"- **Quality**: {code(sparkline(values))} {first} → {last}")
+        without = ", without what was taken back" if len(kept) < len(values) else ""
+        lines.append(f"- **Quality**: {code(sparkline(kept))} {first} → {last}{without}")
     lines += _own(judged, turns)
     if (best := judged.best()) is not None:
         unknown = unknown_parts(best.score)
@@ -120,6 +124,8 @@ def _quality(
             typed = f": {typed}; with --files the files alone"
             if which := as_the_best(judged, given.target):
                 typed += f"; {which}, and later"
+        if given.cause == UNCERTAIN:
+            typed = ": measure more, `sprintlog help judging` says how"
         lines.append(f"- **Now**: {given.message} ({given.reason}){typed}")
     if (selection := judged.selected()) is not None:
         lines.append(f"- **Result**: {selection.message}")
@@ -146,21 +152,32 @@ def _counts(
     judged: Judged, turns: Sequence[Judgement], failures: Mapping[int, Failure]
 ) -> str:
     """Return how many iterations there are of each class, and how many were left behind."""
-    of_class = Counter(one.classification or NOT_COMPARED for one in turns)
-    counts = [f"{count} {name}" for name, count in of_class.most_common()]
-    if failures:
-        counts.append(f"{len(failures)} not measured")
-    known = {one.number for one in turns} | failures.keys()
-    if gone := len(judged.left_behind() & known):
-        counts.append(f"{gone} off the path")
+    classes = {one.number: one.classification or NOT_COMPARED for one in turns}
+    gone = judged.left_behind()
+    back = Counter(name for number, name in classes.items() if number in gone)
+    counts = [
+        f"{count} {name}{_taken_back(back[name], count)}"
+        for name, count in Counter(classes.values()).most_common()
+    ]
+    if count := len(failures):
+        counts.append(
+            f"{count} not measured{_taken_back(len(gone & failures.keys()), count)}"
+        )
     return f"{len(turns) + len(failures)}: {', '.join(counts)}"
+
+
+def _taken_back(gone: int, count: int) -> str:
+    """Return that all or some of so many were left behind by a rollback."""
+    if not gone:
+        return ""
+    return " (taken back)" if gone == count else f" ({gone} taken back)"
 
 
 def _rows(
     judged: Judged,
     found: Sequence[Judgement],
     failures: Mapping[int, Failure],
-    others: Sequence[Unmeasured],
+    others: Sequence[RunEnding],
 ) -> list[str]:
     # Where all lack the same it is said once, with the best one.
     is_same = len({one.score.share for one in found}) == 1
@@ -199,14 +216,19 @@ def _room(columns: Sequence[Sequence[str]]) -> int:
 def _notes(
     judged: Judged,
     failures: Mapping[int, Failure],
-    others: Sequence[Unmeasured],
+    others: Sequence[RunEnding],
     room: int,
 ) -> dict[int, str]:
     """Return what happened in each iteration, in as many words as there is room for."""
     seen, said = judged.runs_seen(), judged.summaries()
     best, off_path = judged.tracker.best, judged.left_behind()
-    for one in others:
-        said[one.number] = ": ".join(filter(None, (one.status, one.error or one.summary)))
+    known = {one.number for one in others}
+    for one in judged.endings().values():
+        why = one.error or one.summary
+        if one.number in known or one.status != COMPLETED:
+            said[one.number] = ": ".join(filter(None, (one.status, why)))
+        elif why:
+            said.setdefault(one.number, why)
     said |= {number: in_few_words(one) for number, one in failures.items()}
     notes = {}
     for number in sorted({*seen, *said, *off_path, *([best.number] if best else [])}):
@@ -238,6 +260,13 @@ def in_few_words(failure: Failure) -> str:
         if event.exit_code:
             return f"exit {event.exit_code}: {event.command}"
     return failure.why
+
+
+def _legend(found: Sequence[Judgement]) -> list[str]:
+    """Return what the classes mean that are no plain words."""
+    there = {one.classification for one in found}
+    told = [f"`{name}`: {CLASS_MEANS[name]}" for name in CLASS_MEANS if name in there]
+    return ["", f"{'; '.join(told)}."] if told else []
 
 
 def _alerts(judged: Judged) -> list[str]:

@@ -8,8 +8,7 @@ from sprintlog.engine.iterations.events import MeasurementFailed
 from sprintlog.engine.service.streams.judged import Judged
 
 from ..markdown import bare, code, visible
-from .iteration_report import made_with
-from .run_notes import notes_of
+from .iteration_report import ended, made_with
 
 OUTPUT_LINES_MAX = 40
 """So many of the last lines are shown of what a command printed."""
@@ -27,20 +26,15 @@ def unmeasured_markdown(judged: Judged, number: int, took: str = "") -> str:
             hint="`sprintlog iteration list` lists them",
             iteration=number,
         )
-    left = next((one for one in judged.unmeasured() if one.number == number), None)
-    summary = judged.summaries().get(number) or (left and left.summary)
     why = "nobody measured it" if failure is None else failure.why
     told = {
         "Timestamp": "" if failure is None else bare(failure.at),
         "Not measured": code(_line(why)),
-        "Ended": "" if left is None else bare(left.status),
-        "Error": code(_line(left.error)) if left is not None and left.error else "",
-        "Said last": code(_line(summary)) if summary else "",
         "Agents": took,
-        "On the way": ", ".join(notes_of(judged.runs_seen().get(number, ()))),
     }
     lines = [f"## Iteration {number} Progress Report", ""]
     lines += [f"**{name}**: {text}" for name, text in told.items() if text]
+    lines += ended(judged, number)
     lines += made_with(judged.described().get(number))
     if failure is not None and isinstance(failure.event, MeasurementFailed):
         lines += _command(failure.event)

@@ -17,7 +17,7 @@ from sprintlog.engine.iterations.events import MeasurementRetracted, Recommendat
 from sprintlog.engine.iterations.metrics import named
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
-from sprintlog.engine.service.streams.judged import Failure, Judged, Unmeasured
+from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.events import GitState
 from sprintlog.engine.sprint.iterations.described import Description
@@ -43,7 +43,7 @@ class ScorePart(Struct, frozen=True):
 
 
 class JudgedIteration(Struct, frozen=True, kw_only=True):
-    """An iteration as it was judged; with `failed`, `retracted` or `status` it was not."""
+    """An iteration as it was judged; without `metrics` it was not."""
 
     sprint: str | UnsetType = UNSET
     """Which sprint it is of; in comparisons."""
@@ -72,11 +72,11 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     retracted: str | UnsetType = UNSET
     """Why its measurement was taken back."""
     status: str | UnsetType = UNSET
-    """How its last run ended, where nobody measured it."""
+    """How its last run ended; without `metrics` nobody measured it."""
     error: str | UnsetType | None = UNSET
     """Why that run failed."""
     summary: str | UnsetType | None = UNSET
-    """What was said at its end; in the summary of all iterations."""
+    """What was said at its end, else the last line that was printed."""
     params: dict[str, str] | UnsetType = UNSET
     """What it was made with; in lists of iterations, as far as it was said."""
     notes: tuple[str, ...] | UnsetType = UNSET
@@ -216,7 +216,7 @@ def failure(failed: Failure) -> JudgedIteration:
     return replace(one, failed=said)
 
 
-def unmeasured(one: Unmeasured) -> JudgedIteration:
+def unmeasured(one: RunEnding) -> JudgedIteration:
     """Return an iteration that nobody measured."""
     return JudgedIteration(
         iteration=one.number,
@@ -233,11 +233,13 @@ def judgements(
     judged: Judged,
     found: Iterable[evaluation.Judgement],
     failures: Iterable[Failure],
-    others: Iterable[Unmeasured] = (),
+    others: Iterable[RunEnding] = (),
 ) -> list[JudgedIteration]:
     """Return iterations by their number, those without a measurement among them."""
-    off_path = judged.off_path()
-    answers = [judgement(judged, one, off_path) for one in found]
+    off_path, ends = judged.off_path(), judged.endings()
+    answers = [
+        with_ending(judgement(judged, one, off_path), ends.get(one.number)) for one in found
+    ]
     answers += map(failure, failures)
     answers += map(unmeasured, others)
     spent = {number: spending(took) for number, took in judged.spent().items()}
@@ -253,6 +255,13 @@ def every(judged: Judged) -> list[JudgedIteration]:
     base, failures = judged.baseline(), judged.failures()
     found = [*([base] if base else []), *judged.all()]
     return judgements(judged, found, failures.values(), judged.unmeasured())
+
+
+def with_ending(one: JudgedIteration, ended: RunEnding | None) -> JudgedIteration:
+    """Return an iteration with how its last run ended."""
+    if ended is None:
+        return one
+    return replace(one, status=ended.status, error=ended.error, summary=ended.summary)
 
 
 def with_description(one: JudgedIteration, said: Description | None) -> JudgedIteration:
@@ -317,10 +326,11 @@ def best(judged: Judged) -> BestAnswer:
 def report(judged: Judged, found: IterationReport) -> IterationAnswer:
     """Return what was known of an iteration; `judged` is as of when it was measured."""
     given = found.recommendation
+    number = found.judgement.number
+    told = judgement(judged, found.judgement, judged.off_path())
     return IterationAnswer(
         with_description(
-            judgement(judged, found.judgement, judged.off_path()),
-            judged.described().get(found.judgement.number),
+            with_ending(told, judged.endings().get(number)), judged.described().get(number)
         ),
         best(judged).best,
         found.is_best_preserved,
@@ -351,7 +361,7 @@ def summary(judged: Judged, stopped: Action | None = None) -> IterationsAnswer:
         spending(sprint.knowledge.spent) if sprint.knowledge.spent.runs else None,
         None if best is None else best.number,
         [
-            replace(x, summary=said.get(x.iteration)) if x.metrics is not UNSET else x
+            replace(x, summary=said.get(x.iteration)) if x.summary is UNSET else x
             for x in rows
         ],
         None if given is None else advice(given),

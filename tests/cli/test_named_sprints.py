@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 
 from sprintlog.cli import named_sprint
+from sprintlog.engine.service import wrap
+from sprintlog.projections import Workspace
 
 from .conftest import Run
 from .test_hints import MESSAGES
 from .typed import HOLE, commands_in, typed
 
+AT = "2026-01-01T00:00:00.000Z"
 PLAN = "phases: [{id: a, prompt: x}]"
 
 
@@ -57,3 +60,29 @@ def test_every_command_in_a_message_takes_the_name(
     for words in commands_in(changed):
         if HOLE not in words[:2]:
             typed(words)
+
+
+def test_a_loops_sprint_is_made_before_its_first_run(
+    folder: Path, run: Run, done: Run
+) -> None:
+    """Without plan and goal it is as `wrap` makes one: so rules can be set before."""
+    done("init")
+    refused = run("rules", "set", "--sprint", "second", "--threshold", "target=0.9")
+    assert "`sprintlog sprint create second` makes it" in refused.err
+    done("sprint", "create", "second")
+    done("rules", "set", "--sprint", "second", "--threshold", "target=0.9")
+    assert not (folder / "PROGRESS.yaml").exists()
+    with Workspace.open(folder) as log:
+        assert wrap.sprint_for(log, "second", place=None, actor="a", at=AT) == "second"
+        wrap.sprint_for(log, "third", place=None, actor="a", at=AT)
+        made, other = (log.sprint(name) for name in ("second", "third"))
+        assert made.plan.status == other.plan.status == "in-progress"
+        fields = ("mode", "goal", "max-iterations")
+        assert [made.document.get(x) for x in fields] == [
+            other.document.get(x) for x in fields
+        ]
+
+
+def test_a_sprint_named_before_the_command_is_told_where_it_stands(run: Run) -> None:
+    """`sprintlog --sprint ID` says what to type."""
+    assert "`sprintlog status --sprint ID`" in run("--sprint", "x").err

@@ -207,7 +207,6 @@ def test_next_shows_an_iteration_and_hooks(goal_agent: Make, done: Run) -> None:
         (["--mode", "ralph"], "Ralph mode needs --goal"),
         (["--goal", "x", "--mode", "standard"], "Ralph mode needs --goal"),
         (["--hook", HOOK], "give a --plan, or a --goal"),
-        ([], "give a --plan, or a --goal"),
         (["--goal", "x", "--hook", "workflow=w"], "id"),
         (["--goal", "x", "--hook", "id=a"], "says nothing to run"),
         (["--goal", "x", "--hook", "id=a,workflow=w,parallel=maybe"], "true or false"),

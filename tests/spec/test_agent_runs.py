@@ -34,9 +34,9 @@ def test_each_run_is_in_its_iteration_in_order() -> None:
 
 
 def test_what_came_in_the_way_is_said_in_few_words() -> None:
-    """A limit that was waited for, and a run that was lost; of others nothing."""
+    """A limit, waited for or not, and a run that was lost; of others nothing."""
     assert [notes_of(one) for one in seen().values()] == [
-        ["waited: usage limit"],
+        ["a usage limit"],
         ["a run was lost"],
     ]
     assert notes_of([RunSeen(says_cost=True)]) == []
@@ -45,7 +45,7 @@ def test_what_came_in_the_way_is_said_in_few_words() -> None:
 def test_runs_of_unknown_cost_are_named_with_their_reason() -> None:
     """Which run of which iteration it was, and why nobody knows."""
     assert unknown_costs(seen()) == (
-        "iteration 1, run 1 of 2 (usage limit), iteration 2, run 1 of 2 (lost)"
+        "iteration 1, run 1 of 2 (a usage limit), iteration 2, run 1 of 2 (lost)"
     )
     silent = {n: [RunSeen(says_cost=False)] for n in range(1, 8)}
     assert unknown_costs(silent).startswith("iteration 1 (it did not say), ")

@@ -6,7 +6,7 @@ from ...errors import NotFoundError
 from ...iterations.target import KnownTargets as KnownTargets
 from ...log.event import Event
 from ...log.port import Log
-from ...sprint.iterations.agent_runs import Unmeasured as Unmeasured
+from ...sprint.iterations.agent_runs import RunEnding as RunEnding
 from ...sprint.iterations.judged import Failure as Failure
 from ...sprint.iterations.judged import Judged as Judged
 from ...sprint.iterations.judged import Kind

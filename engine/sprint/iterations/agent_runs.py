@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ...iterations.events import IterationMeasured
 from ...iterations.tracker import BASELINE_NUMBER
-from ..events import AgentRan, RunEnded
+from ..events import AgentRan, RolledBack, RunEnded
 from ..runs.record import LOST
 from ..state.knowledge import Spent, says_cost
 
@@ -25,8 +25,8 @@ class RunSeen(NamedTuple):
     """Because of what its loop ended meanwhile: `lost` for one that was killed."""
 
 
-class Unmeasured(NamedTuple):
-    """An iteration of which nothing was measured, and how its last run ended."""
+class RunEnding(NamedTuple):
+    """An iteration, and how its last run ended."""
 
     number: int
     version: int
@@ -81,19 +81,31 @@ def iteration_of(ran: AgentRan, version: int, begun: Begun) -> int:
     return last_begun(version, begun) if ran.iteration is None else ran.iteration
 
 
-def unmeasured(
+def endings(
     left: Iterable[tuple[int, int]],
     runs: Iterable[tuple[int, str, AgentRan]],
     begun: Begun,
     said: Mapping[int, str],
-) -> list[Unmeasured]:
+) -> list[RunEnding]:
     """Return those of the iterations `left` that have a run, in their order."""
     # What a transcript adds does not say how a run ended.
     last = {iteration_of(ran, at, begun): ran for at, _, ran in runs if not ran.is_rest}
     return [
-        Unmeasured(number, at, ran.status, ran.error, said.get(number) or printed(ran))
+        RunEnding(number, at, ran.status, ran.error, said.get(number) or printed(ran))
         for number, at in sorted(left)
         if (ran := last.get(number)) is not None
+    ]
+
+
+def rollbacks(
+    found: Iterable[tuple[int, str, RolledBack]], begun: Begun
+) -> list[tuple[int, str, str]]:
+    """Return version and time of each rollback, and in words where it went."""
+    return [
+        (version, at, f"iteration {number}" if number else "before iteration 1")
+        for version, at, back in found
+        if back.undoes is None
+        for number in (last_begun(back.to, begun),)
     ]
 
 

@@ -2,8 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from ...errors import RefusedError
 from ...iterations.chosen import chosen_by_a_person
@@ -29,19 +28,29 @@ from ...iterations.select import Selection, describe, select
 from ...iterations.target import KnownTargets, is_setback, rollback_target
 from ...iterations.tracker import BASELINE_NUMBER, UNKEPT, Tracker
 from ...log.event import Event
-from ..events import OF_ITERATION, AgentRan, IterationEnded, RunEnded, SnapshotTaken
+from ..events import (
+    OF_ITERATION,
+    AgentRan,
+    IterationEnded,
+    RolledBack,
+    RunEnded,
+    SnapshotTaken,
+)
 from ..goal.settings import max_iterations
 from ..state.sprint import Spent, Sprint
 from .agent_runs import (
     Begun,
+    RunEnding,
     RunSeen,
-    Unmeasured,
+    endings,
     iteration_of,
+    rollbacks,
     runs_seen,
     spent_by_iteration,
-    unmeasured,
 )
 from .described import Description
+from .failures import Failure as Failure
+from .failures import failures
 from .kept_files import has_same_files
 from .loop import is_used_up
 from .measurement import (
@@ -62,21 +71,6 @@ class SprintEvents(Protocol):
 
     def all(self, kind: type[Kind]) -> Iterable[tuple[int, str, Kind]]:
         """Yield version, time and event of each one of a kind, up to its version."""
-
-
-class Failure(NamedTuple):
-    """A measurement that failed, or was taken back."""
-
-    version: int
-    at: str
-    event: MeasurementFailed | MeasurementRetracted
-
-    @property
-    def why(self) -> str:
-        """Return why there is none that counts."""
-        if isinstance(self.event, MeasurementFailed):
-            return self.event.error
-        return f"its measurement was retracted: {self.event.reason}"
 
 
 class Judged:
@@ -326,25 +320,24 @@ class Judged:
         if self.tracker.failed is None and not self.tracker.retracted:
             return {}
         measured = {entry.number for entry in self.tracker.measured}
-        events = [
-            *map(Failure._make, self._events.all(MeasurementFailed)),
-            *map(Failure._make, self._events.all(MeasurementRetracted)),
-        ]
-        return {
-            one.event.number: one
-            for one in sorted(events, key=attrgetter("version"))
-            if one.event.number not in measured and one.event.number != BASELINE_NUMBER
-        }
+        failed = self._events.all(MeasurementFailed)
+        return failures(failed, self._events.all(MeasurementRetracted), measured)
 
-    def unmeasured(self) -> list[Unmeasured]:
+    def unmeasured(self) -> list[RunEnding]:
         """Return the iterations with a run that nobody measured, in their order."""
         seen = {entry.number for entry in self.tracker.measured} | self.failures().keys()
         begun = [x for x in self.sprint.knowledge.iterations if x[0] not in seen]
         if not begun:
             return []
-        return unmeasured(
-            begun, self._events.all(AgentRan), self._begun(), self.summaries()
-        )
+        return self._endings(begun)
+
+    def endings(self) -> dict[int, RunEnding]:
+        """Return how the last run of each iteration ended, measured or not."""
+        return {one.number: one for one in self._endings(self.sprint.knowledge.iterations)}
+
+    def _endings(self, iterations: Iterable[tuple[int, int]]) -> list[RunEnding]:
+        runs = self._events.all(AgentRan)
+        return endings(iterations, runs, self._begun(), self.summaries())
 
     def described(self) -> dict[int, Description]:
         """Return what was said of iterations, by their numbers.
@@ -386,6 +379,10 @@ class Judged:
 
     def _begun(self) -> Begun:
         return sorted((at, number) for number, at in self.sprint.knowledge.iterations)
+
+    def rollbacks(self) -> list[tuple[int, str, str]]:
+        """Return version and time of each rollback, and in words where it went."""
+        return rollbacks(self._events.all(RolledBack), self._begun())
 
     def has_same_files(self, one: int, other: int) -> bool:
         """Tell whether the same files were kept of two iterations, and all of them."""

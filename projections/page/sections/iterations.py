@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from sprintlog.engine.iterations.classify import CLASS_MEANS
+
 from ...views.iterations import JudgedIteration
 from ...words.phrases import UNKNOWN
 from ..changed_files import Changed
@@ -14,6 +16,11 @@ from ..numbers import cost, known, money, number, score, tokens, took, version_l
 CELL_CHARS_MAX = 300
 SHORT_CHARS = 24
 FILES_SHOWN = 3
+TOLD = {
+    "class": "; ".join(f"{name}: {means}" for name, means in CLASS_MEANS.items()),
+    "score": "0 to 1, of what was measured: `sprintlog help judging`",
+}
+"""What is told of a column where one points at its name."""
 _ALWAYS = ("class", "remarks")
 _ENDED = {"needs-human": "asked for a person"}
 
@@ -68,7 +75,11 @@ def iterations(facts: Facts) -> Markup:
     best = facts.iterations.best_iteration
     head = [heading("iteration", class_="num")]
     head += [
-        heading(one.name.replace("_", " "), class_="num" if one.is_number else None)
+        heading(
+            one.name.replace("_", " "),
+            class_="num" if one.is_number else None,
+            title=TOLD.get(one.name),
+        )
         for one in shown
     ]
     lines = [
@@ -192,15 +203,26 @@ def _remarks(facts: Facts, one: JudgedIteration) -> object:
             why = value.get("error", "") if isinstance(value, dict) else value
             said.append(f"{word}: {why}")
     failures = facts.past.story.failures.of(one.iteration)
-    if known(one.status):
+    if known(one.metrics):
+        said += _failed(one, is_told=bool(failures))
+    elif known(one.status):
         said.append(_unmeasured(one, is_told=bool(failures)))
     elif one.score is None and not known(one.failed) and not known(one.retracted):
         said.append("not measured")
     said += failures
     said += [f"#{tag_}" for tag_ in one.tags] if isinstance(one.tags, tuple) else []
     said += list(one.notes) if isinstance(one.notes, tuple) else []
-    said += [one.summary] if isinstance(one.summary, str) else []
+    summary = one.summary if isinstance(one.summary, str) else ""
+    said += [summary] if not any(summary in told for told in said) else []
     return "; ".join(said) or UNKNOWN
+
+
+def _failed(one: JudgedIteration, *, is_told: bool) -> list[str]:
+    """Return that the run of a measured iteration did not complete, and why."""
+    if not known(one.status) or one.status == "completed":
+        return []
+    error = f": {one.error}" if isinstance(one.error, str) and not is_told else ""
+    return [f"its run {_ENDED.get(str(one.status), str(one.status))}{error}"]
 
 
 def _unmeasured(one: JudgedIteration, *, is_told: bool) -> str:

@@ -50,7 +50,7 @@ def _scored(facts: Facts, one: JudgedIteration) -> Scored:
     said += ["the best"] if is_best else []
     said += ["off the path"] if is_off else []
     said += alerts
-    if known(one.failed) or known(one.status) or known(one.retracted):
+    if not known(one.metrics):
         said.append("not measured")
     tone = TONES.get(one.classification or "", "steady")
     version = one.version if isinstance(one.version, int) else 0

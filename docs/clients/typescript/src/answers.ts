@@ -533,7 +533,7 @@ export interface JournalFigures {
   last_entry?: Entry | null;
 }
 
-/** An iteration as it was judged; with `failed`, `retracted` or `status` it was not. */
+/** An iteration as it was judged; without `metrics` it was not. */
 export interface JudgedIteration {
   sprint?: string;
   iteration: number;
