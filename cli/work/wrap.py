@@ -24,7 +24,8 @@ from ..wrapping.start import wrap as run
 @typed.option(
     "--snapshot",
     is_flag=True,
-    help="Keep the files as they are at its end, and before the first run of all.",
+    help="Keep the files as they are at its end, and before the first run of all; before "
+    "that of another sprint `sprintlog iteration snapshot` does.",
 )
 @typed.option(
     "--measure",

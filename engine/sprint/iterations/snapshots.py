@@ -124,9 +124,12 @@ def files_before(sprint: Sprint, number: int, *, worktree: str) -> str:
     ]
     before = [one for one in known if one[0] < began]
     if not before:
+        others = f"`sprintlog iteration diff iter:N iter:{number}` compares two that were"
+        first = "`sprintlog iteration snapshot` before the first run keeps them"
+        is_first = number == min((n for n, _ in knowledge.iterations), default=0)
         raise NotFoundError(
             f"no files were kept before iteration {number} began",
-            hint=f"`sprintlog iteration diff iter:N iter:{number}` compares two that were",
+            hint=first if is_first else others,
             iteration=number,
         )
     return max(before)[1]
