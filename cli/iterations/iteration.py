@@ -284,7 +284,7 @@ def list_(last: int | None, reading: ReadOptions) -> None:
     """List iterations: class, score, tests, coverage, errors, alerts, what they took.
 
     How its run ended is said behind that, a failure first. The class is how it compares
-    with the one before: forward, regression, plateau (neither), stalled (the third
+    with the one before: `forward`, `regression`, `plateau` (neither), `stalled` (the third
     plateau in a row or later); `sprintlog help judging` explains the words.
     """
     from sprintlog.projections.views.iterations import judgements

@@ -100,7 +100,7 @@ def done_after(judged: Judged, number: int) -> list[str]:
         return []
     said = f"**Then**: the loop went on with iteration {following}"
     if judged.advice(number).action == ESCALATE:
-        said += "; `escalate` is a wish that a person looks, and asks nobody by itself"
+        said += "; `escalate` says that a person should look, and asks nobody by itself"
     return [said]
 
 

@@ -16,7 +16,6 @@ from sprintlog.engine.iterations.deltas import Deltas
 from sprintlog.engine.iterations.events import MeasurementRetracted, RecommendationGiven
 from sprintlog.engine.iterations.metrics import named
 from sprintlog.engine.iterations.recommend import Recommendation
-from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.events import GitState
@@ -28,18 +27,10 @@ from ..iterations.tracker import selection_data
 from .back import ChangedFiles
 from .costs import Spending, spending
 from .events import Answered, Recorded, Unchanged, filled
+from .scores import ScorePart, plain, score_fields
 
 Figures = dict[str, float | str]
 """What was measured or follows from it, by name; what is missing is left out."""
-
-
-class ScorePart(Struct, frozen=True):
-    """One part of a score, and the points of its components."""
-
-    weight: float
-    points: float | None
-    contribution: float | None
-    components: dict[str, float | None]
 
 
 class JudgedIteration(Struct, frozen=True, kw_only=True):
@@ -374,27 +365,10 @@ def side(one: evaluation.Judgement, **more: Any) -> JudgedIteration:
     return JudgedIteration(
         iteration=one.number,
         classification=one.classification,
-        **_score(one.score),
+        **score_fields(one.score),
         figures=known_figures(one.figures.known()),
         **more,
     )
-
-
-def _score(score: Score) -> dict[str, Any]:
-    return {
-        "score": _plain(score.value),
-        "is_score_given": score.is_given,
-        "measured_share": float(score.share),
-        "dimensions": {
-            one.name: ScorePart(
-                float(one.weight),
-                _plain(one.points),
-                _plain(one.contribution),
-                {c.name: _plain(c.points) for c in one.components},
-            )
-            for one in score.dimensions
-        },
-    }
 
 
 def _changes(change: Deltas | None) -> Figures | None:
@@ -403,8 +377,4 @@ def _changes(change: Deltas | None) -> Figures | None:
 
 def known_figures(values: Mapping[str, Any]) -> Figures:
     """Return those that are known, as numbers of JSON."""
-    return {name: _plain(value) for name, value in values.items() if value is not None}
-
-
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, int | str) else float(value)
+    return {name: plain(value) for name, value in values.items() if value is not None}
