@@ -23,11 +23,11 @@ from sprintlog.engine.sprint.iterations.described import Description
 
 from ..iterations.iteration_report import IterationReport, is_best_preserved
 from ..iterations.quality import advice_in_force
+from ..iterations.score_fields import ScorePart, plain, score_fields
 from ..iterations.tracker import selection_data
 from .back import ChangedFiles
 from .costs import Spending, spending
 from .events import Answered, Recorded, Unchanged, filled
-from .scores import ScorePart, plain, score_fields
 
 Figures = dict[str, float | str]
 """What was measured or follows from it, by name; what is missing is left out."""
