@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
-from sprintlog.engine.service.wrap import loop_fields
 from sprintlog.engine.sprint.agent.actions import STOP
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.events import Place
@@ -123,6 +122,9 @@ def create(
         folder = sprint_dir or (plan.parent if plan is not None else Path())
         place: Place | None = place_in(location, folder)
         if is_loop:
+            # Imported here: it decodes what agents print, and no other sprint needs it.
+            from sprintlog.engine.service.wrap import loop_fields
+
             document = loop_fields(run.workspace)
             place = place if sprint_dir is not None else None
         command = CreateSprint(
