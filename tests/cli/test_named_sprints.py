@@ -73,8 +73,10 @@ def test_a_loops_sprint_is_made_before_its_first_run(
     done("rules", "set", "--sprint", "second", "--threshold", "target=0.9")
     assert not (folder / "PROGRESS.yaml").exists()
     with Workspace.open(folder) as log:
-        assert wrap.sprint_for(log, "second", place=None, actor="a", at=AT) == "second"
-        wrap.sprint_for(log, "third", place=None, actor="a", at=AT)
+        assert (
+            wrap.sprint_for(log, "second", place=None, actor="runtime", at=AT) == "second"
+        )
+        wrap.sprint_for(log, "third", place=None, actor="runtime", at=AT)
         made, other = (log.sprint(name) for name in ("second", "third"))
         assert made.plan.status == other.plan.status == "in-progress"
         fields = ("mode", "goal", "max-iterations")
