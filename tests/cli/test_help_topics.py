@@ -17,6 +17,11 @@ from .conftest import PLAN, Run
 from .test_help import ALL
 
 AGENT = "#!/bin/sh\ncat > /dev/null\necho 'it is done'\n"
+SCRIPTS = {
+    "agent.sh": "echo 'it is done'\n",
+    "test.sh": "echo 7/8\n",
+    "tests.sh": "echo '<testsuite><testcase name=\"a\"/></testsuite>' > junit.xml\n",
+}
 EXAMPLE = "  $ "
 WIDTH = 80
 
@@ -42,6 +47,8 @@ def prepared(request: pytest.FixtureRequest, topic: str) -> None:
         agent.parent.mkdir()
         agent.write_text(AGENT)
         agent.chmod(0o755)
+        for name, text in SCRIPTS.items():
+            (folder / name).write_text(text)
         path = f"{agent.parent}{os.pathsep}{os.environ['PATH']}"
         request.getfixturevalue("monkeypatch").setenv("PATH", path)
     else:

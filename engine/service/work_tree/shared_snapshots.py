@@ -63,8 +63,8 @@ def bring(workspace: Service, store: Store, commit: str) -> None:
             raise NotFoundError(
                 f"the files of snapshot {commit[:12]} are in the store of the work tree "
                 f"{_name(taken)}, and not in this one's",
-                hint="`sprintlog extract` brings them out there; `snapshot.remote` in "
-                "sprintlog.toml shares them from then on",
+                hint=f"`sprintlog extract snapshot:{commit[:12]}` brings them out there; "
+                "`snapshot.remote` in sprintlog.toml shares them from then on",
                 snapshot=commit,
                 worktree=taken.worktree,
             ) from missing
