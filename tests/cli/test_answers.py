@@ -39,6 +39,7 @@ QUESTIONS = (
         ("queue", "list"),
     ),
     *(("queue", "show", "req-1"), ("queue", "decide", "--auto", "--dry-run")),
+    ("queue", "approve", "req-1", "--reasoning", "yes", "--dry-run"),
     *(("rebuild",), ("recover", "login", "--failure", "tokens"), ("replay",)),
     *(("report",), ("report", "1"), ("report", "--write"), ("rules", "show")),
     *(("extract", "iter:1", "--into", "../old"), ("rollback", "best", "--files")),
