@@ -156,8 +156,9 @@ def _files(
         return None, None
     # Imported here: many sprints measure nothing.
     from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.projections.iterations.quality import brought_back, files_said
 
-    from ..iterations.quality import brought_back, files_said, is_rollback_due, way_back
+    from ..iterations.quality import is_rollback_due, way_back
 
     if not is_measured:
         return brought_back(sprint), None

@@ -9,10 +9,10 @@ from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.iterations.stretches import lies_on, path
-from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.iterations.quality import (
     as_the_best,
     files_now,
+    files_said,
     is_behind,
     pending_advice,
     standing,
@@ -71,40 +71,6 @@ def _turns(judged: Judged) -> list[str]:
             said += f", its files are in {visible(tracker.applied[-1].destination)}"
         lines.append(said)
     return [part for line in lines for part in wrapped(line, indent="  ")]
-
-
-def brought_back(sprint: Sprint) -> str | None:
-    """Return whose files were brought back into the work tree, until the next iteration."""
-    now = files_now(sprint)
-    if now is None or not now.is_brought_back:
-        return None
-    return f"those of iteration {now.iteration}, brought back"
-
-
-def files_said(judged: Judged) -> str | None:
-    """Return whose files are in the work tree, where that is not what one would expect.
-
-    They were brought back, or an iteration left them that is not as good as the best one.
-    """
-    now = files_now(judged.sprint)
-    if now is None:
-        return None
-    best = judged.best()
-    if (said := brought_back(judged.sprint)) is not None:
-        which = as_the_best(judged, now.iteration)
-        if best is not None and best.number == now.iteration:
-            which = "the best"
-        elif which and best is not None:
-            which += f", iteration {best.number}"
-        return f"{said}: {which}" if which else said
-    if best is None or not is_behind(judged, now.iteration):
-        return None
-    is_measured = judged.tracker.entry(now.iteration) is not None
-    word = judged.one(now.iteration).classification if is_measured else "not measured"
-    said = f"as iteration {now.iteration} left them ({word or 'measured'})"
-    value = best.score.value
-    score = "" if value is None else f" ({shown(value, 2)})"
-    return f"{said}; the best is iteration {best.number}{score}"
 
 
 def is_rollback_due(judged: Judged) -> bool:

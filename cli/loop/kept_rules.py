@@ -23,4 +23,4 @@ def rules_said(sprint: Sprint) -> str | None:
     words += ["files kept"] if loop.keeps_files else []
     words += [_ON_REGRESSION[loop.on_regression]] if loop.measure is not None else []
     words += ["selects the best at its end"] if loop.selects else []
-    return f"{', '.join(words)}, as before  (`sprintlog rules show`)"
+    return f"{', '.join(words)}: kept for every run  (`sprintlog rules show`)"

@@ -34,6 +34,10 @@ def goal_hint(judged: Judged) -> str | None:
     if since is None:
         return None
     tests = "the test passes" if count == 1 else f"all {count} tests pass"
+    if (leaf := sprint.plan.tree.open_leaf()) is not None:
+        return (
+            f"{tests} since iteration {since}; phase {leaf.address} comes before the goal"
+        )
     return (
         f"{tests} since iteration {since}; if that is the goal: `sprintlog goal complete` "
         "(else the agent says when it is reached)"

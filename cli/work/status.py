@@ -168,7 +168,7 @@ def _files_lines(sprint: Sprint) -> list[str]:
     """Return whose files were brought back, where nothing was measured."""
     if not sprint.knowledge.restored:
         return []
-    from ..iterations.quality import brought_back
+    from sprintlog.projections.iterations.quality import brought_back
 
     said = brought_back(sprint)
     return [] if said is None else wrapped(f"files: {said}", indent="  ")

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from sprintlog.engine.iterations.evaluation import Judgement
+from sprintlog.engine.iterations.exact import shown
 from sprintlog.engine.iterations.hints import BY_EXIT_CODE
 from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK
 from sprintlog.engine.iterations.recommend import Recommendation
@@ -88,6 +89,40 @@ def files_now(sprint: Sprint) -> FilesNow | None:
         return None if found is None else FilesNow(found, is_brought_back=True)
     is_open = open_iteration(sprint.plan) is not None
     return None if is_open else FilesNow(number, is_brought_back=False)
+
+
+def brought_back(sprint: Sprint) -> str | None:
+    """Return whose files were brought back into the work tree, until the next iteration."""
+    now = files_now(sprint)
+    if now is None or not now.is_brought_back:
+        return None
+    return f"those of iteration {now.iteration}, brought back"
+
+
+def files_said(judged: Judged) -> str | None:
+    """Return whose files are in the work tree, where that is not what one would expect.
+
+    They were brought back, or an iteration left them that is not as good as the best one.
+    """
+    now = files_now(judged.sprint)
+    if now is None:
+        return None
+    best = judged.best()
+    if (said := brought_back(judged.sprint)) is not None:
+        which = as_the_best(judged, now.iteration)
+        if best is not None and best.number == now.iteration:
+            which = "the best"
+        elif which and best is not None:
+            which += f", iteration {best.number}"
+        return f"{said}: {which}" if which else said
+    if best is None or not is_behind(judged, now.iteration):
+        return None
+    is_measured = judged.tracker.entry(now.iteration) is not None
+    word = judged.one(now.iteration).classification if is_measured else "not measured"
+    said = f"as iteration {now.iteration} left them ({word or 'measured'})"
+    value = best.score.value
+    score = "" if value is None else f" ({shown(value, 2)})"
+    return f"{said}; the best is iteration {best.number}{score}"
 
 
 AS_LEFT = -1

@@ -97,6 +97,10 @@ def test_the_page_advises_nothing_that_was_done(night: Path, done: Run) -> None:
         done("report", "--html", "night.html")
         page = (night / "night.html").read_text()
         assert ("takes the advice" in page) is is_advised
+        whose = (
+            "as iteration 6 left them" if is_advised else "those of iteration 5, brought"
+        )
+        assert f"<b>files </b>{whose}" in page
         assert ("advice: " in done("status").out) is is_advised
         done("rollback", "best", "--files", "--yes")
 

@@ -31,8 +31,8 @@ WHY = {"reasoning": "people cannot log in"}
 SAME: dict[str, tuple[dict[str, str], list[str]]] = {
     "sprint pause": ({"reason": "lunch"}, ["sprint", "pause", "--reason", "lunch"]),
     "rollback": (
-        {"to": "version:2", "reason": "went bad"},
-        ["rollback", "version:2", "--plan", "--reason", "went bad"],
+        {"to": "version:1", "reason": "went bad"},
+        ["rollback", "version:1", "--plan", "--reason", "went bad"],
     ),
     "queue approve": (
         {"request": "req-1", **WHY},

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK
+from sprintlog.engine.sprint.goal.goal import goal_standing
+from sprintlog.engine.sprint.goal.settings import goal_said
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_RUN, OF_SPRINT, TIME
 
 from ...iterations.quality import equals_by_exit_code, pending_advice
+from ...iterations.quality import files_said as whose_files
 from ...views.runs import BudgetStanding
 from ...words.phrases import UNKNOWN, counted, duration
 from ..charts.labels import WHOLE
@@ -98,6 +101,11 @@ def _story(facts: Facts) -> Iterator[Markup]:
             target = advice.target_iteration
     yield from ways(facts, target, hints)
     yield from _best(facts)
+    if (whose := whose_files(facts.judged)) is not None:
+        yield tag("p", tag("b", "files "), text(whose), class_="told")
+    if facts.sprint.plan.is_ralph and (goal := goal_said(facts.sprint.document)):
+        stands = f"{goal_standing(facts.sprint.plan)}: {goal}"
+        yield tag("p", tag("b", "goal "), text(stands), class_="told")
 
 
 def _best(facts: Facts) -> Iterator[Markup]:
