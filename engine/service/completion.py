@@ -48,8 +48,8 @@ def _is_there(log: Log, sprint: Sprint, to: int) -> bool:
         for first, last in turned.gone
         for event in log.read_stream(stream, after=first - 1, until=last)
     )
-    # Of an extension's events nothing built in follows.
-    return not any(kind is not None and kind.kind is Kind.EXECUTION for kind in since)
+    # An event of an extension is part of the work, too: a rollback voids it.
+    return not any(kind is None or kind.kind is Kind.EXECUTION for kind in since)
 
 
 def last_decision(
