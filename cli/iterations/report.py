@@ -10,11 +10,13 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.iterations.hints import HOW_TO_MEASURE
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.projections.views import iterations as views
-from sprintlog.projections.views.runs import what_is_next
+from sprintlog.projections.views.runs import last_run, what_is_next
 from sprintlog.projections.views.work import STOPPED
+from sprintlog.projections.words.stops import work_ended
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
@@ -219,7 +221,7 @@ def _print_summary(
     spent = sprint.knowledge.spent
     is_known = phrases.usage(spent, duration_ms=spent.duration_ms)
     said = SummaryTexts(
-        time=_time(sprint.document),
+        time=_time(sprint.document, _ended(workspace, sprint, reading)),
         cost=", ".join(phrases.spent(spent)) if is_known else "",
         why=None if stopped is None else stopped.why,
     )
@@ -233,11 +235,18 @@ def _print_summary(
         hint(stopped.hint)
 
 
-def _time(document: Mapping[str, Any]) -> str:
+def _ended(workspace: Workspace, sprint: Sprint, reading: ReadOptions) -> str | None:
+    """Return when the work of the last run ended, whatever was decided later."""
+    now = workspace.moment(sprint, reading.at)
+    run = last_run(workspace, sprint, now=now, is_past=reading.at is not None)
+    return work_ended(run) if run else None
+
+
+def _time(document: Mapping[str, Any], ended: str | None) -> str:
     """Return from when to when a sprint was worked on, and how long that is."""
     stats = document.get("stats")
     began = stats.get("started-at") if isinstance(stats, dict) else None
-    ended = document.get("last-activity")
+    ended = ended or document.get("last-activity")
     try:
         length = parse(str(ended)) - parse(str(began))
     except InvalidInputError:

@@ -19,13 +19,12 @@ from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.runs.budgets import said
 from sprintlog.engine.sprint.state.given import mapping_of
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.engine.sprint.state.times import elapsed
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PASSED, PENDING
 from sprintlog.projections.views import work as views
 from sprintlog.projections.views.runs import all_standings, what_is_next
-from sprintlog.projections.words.stops import at_iteration, work_ended
+from sprintlog.projections.words.stops import at_iteration, worked
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
@@ -254,14 +253,8 @@ def _figures(sprint: Sprint, found: views.Status, stats: dict[str, Any]) -> str:
     if stats.get("current-iteration") is not None:
         parts.append(at_iteration(sprint, stats["current-iteration"]))
     if stats.get("elapsed"):
-        parts.append(f"elapsed {_worked(found, stats)}")
+        parts.append(f"elapsed {worked(found)}")
     return visible("  ".join(parts))
-
-
-def _worked(found: views.Status, stats: dict[str, Any]) -> object:
-    """Return how long it was worked: to the end of the work, whatever was decided later."""
-    ended = work_ended(found.run) if found.run else None
-    return elapsed(stats.get("started-at"), ended) or stats["elapsed"]
 
 
 _FIGURES = ("completed-phases", "total-phases", "completed-steps", "total-steps")

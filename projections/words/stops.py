@@ -15,6 +15,7 @@ from sprintlog.engine.sprint.runs.again import run_again
 from sprintlog.engine.sprint.runs.budgets import OF_SPRINT, WHOSE, amount
 from sprintlog.engine.sprint.state.money import plus
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import elapsed
 from sprintlog.engine.sprint.state.tree import gate_status
 from sprintlog.engine.sprint.state.words import IN_PROGRESS, RUNNING
 
@@ -139,6 +140,13 @@ def _since(
 def work_ended(run: views.LoopRun) -> str | None:
     """Return when the work of the last run ended; None where it goes on, or went on."""
     return None if run.worked_since else run.last_seen or run.ended_at or None
+
+
+def worked(found: Status) -> str | None:
+    """Return how long it was worked: to the end of the work, whatever was decided later."""
+    stats = found.stats if isinstance(found.stats, dict) else {}
+    ended = work_ended(found.run) if found.run else None
+    return elapsed(stats.get("started-at"), ended) or stats.get("elapsed")
 
 
 def _was_spent(found: Status, why: str) -> str:

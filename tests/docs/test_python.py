@@ -78,7 +78,9 @@ def test_an_orchestrator_goes_on_after_a_kill_anywhere(
             kinds = Counter(event.type for event in log.events("release"))
         ends.append([phase["status"] for phase in phases])
         assert kinds["iteration-started"] == kinds["iteration-ended"]
-        assert kinds["iteration-measured"] == 2  # nobody is asked again for what is measured
+        assert (
+            kinds["iteration-measured"] == 2
+        )  # nobody is asked again for what is measured
         if left:
             break
     assert len(ends) > 12

@@ -115,5 +115,5 @@ def test_a_night_says_which_time_is_which(tmp_path: Path) -> None:
     """That of the clock and that of all runs have names that tell them apart."""
     with night(tmp_path) as workspace:
         said = told(workspace, NIGHT)
-    assert "from first to last event\n5h 21m\nwaits included" in said
+    assert "from begin to end\n5h 24m\nwaits included" in said
     assert "agents at work\n3h 46m\n9 runs added up" in said

@@ -13,6 +13,7 @@ from ...iterations.quality import equals_by_exit_code, pending_advice
 from ...iterations.quality import files_said as whose_files
 from ...views.runs import BudgetStanding
 from ...words.phrases import UNKNOWN, counted, duration
+from ...words.stops import worked
 from ..charts.labels import WHOLE
 from ..charts.layout import percent
 from ..facts import Facts
@@ -148,9 +149,15 @@ def _figures(facts: Facts) -> Iterator[Markup]:
     ):
         if stats.get(whole):
             yield _figure(name, f"{number(stats.get(part))} of {number(stats[whole])}")
-    yield _figure("iterations", number(stats.get("current-iteration")))
-    if elapsed := stats.get("elapsed"):
-        yield _figure("from first to last event", _by_clock(elapsed), "waits included")
+    rows = facts.iterations.iterations
+    taken_back = sum(one.is_on_path is False for one in rows)
+    more = f"{taken_back} taken back" if taken_back else None
+    # What was imported has more of them than are in its events.
+    said_to_be = stats.get("current-iteration")
+    is_more = isinstance(said_to_be, int) and said_to_be > len(rows)
+    yield _figure("iterations", number(said_to_be if is_more else len(rows)), more)
+    if took_in_all := worked(facts.status):
+        yield _figure("from begin to end", _by_clock(took_in_all), "waits included")
     more = None if runs is None else f"{counted(runs, 'run')} added up"
     if more is not None and (cut := getattr(spent, "runs_cut_short", 0)):
         more += f", {cut} more killed"
