@@ -138,9 +138,10 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
         yield _next(*filter(None, (back, told["hint"])))
     elif action.do == actions.ITERATE and not sprint.document.get("dynamic-steps"):
         # Nobody says which steps it has: it may be anybody's loop.
-        # Who kept the files of its runs wants those of the next one, too.
+        # Who kept the files of its runs, or measured them, wants that of the next one, too.
         keeping = "--snapshot " if sprint.knowledge.snapshots else ""
-        ways = (back, f"`sprintlog wrap {keeping}-- COMMAND`", TYPED[action.do])
+        measuring = "--measure CMD " if sprint.knowledge.tracker.measured else ""
+        ways = (back, f"`sprintlog wrap {keeping}{measuring}-- COMMAND`", TYPED[action.do])
         yield _next(*filter(None, ways))
     else:
         yield from _after(action, back)

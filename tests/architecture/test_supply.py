@@ -15,7 +15,8 @@ LOCKED = (ROOT / ".ci" / "locked.txt").read_text()
 RELEASE = (ROOT / ".github" / "workflows" / "release.yml").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 _PINNED = re.compile(
-    r"^([\w.-]+)==(\S+)[^\n]*\\\n((?:    --hash=sha256:[0-9a-f]{64}.*\n)+)", re.M
+    r"^([\w.-]+)(?:\[[\w,]+\])?==(\S+)[^\n]*\\\n((?:    --hash=sha256:[0-9a-f]{64}.*\n)+)",
+    re.M,
 )
 
 
@@ -30,7 +31,7 @@ def pinned() -> dict[str, list[str]]:
 
 def test_each_locked_package_has_digests(pinned: dict[str, list[str]]) -> None:
     """No line names a package by its version alone."""
-    lines = [line for line in LOCKED.splitlines() if re.match(r"[\w.-]+==", line)]
+    lines = [line for line in LOCKED.splitlines() if re.match(r"[\w.,[\]-]+==", line)]
     assert len(lines) == sum(map(len, pinned.values())) > 50
 
 
@@ -43,6 +44,13 @@ def test_what_we_ask_for_is_locked(pinned: dict[str, list[str]]) -> None:
         versions = pinned.get(canonicalize_name(one.name), [])
         assert versions, text
         assert all(one.specifier.contains(version) for version in versions), text
+
+
+def test_the_extras_of_what_is_locked_are_in_the_list() -> None:
+    """Else pip takes a newer version for the extra as soon as there is one, and refuses."""
+    assert {"coverage[toml]==", "psycopg[binary]==", "pyjwt[crypto]=="} <= {
+        line.partition("==")[0] + "==" for line in LOCKED.splitlines()
+    }
 
 
 def test_a_release_runs_what_cannot_change() -> None:
