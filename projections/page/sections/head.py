@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK
+from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.sprint.goal.goal import goal_standing
 from sprintlog.engine.sprint.goal.settings import goal_said
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
@@ -149,7 +150,7 @@ def _figures(facts: Facts) -> Iterator[Markup]:
     ):
         if stats.get(whole):
             yield _figure(name, f"{number(stats.get(part))} of {number(stats[whole])}")
-    rows = facts.iterations.iterations
+    rows = [x for x in facts.iterations.iterations if x.iteration != BASELINE_NUMBER]
     taken_back = sum(one.is_on_path is False for one in rows)
     more = f"{taken_back} taken back" if taken_back else None
     # What was imported has more of them than are in its events.
