@@ -35,13 +35,16 @@ said = [
 """,
     "csv": """
 from pyarrow import csv
-rows = csv.read_csv(sys.stdin.buffer).to_pylist()
+# A pool of threads that still runs at the end can abort the process.
+alone = csv.ReadOptions(use_threads=False)
+rows = csv.read_csv(sys.stdin.buffer, read_options=alone).to_pylist()
 said = [(one["hash"], one["in_force"] == 1, one["erased"] == 1) for one in rows]
 """,
     "parquet": """
 from io import BytesIO
 from pyarrow import parquet
-rows = parquet.read_table(BytesIO(sys.stdin.buffer.read())).to_pylist()
+alone = {"use_threads": False, "pre_buffer": False}
+rows = parquet.read_table(BytesIO(sys.stdin.buffer.read()), **alone).to_pylist()
 said = [(one["hash"], one["in_force"], one["erased"]) for one in rows]
 """,
     "otlp-json": """
