@@ -52,6 +52,8 @@ def handle(
         decide = masked(decide) if isinstance(decide, Command) else decide
     for _ in range(TRIES_MAX):
         if first := _first_answer(service.log, envelope):
+            # Who recorded it may have been killed before its file was written.
+            service.behind.add(stream)
             return Handled(repository.current(name), first, duplicate=True)
         state = repository.current(name)
         if expect is not None:
