@@ -3,7 +3,10 @@
 It never raises for what an event says: the event has happened.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from operator import length_hint
 from typing import Any
 
 from ..log.event import Event, Versioned
@@ -17,13 +20,19 @@ from .topics import HANDLERS
 Seen = Callable[[int, Event], None]
 """Told version and event after each event."""
 
-Taker = tuple[Callable[[Any], Any], Change | None, Learn | None, Evolve | None]
-"""What makes an event of a payload, and what that changes."""
-Row = tuple[int, tuple[str, Any, Any]]
-"""Version, and then time, form and payload of an event."""
+Taker = tuple[Callable[[Any], Any], Change | None, tuple[Learn | None, Evolve | None]]
+"""What makes an event of a payload, and what that changes: a leaf alone, or all else."""
+Row = tuple[Any, Any, Any]
+"""Time, form and payload of an event."""
+Part = tuple[Sequence[int], Sequence[Row]]
+"""The versions of some events that come one after another, and their rows."""
 
 EVERY: Interval = (0, 2**63)
 """The stretch that holds every version."""
+AT_ONCE = 128
+"""How many events make a part, where nobody gave them in parts."""
+_nothing: dict[str, Node] = {}
+"""The leaves that are alone where no event is in force."""
 
 
 def fold(
@@ -38,65 +47,80 @@ def fold(
     The plan takes the execution events whose version lies in `live` (all without it), the
     knowledge all events, so neither reads the other.
     """
-    rows = ((version, (at, type(event), event)) for version, at, event in events)
-    return take_in(sprint, rows, _TAKERS, live, seen=seen)
+    return take_in(sprint, _in_parts(events), _TAKERS, live, seen=seen)
 
 
 def take_in(
     sprint: Sprint,
-    rows: Iterable[Row],
+    parts: Iterable[Part],
     takers: dict[Any, Taker],
     live: Sequence[Interval] | None = None,
     *,
     seen: Seen | None = None,
+    goes_on: bool = False,
 ) -> Sprint:
     """Return the sprint as `fold` does; `takers` say by its form what an event is.
 
     Every fold comes by here. Most events of a long stream are about a leaf that counts
     for itself alone: what those change is done without a call, and what only the last
-    one decides is left to the end.
+    one decides is left to the end. Where it `goes_on`, that is left to `settle` of the
+    plan, and nobody may read it before.
     """
-    plan, knowledge, version = sprint.plan, sprint.knowledge, sprint.version
-    turns, in_force, turn = _turns(live), False, 0
+    plan, knowledge = sprint.plan, sprint.knowledge
     tree, alone, latest, changed = _at_hand(plan)
     last_at: str | None = None
-    for version, (at, form, payload) in rows:
-        while version >= turn:
-            in_force, turn = next(turns)
-        decode, change, learn, evolve = takers[form]
-        if type(at) is not str:
-            raise TypeError("the time of an event is text")
-        event = decode(payload)
-        if change is not None and in_force and (node := alone.get(event.phase)) is not None:
-            data = node.data
-            if node.counted is None:
-                node.counted = data["status"]
-                changed.append(node)
-            data["status"] = change(node, event, plan, at)
-            latest[node.address] = event
-            last_at = at
-        else:
-            if learn is not None:
-                learn(knowledge, event, version)
-            if evolve is evolve_nothing and in_force:
+    # CPython asks a dict of a class of its own in a slower way.
+    met: dict[Any, Taker] = {}
+    for in_force, versions, rows in _in_turns(parts, live):
+        find, left = (alone if in_force else _nothing).get, iter(rows)
+        for at, form, payload in left:
+            try:
+                decode, change, others = met[form]
+            except KeyError:
+                decode, change, others = met[form] = takers[form]
+            if type(at) is not str:
+                raise TypeError("the time of an event is text")
+            event = decode(payload)
+            if change is not None and (node := find(event.phase)) is not None:
+                if node.counted is None:
+                    node.counted = node.data["status"]
+                    changed.append(node)
+                node.data["status"] = change(node, event, plan, at)
+                latest[node.address] = event
                 last_at = at
-            elif evolve is not None and in_force:
-                if type(event) is SprintImported:
-                    # It may be a patch, made against what was there before.
-                    plan.settle(last_at)
-                    begin_anew(plan, event, version)
-                else:
-                    plan.touched = True
-                evolve(plan, event, at)
-                plan.last_at, last_at = at, None
-                if plan.index is not tree:
-                    tree, alone, latest, changed = _at_hand(plan)
-        if seen is not None:
-            plan.settle(last_at)
-            seen(version, event)
-    plan.settle(last_at)
-    sprint.version = version
+            else:
+                learn, evolve = others
+                if learn is not None:
+                    learn(knowledge, event, versions[-1 - length_hint(left)])
+                if evolve is evolve_nothing and in_force:
+                    last_at = at
+                elif evolve is not None and in_force:
+                    plan.happened(last_at)
+                    _evolve(plan, evolve, event, versions[-1 - length_hint(left)], at)
+                    last_at = None
+                    if plan.index is not tree:
+                        tree, alone, latest, changed = _at_hand(plan)
+                        find = alone.get
+            if seen is not None:
+                plan.settle(last_at)
+                seen(versions[-1 - length_hint(left)], event)
+        sprint.version = versions[-1]
+    plan.happened(last_at)
+    if not goes_on:
+        plan.settle()
     return sprint
+
+
+def _evolve(plan: Plan, evolve: Evolve, event: Event, version: int, at: str) -> None:
+    """Let an event change more of a plan than one leaf that is alone."""
+    if type(event) is SprintImported:
+        # It may be a patch, made against what was there before.
+        plan.settle()
+        begin_anew(plan, event, version)
+    else:
+        plan.touched = True
+    evolve(plan, event, at)
+    plan.last_at = at
 
 
 def _at_hand(plan: Plan) -> tuple[Tree | None, dict[str, Node], dict[str, Any], list[Node]]:
@@ -104,6 +128,29 @@ def _at_hand(plan: Plan) -> tuple[Tree | None, dict[str, Node], dict[str, Any], 
     if (tree := plan.index) is None:
         return None, {}, plan.last.nodes, []
     return tree, tree.alone, plan.last.nodes, tree.changed
+
+
+def _in_parts(events: Iterable[Versioned]) -> Iterator[Part]:
+    """Yield events as parts of a stream; the form of each is its class."""
+    events = iter(events)
+    while some := [*islice(events, AT_ONCE)]:
+        yield [one[0] for one in some], [(at, type(event), event) for _, at, event in some]
+
+
+def _in_turns(
+    parts: Iterable[Part], live: Sequence[Interval] | None
+) -> Iterator[tuple[bool, Sequence[int], Sequence[Row]]]:
+    """Yield parts, cut where events begin or cease to be in force, and whether they are."""
+    turns, in_force, turn = _turns(live), False, 0
+    for versions, rows in parts:
+        while versions and versions[-1] >= turn:
+            cut = bisect_left(versions, turn)
+            if cut:
+                yield in_force, versions[:cut], rows[:cut]
+                versions, rows = versions[cut:], rows[cut:]
+            in_force, turn = next(turns)
+        if versions:
+            yield in_force, versions, rows
 
 
 def _turns(live: Sequence[Interval] | None) -> Iterator[tuple[bool, int]]:
@@ -121,12 +168,18 @@ def begin_anew(plan: Plan, event: Any, version: int) -> None:
         plan.decisions.clear()
 
 
+def taker(decode: Callable[[Any], Any], kind: type[Event]) -> Taker:
+    """Return what is to be done with events of a kind, once `decode` has made them."""
+    change, learn, evolve = HANDLERS[kind]
+    return decode, change, (learn, evolve)
+
+
 class _Takers(dict[type[Event], Taker]):
     """What is to be done with an event that is decoded, by its class."""
 
     def __missing__(self, kind: type[Event]) -> Taker:
-        self[kind] = taker = (_as_it_is, *HANDLERS[kind])
-        return taker
+        self[kind] = found = taker(_as_it_is, kind)
+        return found
 
 
 def _as_it_is(event: Event) -> Event:

@@ -1,14 +1,12 @@
 """Fold: from the rows of a stream to the state of a sprint, in one loop."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 
 from ..log.codec import DAMAGE, Codec
 from ..log.port import Form, Page
-from .fold import Row, Taker, take_in
+from .fold import Part, Taker, take_in, taker
 from .iterations.stretches import Interval
 from .state.sprint import Sprint
-from .topics import HANDLERS
 
 
 class RowFold:
@@ -23,17 +21,19 @@ class RowFold:
         sprint: Sprint,
         pages: Iterable[Page],
         live: Sequence[Interval] | None = None,
+        *,
+        goes_on: bool = False,
     ) -> Sprint:
-        """Return the sprint as `fold` does; raise as `Codec.decode` does."""
+        """Return the sprint as `take_in` does; raise as `Codec.decode` does."""
         page = Page((), (), ())
 
-        def rows() -> Iterator[Iterable[Row]]:
+        def parts() -> Iterator[Part]:
             nonlocal page
             for page in pages:
-                yield zip(page.versions, page.rows, strict=True)
+                yield page.versions, page.rows
 
         try:
-            return take_in(sprint, chain.from_iterable(rows()), self._takers, live)
+            return take_in(sprint, parts(), self._takers, live, goes_on=goes_on)
         except DAMAGE:
             for row, position in zip(page.rows, page.positions, strict=True):
                 self._codec.event_of(row, position)
@@ -50,5 +50,5 @@ class _Takers(dict[Form, Taker]):
 
     def __missing__(self, form: Form) -> Taker:
         decode, kind = self._codec.reader(form)
-        self[form] = taker = (decode, *HANDLERS[kind])
-        return taker
+        self[form] = found = taker(decode, kind)
+        return found

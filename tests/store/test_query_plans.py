@@ -9,7 +9,7 @@ from msgspec import structs
 
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect, Page
-from sprintlog.engine.log.stores.sqlite.queries import ROWS_PER_READ, ROWS_PER_SCAN
+from sprintlog.engine.log.stores.sqlite.queries import ROWS_PER_READ
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 from .steps import steps_of
@@ -60,7 +60,7 @@ def statements(log: SqliteLog, event: NewEvent) -> list[str]:
     trace = log.connection.raw.set_trace_callback
     # Each form of a scan: of little in another's log, and of most of it. Last a page after
     # one of events that have much in common.
-    for stream, count in (("b", 100), ("a", 2 * ROWS_PER_SCAN), ("a", 4 * ROWS_PER_READ)):
+    for stream, count in (("b", 100), ("a", 2 * ROWS_PER_READ), ("a", 4 * ROWS_PER_READ)):
         # Untraced: for each row that it inserts SQLite would write out all of them.
         log.append(stream, [event] * count, expect=Expect.ANY)
         trace(said.append)
@@ -112,14 +112,14 @@ def test_a_late_page_costs_what_an_early_one_does(
 ) -> None:
     """However far a reader has come, it goes straight to its next rows."""
     named = structs.replace(new_event, type=NewEvent.__name__)
-    for version in range(0, 4 * ROWS_PER_READ, 64):
+    for version in range(0, 8 * ROWS_PER_READ, 64):
         log.append("a", [named] * 64, expect=version)
         log.append("b", [named] * 128, expect=2 * version)
     costs: list[int] = []
     with steps_of(log.connection.raw) as steps:
         for page in reader(log):
             rows = page.rows if isinstance(page, Page) else page
-            if len(rows) in (ROWS_PER_SCAN, ROWS_PER_READ):
+            if len(rows) == ROWS_PER_READ:
                 costs.append(steps[0])
             steps[0] = 0
     assert len(costs) >= 7

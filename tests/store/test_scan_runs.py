@@ -8,7 +8,7 @@ import pytest
 from sprintlog.engine.errors import UnreadableError
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores.sqlite.queries import ROWS_PER_SCAN
+from sprintlog.engine.log.stores.sqlite.queries import ROWS_PER_READ
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.streams.catalogue import new_event as recordable
 from sprintlog.engine.service.streams.catalogue import sprint_stream
@@ -19,7 +19,7 @@ from sprintlog.projections.workspace import Workspace
 
 AT = "2026-01-15T09:00:00Z"
 PLAN = {"goal": "Try", "phases": [{"id": "a", "prompt": "do it"}]}
-DAMAGED = 3 * ROWS_PER_SCAN + 17
+DAMAGED = 3 * ROWS_PER_READ + 17
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """Give a sprint of five full pages, all its events one after another."""
     with Workspace.init(tmp_path, here=True) as workspace:
         made = create_sprint(Sprint("s"), CreateSprint(plan=PLAN), AT)
-        events = [*made, *[ActivitySeen()] * (5 * ROWS_PER_SCAN - len(made))]
+        events = [*made, *[ActivitySeen()] * (5 * ROWS_PER_READ - len(made))]
         wanted = [recordable(event, at=AT, actor="runtime") for event in events]
         workspace.log.append(sprint_stream("s"), wanted, expect=0)
         yield workspace
@@ -68,7 +68,7 @@ def test_a_missing_row_of_a_run_is_noticed(workspace: Workspace) -> None:
     assert isinstance(workspace.log, SqliteLog)
     raw = workspace.log.connection.raw
     raw.execute("DROP TRIGGER events_never_go")
-    for position in (DAMAGED, ROWS_PER_SCAN, ROWS_PER_SCAN + 1):
+    for position in (DAMAGED, ROWS_PER_READ, ROWS_PER_READ + 1):
         raw.execute("SAVEPOINT before")
         raw.execute(f"DELETE FROM events WHERE position = {position}")
         with pytest.raises(UnreadableError, match="versions"):
@@ -81,12 +81,12 @@ def test_events_in_one_stretch_are_read_without_their_numbers(
 ) -> None:
     """What others recorded in between costs one page read anew, and not all that follow."""
     for _ in range(2):
-        log.append("a", [new_event] * 10 * ROWS_PER_SCAN, expect=Expect.ANY)
+        log.append("a", [new_event] * 10 * ROWS_PER_READ, expect=Expect.ANY)
         log.append("b", [new_event] * 3, expect=Expect.ANY)
     said: list[str] = []
     log.connection.raw.set_trace_callback(said.append)
     pages = list(log.scan("a"))
     log.connection.raw.set_trace_callback(None)
-    assert sum(len(page.rows) for page in pages) == 20 * ROWS_PER_SCAN
+    assert sum(len(page.rows) for page in pages) == 20 * ROWS_PER_READ
     with_numbers = [sql for sql in said if sql.startswith("SELECT version, position, ")]
     assert 1 <= len(with_numbers) <= 3, with_numbers

@@ -4,11 +4,11 @@ from typing import Any
 
 from ...log.event import Event, takers_in
 from .. import events as f
-from ..state import words
 from ..state.sprint import Change, Evolve, Evolves, Plan
 from ..state.times import elapsed
 from ..state.tree import Data, Node, drop, put, say_elapsed
 from ..state.turns import LimitWait
+from ..state.words import BLOCKED, COMPLETED, FAILED, IN_PROGRESS, PENDING, SKIPPED
 from .budgets import renew
 
 
@@ -33,21 +33,23 @@ def _started(node: Node, event: f.PhaseStarted, plan: Plan, at: str) -> str:
         plan.last.work.pop(node.address, None)
     if plan.waiting is not None:
         _go_on(node, plan)
-    node.data["started-at"] = at
-    if event.model is not None:
-        node.data["model"] = event.model
-    return words.IN_PROGRESS
+    data = node.data
+    data["started-at"] = at
+    if (model := event.model) is not None:
+        data["model"] = model
+    return IN_PROGRESS
 
 
 def _completed(node: Node, event: f.PhaseCompleted, plan: Plan, at: str) -> str:
-    if plan.waiting is not None or "next-retry-at" in node.data:
+    data = node.data
+    if plan.waiting is not None or "next-retry-at" in data:
         _go_on(node, plan)
-    _end(node.data, at)
-    if event.summary is not None:
-        node.data["summary"] = event.summary
+    _end(data, at)
+    if (summary := event.summary) is not None:
+        data["summary"] = summary
     if plan.last.failures:
         plan.last.failures.pop(node.address, None)
-    return words.COMPLETED
+    return COMPLETED
 
 
 def _work_done(node: Node, event: f.WorkDone, plan: Plan, at: str) -> str:
@@ -62,7 +64,7 @@ def _failed(node: Node, event: f.PhaseFailed, plan: Plan, at: str) -> str:
     _end(node.data, at)
     node.data["error"] = event.error
     plan.last.failures[node.address] = event
-    return words.FAILED
+    return FAILED
 
 
 def _scheduled(node: Node, event: f.RetryScheduled, plan: Plan, at: str) -> str:
@@ -73,7 +75,7 @@ def _scheduled(node: Node, event: f.RetryScheduled, plan: Plan, at: str) -> str:
 def _blocked(node: Node, event: f.PhaseBlocked, plan: Plan, at: str) -> str:
     _go_on(node, plan)
     node.data["error"] = event.reason
-    return words.BLOCKED
+    return BLOCKED
 
 
 def _skipped(node: Node, event: f.PhaseSkipped, plan: Plan, at: str) -> str:
@@ -81,7 +83,7 @@ def _skipped(node: Node, event: f.PhaseSkipped, plan: Plan, at: str) -> str:
     drop(node.data, "human-needed")
     if plan.last.failures:
         plan.last.failures.pop(node.address, None)
-    return words.SKIPPED
+    return SKIPPED
 
 
 def _retried(node: Node, event: f.PhaseRetried, plan: Plan, at: str) -> str:
@@ -99,16 +101,20 @@ def _retried(node: Node, event: f.PhaseRetried, plan: Plan, at: str) -> str:
     _forget_gates(node)
     if not is_scheduled:
         renew(plan, node)
-    return words.PENDING
+    return PENDING
 
 
 def _reopened(node: Node, event: f.PhaseReopened, plan: Plan, at: str) -> str:
     data = node.data
-    for key in _OF_WORK:
-        data.pop(key, None)
+    # Of most events of a loop: no loop over names, and none that is not there.
+    forget = data.pop
+    forget("started-at", None)
+    forget("completed-at", None)
+    forget("elapsed", None)
+    forget("summary", None)
     if node.level > 1 or "gate" in data:
         _forget_gates(node)
-    return words.PENDING
+    return PENDING
 
 
 def _forget_gates(node: Node) -> None:
@@ -118,9 +124,6 @@ def _forget_gates(node: Node) -> None:
         from ..gates.gate import forget_gates
 
         forget_gates(node)
-
-
-_OF_WORK = ("started-at", "completed-at", "elapsed", "summary")
 
 
 def _evolves(change: Change, *, is_command: bool) -> Evolve:
@@ -154,7 +157,7 @@ def _evolves(change: Change, *, is_command: bool) -> Evolve:
 def _note_summary(parent: Node, event: Any) -> None:
     """Keep what is said of a parent that its children have completed."""
     is_summary = isinstance(event, f.PhaseCompleted) and event.summary is not None
-    if is_summary and parent.children and parent.status == words.COMPLETED:
+    if is_summary and parent.children and parent.status == COMPLETED:
         put(parent.data, "summary", event.summary)
 
 

@@ -176,10 +176,14 @@ class Plan:
         """Give the sprint a status."""
         self.document["status"] = status
 
-    def settle(self, last_at: str | None) -> None:
-        """Do what a fold left to its end; `last_at` is None where that is known."""
+    def happened(self, last_at: str | None) -> None:
+        """Note when the last event on the path was; None where that is known."""
         if last_at is not None:
             self.touched, self.last_at = True, last_at
+
+    def settle(self, last_at: str | None = None) -> None:
+        """Do what a fold left to its end; `last_at` is None where that is known."""
+        self.happened(last_at)
         if self.index is not None:
             self.index.settle()
 
