@@ -51,7 +51,7 @@ class Sizes(NamedTuple):
         return self._replace(**{name: min(getattr(self, name), few[name]) for name in few})
 
 
-FULL = Sizes(1_000_000, 10_000, 10_000, 10_000, 5, 21, 100_000)
+FULL = Sizes(1_000_000, 10_000, 10_000, 10_000, 5, 31, 100_000)
 QUICK = Sizes(100_000, 1_000, 1_000, 2_000, 3, 5, 20_000, iterations=2_000)
 TINY = Sizes(600, 200, 60, 100, 1, 1, 600, tree=40, iterations=20)
 """For tests: each row runs, and its figure tells nothing."""

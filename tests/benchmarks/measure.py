@@ -55,6 +55,9 @@ class By(NamedTuple):
 PROCESSOR = By(time.process_time, min)
 PROCESSOR_OF_WAITING = By(time.process_time, median)
 """For what waits for the disk in between: its least round is that of the quickest disk."""
+PROCESSOR_OF_LONG = By(time.process_time, median)
+"""For work of seconds. A machine that changes its speed within them is quick for a whole
+round of the shorter side more often than of the longer one: the least do not compare."""
 PROCESSES = By(processor_of_all, min, processor_of_all)
 """For what starts processes and awaits their end."""
 WALL = By(time.perf_counter, median)

@@ -24,7 +24,16 @@ from sprintlog.projections.workspace import Workspace
 from tests.kept_states import keep_only
 
 from .logs import TAIL, Bench, make_loop
-from .measure import OURS, WALL, Figure, duration, rate, side_by_side, speed_up
+from .measure import (
+    OURS,
+    PROCESSOR_OF_LONG,
+    WALL,
+    Figure,
+    duration,
+    rate,
+    side_by_side,
+    speed_up,
+)
 from .samples import PHASES, SPRINT, address, loop_events
 
 OPENINGS = 10
@@ -67,7 +76,8 @@ def fold(bench: Bench) -> Figure:
         sides = side_by_side(
             lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             lambda: scan_and_decode(database, events),
-            rounds=_rounds(bench),
+            rounds=bench.sizes.rounds,
+            by=PROCESSOR_OF_LONG,
             units=(events, events),
         )
     return rate(sides, _BASELINE)
@@ -127,6 +137,7 @@ def chain(bench: Bench) -> Figure:
             lambda: _sound(list(check_rows(_flat(workspace.log.pages()), after=GENESIS))),
             lambda: scan_and_decode(database, events, _ALL),
             rounds=_rounds(bench),
+            by=PROCESSOR_OF_LONG,
             units=(events, events),
         )
     return rate(sides, _SCAN_OF_ALL)
@@ -141,7 +152,8 @@ def whole_verification(bench: Bench) -> Figure:
         sides = side_by_side(
             lambda: _sound(verify(workspace).findings),
             lambda: scan_and_decode(database, events, _ALL),
-            rounds=_rounds(bench),
+            rounds=bench.sizes.rounds,
+            by=PROCESSOR_OF_LONG,
             units=(events, events),
         )
     return rate(sides, _SCAN_OF_ALL)
