@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+from msgspec import UNSET
 
 from sprintlog.engine.service.streams.soundness import back_up
 from sprintlog.projections.views.log import LogCopied
@@ -24,6 +25,8 @@ def command(file: Path, as_json: bool) -> None:
     """
     with open_workspace() as workspace:
         head = back_up(workspace.log, file, clock=workspace.clock)
-    answer = LogCopied(str(file), head.position, head=head.hash.hex())
-    said = f"{file}: {answer.events} events, head {answer.head[:16]}"
-    print_answer(answer, [said], as_json=as_json)
+        risks = [*workspace.log.risks()]
+    answer = LogCopied(str(file), head.position, head=head.hash.hex(), risks=risks or UNSET)
+    said = [f"{file}: {answer.events} events, head {answer.head[:16]}"]
+    said += [f"the log itself: {risk}" for risk in risks]
+    print_answer(answer, said, as_json=as_json)

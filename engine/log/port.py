@@ -220,6 +220,9 @@ class Maintenance(Protocol):
     def problems(self) -> Iterator[str]:
         """Yield what the store finds wrong with how it keeps the log."""
 
+    def risks(self) -> Iterator[str]:
+        """Yield in words how what was acknowledged can be lost, as the store is set up."""
+
     def parts(self) -> list[str]:
         """Return the names of all that is kept, such as `events`, in order."""
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
+from sprintlog.engine.log.stores.postgres.upkeep import switched_off, waited_for
 
 from ..workspace import Workspace
 from .findings import NOTE, OK, PROBLEM, WARNING, Check
@@ -42,8 +43,7 @@ def server_checks(workspace: Workspace, log: PostgresLog) -> Iterator[Check]:
 
 
 def _durability(found: dict[str, str]) -> Iterator[Check]:
-    lost = [name for name in ("fsync", "full_page_writes") if found.get(name) == "off"]
-    if lost:
+    if lost := switched_off(found):
         what = f"{' and '.join(lost)} off: what was acknowledged can be lost"
         yield Check("durability", PROBLEM, what, "switch it on in postgresql.conf")
     else:
@@ -65,8 +65,7 @@ def _durability(found: dict[str, str]) -> Iterator[Check]:
 
 def _replication(log: PostgresLog) -> Check:
     known = log.standbys()
-    waited = [name or "unnamed" for name, state in known if state in ("sync", "quorum")]
-    if waited:
+    if waited := waited_for(known):
         what = f"an append waits for {', '.join(waited)}"
         return Check("replication", OK, what)
     if known:

@@ -90,6 +90,8 @@ def verify(
     if not quick:
         said = workspace.log.problems()
         findings.extend(Finding("damage", "database", what) for what in said)
+        risks = workspace.log.risks()
+        findings.extend(Finding("remark", "database", what) for what in risks)
     sprints: dict[str, int] = {}
     files: dict[str, Refreshed] = {}
     head = Head(counted.last, b"")

@@ -116,6 +116,8 @@ class LogCopied(Struct, frozen=True):
     sprints: int | UnsetType = UNSET
     position: int | UnsetType = UNSET
     head: str = ""
+    risks: list[str] | UnsetType = UNSET
+    """How what the log's server acknowledges can be lost."""
 
 
 class Rebuilt(Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.log.stores.postgres.address import parse
 
-from ..postgres.server import NEWEST, Server, server, why_not
+from ..postgres.server import NEWEST, Server, server, unsafe_url, why_not
 from .conftest import PLAN, Run
 
 
@@ -225,3 +225,20 @@ def test_a_backup_is_one_file(shared: Path, done: Run) -> None:
     assert answer["events"] == len(done("log", "--json").lines)
     assert (shared / "copy.db").stat().st_mode & 0o777 == 0o600
     assert not [p for p in shared.iterdir() if p.name.startswith(".copy")]
+
+
+def test_a_server_that_forgets_is_said(pg: Server, folder: Path, done: Run) -> None:
+    """What the server's settings can cost say verify and backup, which succeed."""
+    said = "fsync off: what was acknowledged can be lost"
+    (folder / "plan.yaml").write_text(PLAN)
+    done("init", "--log", unsafe_url(NEWEST))
+    done("sprint", "create", "auth", "--plan", "plan.yaml")
+    assert f"remark  database: {said}" in done("verify").out
+    assert f"the log itself: {said}" in done("backup", "copy.db").out
+    assert done("backup", "second.db", "--json").json["risks"] == [said]
+
+
+def test_a_server_that_keeps_its_word_is_not_spoken_of(shared: Path, done: Run) -> None:
+    """Where fsync is on and no standby is behind, neither says anything of the server."""
+    assert "remark" not in done("verify").out
+    assert "risks" not in done("backup", "copy.db", "--json").json

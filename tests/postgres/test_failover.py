@@ -39,6 +39,7 @@ def test_an_answer_lost_with_the_primary_is_found_at_the_standby(pair: Pair) -> 
     pair.be_waited_for()
     with closing(opened(pair.primary.url(name))) as log:
         assert server._replication(log).status == OK
+        assert [*log.risks()] == []
     proxy = Proxy(pair.primary.port, share=0.0, seed=1)
     with closing(opened(pair.url(name, port=proxy.port))) as log:
         log.append("a", [note(1)], expect=0)
@@ -74,6 +75,7 @@ def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Pat
         writer.append("a", [note(1)], expect=0)
         wait_while(pair.is_behind)
         assert server._replication(writer).status == WARNING
+        assert ["none is waited for" in risk for risk in writer.risks()] == [True]
         pair.standby.stop("fast")
         writer.append("a", [note(2)], expect=1)
         with closing(_beside(url, tmp_path / "told")) as told:

@@ -67,13 +67,14 @@ def test_a_server_that_forgets_is_refused(
         _wait_for(raw, setting, "off")
         with pytest.raises(RefusedError, match=f"{setting} is off"):
             reopen()
-        reopen(url=f"{log.address.given_with_log}&unsafe=yes").append(
-            "a", [note()], expect=0
-        )
+        forgetful = reopen(url=f"{log.address.given_with_log}&unsafe=yes")
+        forgetful.append("a", [note()], expect=0)
+        assert [*forgetful.risks()] == [f"{setting} off: what was acknowledged can be lost"]
     finally:
         raw.execute(f"ALTER SYSTEM RESET {setting}")
         raw.execute("SELECT pg_reload_conf()")
         _wait_for(raw, setting, "on")
+    assert [*log.risks()] == []
 
 
 def _wait_for(raw: psycopg.Connection[Any], setting: str, value: str) -> None:

@@ -197,10 +197,8 @@ class MemoryLog:
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
         self._check_open()
-        if not self._events:
-            return START
-        last = self._events[-1]
-        return Head(last.position, last.hash)
+        last = self._events[-1:]
+        return Head(last[0].position, last[0].hash) if last else START
 
     def streams(self) -> dict[str, int]:
         """Return every stream's name with its last version, in order of name."""
@@ -223,8 +221,8 @@ class MemoryLog:
 
     def holds(self, head: Head) -> bool:
         """Return whether the log has this very event; it has the head of an empty log."""
-        found = self.read(after=head.position - 1, until=head.position)
-        return not head.position or [event.hash for event in found] == [head.hash]
+        found = [x.hash for x in self.read(after=head.position - 1, until=head.position)]
+        return not head.position or found == [head.hash]
 
     def check_acknowledged(self) -> None:
         """Find nothing missing."""
@@ -235,6 +233,10 @@ class MemoryLog:
 
     def problems(self) -> Iterator[str]:
         """Yield nothing: there is no file that could be damaged."""
+        return iter(())
+
+    def risks(self) -> Iterator[str]:
+        """Yield nothing: it is gone with its process, which whoever made it knows."""
         return iter(())
 
     def parts(self) -> list[str]:
@@ -346,9 +348,8 @@ class MemoryDigests:
 
     def written(self, path: str) -> list[tuple[bytes, int]]:
         """Return digest and version of all that was written to a path, newest first."""
-        known = sorted(self.known.items())
-        found = [(digest, n) for (name, digest), n in known if name == path]
-        return sorted(found, key=itemgetter(1), reverse=True)
+        found = ((digest, n) for (name, digest), n in self.known.items() if name == path)
+        return sorted(sorted(found), key=itemgetter(1), reverse=True)
 
     def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
         """Return the newest version written to a path up to one; 0 when there is none."""
@@ -375,8 +376,7 @@ class MemoryLocks:
     def hold(self, name: str) -> Iterator[None]:
         """Be the only one that holds a name; raise `BusyError` where it is held."""
         if name in self._held:
-            holder = "this process"
-            raise BusyError(f"{name} is held by {holder}", holders=[holder])
+            raise BusyError(f"{name} is held by this process", holders=["this process"])
         self._held.add(name)
         try:
             yield

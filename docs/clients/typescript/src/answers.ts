@@ -608,6 +608,7 @@ export interface LogCopied {
   sprints?: number;
   position?: number;
   head?: string;
+  risks?: string[];
 }
 
 /** A log that was made. */

@@ -314,6 +314,12 @@ class PostgresLog:
 
         return standbys(self.connection)
 
+    def risks(self) -> Iterator[str]:
+        """Yield what the server's settings, and those of its standbys, can cost."""
+        from .upkeep import risks
+
+        return risks(self.connection)
+
     def parts(self) -> list[str]:
         """Return the names of all that is kept, here and there."""
         return sorted(("events", *TABLES))

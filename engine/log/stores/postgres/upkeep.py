@@ -61,6 +61,25 @@ def standbys(connection: ServerConnection) -> list[tuple[str, str]]:
     return [(str(name), str(state)) for name, state in connection.rows(_STANDBYS)]
 
 
+def switched_off(found: dict[str, str]) -> list[str]:
+    """Return which settings are off without which a server forgets what it acknowledged."""
+    return [name for name in ("fsync", "full_page_writes") if found.get(name) == "off"]
+
+
+def waited_for(known: list[tuple[str, str]]) -> list[str]:
+    """Return the names of the standbys that an append waits for."""
+    return [name or "unnamed" for name, state in known if state in ("sync", "quorum")]
+
+
+def risks(connection: ServerConnection) -> Iterator[str]:
+    """Yield how an event can be lost that the server acknowledged."""
+    if lost := switched_off(settings(connection)):
+        yield f"{' and '.join(lost)} off: what was acknowledged can be lost"
+    known = standbys(connection)
+    if known and not waited_for(known):
+        yield f"{len(known)} standbys, none is waited for: a failover can lose the end"
+
+
 class ServerFacts(NamedTuple):
     """What there is to know of a role and of the server's clock."""
 
