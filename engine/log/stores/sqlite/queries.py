@@ -16,8 +16,8 @@ from .connection import Connection
 from .rows import READ, events_of
 
 ROWS_PER_READ = 256
-"""Who reads holds two pages at a time. With half of it a fold takes 2 % longer; with twice as
-many it is as quick, and a check of all columns, whose rows fill a processor's cache, slower."""
+"""Who reads holds two pages at a time. With half of it a fold takes 2 % longer. With twice
+as many a check of all columns is slower: they do not fit into a processor's cache."""
 
 _SELECT = f"SELECT {READ} FROM events"
 _PAGE = f"{_SELECT} WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
