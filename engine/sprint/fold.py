@@ -47,7 +47,9 @@ def fold(
     The plan takes the execution events whose version lies in `live` (all without it), the
     knowledge all events, so neither reads the other.
     """
-    return take_in(sprint, _in_parts(events), _TAKERS, live, seen=seen)
+    take_in(sprint, _in_parts(events), _TAKERS, live, seen=seen)
+    sprint.plan.settle()
+    return sprint
 
 
 def take_in(
@@ -57,14 +59,12 @@ def take_in(
     live: Sequence[Interval] | None = None,
     *,
     seen: Seen | None = None,
-    goes_on: bool = False,
-) -> Sprint:
-    """Return the sprint as `fold` does; `takers` say by its form what an event is.
+) -> None:
+    """Change the sprint as `fold` does; `takers` say by its form what an event is.
 
     Every fold comes by here. Most events of a long stream are about a leaf that counts
     for itself alone: what those change is done without a call, and what only the last
-    one decides is left to the end. Where it `goes_on`, that is left to `settle` of the
-    plan, and nobody may read it before.
+    one decides is left to `settle` of the plan. Nobody may read it before.
     """
     plan, knowledge = sprint.plan, sprint.knowledge
     tree, alone, latest, changed = _at_hand(plan)
@@ -106,9 +106,6 @@ def take_in(
                 seen(versions[-1 - length_hint(left)], event)
         sprint.version = versions[-1]
     plan.happened(last_at)
-    if not goes_on:
-        plan.settle()
-    return sprint
 
 
 def _evolve(plan: Plan, evolve: Evolve, event: Event, version: int, at: str) -> None:

@@ -21,19 +21,30 @@ class RowFold:
         sprint: Sprint,
         pages: Iterable[Page],
         live: Sequence[Interval] | None = None,
-        *,
-        goes_on: bool = False,
     ) -> Sprint:
-        """Return the sprint as `take_in` does; raise as `Codec.decode` does."""
+        """Return the sprint as `fold` does; raise as `Codec.decode` does."""
+        self.take_in(sprint, pages, live)
+        sprint.plan.settle()
+        return sprint
+
+    def take_in(
+        self,
+        sprint: Sprint,
+        pages: Iterable[Page],
+        live: Sequence[Interval] | None = None,
+    ) -> None:
+        """Do the same, but for what is left to `settle` of the plan: more is to come."""
         page = Page((), (), ())
 
         def parts() -> Iterator[Part]:
             nonlocal page
             for page in pages:
+                if len(page.versions) != len(page.rows):
+                    raise ValueError("a page has a row for each version")
                 yield page.versions, page.rows
 
         try:
-            return take_in(sprint, parts(), self._takers, live, goes_on=goes_on)
+            take_in(sprint, parts(), self._takers, live)
         except DAMAGE:
             for row, position in zip(page.rows, page.positions, strict=True):
                 self._codec.event_of(row, position)

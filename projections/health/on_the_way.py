@@ -12,9 +12,8 @@ from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.chain import Row as StoredRow
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Page, form_of
-from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
+from sprintlog.engine.service.streams.catalogue import FOLD_ROWS, sprint_stream
 from sprintlog.engine.service.streams.repository import Repository
-from sprintlog.engine.sprint.fold_rows import RowFold
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 STREAMS_MAX = 8
@@ -29,8 +28,6 @@ _stream_of = itemgetter(_place_of("stream"))
 _version_of = itemgetter(_place_of("version"))
 _shape_of = itemgetter(_place_of("schema_version"))
 _row_of = itemgetter(*map(_place_of, ("at", "type", "payload")))
-
-_FOLD: Final = RowFold(CODEC)
 
 
 def page_of(rows: Sequence[StoredRow]) -> Page:
@@ -120,7 +117,7 @@ class Followed:
 
     def _fold(self, page: Page) -> None:
         # To settle it after each page takes a twentieth of all that is looked at.
-        self.state = _FOLD(self.state, [page], goes_on=True)
+        FOLD_ROWS.take_in(self.state, [page])
 
     def _compare(self, version: int) -> None:
         self.state.plan.settle()

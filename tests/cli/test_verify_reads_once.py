@@ -13,7 +13,13 @@ from sprintlog.engine.service.streams.catalogue import (
     new_event,
     sprint_stream,
 )
-from sprintlog.engine.sprint.events import ActivitySeen, PhaseStarted, RolledBack
+from sprintlog.engine.sprint.events import (
+    ActivitySeen,
+    PhaseCompleted,
+    PhaseReopened,
+    PhaseStarted,
+    RolledBack,
+)
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.health.on_the_way import EVENTS_MIN
@@ -66,6 +72,22 @@ def test_each_payload_is_decoded_once(tmp_path: Path, decoded: Counter[str]) -> 
     with workspace:
         assert verify(workspace).findings == []
     assert decoded == {"activity-seen": EVENTS_MIN, "phase-started": 1}
+
+
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_a_state_made_on_the_way_is_whole(tmp_path: Path, is_saved: bool) -> None:
+    """What a fold leaves to its end, like how long a phase took, is done before it counts.
+
+    That is so for a saved state that is compared, and for the file behind the last one.
+    """
+    twice = [PhaseCompleted("a", "made"), PhaseReopened("a", "more"), PhaseStarted("a")] * 2
+    workspace, last = made(tmp_path, *(twice[:4] if is_saved else ()))
+    with workspace:
+        if not is_saved:
+            wanted = [new_event(event, at=AT, actor="runtime") for event in twice[:4]]
+            workspace.log.append(sprint_stream("s"), wanted, expect=last)
+        workspace.refresh("s")
+        assert verify(workspace).findings == []
 
 
 def test_a_wrong_state_is_found_on_the_way(tmp_path: Path) -> None:

@@ -71,3 +71,10 @@ def test_what_is_above_a_step_takes_more() -> None:
     """Its phase has a status that follows from it, so the test above counts calls."""
     events = [f.PhaseStarted("a/s"), f.PhaseReopened("a/s")]
     assert calls_of_each(events, NESTED) > 4
+
+
+def test_a_page_with_fewer_rows_than_versions_is_refused() -> None:
+    """A store that gives less than it says must not make a state of a version it lacks."""
+    rows = [(AT, f.ActivitySeen.type, b"{}")]
+    with pytest.raises(ValueError, match="argument 2 is longer"):
+        SPRINTS.fold_rows(Sprint("s"), [Page(range(1, 3), range(1, 3), rows)], None)

@@ -82,12 +82,15 @@ def _with_plan(sprint: Sprint, other: Sprint) -> Sprint:
     return sprint
 
 
+FOLD_ROWS = RowFold(CODEC)
+"""Folds rows into sprints."""
+
 SPRINTS: StreamKind[Sprint] = StreamKind(
     name=lambda sprint_id: f"sprint {sprint_id}",
     stream=sprint_stream,
     begin=Sprint,
     fold=fold,
-    fold_rows=RowFold(CODEC),
+    fold_rows=FOLD_ROWS,
     rollbacks=lambda sprint: sprint.knowledge.rollbacks,
     with_plan=_with_plan,
     pack=sprints.pack,

@@ -106,7 +106,7 @@ def _retried(node: Node, event: f.PhaseRetried, plan: Plan, at: str) -> str:
 
 def _reopened(node: Node, event: f.PhaseReopened, plan: Plan, at: str) -> str:
     data = node.data
-    # Of most events of a loop: no loop over names, and none that is not there.
+    # Written out: loops reopen all of their phases, and one over four names costs more.
     forget = data.pop
     forget("started-at", None)
     forget("completed-at", None)
