@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
-from sprintlog.engine.log.stores.postgres.upkeep import switched_off, waited_for
+from sprintlog.engine.log.stores.postgres.upkeep import forgets, unwaited, waited_for
 
 from ..workspace import Workspace
 from .findings import NOTE, OK, PROBLEM, WARNING, Check
@@ -43,8 +43,7 @@ def server_checks(workspace: Workspace, log: PostgresLog) -> Iterator[Check]:
 
 
 def _durability(found: dict[str, str]) -> Iterator[Check]:
-    if lost := switched_off(found):
-        what = f"{' and '.join(lost)} off: what was acknowledged can be lost"
+    if what := forgets(found):
         yield Check("durability", PROBLEM, what, "switch it on in postgresql.conf")
     else:
         commit = found.get("synchronous_commit", "unknown")
@@ -68,11 +67,13 @@ def _replication(log: PostgresLog) -> Check:
     if waited := waited_for(known):
         what = f"an append waits for {', '.join(waited)}"
         return Check("replication", OK, what)
+    if behind := unwaited(known):
+        hint = "synchronous_standby_names names them"
+        return Check("replication", WARNING, behind, hint)
     if known:
-        what = (
-            f"{len(known)} standby servers, none is waited for: a failover can lose the end"
-        )
-        return Check("replication", WARNING, what, "synchronous_standby_names names them")
+        what = f"{len(known)} standby servers; this role may not see what is waited for"
+        hint = "`GRANT pg_read_all_stats TO …` lets it"
+        return Check("replication", NOTE, what, hint)
     return Check("replication", NOTE, "no standby that this role is told of")
 
 

@@ -12,9 +12,10 @@ from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.port import Expect, Wait
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
+from sprintlog.engine.log.stores.postgres.upkeep import UNSEEN
 from sprintlog.engine.service.workspace import wall_clock
 from sprintlog.projections.health import server
-from sprintlog.projections.health.findings import OK, WARNING
+from sprintlog.projections.health.findings import NOTE, OK, WARNING
 
 from .conftest import note
 from .outages import opened
@@ -76,6 +77,12 @@ def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Pat
         wait_while(pair.is_behind)
         assert server._replication(writer).status == WARNING
         assert ["none is waited for" in risk for risk in writer.risks()] == [True]
+        writer.connection.raw.execute("SET ROLE sprintlog_writer")
+        # A role that may not see what a standby is about does not say that it is behind.
+        assert [state for _, state in writer.standbys()] == [UNSEEN]
+        assert [*writer.risks()] == []
+        assert server._replication(writer).status == NOTE
+        writer.connection.raw.execute("RESET ROLE")
         pair.standby.stop("fast")
         writer.append("a", [note(2)], expect=1)
         with closing(_beside(url, tmp_path / "told")) as told:

@@ -28,7 +28,9 @@ _SETTINGS = (
     *("fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names"),
     *("wal_level", "archive_mode", "data_checksums"),
 )
-_STANDBYS = """SELECT coalesce(application_name, ''), coalesce(sync_state, 'unknown')
+UNSEEN = "unknown"
+"""What a standby is for a role that may not see it."""
+_STANDBYS = f"""SELECT coalesce(application_name, ''), coalesce(sync_state, '{UNSEEN}')
 FROM pg_stat_replication"""
 
 
@@ -61,9 +63,10 @@ def standbys(connection: ServerConnection) -> list[tuple[str, str]]:
     return [(str(name), str(state)) for name, state in connection.rows(_STANDBYS)]
 
 
-def switched_off(found: dict[str, str]) -> list[str]:
-    """Return which settings are off without which a server forgets what it acknowledged."""
-    return [name for name in ("fsync", "full_page_writes") if found.get(name) == "off"]
+def forgets(found: dict[str, str]) -> str | None:
+    """Return how settings let a server forget what it acknowledged; None without that."""
+    lost = [name for name in ("fsync", "full_page_writes") if found.get(name) == "off"]
+    return f"{' and '.join(lost)} off: what was acknowledged can be lost" if lost else None
 
 
 def waited_for(known: list[tuple[str, str]]) -> list[str]:
@@ -71,13 +74,21 @@ def waited_for(known: list[tuple[str, str]]) -> list[str]:
     return [name or "unnamed" for name, state in known if state in ("sync", "quorum")]
 
 
+def unwaited(known: list[tuple[str, str]]) -> str | None:
+    """Return what standbys cost that nobody waits for; None without such ones.
+
+    Whoever may not see what they are about says nothing of them.
+    """
+    if not known or waited_for(known) or any(state == UNSEEN for _, state in known):
+        return None
+    return f"{len(known)} standby servers, none is waited for: a failover can lose the end"
+
+
 def risks(connection: ServerConnection) -> Iterator[str]:
     """Yield how an event can be lost that the server acknowledged."""
-    if lost := switched_off(settings(connection)):
-        yield f"{' and '.join(lost)} off: what was acknowledged can be lost"
-    known = standbys(connection)
-    if known and not waited_for(known):
-        yield f"{len(known)} standbys, none is waited for: a failover can lose the end"
+    for risk in (forgets(settings(connection)), unwaited(standbys(connection))):
+        if risk is not None:
+            yield f"{risk} (`sprintlog doctor` says what to do)"
 
 
 class ServerFacts(NamedTuple):
