@@ -53,11 +53,11 @@ class By(NamedTuple):
 # Of work that only computes, the quickest round was disturbed least by other processes,
 # and processor time leaves out what they took. Waiting for a disk differs by its nature.
 PROCESSOR = By(time.process_time, min)
-PROCESSOR_OF_WAITING = By(time.process_time, median)
-"""For what waits for the disk in between: its least round is that of the quickest disk."""
-PROCESSOR_OF_LONG = By(time.process_time, median)
-"""For work of seconds. A machine that changes its speed within them is quick for a whole
-round of the shorter side more often than of the longer one: the least do not compare."""
+PROCESSOR_BY_PAIRS = By(time.process_time, median)
+"""For what waits for the disk in between, whose least round is that of the quickest disk.
+
+For work of seconds, too: a machine that changes its speed within them is quick for a whole
+round of the shorter side more often than of the longer one, so the least do not compare."""
 PROCESSES = By(processor_of_all, min, processor_of_all)
 """For what starts processes and awaits their end."""
 WALL = By(time.perf_counter, median)

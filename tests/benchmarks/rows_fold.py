@@ -26,7 +26,7 @@ from tests.kept_states import keep_only
 from .logs import TAIL, Bench, make_loop
 from .measure import (
     OURS,
-    PROCESSOR_OF_LONG,
+    PROCESSOR_BY_PAIRS,
     WALL,
     Figure,
     duration,
@@ -77,7 +77,7 @@ def fold(bench: Bench) -> Figure:
             lambda: _complete(workspace.repository.from_nothing(SPRINT), events),
             lambda: scan_and_decode(database, events),
             rounds=bench.sizes.rounds,
-            by=PROCESSOR_OF_LONG,
+            by=PROCESSOR_BY_PAIRS,
             units=(events, events),
         )
     return rate(sides, _BASELINE)
@@ -137,7 +137,7 @@ def chain(bench: Bench) -> Figure:
             lambda: _sound(list(check_rows(_flat(workspace.log.pages()), after=GENESIS))),
             lambda: scan_and_decode(database, events, _ALL),
             rounds=_rounds(bench),
-            by=PROCESSOR_OF_LONG,
+            by=PROCESSOR_BY_PAIRS,
             units=(events, events),
         )
     return rate(sides, _SCAN_OF_ALL)
@@ -153,7 +153,7 @@ def whole_verification(bench: Bench) -> Figure:
             lambda: _sound(verify(workspace).findings),
             lambda: scan_and_decode(database, events, _ALL),
             rounds=bench.sizes.rounds,
-            by=PROCESSOR_OF_LONG,
+            by=PROCESSOR_BY_PAIRS,
             units=(events, events),
         )
     return rate(sides, _SCAN_OF_ALL)

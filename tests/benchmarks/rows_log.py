@@ -19,7 +19,7 @@ from sprintlog.projections.workspace import wall_clock
 from .logs import COPIED_PRAGMAS, Bench, append_all, copy_pragmas
 from .measure import (
     PROCESSOR,
-    PROCESSOR_OF_WAITING,
+    PROCESSOR_BY_PAIRS,
     WALL,
     By,
     Figure,
@@ -114,7 +114,7 @@ def durable(bench: Bench) -> Figure:
 
 def durable_processor(bench: Bench) -> Figure:
     """Measure one durable append against a bare durable INSERT, waiting left out."""
-    name, by = "durable-processor", PROCESSOR_OF_WAITING
+    name, by = "durable-processor", PROCESSOR_BY_PAIRS
     return rate(_one_by_one(bench, name, is_durable=True, by=by), "bare durable INSERT")
 
 

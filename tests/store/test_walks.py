@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.log.stores.sqlite.queries import ROWS_PER_READ
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.streams.catalogue import new_event, sprint_stream
 from sprintlog.engine.sprint.events import ActivitySeen, PhaseStarted, RolledBack
@@ -77,5 +76,5 @@ def test_a_walk_keeps_little_in_memory(workspace: Workspace) -> None:
 def test_a_scan_holds_few_events_at_a_time(workspace: Workspace) -> None:
     """However long a stream is: what a fold has in memory of it does not grow."""
     sizes = [len(page.rows) for page in workspace.log.scan(sprint_stream("s"))]
-    assert len(sizes) > EVENTS // ROWS_PER_READ
-    assert max(sizes) <= ROWS_PER_READ
+    assert len(sizes) > EVENTS // 256
+    assert max(sizes) <= 256
