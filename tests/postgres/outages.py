@@ -14,16 +14,14 @@ from sprintlog.engine.log.append import Stamping
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect, Wait
-from sprintlog.engine.log.stores.postgres.rows import append_values, bounds
+from sprintlog.engine.log.stores.postgres.rows import bounds, first_values
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from sprintlog.engine.service.workspace import wall_clock
 
 PATIENCE = Wait(120.0)
 SECONDS_MAX = 300.0
 """How long a writer may take after the others ended: longer than its patience."""
-_APPEND = f"""SELECT * FROM sprintlog.append({", ".join(["%b"] * 14)}, %b::text[],
-  %b::text[], %b::int[], {", ".join(["%b::text[]"] * 4)}, %b::bool[], %b::bytea[],
-  %b::bytea[])"""
+_APPEND = f"SELECT * FROM sprintlog.append({', '.join(['%b'] * 24)})"
 
 
 def event(number: int, **changes: Any) -> NewEvent:
@@ -158,9 +156,9 @@ def append_call(
 ) -> tuple[Any, ...]:
     """Return what the server is told of an append that settles, at a version or any."""
     stamps = Stamping(wall_clock, urandom).stamp(len(new_events))
-    values = append_values(new_events, stamps, len(new_events))
+    values = first_values(new_events[0], stamps)
     expect = Expect.ANY if at is None else at
     return (
-        log, 0, bytes(32), None, 0, True, False, 10_000, stream, *bounds(expect), None,
+        log, 0, bytes(32), None, 0, True, False, "10000", stream, *bounds(expect), None,
         None, stamps.recorded_at, *values,
     )  # fmt: skip

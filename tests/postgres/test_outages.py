@@ -9,7 +9,7 @@ import pytest
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.port import Expect, Wait
 from sprintlog.engine.log.stores.postgres.connection import CALLS_UNTIL_PREPARED
-from sprintlog.engine.log.stores.postgres.rows import APPEND
+from sprintlog.engine.log.stores.postgres.rows import APPEND, APPEND_NEXT
 
 from .conftest import made, note
 from .outages import Writers, append_call, faults_of, followed, opened
@@ -184,7 +184,7 @@ def test_nothing_is_kept_in_a_session(newest: Server, new_log: str) -> None:
         assert log.connection.rows(changed) == before
         rows = log.connection.rows
         prepared = rows("SELECT name FROM pg_prepared_statements WHERE name <> ''")
-        assert prepared == [(APPEND.name.decode(),)]
+        assert prepared == [(APPEND_NEXT.name.decode(),)]
         assert rows("SELECT count(*) FROM pg_cursors WHERE name <> ''") == [(0,)]
         held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
         assert rows(held) == [(0,)]

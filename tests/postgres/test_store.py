@@ -148,10 +148,6 @@ def _cut(raw: psycopg.Connection[Any], log: PostgresLog, head: Head) -> None:
         (log.address.log, head.position),
     )
     raw.execute("ALTER TABLE sprintlog.events ENABLE ALWAYS TRIGGER events_never_go")
-    raw.execute(
-        "UPDATE sprintlog.logs SET position = %s, hash = %s WHERE name = %s",
-        (head.position, head.hash, log.address.log),
-    )
 
 
 def test_functions_of_somebody_else_are_noticed(

@@ -9,9 +9,8 @@ from functools import partial
 from typing import Any
 
 import psycopg
-from psycopg.abc import PQGen
 from psycopg.adapt import Transformer
-from psycopg.generators import execute, fetch, fetch_many, send
+from psycopg.generators import execute, fetch_many, send
 from psycopg.pq import DiagnosticField, ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
 
@@ -19,13 +18,17 @@ from ....errors import RefusedError, SprintlogError
 from ...port import Entropy, Wait
 from .address import Address
 from .errors import explained, is_passing, is_standby
-from .wire import BINARY, Statement, Value
+from .wire import BINARY, Statement, Value, statement_of
 
 PAUSE_SECONDS = 0.05
 PAUSE_SECONDS_MAX = 1.0
 CONNECT_SECONDS_MAX = 10
 
-SETTLE = b"SELECT sprintlog.settle()"
+SETTLE = statement_of("""SELECT CASE
+  WHEN current_setting('synchronous_commit') IN ('off', 'local')
+  THEN set_config('synchronous_commit', 'on', true) END,
+  pg_logical_emit_message(true, 'sprintlog', '')::text""")
+"""A commit that waits for the disk, and for standbys, has all before it there."""
 CALLS_UNTIL_PREPARED = 3
 """A command appends once, and need not ask twice for that."""
 _NOT_PREPARED = (b"26000", b"0A000")
@@ -83,26 +86,20 @@ class ServerConnection:
         )
 
     def call(
-        self,
-        asked: Statement,
-        values: Sequence[Any],
-        *,
-        again: Again | None = None,
-        settles: bool = False,
+        self, asked: Statement, values: Sequence[Any], *, again: Again | None = None
     ) -> list[list[Value]]:
         """Run a statement that says itself what its values are, and return what comes.
 
         With `again` it changes something: once it may have come through it is repeated
-        with these values. With `settles` it does not wait for the disk, and its answer
-        is returned once it is durable.
+        with these values.
         """
-        return self._insist(partial(self._called, asked, settles), values, again)
+        return self._insist(partial(self._called, asked), values, again)
 
     def ask(self, asked: Statement, values: Sequence[Any]) -> list[Any]:
         """Run a statement that changes nothing, and return its rows."""
         return self._insist(
             lambda raw, given: loaded(
-                raw, self._answer(raw, asked, asked.encoded(given), False, False)
+                raw, _answer(raw, asked, asked.encoded(given), is_prepared=False)
             ),
             values,
             None,
@@ -116,9 +113,7 @@ class ServerConnection:
         raw = self.raw
         ahead = Ahead(self, raw)
         try:
-            raw.pgconn.send_query_params(
-                asked.sql, sent, asked.types, asked.formats, BINARY
-            )
+            _send(raw.pgconn, asked, sent, False)
             raw.wait(send(raw.pgconn))
         except psycopg.Error as error:
             ahead.found = error
@@ -152,59 +147,17 @@ class ServerConnection:
                 patience.after(error, is_unsure=given is again)
 
     def _called(
-        self,
-        asked: Statement,
-        settles: bool,
-        raw: psycopg.Connection[Any],
-        values: Again,
+        self, asked: Statement, raw: psycopg.Connection[Any], values: Again
     ) -> list[list[Value]]:
         sent = asked.encoded(values)
         if self._is_prepared(asked, raw):
-            answer = self._answer(raw, asked, sent, True, settles)
+            answer = _answer(raw, asked, sent, is_prepared=True)
             if answer.error_field(DiagnosticField.SQLSTATE) not in _NOT_PREPARED:
                 return _rows_of(answer)
             # A pooler handed us to another server. Nothing was done, and nothing is
             # prepared any more.
             self._prepares = False
-        return _rows_of(self._answer(raw, asked, sent, False, settles))
-
-    def _answer(
-        self,
-        raw: psycopg.Connection[Any],
-        asked: Statement,
-        sent: list[Value],
-        is_prepared: bool,
-        settles: bool,
-    ) -> PGresult:
-        """Send a call, and with it what waits until all of that is durable."""
-        pgconn = raw.pgconn
-
-        def send() -> None:
-            if is_prepared:
-                pgconn.send_query_prepared(asked.name, sent, asked.formats, BINARY)
-            else:
-                pgconn.send_query_params(
-                    asked.sql, sent, asked.types, asked.formats, BINARY
-                )
-
-        if not settles or self._is_held:
-            send()
-            return _answer(raw)
-        try:
-            pgconn.enter_pipeline_mode()
-            send()
-            # A transaction of its own: the lock of the log is free while this one waits.
-            pgconn.pipeline_sync()
-            pgconn.send_query_params(SETTLE, [])
-            pgconn.pipeline_sync()
-            answer, settled = raw.wait(_two_answers(pgconn))
-            pgconn.exit_pipeline_mode()
-        except BaseException:
-            # What was asked is still under way there.
-            self._drop()
-            raise
-        _check(settled)
-        return answer
+        return _rows_of(_answer(raw, asked, sent, is_prepared=False))
 
     def _is_prepared(self, asked: Statement, raw: psycopg.Connection[Any]) -> bool:
         """Prepare a statement that is called again and again; return whether it is.
@@ -218,7 +171,7 @@ class ServerConnection:
         self._calls[asked.name] += 1
         if self._calls[asked.name] == CALLS_UNTIL_PREPARED:
             raw.pgconn.send_prepare(asked.name, asked.sql, asked.types)
-            answer = _answer(raw)
+            answer = _received(raw)
             if answer.error_field(DiagnosticField.SQLSTATE) != _ALREADY_PREPARED:
                 _check(answer)
         return self._calls[asked.name] >= CALLS_UNTIL_PREPARED
@@ -307,23 +260,23 @@ def loaded(raw: psycopg.Connection[Any], answer: PGresult) -> list[Any]:
     return transformer.load_rows(0, answer.ntuples, tuple)
 
 
-def _answer(raw: psycopg.Connection[Any]) -> PGresult:
+def _send(pgconn: PGconn, asked: Statement, sent: list[Value], is_prepared: bool) -> None:
+    if is_prepared:
+        pgconn.send_query_prepared(asked.name, sent, asked.formats, BINARY)
+    else:
+        pgconn.send_query_params(asked.sql, sent, asked.types, asked.formats, BINARY)
+
+
+def _answer(
+    raw: psycopg.Connection[Any], asked: Statement, sent: list[Value], *, is_prepared: bool
+) -> PGresult:
+    _send(raw.pgconn, asked, sent, is_prepared)
+    return _received(raw)
+
+
+def _received(raw: psycopg.Connection[Any]) -> PGresult:
     answers: list[PGresult] = raw.wait(execute(raw.pgconn))
     return answers[0]
-
-
-def _two_answers(pgconn: PGconn) -> PQGen[tuple[PGresult, PGresult]]:
-    """Return what two calls were answered, each followed by nothing and a mark."""
-    yield from send(pgconn)
-    found = []
-    for _ in range(2):
-        answer = yield from fetch(pgconn)
-        yield from fetch(pgconn)
-        yield from fetch(pgconn)
-        if answer is None:
-            raise psycopg.OperationalError("the server gave no answer")
-        found.append(answer)
-    return found[0], found[1]
 
 
 def _check(answer: PGresult) -> None:

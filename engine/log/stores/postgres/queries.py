@@ -8,7 +8,7 @@ from ...chain import START
 from ...chain import Row as StoredRow
 from ...envelope import Head, RecordedEvent
 from ...port import Page, form_of
-from .connection import Ahead, ServerConnection
+from .connection import SETTLE, Ahead, ServerConnection
 from .wire import INT4, INT8, TEXT, Statement, statement_of
 
 ROWS_PER_READ = 1024
@@ -196,7 +196,7 @@ class ServerQueries:
     def _settle(self, is_settled: bool) -> None:
         """Wait until what was seen is durable: no reader believes what a crash undoes."""
         if not is_settled:
-            self._rows("SELECT sprintlog.settle()::text")
+            self._connection.ask(SETTLE, ())
 
     def holding(self, forms: Sequence[bytes]) -> Iterator[str]:
         """Yield the places of the events that hold one of some forms in any field."""

@@ -8,16 +8,30 @@ import msgspec
 from ...append import SALT_BYTES, Stamps
 from ...envelope import NewEvent, RecordedEvent, Span
 from ...port import Expect, Expected
-from .wire import BOOL, BYTES, INT4, INT8, TEXT, Value, call_of, number
+from .wire import BOOL, BYTES, INT4, INT8, TEXT, Value, call_of, marks, number, statement_of
 
 _VERSION_MAX = 2**63 - 1
-APPEND = call_of(
-    "sprintlog.append",
-    (INT4, INT8, BYTES, TEXT, INT8, BOOL, BOOL, INT4, TEXT, INT8, INT8, TEXT, BYTES, TEXT),
-    (TEXT, TEXT, INT4, TEXT, TEXT, TEXT, TEXT, BOOL, BYTES, BYTES),
+_EVENT = (TEXT, TEXT, INT4, TEXT, TEXT, TEXT, TEXT, BOOL, BYTES, BYTES)
+_HEAD = (INT4, INT8, BYTES)
+_REST = (BOOL, TEXT, TEXT, INT8, INT8, TEXT, BYTES, TEXT, *_EVENT)
+_OF_APPEND = (*_HEAD, TEXT, INT8, BOOL, *_REST)
+APPEND = call_of("sprintlog.append", _OF_APPEND)
+APPEND_MANY = call_of("sprintlog.append", _OF_APPEND, _EVENT)
+_OF_SHARED = (*_HEAD, TEXT, INT8, *_REST)
+APPEND_SHARED = statement_of(
+    # What it answers has a place among its values.
+    f"CALL sprintlog.append_shared({marks(len(_OF_SHARED))}{', NULL' * 5})",
+    _OF_SHARED,
+    named="sprintlog.append_shared",
+)
+_OF_NEXT = (*_HEAD, TEXT, TEXT, INT8, TEXT, BYTES, TEXT, *_EVENT)
+APPEND_NEXT = statement_of(
+    f"SELECT sprintlog.append_next({marks(len(_OF_NEXT))})",
+    _OF_NEXT,
+    named="sprintlog.append_next",
 )
 ERASE = f"SELECT * FROM sprintlog.erase({', '.join(['%b'] * 5)}, %b::text[], %b::bigint[],\
- %b::bigint[], %s::text[], %s::bytea[], {', '.join(['%b'] * 11)})"
+ %b::bigint[], %s::text[], %s::bytea[], {', '.join(['%b'] * 12)})"
 TAKE = call_of(
     "sprintlog.take",
     (INT4,),
@@ -36,22 +50,31 @@ def bounds(expect: Expected) -> tuple[int, int]:
     return expect, expect
 
 
-def append_values(
-    new_events: Sequence[NewEvent], stamps: Stamps, count: int
-) -> tuple[list[Any], ...]:
-    """Return what the events of an append have each of their own, field by field."""
-    first, salts = stamps.ids[0], stamps.salts
+def first_values(new_event: NewEvent, stamps: Stamps) -> tuple[Any, ...]:
+    """Return what the first event of an append has of its own."""
+    id_ = stamps.ids[0]
     return (
-        stamps.ids[-count:],
-        [event.type for event in new_events],
-        [event.schema_version for event in new_events],
-        [event.at for event in new_events],
-        [event.actor for event in new_events],
-        [event.correlation_id or first for event in new_events],
-        [event.causation_id or first for event in new_events],
-        [event.observed for event in new_events],
-        [salts[at : at + SALT_BYTES] for at in range(0, count * SALT_BYTES, SALT_BYTES)],
-        [event.payload for event in new_events],
+        *(id_, new_event.type, new_event.schema_version, new_event.at, new_event.actor),
+        *(new_event.correlation_id or id_, new_event.causation_id or id_),
+        *(new_event.observed, stamps.salts[:SALT_BYTES], new_event.payload),
+    )
+
+
+def later_values(new_events: Sequence[NewEvent], stamps: Stamps) -> tuple[list[Any], ...]:
+    """Return what the events behind the first have each of their own, field by field."""
+    first, salts, later = stamps.ids[0], stamps.salts, new_events[1:]
+    end = len(new_events) * SALT_BYTES
+    return (
+        stamps.ids[1:],
+        [event.type for event in later],
+        [event.schema_version for event in later],
+        [event.at for event in later],
+        [event.actor for event in later],
+        [event.correlation_id or first for event in later],
+        [event.causation_id or first for event in later],
+        [event.observed for event in later],
+        [salts[at : at + SALT_BYTES] for at in range(SALT_BYTES, end, SALT_BYTES)],
+        [event.payload for event in later],
     )
 
 

@@ -3,30 +3,22 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from ....errors import NotFoundError, RefusedError, UnreadableError
-from ...append import Stamping, Stamps, check_expected, check_key, check_limits, place
+from ....errors import NotFoundError, RefusedError
+from ...append import Stamping
 from ...chain import START
-from ...envelope import Appended, Head, NewEvent, RecordedEvent, Span
+from ...envelope import Appended, Head, NewEvent, Span
 from ...port import WAIT, Clock, Entropy, Expected, Take, Wait
 from ..head_file import HeadFile, check_head
 from ..locks import FileLocks
 from ..memory import MemoryLocks
 from .address import parse
+from .appends import ServerAppends
 from .caches import NAME, TABLES, LocalCaches
 from .connection import ServerConnection
 from .leases import ServerLeases
-from .pace import Pace
 from .queries import ServerQueries
-from .rows import (
-    APPEND,
-    ERASE,
-    append_answer,
-    append_values,
-    bounds,
-    span_values,
-)
 from .schema import check_applied, check_settings, migrate
 from .takeover import Takeover
 
@@ -61,10 +53,7 @@ class PostgresLog:
     ) -> None:
         self.address = address = parse(url)
         self.readonly = readonly
-        self._stamping = Stamping(clock, entropy)
         self._closed = False
-        self._head: Head | None = None
-        self._pace = Pace()
         self._head_file = None if beside is None else HeadFile(beside / f"{NAME}-head")
         known = None if self._head_file is None else self._head_file.read()
         self.connection = ServerConnection(address, wait=wait, entropy=entropy)
@@ -86,14 +75,23 @@ class PostgresLog:
         self.leases = ServerLeases(self.connection, self._log, entropy=entropy)
         # What is locked are files of this machine.
         self.locks = MemoryLocks(wait) if beside is None else FileLocks(beside, wait)
-        self._wait = max(_LOCK_MILLISECONDS_MIN, round(wait.seconds * 1000))
+        self._appends = ServerAppends(
+            self.connection,
+            self._log,
+            queries=queries,
+            leases=self.leases,
+            stamping=Stamping(clock, entropy),
+            head_file=self._head_file,
+            patience=max(_LOCK_MILLISECONDS_MIN, round(wait.seconds * 1000)),
+        )
+        self.acknowledged = self._appends.acknowledged
         if check_head:
             try:
                 self._check_head(known)
             except BaseException:
                 self.close()
                 raise
-            self._head = known
+            self._appends.head = known
 
     @classmethod
     def create(
@@ -122,7 +120,7 @@ class PostgresLog:
                 hint="name another one: ?log=NAME",
             )
         log = cls(url, clock=clock, entropy=entropy, wait=wait, beside=beside)
-        log._acknowledge(START)
+        log._appends.acknowledge(START)
         return log
 
     def _look(self) -> tuple[int, str, str]:
@@ -149,70 +147,9 @@ class PostgresLog:
     ) -> Appended:
         """Append all events or none, as the port says; on return they are committed."""
         self._check_can_record()
-        check_limits(stream, new_events, key=key, key_digest=key_digest)
-        count = len(new_events)
-        stamps = self._stamping.stamp(count)
-        token = self.leases.tokens.get(stream)
-        settles = self._pace.is_shared
-        before = (*self._known(), token and stream, token or 0, settles)
-        rest = (
-            self._wait, stream, *bounds(expect), key, key_digest, stamps.recorded_at,
-            *append_values(new_events, stamps, count),
-        )  # fmt: skip
-        (answer,) = self.connection.call(
-            APPEND, (*before, False, *rest), again=(*before, True, *rest), settles=settles
+        return self._appends.append(
+            stream, new_events, expect=expect, key=key, key_digest=key_digest
         )
-        outcome, position, hash_, version, last = append_answer(answer)
-        if outcome == "known":
-            first = self.find_key(str(key))
-            check_key(first[0], key_digest)
-            return Appended(first, duplicate=True)
-        if outcome == "conflict":
-            check_expected(stream, expect=expect, actual=version)
-        if outcome == "fenced":
-            raise RefusedError(
-                f"nothing recorded: the lease of {stream} was lost to another worker",
-                hint="`sprintlog status` says who works on it",
-            )
-        if outcome == "done":
-            # Its answer was lost: what it did is what the log says.
-            return Appended(list(self.read(after=position - 1, until=position + count - 1)))
-        self._check_outcome(outcome)
-        self._pace.found(is_alone=position == before[1])
-        head = Head(position, hash_)
-        events = place(stream, new_events, head, version, stamps, key, key_digest)
-        return self._recorded(events, last)
-
-    def _known(self) -> tuple[int, int, bytes]:
-        """Return which log, and the head it must hold."""
-        head = self._head or START
-        return self._log, head.position, head.hash
-
-    def _check_outcome(self, outcome: str) -> None:
-        if outcome == "lost":
-            assert self._head is not None
-            check_head(self._head, self._queries.hash_at)
-        if outcome != "appended":
-            raise UnreadableError(
-                f"the log {self.address.log} is no longer the one that was opened"
-            )
-
-    def _recorded(self, events: list[RecordedEvent], last: bytes) -> Appended:
-        """Compare what the server made of an append with our own, and answer."""
-        if events[-1].hash != last:
-            raise UnreadableError(
-                "the server chained the event in another way than we do: its functions are "
-                "not those of this sprintlog",
-                position=events[-1].position,
-                hint="`sprintlog verify`, and ask the server's owner who changed them",
-            )
-        self._acknowledge(Head(events[-1].position, last))
-        return Appended(events)
-
-    def _acknowledge(self, head: Head) -> None:
-        self._head = head
-        if self._head_file is not None:
-            self._head_file.write(head)
 
     def _check_can_record(self) -> None:
         if self.readonly:
@@ -233,7 +170,8 @@ class PostgresLog:
                 raise
             takeover.end()
         if takeover.last is not None:
-            self._acknowledge(Head(takeover.last.position, takeover.last.hash))
+            last = takeover.last
+            self._appends.acknowledge(Head(last.position, last.hash))
 
     def erase(
         self,
@@ -249,33 +187,15 @@ class PostgresLog:
         backups as those are recycled.
         """
         self._check_can_record()
-        check_limits(stream, [said], key=None, key_digest=None)
-        stamps = self._stamping.stamp(1)
-        left = [*remainders]
-        rest = (self._wait, *span_values(spans), left, stream, *_said(said, stamps))
-        ((outcome, position, hash_, version, last),) = self.connection.rows(
-            ERASE, (*self._known(), False, *rest), again=(*self._known(), True, *rest)
-        )
-        if outcome == "nothing":
-            return None
-        if remainders:
+        erased = self._appends.erase(spans, stream=stream, said=said, remainders=remainders)
+        if erased is not None and remainders:
             self.checkpoints.clear()
-        if outcome == "done":
-            return Appended(list(self.read(after=position - 1, until=position)))
-        self._check_outcome(outcome)
-        head = Head(position, hash_)
-        return self._recorded(
-            place(stream, [said], head, version, stamps, None, None), last
-        )
+        return erased
 
     def give_back(self) -> None:
         """Let the server reuse the space of what was erased, where this role may."""
         self._check_can_record()
         self.connection.run("VACUUM sprintlog.events")
-
-    def acknowledged(self) -> Head | None:
-        """Return the head that this machine was told last; None where it is not known."""
-        return self._head_file.read() if self._head_file else self._head or START
 
     def holds(self, head: Head) -> bool:
         """Return whether the log has this very event; it has the head of an empty log."""
@@ -343,12 +263,3 @@ class PostgresLog:
             self.connection.close()
             if self._head_file is not None:
                 self._head_file.close()
-
-
-def _said(said: NewEvent, stamps: Stamps) -> tuple[Any, ...]:
-    """Return the event that says of an erasure, as the server's function is told it."""
-    id_ = stamps.ids[0]
-    return (
-        stamps.recorded_at, id_, said.type, said.schema_version, said.at, said.actor,
-        said.correlation_id or id_, said.causation_id or id_, stamps.salts, said.payload,
-    )  # fmt: skip

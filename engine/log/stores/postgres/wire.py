@@ -44,12 +44,20 @@ def call_of(
     arrays: Sequence[int] = (),
 ) -> Statement:
     """Return the call of a function that takes values, and arrays behind them."""
-    marks = ", ".join(f"${number}" for number in range(1, len(values) + len(arrays) + 1))
-    return statement_of(f"SELECT * FROM {function}({marks})", values, arrays, function)
+    asked = f"SELECT * FROM {function}({marks(len(values) + len(arrays))})"
+    return statement_of(asked, values, arrays, function)
+
+
+def marks(count: int) -> str:
+    """Return the marks of so many values."""
+    return ", ".join(f"${number}" for number in range(1, count + 1))
 
 
 def statement_of(
-    sql: str, values: Sequence[int], arrays: Sequence[int] = (), named: str = "sprintlog"
+    sql: str,
+    values: Sequence[int] = (),
+    arrays: Sequence[int] = (),
+    named: str = "sprintlog",
 ) -> Statement:
     """Return a statement whose numbered marks are values, and arrays behind them."""
     types = [*values, *(_ARRAYS[kind] for kind in arrays)]

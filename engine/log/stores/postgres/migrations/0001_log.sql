@@ -1,16 +1,14 @@
 -- A log in PostgreSQL 14 or newer. Everything is in the schema `sprintlog`.
 --
--- Positions are counted in the row of their log, under its lock: no sequence, so no gap.
+-- A position is the one behind the last event: the key of the table lets one event have it,
+-- so there is no gap. Writers that meet queue at the row of their log.
 -- Payloads are the exact bytes that were recorded; `sprintlog.v_events` shows them as JSON.
 
 CREATE TABLE sprintlog.logs (
   id integer PRIMARY KEY,
   name text COLLATE "C" NOT NULL UNIQUE,
-  identity text NOT NULL,
-  position bigint NOT NULL DEFAULT 0,
-  hash bytea NOT NULL DEFAULT '\x0000000000000000000000000000000000000000000000000000000000000000'
-    CHECK (length(hash) = 32)
-) WITH (fillfactor = 10);
+  identity text NOT NULL
+);
 
 -- Without CHECK constraints: each would be read anew for every event. The functions below,
 -- which alone insert, see to it; who owns the table is seen by the chain.
@@ -113,8 +111,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 CREATE FUNCTION sprintlog.packed(_text text) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN _text IS NULL THEN '\xc0'::bytea
-    ELSE (sprintlog.text_heads())[octet_length(_text)] || convert_to(_text, 'UTF8') END
+  SELECT (sprintlog.text_heads())[octet_length(_text)] || convert_to(_text, 'UTF8')
 $$;
 CREATE FUNCTION sprintlog.packed(_bytes bytea) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
@@ -133,21 +130,11 @@ CREATE FUNCTION sprintlog.header(
     || sprintlog.packed(_schema_version::bigint) || sprintlog.packed(_at)
     || sprintlog.packed(_recorded_at) || sprintlog.packed(_actor)
     || sprintlog.packed(_correlation_id) || sprintlog.packed(_causation_id)
-    || sprintlog.packed(_key) || sprintlog.packed(_key_digest)
+    || CASE WHEN _key IS NULL THEN '\xc0'::bytea ELSE sprintlog.packed(_key) END
+    || sprintlog.packed(_key_digest)
     || sprintlog.packed(_remaining::bigint)
     || CASE WHEN _observed THEN '\xc3'::bytea ELSE '\xc2'::bytea END
 $$;
-
--- Wait until what is committed so far is durable: a commit that waits for the disk, and for
--- standbys, has all before it there.
-CREATE FUNCTION sprintlog.settle() RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  IF current_setting('synchronous_commit') IN ('off', 'local') THEN
-    PERFORM set_config('synchronous_commit', 'on', true);
-  END IF;
-  PERFORM pg_logical_emit_message(true, 'sprintlog', '');
-END $$;
 
 -- Whether all that a statement sees is durable: an append gives its lock back before. Where
 -- a standby is waited for it does not.
@@ -157,8 +144,44 @@ BEGIN
     OR pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn();
 END $$;
 
--- One append, in one round trip: under the lock of the log's row it looks for the key,
--- compares the expectation, chains and inserts. `outcome` says what became of it:
+-- One event, in one round trip, right behind the head that its writer was told last, where
+-- that is an event of the same stream: no lock, the keys of the table refuse whoever comes
+-- second. Returns its hash, or NULL where anything is not as the writer believes: `append`
+-- says what. A head is asked for by its order: so it is found by the key, whatever the server
+-- knows of the table yet.
+CREATE FUNCTION sprintlog.append_next(
+  _log integer, _known bigint, _known_hash bytea, _wait text, _stream text, _version bigint,
+  _key text, _key_digest bytea, _recorded_at text, _id text, _type text, _shape integer,
+  _at text, _actor text, _correlation text, _causation text, _observed boolean,
+  _salt bytea, _payload bytea
+) RETURNS bytea
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  _digest bytea := sha256(_salt || _payload);
+  _hash bytea := sha256(_known_hash || sprintlog.header(
+    _known + 1, _stream, _version + 1, _id, _type, _shape, _at, _recorded_at, _actor,
+    _correlation, _causation, _key, _key_digest, 0, _observed) || _digest);
+BEGIN
+  INSERT INTO sprintlog.events
+    SELECT _log, _known + 1, _stream, _version + 1, _id, _type, _shape, _at, _recorded_at,
+      _actor, _correlation, _causation, _key, _key_digest, 0, _observed, _salt, _payload,
+      _digest, _hash
+    FROM (SELECT e.position, e.stream, e.version, e.hash FROM sprintlog.events e
+      WHERE e.log = _log ORDER BY e.position DESC LIMIT 1) head
+    WHERE head.position = _known AND head.hash = _known_hash
+    AND head.stream = _stream AND head.version = _version
+    AND set_config('lock_timeout', _wait, true) IS NOT NULL
+    AND (current_setting('synchronous_commit') <> ALL ('{off,local}')
+      OR set_config('synchronous_commit', 'on', true) IS NOT NULL)
+    ON CONFLICT DO NOTHING;
+  IF FOUND THEN
+    RETURN _hash;
+  END IF;
+  RETURN NULL;
+END $$;
+
+-- One append, in one round trip: behind whoever else appends it looks for the key, compares
+-- the expectation, chains and inserts. `outcome` says what became of it:
 --   appended  behind `place`, the hash there and `version`; `last` is the hash of its end
 --   known     the key was used before, at `place`
 --   done      this very append came through before, at `place`; its answer was lost
@@ -166,112 +189,146 @@ END $$;
 --   fenced    somebody else holds the lease
 --   lost      the log does not hold the head that this writer had been told
 --   gone      there is no such log
--- With `_settles` its commit does not wait for the disk, so that the next writer has the lock
--- while this one does: the caller answers nobody before `settle`. Writers that wait at the
--- same time share one write. Who writes alone is spared the second transaction.
+-- Arrays hold the events behind the first, where there are any. With `_settles` its commit
+-- does not wait for the disk: the caller answers nobody before it settled.
 CREATE FUNCTION sprintlog.append(
   _log integer, _known bigint, _known_hash bytea, _lease text, _token bigint, _settles boolean,
-  _again boolean, _wait integer, _stream text, _least bigint, _most bigint, _key text,
-  _key_digest bytea,
-  _recorded_at text, _ids text[], _types text[], _shapes integer[], _ats text[],
-  _actors text[], _correlations text[], _causations text[], _observed boolean[],
-  _salts bytea[], _payloads bytea[],
+  _again boolean, _wait text, _stream text, _least bigint, _most bigint, _key text,
+  _key_digest bytea, _recorded_at text, _id text, _type text, _shape integer, _at text,
+  _actor text, _correlation text, _causation text, _observed boolean, _salt bytea,
+  _payload bytea, _ids text[] DEFAULT NULL, _types text[] DEFAULT NULL,
+  _shapes integer[] DEFAULT NULL, _ats text[] DEFAULT NULL, _actors text[] DEFAULT NULL,
+  _correlations text[] DEFAULT NULL, _causations text[] DEFAULT NULL,
+  _observations boolean[] DEFAULT NULL, _salts bytea[] DEFAULT NULL,
+  _payloads bytea[] DEFAULT NULL,
   OUT outcome text, OUT place bigint, OUT hash bytea, OUT version bigint, OUT last bytea
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  _count integer := cardinality(_ids);
+  _more integer := coalesce(cardinality(_ids), 0);
   _found bytea;
   _digest bytea;
   _position bigint;
-  _version bigint;
-  _set text;
 BEGIN
-  -- Assigned, since PERFORM would be a query.
-  IF _settles AND current_setting('synchronous_standby_names') = '' THEN
-    _set := set_config('synchronous_commit', 'off', true);
-  ELSIF current_setting('synchronous_commit') IN ('off', 'local') THEN
-    _set := set_config('synchronous_commit', 'on', true);
-  END IF;
-  _set := set_config('lock_timeout', _wait::text, true);
-  SELECT l.position, l.hash, (
-      SELECT e.version FROM sprintlog.events e
-      WHERE e.log = _log AND e.stream = _stream ORDER BY e.version DESC LIMIT 1)
-    INTO place, hash, version
-    FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
+  -- Settings are part of the question, since each statement costs. What this writer was told
+  -- is looked for before it has the lock.
+  SELECT (SELECT e.hash FROM sprintlog.events e WHERE e.log = _log AND e.position <= _known
+      ORDER BY e.position DESC LIMIT 1)
+    INTO _found FROM sprintlog.logs l
+    WHERE l.id = _log AND set_config('lock_timeout', _wait, true) IS NOT NULL
+    AND CASE
+      WHEN _settles AND current_setting('synchronous_standby_names') = ''
+      THEN set_config('synchronous_commit', 'off', true) IS NOT NULL
+      WHEN current_setting('synchronous_commit') IN ('off', 'local')
+      THEN set_config('synchronous_commit', 'on', true) IS NOT NULL
+      ELSE true END
+    FOR NO KEY UPDATE OF l;
   IF NOT FOUND THEN
     outcome := 'gone';
     RETURN;
   END IF;
-  IF _known > 0 THEN
-    _found := hash;
-    IF place <> _known THEN
-      SELECT e.hash INTO _found FROM sprintlog.events e
-        WHERE e.log = _log AND e.position = _known;
-    END IF;
-    IF _found IS DISTINCT FROM _known_hash THEN
-      outcome := 'lost';
-      RETURN;
-    END IF;
-  END IF;
-  IF _again THEN
-    SELECT e.position INTO _position FROM sprintlog.events e
-      WHERE e.log = _log AND e.id = _ids[1];
-    IF FOUND THEN
-      outcome := 'done';
-      place := _position;
-      RETURN;
-    END IF;
-  END IF;
-  IF _key IS NOT NULL THEN
-    SELECT e.position INTO _position FROM sprintlog.events e
-      WHERE e.log = _log AND e.key = _key;
-    IF FOUND THEN
-      outcome := 'known';
-      place := _position;
-      RETURN;
-    END IF;
-  END IF;
-  IF _lease IS NOT NULL THEN
-    PERFORM FROM sprintlog.leases l
-      WHERE l.log = _log AND l.name = _lease AND l.token = _token;
-    IF NOT FOUND THEN
-      outcome := 'fenced';
-      RETURN;
-    END IF;
-  END IF;
-  -- The statement that waited for the lock sees nothing of what was committed meanwhile.
-  -- Where the log is as this writer was told, there is nothing.
-  IF place <> _known THEN
-    SELECT e.version INTO version FROM sprintlog.events e
-      WHERE e.log = _log AND e.stream = _stream ORDER BY e.version DESC LIMIT 1;
-  END IF;
-  version := coalesce(version, 0);
-  IF version NOT BETWEEN _least AND _most THEN
-    outcome := 'conflict';
+  IF _known > 0 AND _found IS DISTINCT FROM _known_hash THEN
+    outcome := 'lost';
     RETURN;
   END IF;
-  _position := place;
-  _version := version;
-  last := hash;
-  FOR _i IN 1 .. _count LOOP
-    _position := _position + 1;
-    _version := _version + 1;
+  LOOP
+    -- A statement of its own: the one that waited for the lock sees nothing of what was
+    -- committed meanwhile.
+    SELECT e.position, e.hash, (
+        SELECT v.version FROM sprintlog.events v
+        WHERE v.log = _log AND v.stream = _stream ORDER BY v.version DESC LIMIT 1)
+      INTO place, hash, version
+      FROM sprintlog.events e WHERE e.log = _log ORDER BY e.position DESC LIMIT 1;
+    IF NOT FOUND THEN
+      place := 0;
+      hash := decode(repeat('00', 32), 'hex');
+    END IF;
+    version := coalesce(version, 0);
+    IF _again THEN
+      SELECT e.position INTO _position FROM sprintlog.events e
+        WHERE e.log = _log AND e.id = _id;
+      IF FOUND THEN
+        outcome := 'done';
+        place := _position;
+        RETURN;
+      END IF;
+    END IF;
+    IF _key IS NOT NULL THEN
+      SELECT e.position INTO _position FROM sprintlog.events e
+        WHERE e.log = _log AND e.key = _key;
+      IF FOUND THEN
+        outcome := 'known';
+        place := _position;
+        RETURN;
+      END IF;
+    END IF;
+    IF _lease IS NOT NULL THEN
+      PERFORM FROM sprintlog.leases l
+        WHERE l.log = _log AND l.name = _lease AND l.token = _token;
+      IF NOT FOUND THEN
+        outcome := 'fenced';
+        RETURN;
+      END IF;
+    END IF;
+    IF version NOT BETWEEN _least AND _most THEN
+      outcome := 'conflict';
+      RETURN;
+    END IF;
+    _digest := sha256(_salt || _payload);
+    last := sha256(hash || sprintlog.header(
+      place + 1, _stream, version + 1, _id, _type, _shape, _at, _recorded_at, _actor,
+      _correlation, _causation, _key, _key_digest, _more, _observed) || _digest);
+    INSERT INTO sprintlog.events VALUES (
+      _log, place + 1, _stream, version + 1, _id, _type, _shape, _at, _recorded_at, _actor,
+      _correlation, _causation, _key, _key_digest, _more, _observed, _salt, _payload,
+      _digest, last) ON CONFLICT (log, position) DO NOTHING;
+    -- Or somebody came by `append_next`, which does not queue.
+    EXIT WHEN FOUND;
+  END LOOP;
+  FOR _i IN 1 .. _more LOOP
     _digest := sha256(_salts[_i] || _payloads[_i]);
     last := sha256(last || sprintlog.header(
-      _position, _stream, _version, _ids[_i], _types[_i], _shapes[_i], _ats[_i],
-      _recorded_at, _actors[_i], _correlations[_i], _causations[_i], _key, _key_digest,
-      _count - _i, _observed[_i]) || _digest);
-    WITH event AS (
-      INSERT INTO sprintlog.events VALUES (
-        _log, _position, _stream, _version, _ids[_i], _types[_i], _shapes[_i], _ats[_i],
-        _recorded_at, _actors[_i], _correlations[_i], _causations[_i], _key, _key_digest,
-        _count - _i, _observed[_i], _salts[_i], _payloads[_i], _digest, last)
-    ) UPDATE sprintlog.logs l SET position = _position, hash = last
-      WHERE l.id = _log AND _i = _count;
-    _key := NULL;
-    _key_digest := NULL;
+      place + 1 + _i, _stream, version + 1 + _i, _ids[_i], _types[_i], _shapes[_i],
+      _ats[_i], _recorded_at, _actors[_i], _correlations[_i], _causations[_i], NULL, NULL,
+      _more - _i, _observations[_i]) || _digest);
+    INSERT INTO sprintlog.events VALUES (
+      _log, place + 1 + _i, _stream, version + 1 + _i, _ids[_i], _types[_i], _shapes[_i],
+      _ats[_i], _recorded_at, _actors[_i], _correlations[_i], _causations[_i], NULL, NULL,
+      _more - _i, _observations[_i], _salts[_i], _payloads[_i], _digest, last);
   END LOOP;
   outcome := 'appended';
+END $$;
+
+-- One event, as `append` records it, for writers that meet: the next one has the lock while
+-- this one waits for the disk, and those who wait at the same time share one write. A commit
+-- that waits for the disk has all before it there. A standby is waited for under the lock.
+CREATE PROCEDURE sprintlog.append_shared(
+  _log integer, _known bigint, _known_hash bytea, _lease text, _token bigint, _again boolean,
+  _wait text, _stream text, _least bigint, _most bigint, _key text, _key_digest bytea,
+  _recorded_at text, _id text, _type text, _shape integer, _at text, _actor text,
+  _correlation text, _causation text, _observed boolean, _salt bytea, _payload bytea,
+  OUT outcome text, OUT place bigint, OUT hash bytea, OUT version bigint, OUT last bytea
+) LANGUAGE plpgsql AS $$
+DECLARE
+  _appended record;
+  _done text;
+BEGIN
+  -- Assigned, since a query costs.
+  _appended := sprintlog.append(
+    _log, _known, _known_hash, _lease, _token, true, _again, _wait, _stream, _least, _most,
+    _key, _key_digest, _recorded_at, _id, _type, _shape, _at, _actor, _correlation,
+    _causation, _observed, _salt, _payload);
+  COMMIT;
+  outcome := _appended.outcome;
+  place := _appended.place;
+  hash := _appended.hash;
+  version := _appended.version;
+  last := _appended.last;
+  IF outcome = 'appended' AND current_setting('synchronous_standby_names') = '' THEN
+    IF current_setting('synchronous_commit') IN ('off', 'local') THEN
+      _done := set_config('synchronous_commit', 'on', true);
+    END IF;
+    _done := pg_logical_emit_message(true, 'sprintlog', '');
+  END IF;
 END $$;
 
 CREATE FUNCTION sprintlog.not_of_this_chain(_position bigint) RETURNS bytea
@@ -298,10 +355,15 @@ BEGIN
   IF current_setting('synchronous_commit') IN ('off', 'local') THEN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
-  SELECT l.position, l.hash INTO _place, _hash
-    FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
+  PERFORM FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN 'there is no such log';
+  END IF;
+  SELECT e.position, e.hash INTO _place, _hash
+    FROM sprintlog.events e WHERE e.log = _log ORDER BY e.position DESC LIMIT 1;
+  IF NOT FOUND THEN
+    _place := 0;
+    _hash := decode(repeat('00', 32), 'hex');
   END IF;
   WITH given AS (
     SELECT n, g.position, g.stream, g.version,
@@ -340,8 +402,6 @@ BEGIN
       position, stream, version, id, type, shape, at, recorded_at, actor, correlation_id,
       causation_id, key, key_digest, remaining, observed, salt, payload, payload_digest,
       hash, previous);
-  UPDATE sprintlog.logs l SET position = _place + _count, hash = _hashes[_count]
-    WHERE l.id = _log;
   RETURN NULL;
 EXCEPTION
   WHEN integrity_constraint_violation THEN
@@ -354,16 +414,17 @@ END $$;
 -- Take payload and salt out of events, and append the one event that says so: both, or
 -- neither. `outcome` is `nothing` where each of them was erased before.
 CREATE FUNCTION sprintlog.erase(
-  _log integer, _known bigint, _known_hash bytea, _again boolean, _wait integer,
+  _log integer, _known bigint, _known_hash bytea, _again boolean, _wait text,
   _streams text[], _firsts bigint[], _lasts bigint[], _kinds text[],
   _remainders bytea[], _stream text, _recorded_at text, _id text, _type text, _shape integer, _at text,
-  _actor text, _correlation text, _causation text, _salt bytea, _payload bytea,
+  _actor text, _correlation text, _causation text, _observed boolean, _salt bytea,
+  _payload bytea,
   OUT outcome text, OUT place bigint, OUT hash bytea, OUT version bigint, OUT last bytea
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _erased bigint;
 BEGIN
-  PERFORM set_config('lock_timeout', _wait::text, true);
+  PERFORM set_config('lock_timeout', _wait, true);
   PERFORM FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
   PERFORM set_config('sprintlog.erasing', 'on', true);
   UPDATE sprintlog.events e SET salt = NULL,
@@ -384,9 +445,8 @@ BEGIN
   END IF;
   SELECT a.* INTO outcome, place, hash, version, last FROM sprintlog.append(
     _log, _known, _known_hash, NULL, 0, false, _again, _wait, _stream, 0, 9223372036854775807,
-    NULL, NULL, _recorded_at, ARRAY[_id], ARRAY[_type], ARRAY[_shape], ARRAY[_at],
-    ARRAY[_actor], ARRAY[_correlation], ARRAY[_causation], ARRAY[false], ARRAY[_salt],
-    ARRAY[_payload]) a;
+    NULL, NULL, _recorded_at, _id, _type, _shape, _at, _actor, _correlation, _causation,
+    _observed, _salt, _payload) a;
   IF outcome NOT IN ('appended', 'done') THEN
     RAISE EXCEPTION 'the erasure cannot be recorded: %', outcome;
   END IF;
@@ -456,7 +516,12 @@ EXCEPTION WHEN OTHERS THEN
   -- What JSON may hold and jsonb may not, such as \u0000: the text has it.
   RETURN NULL;
 END $$;
-CREATE VIEW sprintlog.v_logs AS SELECT name, position AS events, hash FROM sprintlog.logs;
+CREATE VIEW sprintlog.v_logs AS
+  SELECT l.name, coalesce(e.position, 0) AS events,
+    coalesce(e.hash, decode(repeat('00', 32), 'hex')) AS hash
+  FROM sprintlog.logs l LEFT JOIN LATERAL (
+    SELECT position, hash FROM sprintlog.events WHERE log = l.id
+    ORDER BY position DESC LIMIT 1) e ON true;
 CREATE VIEW sprintlog.v_events AS
   SELECT l.name AS log, e.position, e.stream, e.version, e.id, e.type, e.schema_version,
     e.at::timestamptz AS at, e.recorded_at::timestamptz AS recorded_at, e.actor,
@@ -471,7 +536,7 @@ CREATE VIEW sprintlog.v_leases AS
   SELECT l.name AS log, s.name, s.host, s.holder, s.since, s.heartbeat, s.expires
   FROM sprintlog.leases s JOIN sprintlog.logs l ON l.id = s.log WHERE s.holder IS NOT NULL;
 
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA sprintlog FROM PUBLIC;
+REVOKE ALL ON ALL ROUTINES IN SCHEMA sprintlog FROM PUBLIC;
 
 -- Who writes may call what is above, and read; who reads may read. Where this role may not
 -- make roles, its owner grants the same to others.
@@ -489,12 +554,13 @@ BEGIN
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = _role) THEN
       EXECUTE format('GRANT USAGE ON SCHEMA sprintlog TO %I', _role);
       EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA sprintlog TO %I', _role);
-      EXECUTE format('GRANT EXECUTE ON FUNCTION sprintlog.as_json, sprintlog.settle, '
+      EXECUTE format('GRANT EXECUTE ON FUNCTION sprintlog.as_json, '
         'sprintlog.is_settled TO %I', _role);
       IF _role = 'sprintlog_writer' THEN
-        EXECUTE format('GRANT EXECUTE ON FUNCTION sprintlog.append, sprintlog.take, '
-          'sprintlog.erase, sprintlog.create_log, sprintlog.take_lease, '
+        EXECUTE format('GRANT EXECUTE ON FUNCTION sprintlog.append, sprintlog.append_next, '
+          'sprintlog.take, sprintlog.erase, sprintlog.create_log, sprintlog.take_lease, '
           'sprintlog.beat_lease, sprintlog.release_lease TO %I', _role);
+        EXECUTE format('GRANT EXECUTE ON PROCEDURE sprintlog.append_shared TO %I', _role);
       END IF;
     END IF;
   END LOOP;

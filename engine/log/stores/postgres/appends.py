@@ -1,0 +1,237 @@
+"""Appends to a log on a server, and the head that this machine was told last.
+
+An own last event that is still the end of the log needs no lock: the next one is put right
+behind it, and the keys of the table refuse whoever comes second. Everybody else queues.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ....errors import RefusedError, UnreadableError
+from ...append import (
+    Stamping,
+    Stamps,
+    check_expected,
+    check_key,
+    check_limits,
+    meets,
+    place,
+)
+from ...chain import START
+from ...envelope import Appended, Head, NewEvent, RecordedEvent, Span
+from ...port import Expect, Expected
+from ..head_file import HeadFile, check_head
+from .connection import ServerConnection
+from .leases import ServerLeases
+from .pace import Pace
+from .queries import ServerQueries
+from .rows import (
+    APPEND,
+    APPEND_MANY,
+    APPEND_NEXT,
+    APPEND_SHARED,
+    ERASE,
+    append_answer,
+    bounds,
+    first_values,
+    later_values,
+    span_values,
+)
+
+
+class Wanted(NamedTuple):
+    """What is to be appended: all of it or nothing."""
+
+    stream: str
+    events: Sequence[NewEvent]
+    stamps: Stamps
+    expect: Expected
+    key: str | None = None
+    key_digest: bytes | None = None
+
+    def behind(self, head: Head, version: int) -> list[RecordedEvent]:
+        """Return the events as those that follow a head and a version."""
+        return place(
+            self.stream, self.events, head, version, self.stamps, self.key, self.key_digest
+        )
+
+
+class ServerAppends:
+    """What records in one log, for the thread that opened it."""
+
+    def __init__(
+        self,
+        connection: ServerConnection,
+        log: int,
+        *,
+        queries: ServerQueries,
+        leases: ServerLeases,
+        stamping: Stamping,
+        head_file: HeadFile | None,
+        patience: int,
+    ) -> None:
+        self._connection = connection
+        self._log = log
+        self._queries = queries
+        self._leases = leases
+        self._stamping = stamping
+        self._head_file = head_file
+        self._patience = str(patience)
+        """For how many milliseconds an append waits for others."""
+        self.pace = Pace()
+        self.head: Head | None = None
+        """What the log must hold: the head that was told last."""
+        self._own: RecordedEvent | None = None
+
+    def append(
+        self,
+        stream: str,
+        new_events: Sequence[NewEvent],
+        *,
+        expect: Expected,
+        key: str | None,
+        key_digest: bytes | None,
+    ) -> Appended:
+        """Append all events or none, as the port says; on return they are committed."""
+        check_limits(stream, new_events, key=key, key_digest=key_digest)
+        stamps = self._stamping.stamp(len(new_events))
+        wanted = Wanted(stream, new_events, stamps, expect, key, key_digest)
+        own = self._own_before(wanted)
+        if own is None:
+            return self._queued(wanted, again=False)
+        # Where somebody was quicker, that may have been this very append.
+        return self._next(own, wanted) or self._queued(wanted, again=True)
+
+    def _own_before(self, wanted: Wanted) -> RecordedEvent | None:
+        """Return the own last event, where one new event can be right behind it."""
+        own, stream = self._own, wanted.stream
+        if own is None or own.stream != stream or len(wanted.events) > 1:
+            return None
+        if self.pace.is_shared or stream in self._leases.tokens:
+            return None
+        return own if meets(wanted.expect, own.version) else None
+
+    def _next(self, own: RecordedEvent, wanted: Wanted) -> Appended | None:
+        """Append one event right behind the own last; None where that is not the end."""
+        stamps = wanted.stamps
+        values = (
+            *(self._log, own.position, own.hash, self._patience, own.stream, own.version),
+            *(wanted.key, wanted.key_digest, stamps.recorded_at),
+            *first_values(wanted.events[0], stamps),
+        )
+        ((hash_,),) = self._connection.call(APPEND_NEXT, values, again=values)
+        self.pace.found(is_alone=hash_ is not None)
+        if hash_ is None:
+            return None
+        head = Head(own.position, own.hash)
+        return self._recorded(wanted.behind(head, own.version), hash_)
+
+    def _queued(self, wanted: Wanted, *, again: bool) -> Appended:
+        """Append behind whoever else does; `again` where it may have come through."""
+        stream, new_events, stamps, expect, key, key_digest = wanted
+        count, token = len(new_events), self._leases.tokens.get(stream)
+        before: tuple[Any, ...] = (*self._known(), token and stream, token or 0)
+        rest: tuple[Any, ...] = (
+            *(self._patience, stream, *bounds(expect), key, key_digest, stamps.recorded_at),
+            *first_values(new_events[0], stamps),
+        )
+        asked = APPEND_SHARED
+        if count > 1:
+            asked = APPEND_MANY
+            rest += later_values(new_events, stamps)
+        elif not self.pace.is_shared:
+            asked = APPEND
+        if asked is not APPEND_SHARED:
+            # It waits for the disk itself.
+            before = (*before, False)
+        (answer,) = self._connection.call(
+            asked, (*before, again, *rest), again=(*before, True, *rest)
+        )
+        outcome, position, hash_, version, last = append_answer(answer)
+        if outcome == "known":
+            first = self._queries.find_key(str(key))
+            check_key(first[0], key_digest)
+            return Appended(first, duplicate=True)
+        if outcome == "conflict":
+            check_expected(stream, expect=expect, actual=version)
+        if outcome == "fenced":
+            raise RefusedError(
+                f"nothing recorded: the lease of {stream} was lost to another worker",
+                hint="`sprintlog status` says who works on it",
+            )
+        if outcome == "done":
+            # Its answer was lost: what it did is what the log says.
+            return self._found(position, count)
+        self._check_outcome(outcome)
+        self.pace.found(is_alone=position == before[1])
+        return self._recorded(wanted.behind(Head(position, hash_), version), last)
+
+    def erase(
+        self,
+        spans: Sequence[Span],
+        *,
+        stream: str,
+        said: NewEvent,
+        remainders: Sequence[bytes],
+    ) -> Appended | None:
+        """Append an event and erase payloads; return None where there are none."""
+        check_limits(stream, [said], key=None, key_digest=None)
+        stamps = self._stamping.stamp(1)
+        wanted = Wanted(stream, [said], stamps, Expect.ANY)
+        rest = (
+            *(self._patience, *span_values(spans), [*remainders], stream),
+            *(stamps.recorded_at, *first_values(said, stamps)),
+        )
+        ((outcome, position, hash_, version, last),) = self._connection.rows(
+            ERASE, (*self._known(), False, *rest), again=(*self._known(), True, *rest)
+        )
+        if outcome == "nothing":
+            return None
+        if outcome == "done":
+            return self._found(position, 1)
+        self._check_outcome(outcome)
+        return self._recorded(wanted.behind(Head(position, hash_), version), last)
+
+    def acknowledge(self, head: Head) -> None:
+        """Take a head as told: from now on the log must hold it."""
+        self.head = head
+        if self._head_file is not None:
+            self._head_file.write(head)
+
+    def acknowledged(self) -> Head | None:
+        """Return the head that this machine was told last; None where it is not known."""
+        return self._head_file.read() if self._head_file else self.head or START
+
+    def _known(self) -> tuple[int, int, bytes]:
+        """Return which log, and the head it must hold."""
+        head = self.head or START
+        return self._log, head.position, head.hash
+
+    def _found(self, position: int, count: int) -> Appended:
+        """Return what the log has from a position on."""
+        events = self._queries.read(after=position - 1, until=position + count - 1)
+        return Appended(list(events))
+
+    def _check_outcome(self, outcome: str) -> None:
+        if outcome == "lost":
+            assert self.head is not None
+            check_head(self.head, self._queries.hash_at)
+        if outcome != "appended":
+            raise UnreadableError(
+                f"the log {self._connection.address.log} is no longer the one that was "
+                "opened"
+            )
+
+    def _recorded(self, events: list[RecordedEvent], last: bytes) -> Appended:
+        """Compare what the server made of an append with our own, and answer."""
+        own = self._own = events[-1]
+        if own.hash != last:
+            self._own = None
+            raise UnreadableError(
+                "the server chained the event in another way than we do: its functions are "
+                "not those of this sprintlog",
+                position=own.position,
+                hint="`sprintlog verify`, and ask the server's owner who changed them",
+            )
+        self.acknowledge(Head(own.position, last))
+        return Appended(events)
