@@ -34,17 +34,23 @@ FOLLOWED_WRITERS, FOLLOWED_APPENDS, ROLLBACKS = 32, 600, 10
 
 
 def crashes(data: Path, seed: int) -> Verdict:
-    """Sixteen writers lose and double nothing while the server crashes again and again."""
+    """Writers lose and double nothing while the server crashes again and again.
+
+    Sixteen are on one log, and one is alone on its own: it need not queue.
+    """
     chance, problems, done = random.Random(seed), [], 0
     with closing(_Servers()) as servers:
         pg = servers.new()
         for number in range(ROUNDS):
-            url = pg.new_url()
+            url, alone_at = pg.new_url(), pg.new_url()
             made(url).close()
+            made(alone_at).close()
             writers = Writers(url, writers=WRITERS, appends=APPENDS // WRITERS)
+            alone = Writers(alone_at, writers=1, appends=APPENDS // WRITERS)
             marks = sorted(chance.sample(range(100, APPENDS - 1000), CRASHES_A_ROUND))
             writers.start()
-            while writers.is_going_on():
+            alone.start()
+            while writers.is_going_on() or alone.is_going_on():
                 if marks and sum(writers.acknowledged.values()) >= marks[0]:
                     marks.pop(0)
                     pg.stop("immediate")
@@ -52,9 +58,13 @@ def crashes(data: Path, seed: int) -> Verdict:
                     done += 1
                 time.sleep(0.005)
             writers.wait()
+            alone.wait()
             _say(f"round {number + 1} of {ROUNDS}, {done} crashes")
-            problems += [f"round {number}: {one}" for one in faults_of(url, writers)]
-    said = f"{ROUNDS} times {APPENDS} appends by {WRITERS} writers, {done} crashes"
+            found = [*faults_of(url, writers), *faults_of(alone_at, alone)]
+            problems += [f"round {number}: {one}" for one in found]
+    said = (
+        f"{ROUNDS} times {APPENDS} appends by {WRITERS} writers, one alone, {done} crashes"
+    )
     return Verdict(not problems and done >= ROUNDS, said, problems)
 
 
@@ -62,17 +72,23 @@ def networks(data: Path, seed: int) -> Verdict:
     """Events survive a way to the server that tears, cuts, delays and loses answers."""
     with closing(_Servers()) as servers:
         pg = servers.new()
-        with closing(made(pg.new_url())) as log:
-            name = log.address.log
+        names = []
+        for _ in range(2):
+            with closing(made(pg.new_url())) as log:
+                names.append(log.address.log)
         proxy = Proxy(pg.port, share=0.2, seed=seed)
-        url = pg.url_by_tcp(name, port=proxy.port)
+        url, alone_at = (pg.url_by_tcp(name, port=proxy.port) for name in names)
         writers = Writers(url, writers=WRITERS, appends=250)
+        alone = Writers(alone_at, writers=1, appends=250)
         writers.start()
+        alone.start()
         _watch(writers, WRITERS * 250)
+        _watch(alone, 250)
         proxy.close()
-        problems = faults_of(pg.url(name), writers)
+        problems = faults_of(pg.url(names[0]), writers)
+        problems += faults_of(pg.url(names[1]), alone)
     faults = ", ".join(f"{count} {name}" for name, count in sorted(proxy.done.items()))
-    return Verdict(not problems, f"{WRITERS * 250} appends: {faults}", problems)
+    return Verdict(not problems, f"{WRITERS * 250 + 250} appends: {faults}", problems)
 
 
 def failovers(data: Path, seed: int) -> Verdict:

@@ -1,4 +1,4 @@
-"""Two machines that run three sprints of one log, and are killed on the way."""
+"""Three machines that run three sprints of one log, and are killed on the way."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from sprintlog.engine.log.stores.postgres.address import parse
 
 SPRINTS = ("auth", "docs", "speed")
 PHASES = ("a", "b", "c")
-HOSTS = ("one", "two")
+HOSTS = ("one", "two", "three")
 ENDED, BUSY = 0, 5
 PLAN = "phases: [" + ", ".join(f"{{id: {name}, prompt: x}}" for name in PHASES) + "]"
 # Nobody comes to an end before somebody died.
@@ -72,7 +72,7 @@ class Host:
 
 
 class Night:
-    """Three sprints on two machines, brought to their ends whoever dies."""
+    """Three sprints on three machines, brought to their ends whoever dies."""
 
     def __init__(self, folder: Path, url: str, chance: random.Random) -> None:
         self.hosts = [Host(name, folder, url) for name in HOSTS]

@@ -44,13 +44,17 @@ def lazy() -> Iterator[Server]:
     server.remove()
 
 
+@pytest.mark.parametrize("count", [1, 4])
 def test_a_network_that_breaks_loses_and_doubles_nothing(
-    newest: Server, new_log: str
+    newest: Server, new_log: str, count: int
 ) -> None:
-    """Requests are torn, answers lost after the COMMIT: each event is there once."""
+    """Requests are torn, answers lost after the COMMIT: each event is there once.
+
+    So it is for a writer that is alone, and for some.
+    """
     proxy = Proxy(newest.port, share=0.3, seed=7)
     url = newest.url_by_tcp(new_log, port=proxy.port)
-    writers = Writers(url, writers=4, appends=30)
+    writers = Writers(url, writers=count, appends=120 // count)
     writers.start()
     writers.wait()
     proxy.close()
@@ -138,6 +142,24 @@ def test_what_was_read_is_there_after_a_crash(lazy: Server) -> None:
             assert log.last_position() == 1 + is_read
     with closing(opened(url)) as log:
         assert list(log.read()) == seen
+
+
+def test_acknowledged_is_durable_whatever_a_role_says(lazy: Server) -> None:
+    """A session that would not wait for the disk waits for it on every way of an append."""
+    with closing(made(lazy.new_url())) as new:
+        name = new.address.log
+    impatient = f"{lazy.url(name)}&options=-csynchronous_commit%3Doff"
+    for version, is_shared in enumerate((False, False, True)):
+        with closing(opened(impatient)) as log:
+            # The first is queued, the second put behind it, the third settles.
+            if version == 1:
+                log._appends._own = [*log.read()][-1]
+            log._appends.pace.is_shared = is_shared
+            log.append("a", [note()], expect=version)
+        lazy.stop("immediate")
+        lazy.start()
+        with closing(opened(lazy.url(name))) as log:
+            assert log.last_position() == version + 1
 
 
 def test_a_reader_that_follows_sees_each_event_once(newest: Server, new_log: str) -> None:

@@ -86,23 +86,6 @@ def _wait_for(raw: psycopg.Connection[Any], setting: str, value: str) -> None:
     raise AssertionError(setting)
 
 
-def test_acknowledged_is_durable_whatever_a_role_says(
-    pg: Server, log: PostgresLog, raw: psycopg.Connection[Any], reopen: Open
-) -> None:
-    """A session that would not wait for the disk waits for an append."""
-    impatient = reopen(
-        url=f"{log.address.given_with_log}&options=-csynchronous_commit%3Doff"
-    )
-    ((before,),) = raw.execute("SELECT pg_current_wal_lsn()").fetchall()
-    impatient.append("a", [note()], expect=0)
-    ((flushed,),) = raw.execute(
-        "SELECT pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()"
-        " OR pg_current_wal_flush_lsn() > %s::pg_lsn",
-        (before,),
-    ).fetchall()
-    assert flushed
-
-
 def test_a_newer_schema_is_not_written(
     log: PostgresLog, raw: psycopg.Connection[Any], reopen: Open
 ) -> None:

@@ -14,7 +14,7 @@ KILLS = 5
 
 
 def test_sprints_end_the_same_whoever_dies(newest: Server, tmp_path: Path) -> None:
-    """Two machines run three sprints, killed five times: each phase is done once."""
+    """Three machines run three sprints, killed five times: each phase is done once."""
     url = newest.new_url()
     night = Night(tmp_path, url, random.Random(23))
     found = night.pass_by(kills=KILLS)
