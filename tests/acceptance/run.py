@@ -122,7 +122,7 @@ CRITERIA: dict[str, Criterion] = {
     "a standby that takes over has what was answered": servers.failovers,
     "a pooler in transaction mode changes nothing": servers.pooled,
     "a server makes our headers, a million of them": servers.headers,
-    "two machines end sprints the same, whoever dies": servers.hosts,
+    "three machines end sprints the same, whoever dies": servers.hosts,
     "who follows a log on a server sees each event once": servers.following,
 }
 LIVE = (recording.as_the_server_says, hooked.tell_all, tooled.works_with_tools)

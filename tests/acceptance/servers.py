@@ -209,7 +209,7 @@ def _say(what: str) -> None:
 
 
 def hosts(data: Path, seed: int) -> Verdict:
-    """Two machines that run three sprints end them the same, whichever is killed."""
+    """Three machines that run three sprints end them the same, whichever is killed."""
     chance, kills, nights = random.Random(seed), 0, 0
     problems: list[str] = []
     with closing(_Servers()) as servers:
@@ -224,7 +224,7 @@ def hosts(data: Path, seed: int) -> Verdict:
                 problems.append(f"night {nights}: {found} is not {calm}")
             if not killed:
                 problems.append(f"night {nights} was over before a machine was killed")
-    said = f"{kills} kills of 2 machines over {nights} nights of 3 sprints"
+    said = f"{kills} kills of 3 machines over {nights} nights of 3 sprints"
     return Verdict(not problems, said, problems)
 
 
