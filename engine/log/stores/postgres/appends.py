@@ -39,7 +39,7 @@ from .rows import (
 )
 
 
-class Wanted(NamedTuple):
+class Appending(NamedTuple):
     """What is to be appended: all of it or nothing."""
 
     stream: str
@@ -95,14 +95,14 @@ class ServerAppends:
         """Append all events or none, as the port says; on return they are committed."""
         check_limits(stream, new_events, key=key, key_digest=key_digest)
         stamps = self._stamping.stamp(len(new_events))
-        wanted = Wanted(stream, new_events, stamps, expect, key, key_digest)
+        wanted = Appending(stream, new_events, stamps, expect, key, key_digest)
         own = self._own_before(wanted)
         if own is None:
             return self._queued(wanted, again=False)
         # Where somebody was quicker, that may have been this very append.
         return self._next(own, wanted) or self._queued(wanted, again=True)
 
-    def _own_before(self, wanted: Wanted) -> RecordedEvent | None:
+    def _own_before(self, wanted: Appending) -> RecordedEvent | None:
         """Return the own last event, where one new event can be right behind it."""
         own, stream = self._own, wanted.stream
         if own is None or own.stream != stream or len(wanted.events) > 1:
@@ -111,7 +111,7 @@ class ServerAppends:
             return None
         return own if meets(wanted.expect, own.version) else None
 
-    def _next(self, own: RecordedEvent, wanted: Wanted) -> Appended | None:
+    def _next(self, own: RecordedEvent, wanted: Appending) -> Appended | None:
         """Append one event right behind the own last; None where that is not the end."""
         stamps = wanted.stamps
         values = (
@@ -126,7 +126,7 @@ class ServerAppends:
         head = Head(own.position, own.hash)
         return self._recorded(wanted.behind(head, own.version), hash_)
 
-    def _queued(self, wanted: Wanted, *, again: bool) -> Appended:
+    def _queued(self, wanted: Appending, *, again: bool) -> Appended:
         """Append behind whoever else does; `again` where it may have come through."""
         stream, new_events, stamps, expect, key, key_digest = wanted
         count, token = len(new_events), self._leases.tokens.get(stream)
@@ -177,7 +177,7 @@ class ServerAppends:
         """Append an event and erase payloads; return None where there are none."""
         check_limits(stream, [said], key=None, key_digest=None)
         stamps = self._stamping.stamp(1)
-        wanted = Wanted(stream, [said], stamps, Expect.ANY)
+        wanted = Appending(stream, [said], stamps, Expect.ANY)
         rest = (
             *(self._patience, *span_values(spans), [*remainders], stream),
             *(stamps.recorded_at, *first_values(said, stamps)),
