@@ -14,7 +14,7 @@ from sprintlog.engine.errors import BusyError, ConflictError, KeyConflictError
 from sprintlog.engine.log.append import Stamping
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.port import Expect, Log, Wait
+from sprintlog.engine.log.port import Expect, Expected, Log, Wait
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.log.stores.postgres.rows import APPEND_NEXT, first_values
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
@@ -214,7 +214,7 @@ class Turn(NamedTuple):
 
     writer: int
     stream: str
-    count: int
+    events: int
     expect: str
     key: int | None
 
@@ -224,7 +224,7 @@ turns = st.lists(
         Turn,
         writer=st.sampled_from([0, 0, 0, 0, 1, 2]),
         stream=st.sampled_from(["a", "a", "a", "b"]),
-        count=st.sampled_from([1, 1, 1, 1, 3]),
+        events=st.sampled_from([1, 1, 1, 1, 3]),
         expect=st.sampled_from(["any", "any", "right", "right", "wrong", "none", "exists"]),
         key=st.none() | st.integers(0, 4),
     ),
@@ -263,16 +263,16 @@ def test_some_writers_are_answered_as_one_in_memory_is(turns: list[Turn]) -> Non
 def _answer(log: Log, model: MemoryLog, turn: Turn, number: int) -> object:
     """Return what a log answers to a turn, without what chance and clock decide."""
     version = model.version(turn.stream)
-    expect = {
+    expects: dict[str, Expected] = {
         "any": Expect.ANY, "right": version, "wrong": version + 1,
         "none": Expect.NONE, "exists": Expect.EXISTS,
-    }[turn.expect]  # fmt: skip
+    }  # fmt: skip
     given: dict[str, Any] = {}
     if turn.key is not None:
         given = {"key": f"k{turn.key}", "key_digest": bytes([turn.key % 2]) * 32}
-    events = [note(number + at) for at in range(turn.count)]
+    events = [note(number + at) for at in range(turn.events)]
     try:
-        appended = log.append(turn.stream, events, expect=expect, **given)
+        appended = log.append(turn.stream, events, expect=expects[turn.expect], **given)
     except (ConflictError, KeyConflictError) as error:
         return type(error).__name__, str(error)
     return appended.duplicate, [(e.position, e.version) for e in appended.events]
