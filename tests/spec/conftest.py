@@ -200,8 +200,8 @@ class StoredScenario(Scenario):
         folded = pack(self.sprint)
         said = [new_event(event, at=self.now, actor="runtime") for event in events]
         before = len(self.events) - len(events)
-        self._log.append(sprint_stream("s"), said, expect=before)
-        self.sprint = self._repository.current("s")
+        self._log.append(sprint_stream(self.sprint.id), said, expect=before)
+        self.sprint = self._repository.current(self.sprint.id)
         assert pack(self.sprint) == folded
 
 
