@@ -14,9 +14,10 @@ from typing import NamedTuple
 import click
 
 from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.service.place.location import find as locate
 from sprintlog.projections.workspace import Workspace
 
-from .context import open_workspace
+from .context import log_place, open_workspace
 from .output import print_bytes, visible
 
 SHELL, LINE, BREAKS = "_SPRINTLOG_COMPLETE", "COMP_LINE", "COMP_WORDBREAKS"
@@ -174,6 +175,9 @@ def _values(asked: Asked, parameter: click.Parameter) -> Iterator[Offer]:
         yield (FOLDERS if parameter.name in _FOLDERS else FILES), ""
     elif (find := _finder(parameter)) is not None:
         try:
+            start, folder = log_place()
+            # Who presses a key makes nothing: not the folder of a log on a server, either.
+            locate(start, folder=folder)
             with open_workspace(check_head=False) as workspace:
                 yield from find(workspace, _sprint(asked))
         except SprintlogError:

@@ -58,6 +58,23 @@ def test_a_whole_sprint_is_on_the_server(shared: Path, done: Run) -> None:
     assert "joined" not in done("log").out
 
 
+def test_a_shell_that_completes_joins_nothing(
+    shared: Path, url: str, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who presses Tab in some folder gets values where the log is known, and no folder."""
+    monkeypatch.setenv("SPRINTLOG_LOG", url)
+    monkeypatch.setenv("COMP_LINE", "sprintlog status --sprint ")
+    offered = []
+    for place in (shared, elsewhere(monkeypatch, shared)):
+        monkeypatch.chdir(place)
+        monkeypatch.setenv("_SPRINTLOG_COMPLETE", "fish")
+        offered.append(done().out.split())
+        monkeypatch.delenv("_SPRINTLOG_COMPLETE")
+    assert offered == [["auth", "in-progress"], []]
+    assert [path.name for path in place.iterdir()] == [".git"]
+    assert [*(place / ".git").iterdir()] == []
+
+
 def test_another_machine_joins_and_goes_on(
     shared: Path, url: str, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
