@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from functools import cache
 from importlib import import_module
 from typing import Any
 from uuid import uuid4
@@ -17,7 +18,7 @@ from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from sprintlog.projections.health.copies import copy_log
 from sprintlog.projections.workspace import wall_clock
-from tests.postgres.server import NoServerError, Server, server
+from tests.postgres.server import NEWEST, NoServerError, Server, programs_of, server
 
 from .logs import Bench
 from .measure import WALL, Figure, Skip, rate, side_by_side
@@ -38,11 +39,23 @@ _INSERT = f"INSERT INTO bare ({_COLUMNS}) VALUES ({', '.join(['%b'] * 18)})"
 Write = Callable[[], object]
 
 
-def _server() -> Server:
+SLOWER_DISK_MICROSECONDS = 1000
+"""What a commit takes longer in some rows: a cloud's disk needs about so much, and the disk
+of the machine that measures perhaps a fifth."""
+
+
+def _server(delay: int = 0) -> Server:
     try:
-        return server()
+        return _delayed(delay) if delay else server()
     except NoServerError as error:
         raise Skip(str(error)) from error
+
+
+@cache
+def _delayed(microseconds: int) -> Server:
+    # Whoever writes the log for others waits so long before.
+    said = f"commit_delay = {microseconds}\ncommit_siblings = 0\n"
+    return Server(programs_of(NEWEST), settings=said)
 
 
 def _new_log(pg: Server) -> PostgresLog:
@@ -108,9 +121,9 @@ def _compare(ours: list[Write], theirs: list[Write], count: int, against: str) -
     return rate(sides, against)
 
 
-def one_writer(bench: Bench) -> Figure:
+def one_writer(bench: Bench, delay: int = 0) -> Figure:
     """Measure appends of one writer against bare durable inserts of the same row."""
-    pg, count = _server(), bench.sizes.appends // 10
+    pg, count = _server(delay), bench.sizes.appends // 10
     with closing(_new_log(pg)) as log, _bare(pg) as raw:
         ours, theirs = [_appending(log, "sprint/one")], [_inserting(raw)]
         return _compare(ours, theirs, count, "bare durable INSERT on the server")
@@ -129,9 +142,9 @@ def own_logs(bench: Bench) -> Figure:
         _close(logs, raws)
 
 
-def one_hot_log(bench: Bench) -> Figure:
+def one_hot_log(bench: Bench, delay: int = 0) -> Figure:
     """Measure 32 writers of one log against a design that locks its row from the client."""
-    pg, count = _server(), bench.sizes.appends // 4
+    pg, count = _server(delay), bench.sizes.appends // 4
     first = _new_log(pg)
     logs = [first, *(_again(first) for _ in range(HOT_WRITERS - 1))]
     raws = [_bare(pg) for _ in range(HOT_WRITERS)]
@@ -174,9 +187,9 @@ def _locking(raw: psycopg.Connection[Any], name: str) -> Write:
     return write
 
 
-def eventsourcing_recorder(bench: Bench) -> Figure:
+def eventsourcing_recorder(bench: Bench, delay: int = 0) -> Figure:
     """Measure 32 writers of one log against the recorder of `eventsourcing`."""
-    pg, count = _server(), bench.sizes.appends // 8
+    pg, count = _server(delay), bench.sizes.appends // 8
     try:
         # Types are checked where the library is not there.
         persistence = import_module("eventsourcing.persistence")

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,6 +69,7 @@ class Row(NamedTuple):
 CORE = True
 # From 3.12 on a connection can switch triggers off for itself.
 _BATCHES = 0.85 if sys.version_info >= (3, 12) else 0.70
+_SLOWER = rows_server.SLOWER_DISK_MICROSECONDS
 
 ROWS: dict[str, Row] = {
     "append, durable": Row(rows_log.durable, Goal(0.82), CORE),
@@ -85,6 +87,15 @@ ROWS: dict[str, Row] = {
     "server: 8 writers on logs of their own": Row(rows_server.own_logs, Goal(0.4)),
     "server: 32 writers on one log": Row(rows_server.one_hot_log, Goal(2)),
     "server: the same, beside a recorder": Row(rows_server.eventsourcing_recorder, Goal(3)),
+    "server, slower disk: one writer": Row(
+        partial(rows_server.one_writer, delay=_SLOWER), Goal(0.85)
+    ),
+    "server, slower disk: 32 writers": Row(
+        partial(rows_server.one_hot_log, delay=_SLOWER), Goal(2)
+    ),
+    "server, slower disk: a recorder": Row(
+        partial(rows_server.eventsourcing_recorder, delay=_SLOWER), Goal(3)
+    ),
     "server: fold of a stream": Row(rows_server.fold, Goal(0.5)),
     "server: replay of the log": Row(rows_server.replay, Goal(0.5)),
     "server: copy of a log": Row(rows_server.copied, Goal(0.25)),
