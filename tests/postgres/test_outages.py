@@ -9,7 +9,11 @@ import pytest
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.port import Expect, Wait
 from sprintlog.engine.log.stores.postgres.connection import CALLS_UNTIL_PREPARED
-from sprintlog.engine.log.stores.postgres.rows import APPEND, APPEND_NEXT
+from sprintlog.engine.log.stores.postgres.rows import (
+    APPEND,
+    APPEND_NEXT,
+    append_answer,
+)
 
 from .conftest import made, note
 from .outages import Writers, append_call, faults_of, followed, opened
@@ -120,8 +124,8 @@ def _append_unsettled(url: str) -> None:
     """Append as a writer does that dies before it waits for the disk."""
     with closing(opened(url)) as log:
         given = append_call(log._log, "a", [note(2)], at=1)
-        ((outcome, *_),) = log.connection.call(APPEND, given)
-        assert outcome == b"appended"
+        ((answer,),) = log.connection.call(APPEND, given)
+        assert append_answer(answer)[0] == "appended"
 
 
 def test_what_was_read_is_there_after_a_crash(lazy: Server) -> None:

@@ -144,7 +144,7 @@ class ServerAppends:
         if asked is not APPEND_SHARED:
             # It waits for the disk itself.
             before = (*before, False)
-        (answer,) = self._connection.call(
+        ((answer,),) = self._connection.call(
             asked, (*before, again, *rest), again=(*before, True, *rest)
         )
         outcome, position, hash_, version, last = append_answer(answer)

@@ -8,19 +8,32 @@ import msgspec
 from ...append import SALT_BYTES, Stamps
 from ...envelope import NewEvent, RecordedEvent, Span
 from ...port import Expect, Expected
-from .wire import BOOL, BYTES, INT4, INT8, TEXT, Value, call_of, marks, number, statement_of
+from .wire import (
+    BOOL,
+    BYTES,
+    INT4,
+    INT8,
+    TEXT,
+    Value,
+    call_of,
+    fields,
+    marks,
+    number,
+    row_of,
+    statement_of,
+)
 
 _VERSION_MAX = 2**63 - 1
 _EVENT = (TEXT, TEXT, INT4, TEXT, TEXT, TEXT, TEXT, BOOL, BYTES, BYTES)
 _HEAD = (INT4, INT8, BYTES)
 _REST = (BOOL, TEXT, TEXT, INT8, INT8, TEXT, BYTES, TEXT, *_EVENT)
 _OF_APPEND = (*_HEAD, TEXT, INT8, BOOL, *_REST)
-APPEND = call_of("sprintlog.append", _OF_APPEND)
-APPEND_MANY = call_of("sprintlog.append", _OF_APPEND, _EVENT)
+APPEND = row_of("sprintlog.append", _OF_APPEND)
+APPEND_MANY = row_of("sprintlog.append", _OF_APPEND, _EVENT)
 _OF_SHARED = (*_HEAD, TEXT, INT8, *_REST)
 APPEND_SHARED = statement_of(
     # What it answers has a place among its values.
-    f"CALL sprintlog.append_shared({marks(len(_OF_SHARED))}{', NULL' * 5})",
+    f"CALL sprintlog.append_shared({marks(len(_OF_SHARED))}, NULL)",
     _OF_SHARED,
     named="sprintlog.append_shared",
 )
@@ -78,9 +91,9 @@ def later_values(new_events: Sequence[NewEvent], stamps: Stamps) -> tuple[list[A
     )
 
 
-def append_answer(answer: Sequence[Value]) -> tuple[str, int, bytes, int, bytes]:
+def append_answer(answer: Value) -> tuple[str, int, bytes, int, bytes]:
     """Return outcome, place, hash there, version and last hash, as far as each is told."""
-    outcome, place, hash_, version, last = answer
+    outcome, place, hash_, version, last = fields(answer or b"")
     said, before, end = (outcome or b"").decode(), hash_ or b"", last or b""
     return said, number(place), before, number(version), end
 

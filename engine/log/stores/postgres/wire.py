@@ -16,6 +16,7 @@ _ARRAYS = {BOOL: 1000, BYTES: 1001, INT4: 1007, TEXT: 1009, INT8: 1016}
 BINARY = 1
 _int4, _int8 = Struct("!i").pack, Struct("!q").pack
 _array = Struct("!iiiii").pack
+_field = Struct("!Ii").unpack_from
 
 Value = bytes | None
 
@@ -45,6 +46,12 @@ def call_of(
 ) -> Statement:
     """Return the call of a function that takes values, and arrays behind them."""
     asked = f"SELECT * FROM {function}({marks(len(values) + len(arrays))})"
+    return statement_of(asked, values, arrays, function)
+
+
+def row_of(function: str, values: Sequence[int], arrays: Sequence[int] = ()) -> Statement:
+    """Return the call of a function whose row comes as one value, without a table of it."""
+    asked = f"SELECT {function}({marks(len(values) + len(arrays))})"
     return statement_of(asked, values, arrays, function)
 
 
@@ -95,6 +102,18 @@ def _array_of(kind: int) -> Callable[[Any], Value]:
         return b"".join(parts)
 
     return encoded
+
+
+def fields(row: bytes) -> list[Value]:
+    """Return the fields of a row: each comes with its type and its length."""
+    found: list[Value] = []
+    at, end = 4, len(row)
+    while at < end:
+        _, length = _field(row, at)
+        at += 8
+        found.append(None if length < 0 else row[at : at + length])
+        at += max(length, 0)
+    return found
 
 
 def number(value: Value) -> int:

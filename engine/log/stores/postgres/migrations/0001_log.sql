@@ -301,29 +301,26 @@ END $$;
 -- One event, as `append` records it, for writers that meet: the next one has the lock while
 -- this one waits for the disk, and those who wait at the same time share one write. A commit
 -- that waits for the disk has all before it there. A standby is waited for under the lock.
+CREATE TYPE sprintlog.outcome AS (
+  outcome text, place bigint, hash bytea, version bigint, last bytea
+);
 CREATE PROCEDURE sprintlog.append_shared(
   _log integer, _known bigint, _known_hash bytea, _lease text, _token bigint, _again boolean,
   _wait text, _stream text, _least bigint, _most bigint, _key text, _key_digest bytea,
   _recorded_at text, _id text, _type text, _shape integer, _at text, _actor text,
   _correlation text, _causation text, _observed boolean, _salt bytea, _payload bytea,
-  OUT outcome text, OUT place bigint, OUT hash bytea, OUT version bigint, OUT last bytea
+  OUT answer sprintlog.outcome
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  _appended record;
   _done text;
 BEGIN
   -- Assigned, since a query costs.
-  _appended := sprintlog.append(
+  answer := sprintlog.append(
     _log, _known, _known_hash, _lease, _token, true, _again, _wait, _stream, _least, _most,
     _key, _key_digest, _recorded_at, _id, _type, _shape, _at, _actor, _correlation,
     _causation, _observed, _salt, _payload);
   COMMIT;
-  outcome := _appended.outcome;
-  place := _appended.place;
-  hash := _appended.hash;
-  version := _appended.version;
-  last := _appended.last;
-  IF outcome = 'appended' AND current_setting('synchronous_standby_names') = '' THEN
+  IF answer.outcome = 'appended' AND current_setting('synchronous_standby_names') = '' THEN
     IF current_setting('synchronous_commit') IN ('off', 'local') THEN
       _done := set_config('synchronous_commit', 'on', true);
     END IF;
