@@ -10,7 +10,7 @@ from sprintlog.engine.log.stores.sqlite.journal_mode import WAL_BYTES_MAX, has_w
 from sprintlog.engine.service.agent_sessions.spool import FILES_MAX as WAITING_MAX
 from sprintlog.engine.service.place.state_places import NAMES, PROGRESS
 
-from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Check, Findings
+from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Check, Findings, Here
 from .not_understood import FOLDER as NOT_UNDERSTOOD
 from .room import in_units
 
@@ -29,6 +29,7 @@ _NAMES = {True: "write-ahead log", False: "rollback journal"}
 _FROM_COPY = ("schema", "head-file", "chain", "state-file")
 
 Rule = Callable[[Findings], Check | None]
+HereRule = Callable[[Here], Check | None]
 
 
 def judge(findings: Findings) -> list[Check]:
@@ -46,6 +47,12 @@ def judge(findings: Findings) -> list[Check]:
     ]
 
 
+def judge_here(here: Here) -> list[Check]:
+    """Return the checks of what this machine keeps of a log that is on a server."""
+    rules = (_versions, *ABOUT_FILES, *LEFT, *KEPT)
+    return [check for rule in rules if (check := rule(here))]
+
+
 def _log(findings: Findings) -> Check:
     said = {IN_GIT: "in the git directory", IN_TREE: "in the work tree"}
     where = said.get(findings.place, "outside of git")
@@ -53,7 +60,7 @@ def _log(findings: Findings) -> Check:
 
 
 def _git(findings: Findings) -> Check:
-    folder = shlex.quote(findings.folder)
+    folder = shlex.quote(findings.here.folder)
     if findings.tracked:
         found = "git tracks the log: it is not used, since a pull could bring another"
         return Check("git", WARNING, found, f"`git rm -r --cached {folder}`")
@@ -95,8 +102,8 @@ def _sqlite(findings: Findings) -> Check:
     return Check("sqlite", NOTE, found, hint)
 
 
-def _versions(findings: Findings) -> Check:
-    named = [f"{name} {version}" for name, version in findings.versions.items()]
+def _versions(here: Here) -> Check:
+    named = [f"{name} {version}" for name, version in here.versions.items()]
     return Check("versions", OK, ", ".join(named))
 
 
@@ -121,34 +128,32 @@ def _litestream(findings: Findings) -> Check | None:
     return Check("litestream", NOTE, found, hint)
 
 
-def _permissions(findings: Findings) -> Check:
-    open_files = [file for file in findings.files if file.mode & 0o077]
+def _permissions(here: Here) -> Check:
+    open_files = [file for file in here.files if file.mode & 0o077]
     if not open_files:
         return Check("permissions", OK, "nobody else may read or write the log")
     modes = _some([f"{file.path} is {file.mode:04o}" for file in open_files])
     found = f"others may read or write it: {modes}"
-    hint = f"`chmod -R go= {shlex.quote(findings.folder)}`"
+    hint = f"`chmod -R go= {shlex.quote(here.folder)}`"
     return Check("permissions", WARNING, found, hint)
 
 
-def _owner(findings: Findings) -> Check:
-    others = [file for file in findings.files if file.owner != findings.user]
-    if findings.above_of_another and not others:
-        folder = findings.above_of_another
+def _owner(here: Here) -> Check:
+    others = [file for file in here.files if file.owner != here.user]
+    if here.above_of_another and not others:
+        folder = here.above_of_another
         found = f"{folder} belongs to another user, who could put a log there"
-        hint = (
-            f"if you trust them, list {findings.folder} as a safe folder; else move the log"
-        )
+        hint = f"if you trust them, list {here.folder} as a safe folder; else move the log"
         return Check("owner", WARNING, found, hint)
     if not others:
-        return Check("owner", OK, f"user {findings.user}, as this process")
+        return Check("owner", OK, f"user {here.user}, as this process")
     owners = _some([f"{file.path} belongs to user {file.owner}" for file in others])
-    hint = f"`sudo chown -R {findings.user} {shlex.quote(findings.folder)}`"
-    return Check("owner", WARNING, f"this is user {findings.user}: {owners}", hint)
+    hint = f"`sudo chown -R {here.user} {shlex.quote(here.folder)}`"
+    return Check("owner", WARNING, f"this is user {here.user}: {owners}", hint)
 
 
-def _hard_links(findings: Findings) -> Check:
-    linked = [file.path for file in findings.files if file.links > 1]
+def _hard_links(here: Here) -> Check:
+    linked = [file.path for file in here.files if file.links > 1]
     if not linked:
         return Check("hard-links", OK, "every file has one name")
     found = f"with a second name, which is locked apart: {_some(linked)}"
@@ -181,24 +186,22 @@ def _head_file(findings: Findings) -> Check:
     return Check("head-file", OK, f"position {known.position}, as the log")
 
 
-def _space(findings: Findings) -> Check:
-    found = f"{in_units(findings.free_bytes)} free on the disk"
-    if findings.free_bytes >= FREE_BYTES_MIN:
+def _space(here: Here) -> Check:
+    found = f"{in_units(here.free_bytes)} free on the disk"
+    if here.free_bytes >= FREE_BYTES_MIN:
         return Check("space", OK, found)
     found += f", less than {in_units(FREE_BYTES_MIN)}"
-    return Check(
-        "space", WARNING, found, f"make room: `df -h {shlex.quote(findings.folder)}`"
-    )
+    return Check("space", WARNING, found, f"make room: `df -h {shlex.quote(here.folder)}`")
 
 
-def _sizes(findings: Findings) -> Check | None:
+def _sizes(here: Here) -> Check | None:
     """Say what takes space; what can be freed has a command of its own."""
-    if not findings.sizes:
+    if not here.sizes:
         return None
-    said = [f"{word} {in_units(count)}" for word, count in findings.sizes.items()]
-    total = in_units(sum(findings.sizes.values()))
+    said = [f"{word} {in_units(count)}" for word, count in here.sizes.items()]
+    total = in_units(sum(here.sizes.values()))
     hint = None
-    if findings.sizes.get("snapshots", 0) > SNAPSHOT_BYTES_MANY:
+    if here.sizes.get("snapshots", 0) > SNAPSHOT_BYTES_MANY:
         hint = "`sprintlog prune --older-than 30d --dry-run` shows what can go"
     return Check("sizes", OK, f"{total}: {', '.join(said)}", hint)
 
@@ -218,19 +221,19 @@ def _lock(findings: Findings) -> Check:
     return Check("lock", NOTE, f"held by {_some(findings.holders)}", f"`ps -fp {names}`")
 
 
-def _displaced(findings: Findings) -> Check | None:
-    if not findings.displaced:
+def _displaced(here: Here) -> Check | None:
+    if not here.displaced:
         return None
-    found = f"a write that did not end had moved {_some(findings.displaced)}"
+    found = f"a write that did not end had moved {_some(here.displaced)}"
     return Check("left-over", WARNING, found, "`sprintlog rebuild` keeps what is in it")
 
 
-def _left_over(findings: Findings) -> Check | None:
-    if not findings.drafts:
+def _left_over(here: Here) -> Check | None:
+    if not here.drafts:
         nothing = Check("left-over", OK, "no write was left unfinished")
-        return None if findings.displaced else nothing
-    found = f"a write that did not end left {_some(findings.drafts)}"
-    hint = f"when nothing records: `rm {' '.join(map(shlex.quote, findings.drafts))}`"
+        return None if here.displaced else nothing
+    found = f"a write that did not end left {_some(here.drafts)}"
+    hint = f"when nothing records: `rm {' '.join(map(shlex.quote, here.drafts))}`"
     return Check("left-over", NOTE, found, hint)
 
 
@@ -272,100 +275,91 @@ def _others(findings: Findings) -> Check | None:
     return Check("others", NOTE, found, "`sprintlog verify --quick` waits for them")
 
 
-def _kept_edits(findings: Findings) -> Check:
-    if not findings.edits:
+def _kept_edits(here: Here) -> Check:
+    if not here.edits:
         return Check("kept-edits", OK, "none")
     hint = "`sprintlog log --all --type edit-observed` says what they changed"
-    return Check("kept-edits", NOTE, f"{findings.edits} in {findings.folder}/edits", hint)
+    return Check("kept-edits", NOTE, f"{here.edits} in {here.folder}/edits", hint)
 
 
-def _sessions(findings: Findings) -> Check | None:
-    count, events, size = findings.sessions
+def _sessions(here: Here) -> Check | None:
+    count, events, size = here.sessions
     if not count:
         return None
     found = f"sessions of agents: {count}, with {events} events in {in_units(size)}"
     return Check("sessions", OK, found)
 
 
-def _spool(findings: Findings) -> Check | None:
-    if not findings.spooled:
+def _spool(here: Here) -> Check | None:
+    if not here.spooled:
         return None
-    found = f"events of sessions that wait for the log: {findings.spooled}"
+    found = f"events of sessions that wait for the log: {here.spooled}"
     hint = "the next recording command takes them in, such as `sprintlog note checked`"
-    if findings.spooled < WAITING_MAX:
+    if here.spooled < WAITING_MAX:
         return Check("spool", NOTE, found, hint)
     return Check("spool", WARNING, f"{found}; what comes now is lost", hint)
 
 
-def _odd_hooks(findings: Findings) -> Check | None:
-    if not findings.odd_hooks:
+def _odd_hooks(here: Here) -> Check | None:
+    if not here.odd_hooks:
         return None
-    found = f"inputs of hooks that nobody understood: {findings.odd_hooks}"
-    hint = (
-        f"they begin as `{findings.folder}/{NOT_UNDERSTOOD}/` has them; remove them there"
-    )
+    found = f"inputs of hooks that nobody understood: {here.odd_hooks}"
+    hint = f"they begin as `{here.folder}/{NOT_UNDERSTOOD}/` has them; remove them there"
     return Check("hooks", NOTE, found, hint)
 
 
-def _snapshots(findings: Findings) -> Check | None:
-    if findings.snapshots is None:
+def _snapshots(here: Here) -> Check | None:
+    if here.snapshots is None:
         return None
     hint = "`sprintlog verify --full` says what is lost"
-    if findings.snapshots:
-        found = f"damaged: {_some(findings.snapshots)}"
+    if here.snapshots:
+        found = f"damaged: {_some(here.snapshots)}"
         return Check(
             "snapshots", PROBLEM, found, f"{hint}; the next snapshot repairs the rest"
         )
-    if findings.set_aside:
-        found = f"sound; damaged packs set aside in snapshots/damaged: {findings.set_aside}"
+    if here.set_aside:
+        found = f"sound; damaged packs set aside in snapshots/damaged: {here.set_aside}"
         return Check("snapshots", NOTE, found, hint)
     return Check("snapshots", OK, "every file of the store is what was written")
 
 
-def _agents(findings: Findings) -> Check | None:
+def _agents(here: Here) -> Check | None:
     """Say whose output is understood no longer; what it cost may be missing then."""
-    if not findings.agents:
+    if not here.agents:
         return None
-    odd = [a for a in findings.agents if a.unknown > UNKNOWN_LINES_MAX * a.lines]
+    odd = [a for a in here.agents if a.unknown > UNKNOWN_LINES_MAX * a.lines]
     if not odd:
-        names = _some([one.name for one in findings.agents])
+        names = _some([one.name for one in here.agents])
         return Check("agents", OK, f"what they print is understood: {names}")
     said = [f"{a.name}: {a.unknown} of {a.lines} lines" for a in odd]
     found = f"not understood, so that figures may be missing: {_some(said)}"
-    kept = f"`ls -t {shlex.quote(findings.folder)}/{NOT_UNDERSTOOD}` names kept lines"
+    kept = f"`ls -t {shlex.quote(here.folder)}/{NOT_UNDERSTOOD}` names kept lines"
     position = max((a.position for a in odd if a.position is not None), default=None)
     if position is not None:
         kept = f"`sprintlog show event {position}` shows what the newest printed"
     return Check("agents", WARNING, found, f"{kept}; a newer sprintlog may know them")
 
 
+def _of(rule: HereRule) -> Rule:
+    """Return a rule of what is kept here as one of all findings."""
+    return lambda findings: rule(findings.here)
+
+
+ABOUT_FILES: tuple[HereRule, ...] = (
+    _permissions, _owner, _hard_links, _space, _sizes,
+)  # fmt: skip
+LEFT: tuple[HereRule, ...] = (_displaced, _left_over)
+KEPT: tuple[HereRule, ...] = (
+    _kept_edits, _snapshots, _agents, _sessions, _spool, _odd_hooks,
+)  # fmt: skip
 RULES: tuple[Rule, ...] = (
-    _log,
-    _git,
-    _file_system,
-    _journal_mode,
-    _sqlite,
-    _versions,
-    _schema,
-    _litestream,
-    _permissions,
-    _owner,
-    _hard_links,
-    _space,
-    _sizes,
-    _wal,
-    _lock,
-    _displaced,
-    _left_over,
-    _head_file,
-    _chain,
-    _others,
-    _kept_edits,
-    _snapshots,
-    _agents,
-    _sessions,
-    _spool,
-    _odd_hooks,
+    *(_log, _git, _file_system, _journal_mode, _sqlite),
+    *(_of(_versions), _schema, _litestream),
+    *map(_of, ABOUT_FILES),
+    *(_wal, _lock),
+    *map(_of, LEFT),
+    *(_head_file, _chain, _others),
+    *map(_of, KEPT),
 )
 
 

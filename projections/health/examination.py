@@ -1,11 +1,8 @@
 """What doctor looks at. It reads, and what has to be opened is a copy of its own."""
 
 import os
-import platform
-import stat
 import time
 from contextlib import closing
-from importlib.metadata import PackageNotFoundError, version
 from os import urandom
 from pathlib import Path
 from typing import NamedTuple
@@ -14,9 +11,6 @@ import msgspec
 
 from sprintlog.engine.adapters.git.borrowed import borrowed
 from sprintlog.engine.adapters.git.repositories import repository_around
-from sprintlog.engine.adapters.replace import unfinished
-from sprintlog.engine.adapters.snapshots.soundness import unsound
-from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.head_file import HeadFile
@@ -35,20 +29,12 @@ from sprintlog.engine.log.stores.sqlite.salvage.private_copy import (
 )
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-from sprintlog.engine.service.agent_sessions.places import folders
-from sprintlog.engine.service.agent_sessions.quarantine import count_odd
-from sprintlog.engine.service.agent_sessions.spool import waiting
 from sprintlog.engine.service.place.location import DATABASE, Location
-from sprintlog.engine.service.place.state_places import CHECKSUM_SUFFIX
-from sprintlog.engine.service.place.trust import owned_by_another
-from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
-from sprintlog.engine.sessions.names import session_of
 
-from ..state_files.files import EDITS
 from ..workspace import Workspace, wall_clock
 from .agent_lines import AgentLines, agent_lines
-from .findings import ELSEWHERE, IN_GIT, IN_TREE, File, Findings
-from .room import sizes
+from .findings import ELSEWHERE, IN_GIT, IN_TREE, Findings
+from .here import count_sessions, look_here
 from .verify import Verification, verify
 
 LOOKS_MAX = 5
@@ -86,11 +72,14 @@ def examine(location: Location) -> Findings:
             break
         time.sleep(5 * REST_SECONDS)
     states = {} if inside.report is None else inside.report.files
-    drafts, displaced = _left_over(location, [f.path for f in states.values() if f.path])
     place, ignored, tracked = _git_says(folder)
-    disk = os.statvfs(folder)
     return Findings(
-        folder=str(folder),
+        here=look_here(
+            location,
+            [state.path for state in states.values() if state.path],
+            agents=inside.agents,
+            sessions=inside.sessions,
+        ),
         database=str(database),
         place=place,
         ignored=ignored,
@@ -98,35 +87,20 @@ def examine(location: Location) -> Findings:
         chosen=choose_journal_mode(folder),
         wal=inside.wal,
         sqlite=SQLITE_VERSION,
-        versions=_versions(),
         schema=inside.schema,
         schema_known=len(MIGRATIONS),
         litestream=[*inside.litestream],
-        files=_files(folder),
-        user=os.geteuid(),
         known=known,
         has_head_file=head_path(database).exists(),
         head=inside.report.head if inside.report else None,
         holds_known=inside.holds_known,
-        free_bytes=disk.f_bavail * disk.f_frsize,
         wal_bytes=wal[1] if (wal := before[SUFFIXES.index("-wal")]) else 0,
         holders=lock_holders(database),
-        drafts=drafts,
-        displaced=displaced,
         events=inside.report.events if inside.report else 0,
         damage=_damage(inside),
         unread=inside.unread,
         states=states,
-        edits=sum(1 for _ in (folder / EDITS).glob("[!.]*")),
-        snapshots=_of_store(folder / SNAPSHOTS),
-        set_aside=sum(1 for _ in (folder / SNAPSHOTS / ASIDE).glob("*.pack")),
         busy=busy,
-        sizes=sizes(folder),
-        agents=inside.agents,
-        sessions=inside.sessions,
-        spooled=len(waiting(folders(location, os.environ))),
-        odd_hooks=count_odd(folder),
-        above_of_another=str(above) if (above := owned_by_another(folder.parent)) else None,
     )
 
 
@@ -161,15 +135,7 @@ def _read(location: Location, known: Head | None, found: Inside) -> Inside:
         # What cannot be read is told as damage already.
         agents = agent_lines(workspace) if report.is_sound else ()
         found = found._replace(report=report, holds_known=holds_known, agents=agents)
-        return found._replace(sessions=_sessions(log)) if report.is_sound else found
-
-
-def _sessions(log: SqliteLog) -> tuple[int, int, int]:
-    """Return how many sessions there are, with how many events of how many bytes."""
-    streams = {s: v for s, v in log.streams().items() if session_of(s) is not None}
-    payloads = (row[-1] for s in streams for page in log.scan(s) for row in page.rows)
-    size = sum(len(payload) for payload in payloads if payload)
-    return len(streams), sum(streams.values()), size
+        return found._replace(sessions=count_sessions(log)) if report.is_sound else found
 
 
 def _damage(inside: Inside) -> list[str]:
@@ -181,14 +147,6 @@ def _damage(inside: Inside) -> list[str]:
         for finding in (inside.report.findings if inside.report else ())
         if finding.severity == "damage" and finding.where != "head"
     ]
-
-
-def _of_store(folder: Path) -> list[str] | None:
-    """Return what of the snapshots is not what was written; no git is needed for that."""
-    store = folder / STORE
-    if not store.is_dir():
-        return None
-    return sorted(f"{path.relative_to(folder)} {what}" for path, what in unsound(store))
 
 
 def _rested(stamps: list[Stamp]) -> bool:
@@ -220,45 +178,3 @@ def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
     except (SprintlogError, OSError):
         return IN_TREE, None, False
     return IN_TREE, bool(ignored), bool(tracked)
-
-
-def _versions() -> dict[str, str]:
-    try:
-        own = version("sprintlog")
-    except PackageNotFoundError:
-        own = "unknown"
-    python = platform.python_version()
-    return {"sprintlog": own, "Python": python, "msgspec": msgspec.__version__}
-
-
-def _files(folder: Path) -> list[File]:
-    """Return the folder and what is in it; the list of what git ignores is no secret."""
-    paths = [folder, *sorted(folder.iterdir()), *sorted((folder / EDITS).glob("*"))]
-    found = []
-    for path in paths:
-        try:
-            status = path.lstat()
-        except OSError:
-            # Gone since, as a write-ahead log is when the last one closes it.
-            continue
-        if path.name != ".gitignore":
-            links = status.st_nlink if stat.S_ISREG(status.st_mode) else 0
-            mode = stat.S_IMODE(status.st_mode)
-            found.append(File(str(path), mode, status.st_uid, links))
-    return found
-
-
-def _left_over(location: Location, places: list[str]) -> tuple[list[str], list[str]]:
-    """Return the drafts of writes that did not end, and files they had moved."""
-    drafts = [*location.folder.glob(f"{DATABASE}-new*")]
-    displaced = []
-    kept = [*(location.folder / EDITS).glob(".*")]
-    for place in places:
-        for name in (place, place + CHECKSUM_SUFFIX):
-            draft, aside = unfinished(location.root / name)
-            drafts.append(draft)
-            displaced.append(aside)
-    return (
-        [str(path) for path in [*drafts, *kept] if path.exists()],
-        [str(path) for path in displaced if path.exists()],
-    )

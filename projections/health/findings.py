@@ -38,55 +38,23 @@ class File(NamedTuple):
     """How many names it has; 0 where that means nothing."""
 
 
-class Findings(NamedTuple):
-    """What was found, without a judgement."""
+class Here(NamedTuple):
+    """What this machine keeps of a log, whether the log is here or on a server."""
 
     folder: str
-    database: str
-    place: str
-    """`git`: in a git directory; `tree`: in a work tree of git; `elsewhere`."""
-    ignored: bool | None
-    """Whether git ignores the log in its work tree; None where that cannot be told."""
-    tracked: bool
-    chosen: JournalMode
-    wal: bool | None
-    """Whether the write-ahead log is in force; None where the header does not tell."""
-    sqlite: tuple[int, ...]
     versions: dict[str, str]
-    schema: int | None
-    schema_known: int
-    litestream: list[str]
-    """Litestream's tables in the database."""
     files: list[File]
     user: int
-    known: Head | None
-    """What the head file remembers."""
-    has_head_file: bool
-    head: Head | None
-    """The end of the log; None when it cannot be read."""
-    holds_known: bool
-    """Whether the log has the event that the head file remembers."""
     free_bytes: int
-    wal_bytes: int
-    holders: list[str]
     drafts: list[str]
     """What interrupted writes left, worth nothing."""
     displaced: list[str]
     """State files that an interrupted write had moved and not looked at yet."""
-    events: int
-    """How many of the newest events were checked."""
-    damage: list[str]
-    unread: str | None
-    """Why the log could not be looked into, without being damaged."""
-    states: dict[str, Refreshed]
-    """How each state file was found: by its stream, and those of loops by their paths."""
     edits: int
     snapshots: list[str] | None
     """What of the snapshots is not what was written; None where there are none."""
     set_aside: int
     """How many damaged files of theirs were set aside."""
-    busy: bool
-    """Whether others recorded all the time, so that files and log may not match."""
     sizes: Mapping[str, int] = MappingProxyType({})
     """How many bytes everything in the folder takes, by what it is there for."""
     sessions: tuple[int, int, int] = (0, 0, 0)
@@ -99,3 +67,41 @@ class Findings(NamedTuple):
     """The folder in which the log's lies, where it belongs to another user."""
     agents: tuple[AgentLines, ...] = ()
     """How much of what each agent printed was understood."""
+
+
+class Findings(NamedTuple):
+    """What was found of a log that is here, without a judgement."""
+
+    here: Here
+    database: str
+    place: str
+    """`git`: in a git directory; `tree`: in a work tree of git; `elsewhere`."""
+    ignored: bool | None
+    """Whether git ignores the log in its work tree; None where that cannot be told."""
+    tracked: bool
+    chosen: JournalMode
+    wal: bool | None
+    """Whether the write-ahead log is in force; None where the header does not tell."""
+    sqlite: tuple[int, ...]
+    schema: int | None
+    schema_known: int
+    litestream: list[str]
+    """Litestream's tables in the database."""
+    known: Head | None
+    """What the head file remembers."""
+    has_head_file: bool
+    head: Head | None
+    """The end of the log; None when it cannot be read."""
+    holds_known: bool
+    """Whether the log has the event that the head file remembers."""
+    wal_bytes: int
+    holders: list[str]
+    events: int
+    """How many of the newest events were checked."""
+    damage: list[str]
+    unread: str | None
+    """Why the log could not be looked into, without being damaged."""
+    states: dict[str, Refreshed]
+    """How each state file was found: by its stream, and those of loops by their paths."""
+    busy: bool
+    """Whether others recorded all the time, so that files and log may not match."""

@@ -1,4 +1,4 @@
-"""What doctor says of a log on a server: what its settings promise, and what is sound."""
+"""What doctor says of a log on a server, and of what this machine keeps of it."""
 
 import time
 from collections.abc import Iterator
@@ -7,7 +7,10 @@ from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from sprintlog.engine.log.stores.postgres.upkeep import forgets, unwaited, waited_for
 
 from ..workspace import Workspace
+from .agent_lines import agent_lines
+from .diagnosis import judge_here
 from .findings import NOTE, OK, PROBLEM, WARNING, Check
+from .here import count_sessions, look_here
 from .verify import verify
 
 SKEW_SECONDS = 2.0
@@ -16,7 +19,7 @@ SLOW_SECONDS = 0.05
 
 
 def server_checks(workspace: Workspace, log: PostgresLog) -> Iterator[Check]:
-    """Yield the checks of a log on a server, of its settings first."""
+    """Yield the checks of a log on a server: of its settings, itself, and what is here."""
     began = time.monotonic()
     about = log.facts()
     took = time.monotonic() - began
@@ -30,7 +33,7 @@ def server_checks(workspace: Workspace, log: PostgresLog) -> Iterator[Check]:
     wrong = [*log.problems()]
     yield from (Check("store", PROBLEM, what) for what in wrong)
     if not wrong:
-        yield Check("store", OK, "triggers, indexes and counter are as they were made")
+        yield Check("store", OK, "triggers and indexes are as they were made")
     report = verify(workspace, quick=True)
     for finding in report.findings:
         if finding.severity != "remark":
@@ -40,11 +43,17 @@ def server_checks(workspace: Workspace, log: PostgresLog) -> Iterator[Check]:
             )
     if report.is_sound:
         yield Check("chain", OK, f"the newest of {report.head.position} events are sound")
+    places = [state.path for state in report.files.values() if state.path]
+    # What cannot be read is told as damage already.
+    agents = agent_lines(workspace) if report.is_sound else ()
+    sessions = count_sessions(log) if report.is_sound else (0, 0, 0)
+    here = look_here(workspace.location, places, agents=agents, sessions=sessions)
+    yield from judge_here(here)
 
 
 def _durability(found: dict[str, str]) -> Iterator[Check]:
     if what := forgets(found):
-        yield Check("durability", PROBLEM, what, "switch it on in postgresql.conf")
+        yield Check("durability", WARNING, what, "switch it on in postgresql.conf")
     else:
         commit = found.get("synchronous_commit", "unknown")
         what = (

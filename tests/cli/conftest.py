@@ -79,8 +79,8 @@ Made = Callable[[str, Callable[[], object]], None]
 
 
 SQLITE = "sqlite"
-ON_A_SERVER = ("injecting", "iteration_files")
-"""Which modules are tried on a server, too: those that ask most of a log."""
+ON_A_SERVER = ("injecting", "iteration_files", "damaged_snapshots")
+"""Which modules are tried on a server, too: those that ask most of a log, and of doctor."""
 EVERYWHERE = os.environ.get("SPRINTLOG_TEST_STORE")
 
 

@@ -236,6 +236,21 @@ def test_doctor_says_what_the_server_promises(shared: Path, done: Run) -> None:
     assert checks["role"]["found"].endswith("it could drop it")
 
 
+def test_doctor_looks_at_what_is_here(shared: Path, done: Run) -> None:
+    """Files, edits and drafts are on this machine, wherever the log is."""
+    names = ("permissions", "hard-links", "space", "sizes", "left-over", "kept-edits")
+
+    def found() -> list[str]:
+        checks = done("doctor", "--json").json["checks"]
+        return [c["status"] for name in names for c in checks if c["check"] == name]
+
+    assert found() == ["ok"] * len(names)
+    (shared / ".sprintlog" / "log.url").chmod(0o644)
+    (shared / "PROGRESS.yaml").write_text("edited: true\n")
+    done("note", "over it")
+    assert found() == ["warning", "ok", "ok", "ok", "ok", "note"]
+
+
 def test_a_backup_is_one_file(shared: Path, done: Run) -> None:
     """The log on the server becomes one file of SQLite, checked like every backup."""
     answer = done("backup", "copy.db", "--json").json

@@ -19,14 +19,27 @@ from sprintlog.projections.health.findings import (
     WARNING,
     File,
     Findings,
+    Here,
 )
 from sprintlog.projections.state_files.refresh import Refreshed
 
 HEAD = Head(7, b"\1" * 32)
 LOCAL = JournalMode(True, "ext4 is a local file system")
 REMOTE = JournalMode(False, "nfs4 is not known as a local file system")
-FINE = Findings(
+FINE_HERE = Here(
     folder="/home/user/a b/.git/sprintlog",
+    versions={"sprintlog": "1", "Python": "3"},
+    files=[File("f", 0o700, 1000, 0), File("log.db", 0o600, 1000, 1)],
+    user=1000,
+    free_bytes=FREE_BYTES_MIN,
+    drafts=[],
+    displaced=[],
+    edits=0,
+    snapshots=[],
+    set_aside=0,
+)
+FINE = Findings(
+    here=FINE_HERE,
     database="/home/user/a b/.git/sprintlog/log.db",
     place=IN_GIT,
     ignored=None,
@@ -34,28 +47,19 @@ FINE = Findings(
     chosen=LOCAL,
     wal=True,
     sqlite=(3, 51, 3),
-    versions={"sprintlog": "1", "Python": "3"},
     schema=2,
     schema_known=2,
     litestream=[],
-    files=[File("f", 0o700, 1000, 0), File("log.db", 0o600, 1000, 1)],
-    user=1000,
     known=HEAD,
     has_head_file=True,
     head=HEAD,
     holds_known=True,
-    free_bytes=FREE_BYTES_MIN,
     wal_bytes=WAL_BYTES_OVERDUE,
     holders=[],
-    drafts=[],
-    displaced=[],
     events=7,
     damage=[],
     unread=None,
     states={"one": Refreshed("PROGRESS.yaml", "same")},
-    edits=0,
-    snapshots=[],
-    set_aside=0,
     busy=False,
 )
 CHECKS = [
@@ -124,6 +128,13 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
 ]
 
 
+def found(changed: dict[str, Any]) -> Findings:
+    """Return findings of a log without fault, but for what is changed."""
+    of_log = {name: changed[name] for name in changed if name in Findings._fields}
+    of_here = {name: changed[name] for name in changed if name not in of_log}
+    return FINE._replace(here=FINE_HERE._replace(**of_here), **of_log)
+
+
 def test_a_log_without_fault_has_every_check_and_no_hint() -> None:
     """Where all is well there is one line for each check, and nothing to do."""
     checks = judge(FINE)
@@ -136,7 +147,7 @@ def test_a_finding_has_its_status(
     changed: dict[str, Any], name: str, status: str, words: str
 ) -> None:
     """Each finding leads to its status, in words that say what was found."""
-    checks = [c for c in judge(FINE._replace(**changed)) if c.check == name]
+    checks = [c for c in judge(found(changed)) if c.check == name]
     assert [(check.status, words in check.found) for check in checks] == [(status, True)]
 
 
@@ -145,13 +156,13 @@ def test_what_is_not_ok_says_what_to_do(
     changed: dict[str, Any], name: str, status: str, words: str
 ) -> None:
     """Whatever is not ok comes with a hint, and what is ok with none."""
-    for check in judge(FINE._replace(**changed)):
+    for check in judge(found(changed)):
         assert (check.hint is None) == (check.status == OK)
 
 
 def test_names_in_commands_are_quoted() -> None:
     """A command can be typed as it stands, blanks in names or not."""
-    events = FINE._replace(drafts=["a b"], files=[File("c d", 0o644, 1000, 1)])
+    events = found({"drafts": ["a b"], "files": [File("c d", 0o644, 1000, 1)]})
     commands = " ".join(
         command
         for check in judge(events)
