@@ -5,16 +5,18 @@ was cut short goes on where it was, and one that is repeated brings only what is
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError, UnreadableError
 from sprintlog.engine.log.chain import START, Row, check_rows, recorded
 from sprintlog.engine.log.envelope import Head, RecordedEvent
 from sprintlog.engine.log.lines import read_lines
-from sprintlog.engine.log.port import Log
+from sprintlog.engine.log.port import Log, Take
 
 from .exchange import problem_of
 
+EVENTS_A_HAND = 512
 EVENTS_A_STEP = 4096
 BYTES_A_STEP = 32 * 1024 * 1024
 
@@ -94,37 +96,51 @@ def _copy(
 ) -> Copied:
     count, head = 0, before
     waiting: list[RecordedEvent] = []
+    take: Take | None = None
+    taken = size = 0
 
-    def keep() -> None:
-        nonlocal count, head
-        # Whoever is cut short leaves whole appends.
-        whole = len(waiting)
-        while whole and waiting[whole - 1].remaining:
-            whole -= 1
-        if not whole:
-            return
-        with target.taking_over() as take:
+    with ExitStack() as step:
+
+        def hand_on() -> None:
+            """Let the target work on what was checked, while more is."""
+            nonlocal take, taken, head
+            # Whoever is cut short leaves whole appends.
+            whole = len(waiting)
+            while whole and waiting[whole - 1].remaining:
+                whole -= 1
+            if not whole:
+                return
+            take = take or step.enter_context(target.taking_over())
             take(waiting[:whole])
-        count += whole
-        head = Head(waiting[whole - 1].position, waiting[whole - 1].hash)
-        del waiting[:whole]
-        progress(head.position)
+            taken += whole
+            head = Head(waiting[whole - 1].position, waiting[whole - 1].hash)
+            del waiting[:whole]
 
-    def passed() -> Iterator[Row]:
-        size = 0
-        for page in pages:
-            # Asked for more, the check has found nothing wrong with those before.
-            if len(waiting) >= EVENTS_A_STEP or size >= BYTES_A_STEP:
-                keep()
-                size = 0
-            yield from page
-            new = [recorded(row) for row in page if row[0] > before.position]
-            waiting.extend(new)
-            size += sum(len(event.payload or b"") for event in new)
+        def keep() -> None:
+            nonlocal take, taken, size, count
+            if take is None:
+                return
+            step.pop_all().close()
+            count += taken
+            take, taken, size = None, 0, 0
+            progress(head.position)
 
-    for problem in check_rows(passed(), after=before if start is None else start):
-        raise UnreadableError(problem.problem, position=problem.position)
-    if waiting:
+        def passed() -> Iterator[Row]:
+            nonlocal size
+            for page in pages:
+                # Asked for more, the check has found nothing wrong with those before.
+                if len(waiting) >= EVENTS_A_HAND or size >= BYTES_A_STEP:
+                    hand_on()
+                if taken >= EVENTS_A_STEP or size >= BYTES_A_STEP:
+                    keep()
+                yield from page
+                new = [recorded(row) for row in page if row[0] > before.position]
+                waiting.extend(new)
+                size += sum(len(event.payload or b"") for event in new)
+
+        for problem in check_rows(passed(), after=before if start is None else start):
+            raise UnreadableError(problem.problem, position=problem.position)
+        hand_on()
         keep()
     return Copied(count, head)
 
