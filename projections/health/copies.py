@@ -57,7 +57,9 @@ def copy_export(
 ) -> Copied:
     """Copy what a log lacks of an export; raise `InvalidInputError` naming a wrong line."""
     before = target.head()
-    return _copy(_pages_of(lines, before, file), target, before, progress, start=START)
+    pages = _pages_of(lines, before, file)
+    # Lines may come slowly: the target is not held meanwhile.
+    return _copy(pages, target, before, progress, hand=EVENTS_A_STEP, start=START)
 
 
 def _pages_of(lines: Iterable[bytes], before: Head, file: str) -> Pages:
@@ -92,8 +94,10 @@ def _copy(
     before: Head,
     progress: Progress,
     *,
+    hand: int = EVENTS_A_HAND,
     start: Head | None = None,
 ) -> Copied:
+    """Copy pages; the target is given `hand` events at a time, and keeps steps of many."""
     count, head = 0, before
     waiting: list[RecordedEvent] = []
     take: Take | None = None
@@ -129,9 +133,9 @@ def _copy(
             nonlocal size
             for page in pages:
                 # Asked for more, the check has found nothing wrong with those before.
-                if len(waiting) >= EVENTS_A_HAND or size >= BYTES_A_STEP:
+                if len(waiting) >= hand or size >= BYTES_A_STEP:
                     hand_on()
-                if taken >= EVENTS_A_STEP or size >= BYTES_A_STEP:
+                if taken > EVENTS_A_STEP - hand or size >= BYTES_A_STEP:
                     keep()
                 yield from page
                 new = [recorded(row) for row in page if row[0] > before.position]

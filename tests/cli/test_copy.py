@@ -1,9 +1,10 @@
 """`copy`: from any store into any other, again and again, and never over another log."""
 
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from os import urandom
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -14,7 +15,8 @@ from sprintlog.engine.log.port import Expect, Log
 from sprintlog.engine.log.stores import create_log, open_log
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.workspace import wall_clock
-from sprintlog.projections.health.copies import EVENTS_A_STEP, copy_log
+from sprintlog.projections.health.copies import EVENTS_A_STEP, copy_export, copy_log
+from sprintlog.projections.workspace import Workspace
 
 from ..postgres.server import NEWEST, server, why_not
 from .conftest import Run
@@ -136,6 +138,37 @@ def test_a_copy_that_was_cut_short_goes_on() -> None:
     assert all(event.remaining == 0 for event in [*target.read()][-1:])
     assert copy_log(source, target).events == source.head().position - steps[-1]
     assert list(target.read()) == list(source.read())
+
+
+def test_a_target_is_not_held_while_lines_come(folder: Path, done: Run) -> None:
+    """An export may come slowly, through a pipe: steps are kept before more is awaited."""
+    done("init", "--here")
+    with Workspace.open(folder) as workspace:
+        for version in range(0, 9000, 3):
+            said = [replace(NOTE, payload=b'{"text":"x"}')] * 3
+            workspace.log.append("sprint/a", said, expect=version)
+    done("export", "--out", "log.jsonl")
+    target = in_memory()
+    held = False
+    take_over = target.taking_over
+
+    @contextmanager
+    def taking_over() -> Iterator[Any]:
+        nonlocal held
+        held = True
+        with take_over() as take:
+            yield take
+        held = False
+
+    def lines() -> Iterator[bytes]:
+        with (folder / "log.jsonl").open("rb") as file:
+            for line in file:
+                assert not held
+                yield line
+
+    target.taking_over = taking_over  # type: ignore[method-assign]
+    assert copy_export(lines(), target, file="-").events == 9000
+    assert target.head().position == 9000
 
 
 def test_a_target_that_is_ahead_is_refused() -> None:

@@ -159,9 +159,11 @@ def test_each_is_done_in_its_order_and_refused_alone(connect: Any, sprint: Path)
     assert (len(notes), notes.count("same")) == (5, 1)
 
 
-def notes_at_once(clients: list[Connected]) -> list[Any]:
+def notes_at_once(clients: list[Connected], is_busy: threading.Event) -> list[Any]:
     """Let each record a note while the server does something else; return the outcomes."""
+    is_busy.clear()
     clients[0].send("ask", question="status")
+    assert is_busy.wait(60)
     numbers = [
         (client, client.send("record", command={"type": "add-note", "text": f"{number}"}))
         for number, client in enumerate(clients)
@@ -176,20 +178,26 @@ def notes_at_once(clients: list[Connected]) -> list[Any]:
 
 
 @pytest.fixture
-def slow_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `status` take so long that all that is sent behind it waits for one round."""
+def slow_question(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Let `status` take so long that all that is sent behind it waits for one round.
+
+    What is given tells when the server is busy with it.
+    """
     answer = registry.ROUTES["status"].answer
+    began = threading.Event()
 
     def slow(asked: Any) -> Any:
+        began.set()
         time.sleep(0.5)
         return answer(asked)
 
     route = registry.ROUTES["status"]._replace(answer=slow)
     monkeypatch.setitem(registry.ROUTES, "status", route)
+    return began
 
 
 def test_a_fault_of_one_is_nobody_elses(
-    connect: Any, slow_question: None, monkeypatch: pytest.MonkeyPatch
+    connect: Any, slow_question: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All is taken back, and each is done by itself: one is told of the fault, once."""
     tries: list[bytes] = []
@@ -201,7 +209,8 @@ def test_a_fault_of_one_is_nobody_elses(
         return append.place(stream, events, *more)
 
     monkeypatch.setattr(store, "place", faulty)
-    outcomes = notes_at_once(clients := [connect() for _ in range(CLIENTS)])
+    clients = [connect() for _ in range(CLIENTS)]
+    outcomes = notes_at_once(clients, slow_question)
     assert len(tries) > CLIENTS
     assert outcomes.pop(2) == -32001
     assert sorted(outcomes) == [*range(3, 2 + CLIENTS)]
@@ -211,7 +220,7 @@ def test_a_fault_of_one_is_nobody_elses(
 
 
 def test_a_commit_that_fails_is_told_to_each(
-    connect: Any, slow_question: None, monkeypatch: pytest.MonkeyPatch
+    connect: Any, slow_question: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody is told that it was recorded; what comes next goes on from what is there."""
     commit = Connection.commit
@@ -226,7 +235,7 @@ def test_a_commit_that_fails_is_told_to_each(
     clients = [connect() for _ in range(CLIENTS)]
     clients[0].ask("ask", question="status")
     monkeypatch.setattr(Connection, "commit", failing)
-    outcomes = notes_at_once(clients)
+    outcomes = notes_at_once(clients, slow_question)
     assert not faults
     told = [outcome for outcome in outcomes if outcome < 0]
     assert len(told) >= 2

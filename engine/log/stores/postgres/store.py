@@ -209,11 +209,11 @@ class PostgresLog:
         check_head(known, self._queries.hash_at)
 
     def problems(self) -> Iterator[str]:
-        """Yield what is wrong with triggers, indexes, the counter and the caches."""
+        """Yield what is wrong with triggers, indexes and the caches."""
         # Imported here: only who looks after a log asks.
         from .upkeep import problems
 
-        yield from problems(self.connection, self._log)
+        yield from problems(self.connection)
         yield from self._caches.problems()
 
     def facts(self) -> "ServerFacts":

@@ -28,7 +28,7 @@ _STANDBYS = f"""SELECT coalesce(application_name, ''), coalesce(sync_state, '{UN
 FROM pg_stat_replication"""
 
 
-def problems(connection: ServerConnection, log: int) -> Iterator[str]:
+def problems(connection: ServerConnection) -> Iterator[str]:
     """Yield what is wrong with how the server keeps a log."""
     on = dict(connection.rows(_OUR_TRIGGERS))
     for name, table in _TRIGGERS.items():
