@@ -67,7 +67,11 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
         from .places import journal_place
 
         file = workspace.location.root / named
-        workspace.journal_place = journal_place(workspace.location, file)
+        try:
+            workspace.journal_place = journal_place(workspace.location, file)
+        except SprintlogError:
+            workspace.close()
+            raise
     diagnose(
         "log opened",
         folder=str(workspace.location.folder),

@@ -10,6 +10,7 @@ from sprintlog.engine.log.stores.sqlite.journal_mode import WAL_BYTES_MAX, has_w
 from sprintlog.engine.service.agent_sessions.spool import FILES_MAX as WAITING_MAX
 from sprintlog.engine.service.place.state_places import NAMES, PROGRESS
 
+from ..state_files.refresh import Refreshed
 from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Check, Findings, Here
 from .not_understood import FOLDER as NOT_UNDERSTOOD
 from .room import in_units
@@ -255,7 +256,12 @@ def _state_files(findings: Findings) -> Iterator[Check]:
         found = "not compared, because the log cannot be read"
         yield Check("state-file", NOTE, found, SEE_CHAIN)
         return
-    drifted = [file for file in findings.states.values() if file.problem]
+    yield from judge_files(findings.states)
+
+
+def judge_files(states: dict[str, Refreshed]) -> Iterator[Check]:
+    """Yield what is to be said of state files, compared with a log that could be read."""
+    drifted = [file for file in states.values() if file.problem]
     for file in drifted:
         hint = "`sprintlog rebuild`"
         name = (file.path or "").rpartition("/")[2]
@@ -265,7 +271,7 @@ def _state_files(findings: Findings) -> Iterator[Check]:
             hint = f"`sprintlog import {what} {path}` makes it true, {hint} keeps it aside"
         yield Check("state-file", PROBLEM, str(file.problem), hint)
     if not drifted:
-        yield Check("state-file", OK, f"no drift; files: {len(findings.states)}")
+        yield Check("state-file", OK, f"no drift; files: {len(states)}")
 
 
 def _others(findings: Findings) -> Check | None:

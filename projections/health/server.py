@@ -8,7 +8,7 @@ from sprintlog.engine.log.stores.postgres.upkeep import forgets, unwaited, waite
 
 from ..workspace import Workspace
 from .agent_lines import agent_lines
-from .diagnosis import judge_here
+from .diagnosis import judge_files, judge_here
 from .findings import NOTE, OK, PROBLEM, WARNING, Check
 from .here import count_sessions, look_here
 from .verify import verify
@@ -35,20 +35,20 @@ def server_checks(workspace: Workspace, log: PostgresLog) -> Iterator[Check]:
     if not wrong:
         yield Check("store", OK, "triggers and indexes are as they were made")
     report = verify(workspace, quick=True)
-    for finding in report.findings:
-        if finding.severity != "remark":
-            what = f"{finding.where}: {finding.what}"
-            yield Check(
-                "chain" if finding.severity == "damage" else "state-file", PROBLEM, what
-            )
-    if report.is_sound:
+    damage = [one for one in report.findings if one.severity == "damage"]
+    for finding in damage:
+        yield Check("chain", PROBLEM, f"{finding.where}: {finding.what}")
+    if not damage:
         yield Check("chain", OK, f"the newest of {report.head.position} events are sound")
     places = [state.path for state in report.files.values() if state.path]
     # What cannot be read is told as damage already.
-    agents = agent_lines(workspace) if report.is_sound else ()
-    sessions = count_sessions(log) if report.is_sound else (0, 0, 0)
-    here = look_here(workspace.location, places, agents=agents, sessions=sessions)
-    yield from judge_here(here)
+    agents = agent_lines(workspace) if not damage else ()
+    sessions = count_sessions(log) if not damage else (0, 0, 0)
+    yield from judge_here(
+        look_here(workspace.location, places, agents=agents, sessions=sessions)
+    )
+    if not damage:
+        yield from judge_files(report.files)
 
 
 def _durability(found: dict[str, str]) -> Iterator[Check]:

@@ -236,7 +236,7 @@ def test_doctor_says_what_the_server_promises(shared: Path, done: Run) -> None:
     assert checks["role"]["found"].endswith("it could drop it")
 
 
-def test_doctor_looks_at_what_is_here(shared: Path, done: Run) -> None:
+def test_doctor_looks_at_what_is_here(shared: Path, done: Run, run: Run) -> None:
     """Files, edits and drafts are on this machine, wherever the log is."""
     names = ("permissions", "hard-links", "space", "sizes", "left-over", "kept-edits")
 
@@ -249,6 +249,11 @@ def test_doctor_looks_at_what_is_here(shared: Path, done: Run) -> None:
     (shared / "PROGRESS.yaml").write_text("edited: true\n")
     done("note", "over it")
     assert found() == ["warning", "ok", "ok", "ok", "ok", "note"]
+    (shared / "PROGRESS.yaml").write_text("edited: again\n")
+    edited = run("doctor", "--json")
+    (drifted,) = [c for c in edited.json["checks"] if c["check"] == "state-file"]
+    assert (edited.code, drifted["status"]) == (4, "problem")
+    assert "import progress" in drifted["hint"]
 
 
 def test_a_backup_is_one_file(shared: Path, done: Run) -> None:
