@@ -135,6 +135,7 @@ def _copy(
                 # Asked for more, the check has found nothing wrong with those before.
                 if len(waiting) >= hand or size >= BYTES_A_STEP:
                     hand_on()
+                # What is given a step at a time is kept at once.
                 if taken > EVENTS_A_STEP - hand or size >= BYTES_A_STEP:
                     keep()
                 yield from page

@@ -1,5 +1,6 @@
 """What is PostgreSQL's own: its settings, its schema, its views, and who lost what."""
 
+from os import urandom
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from sprintlog.engine.errors import (
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.port import Expect, Wait
+from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.log.stores.postgres import schema
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
+from sprintlog.engine.service.workspace import wall_clock
 
 from .conftest import Open, made, note
 from .server import Server
@@ -119,6 +122,23 @@ def test_a_server_that_lost_its_end_is_noticed(
         log.append("a", [note(3)], expect=Expect.ANY)
     with pytest.raises(UnreadableError, match="its end is lost"):
         reopen(beside=tmp_path / "beside")
+    assert log.last_position() == 1
+
+
+def test_an_end_that_was_copied_is_missed_as_one_that_was_appended(
+    log: PostgresLog, raw: psycopg.Connection[Any]
+) -> None:
+    """What counts is the last head that was told, not the last event of one's own."""
+    log.append("a", [note(1)], expect=0)
+    later = MemoryLog(clock=wall_clock, entropy=urandom)
+    with later.taking_over() as take:
+        take([*log.read()])
+    later.append("b", [note(2)], expect=0)
+    with log.taking_over() as take:
+        take([*later.read()][1:])
+    _cut(raw, log, Head(1, next(log.read()).hash))
+    with pytest.raises(UnreadableError, match="its end is lost"):
+        log.append("a", [note(3)], expect=1)
     assert log.last_position() == 1
 
 

@@ -110,6 +110,7 @@ def test_one_event_whose_answer_was_lost_is_found(newest: Server, is_shared: boo
         appended = log.append("a", [note(2)], expect=1)
         assert proxy.done == {LOSE_ANSWER: 1}
         assert not appended.duplicate
+        assert log.acknowledged() == log.head()
         assert log.append("a", [note(3)], expect=2).events[0].position == 3
         assert numbers(log) == [b'{"n":1}', b'{"n":2}', b'{"n":3}']
     proxy.close()

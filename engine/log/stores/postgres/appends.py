@@ -194,7 +194,7 @@ class ServerAppends:
 
     def acknowledge(self, head: Head) -> None:
         """Take a head as told: from now on the log must hold it."""
-        self.head = head
+        self.head, self._own = head, None
         if self._head_file is not None:
             self._head_file.write(head)
 
@@ -210,7 +210,14 @@ class ServerAppends:
     def _found(self, position: int, count: int) -> Appended:
         """Return what the log has from a position on."""
         events = self._queries.read(after=position - 1, until=position + count - 1)
-        return Appended(list(events))
+        return self._told(list(events))
+
+    def _told(self, events: list[RecordedEvent]) -> Appended:
+        """Answer with events, whose last one the log must hold from now on."""
+        own = events[-1]
+        self.acknowledge(Head(own.position, own.hash))
+        self._own = own
+        return Appended(events)
 
     def _check_outcome(self, outcome: str) -> None:
         if outcome == "lost":
@@ -224,14 +231,11 @@ class ServerAppends:
 
     def _recorded(self, events: list[RecordedEvent], last: bytes) -> Appended:
         """Compare what the server made of an append with our own, and answer."""
-        own = self._own = events[-1]
-        if own.hash != last:
-            self._own = None
+        if events[-1].hash != last:
             raise UnreadableError(
                 "the server chained the event in another way than we do: its functions are "
                 "not those of this sprintlog",
-                position=own.position,
+                position=events[-1].position,
                 hint="`sprintlog verify`, and ask the server's owner who changed them",
             )
-        self.acknowledge(Head(own.position, last))
-        return Appended(events)
+        return self._told(events)
