@@ -21,7 +21,7 @@ from sprintlog.engine.service.workspace import wall_clock
 PATIENCE = Wait(120.0)
 SECONDS_MAX = 300.0
 """How long a writer may take after the others ended: longer than its patience."""
-_APPEND = f"SELECT * FROM sprintlog.append({', '.join(['%b'] * 24)})"
+APPEND_UNSETTLED = f"SELECT sprintlog.append({', '.join(['%b'] * 23)}, _settles => true)"
 
 
 def event(number: int, **changes: Any) -> NewEvent:
@@ -148,7 +148,7 @@ def _roll_back(url: str, stop: threading.Event) -> None:
             while not stop.is_set():
                 given = append_call(number, "undone", [event(0)], at=None)
                 with raw.transaction(force_rollback=True):
-                    raw.execute(_APPEND, given)
+                    raw.execute(APPEND_UNSETTLED, given)
 
 
 def append_call(
@@ -159,6 +159,6 @@ def append_call(
     values = first_values(new_events[0], stamps)
     expect = Expect.ANY if at is None else at
     return (
-        log, 0, bytes(32), None, 0, True, False, "10000", stream, *bounds(expect), None,
+        log, 0, bytes(32), None, 0, False, "10000", stream, *bounds(expect), None,
         None, stamps.recorded_at, *values,
     )  # fmt: skip

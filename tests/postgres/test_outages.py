@@ -12,11 +12,17 @@ from sprintlog.engine.log.stores.postgres.connection import CALLS_UNTIL_PREPARED
 from sprintlog.engine.log.stores.postgres.rows import (
     APPEND,
     APPEND_NEXT,
-    append_answer,
 )
 
 from .conftest import made, note
-from .outages import Writers, append_call, faults_of, followed, opened
+from .outages import (
+    APPEND_UNSETTLED,
+    Writers,
+    append_call,
+    faults_of,
+    followed,
+    opened,
+)
 from .proxy import FAULTS, LOSE_ANSWER, Proxy
 from .server import NEWEST, Server, programs_of, why_not
 
@@ -124,8 +130,8 @@ def _append_unsettled(url: str) -> None:
     """Append as a writer does that dies before it waits for the disk."""
     with closing(opened(url)) as log:
         given = append_call(log._log, "a", [note(2)], at=1)
-        ((answer,),) = log.connection.call(APPEND, given)
-        assert append_answer(answer)[0] == "appended"
+        ((answer,),) = log.connection.rows(APPEND_UNSETTLED, given)
+        assert answer[0] == "appended"
 
 
 def test_what_was_read_is_there_after_a_crash(lazy: Server) -> None:

@@ -21,11 +21,9 @@ from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from sprintlog.engine.service.workspace import wall_clock
 
 from .conftest import Open, made, note
-from .outages import append_call, opened
+from .outages import APPEND_UNSETTLED, append_call, opened
 from .proxy import LOSE_ANSWER, Proxy
 from .server import Server, server, why_not
-
-APPEND = f"SELECT * FROM sprintlog.append({', '.join(['%b'] * 24)})"
 
 
 def next_call(own: RecordedEvent, log: int, number: int) -> tuple[Any, ...]:
@@ -123,7 +121,7 @@ def test_nobody_comes_behind_what_is_not_decided(
     impatient = reopen(wait=Wait(0.1))
     impatient.append("a", [note(1)], expect=0)
     with raw.transaction(force_rollback=True):
-        raw.execute(APPEND, append_call(log._log, "b", [note(2)], at=None))
+        raw.execute(APPEND_UNSETTLED, append_call(log._log, "b", [note(2)], at=None))
         with pytest.raises(BusyError, match="stays locked"):
             impatient.append("a", [note(3)], expect=1)
     impatient.append("a", [note(4)], expect=1)

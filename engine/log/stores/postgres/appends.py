@@ -130,20 +130,15 @@ class ServerAppends:
         """Append behind whoever else does; `again` where it may have come through."""
         stream, new_events, stamps, expect, key, key_digest = wanted
         count, token = len(new_events), self._leases.tokens.get(stream)
-        before: tuple[Any, ...] = (*self._known(), token and stream, token or 0)
+        before = (*self._known(), token and stream, token or 0)
         rest: tuple[Any, ...] = (
             *(self._patience, stream, *bounds(expect), key, key_digest, stamps.recorded_at),
             *first_values(new_events[0], stamps),
         )
-        asked = APPEND_SHARED
+        asked = APPEND_SHARED if self.pace.is_shared else APPEND
         if count > 1:
             asked = APPEND_MANY
             rest += later_values(new_events, stamps)
-        elif not self.pace.is_shared:
-            asked = APPEND
-        if asked is not APPEND_SHARED:
-            # It waits for the disk itself.
-            before = (*before, False)
         ((answer,),) = self._connection.call(
             asked, (*before, again, *rest), again=(*before, True, *rest)
         )

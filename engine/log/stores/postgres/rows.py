@@ -26,15 +26,16 @@ from .wire import (
 _VERSION_MAX = 2**63 - 1
 _EVENT = (TEXT, TEXT, INT4, TEXT, TEXT, TEXT, TEXT, BOOL, BYTES, BYTES)
 _HEAD = (INT4, INT8, BYTES)
-_REST = (BOOL, TEXT, TEXT, INT8, INT8, TEXT, BYTES, TEXT, *_EVENT)
-_OF_APPEND = (*_HEAD, TEXT, INT8, BOOL, *_REST)
+_OF_APPEND = (
+    *(*_HEAD, TEXT, INT8, BOOL, TEXT, TEXT, INT8, INT8, TEXT, BYTES, TEXT),
+    *_EVENT,
+)
 APPEND = row_of("sprintlog.append", _OF_APPEND)
 APPEND_MANY = row_of("sprintlog.append", _OF_APPEND, _EVENT)
-_OF_SHARED = (*_HEAD, TEXT, INT8, *_REST)
 APPEND_SHARED = statement_of(
     # What it answers has a place among its values.
-    f"CALL sprintlog.append_shared({marks(len(_OF_SHARED))}, NULL)",
-    _OF_SHARED,
+    f"CALL sprintlog.append_shared({marks(len(_OF_APPEND))}, NULL)",
+    _OF_APPEND,
     named="sprintlog.append_shared",
 )
 _OF_NEXT = (*_HEAD, TEXT, TEXT, INT8, TEXT, BYTES, TEXT, *_EVENT)

@@ -192,15 +192,15 @@ END $$;
 -- Arrays hold the events behind the first, where there are any. With `_settles` its commit
 -- does not wait for the disk: the caller answers nobody before it settled.
 CREATE FUNCTION sprintlog.append(
-  _log integer, _known bigint, _known_hash bytea, _lease text, _token bigint, _settles boolean,
-  _again boolean, _wait text, _stream text, _least bigint, _most bigint, _key text,
-  _key_digest bytea, _recorded_at text, _id text, _type text, _shape integer, _at text,
-  _actor text, _correlation text, _causation text, _observed boolean, _salt bytea,
-  _payload bytea, _ids text[] DEFAULT NULL, _types text[] DEFAULT NULL,
+  _log integer, _known bigint, _known_hash bytea, _lease text, _token bigint, _again boolean,
+  _wait text, _stream text, _least bigint, _most bigint, _key text, _key_digest bytea,
+  _recorded_at text, _id text, _type text, _shape integer, _at text, _actor text,
+  _correlation text, _causation text, _observed boolean, _salt bytea, _payload bytea,
+  _ids text[] DEFAULT NULL, _types text[] DEFAULT NULL,
   _shapes integer[] DEFAULT NULL, _ats text[] DEFAULT NULL, _actors text[] DEFAULT NULL,
   _correlations text[] DEFAULT NULL, _causations text[] DEFAULT NULL,
   _observations boolean[] DEFAULT NULL, _salts bytea[] DEFAULT NULL,
-  _payloads bytea[] DEFAULT NULL,
+  _payloads bytea[] DEFAULT NULL, _settles boolean DEFAULT false,
   OUT outcome text, OUT place bigint, OUT hash bytea, OUT version bigint, OUT last bytea
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -316,9 +316,9 @@ DECLARE
 BEGIN
   -- Assigned, since a query costs.
   answer := sprintlog.append(
-    _log, _known, _known_hash, _lease, _token, true, _again, _wait, _stream, _least, _most,
+    _log, _known, _known_hash, _lease, _token, _again, _wait, _stream, _least, _most,
     _key, _key_digest, _recorded_at, _id, _type, _shape, _at, _actor, _correlation,
-    _causation, _observed, _salt, _payload);
+    _causation, _observed, _salt, _payload, _settles => true);
   COMMIT;
   IF answer.outcome = 'appended' AND current_setting('synchronous_standby_names') = '' THEN
     IF current_setting('synchronous_commit') IN ('off', 'local') THEN
@@ -441,7 +441,7 @@ BEGIN
     RETURN;
   END IF;
   SELECT a.* INTO outcome, place, hash, version, last FROM sprintlog.append(
-    _log, _known, _known_hash, NULL, 0, false, _again, _wait, _stream, 0, 9223372036854775807,
+    _log, _known, _known_hash, NULL, 0, _again, _wait, _stream, 0, 9223372036854775807,
     NULL, NULL, _recorded_at, _id, _type, _shape, _at, _actor, _correlation, _causation,
     _observed, _salt, _payload) a;
   IF outcome NOT IN ('appended', 'done') THEN
