@@ -20,6 +20,8 @@ ANSWER_BYTES_MAX = 64 * 1024 * 1024
 LINE_CHARS_MAX = 10_000
 SECONDS_MAX = 10 * 365 * 86_400.0
 """A loop may go on for as long as it likes."""
+STOPPING_SECONDS = 5.0
+"""A loop records that it was interrupted, and its state file says so."""
 PRINTS_JSON = ("schema",)
 """Commands whose answer is JSON without being asked for it."""
 
@@ -38,7 +40,8 @@ def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
     """Run a command to its end, and return its answer; raise `CallFailedError`.
 
     What it says to people goes to `tell`, line by line. It is ended with all that it
-    started once `stop` can be read, or when whoever called it is gone.
+    started once `stop` can be read, or when whoever called it is gone: by SIGTERM, and
+    killed where it does not end.
     """
     answer, errors = _Kept(), _Lines(tell)
     ended = run_kept(
@@ -50,6 +53,7 @@ def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
         errors=errors,
         given=given.input,
         stop=stop,
+        stopping_seconds=STOPPING_SECONDS,
     )
     if ended is None:
         raise CallFailedError(CANCELLED, "cancelled: what it had recorded by then stays")

@@ -78,15 +78,17 @@ at most {frames.FRAME_BYTES_MAX:,} bytes, an answer of a `call`
 {calls.ANSWER_BYTES_MAX:,}, an answer of `ask` {EVENTS_MAX:,} events. There are
 {session.SUBSCRIPTIONS_MAX} subscriptions at most.
 
-`cancel` keeps a request from being begun. A process that works on a `call` is killed
-with all that it started, as by `kill -9`: what it had recorded stays. What is being
-recorded is recorded, and its answer says so. The answer to a cancelled request is an
-error with the code {frames.CANCELLED}.
+`cancel` keeps a request from being begun. A process that works on a `call` is ended by
+SIGTERM, with all that it started: a loop records that it was interrupted. What has not
+ended after {calls.STOPPING_SECONDS:g} seconds is killed. What it had recorded stays.
+What is being recorded is recorded, and its answer says so. The answer to a cancelled
+request is an error with the code {frames.CANCELLED}.
 
 When its input ends, all that was asked is done and answered; then the server ends with
 0. When nobody reads its answers any more, or a signal ends it, it begins nothing more.
-When it is killed, so are its processes. Give a `key` with what you record: repeated to
-the next server, it answers with what was recorded, or records it now."""
+When it is killed, its processes are ended as by `cancel`. Give a `key` with what you
+record: repeated to the next server, it answers with what was recorded, or records it
+now."""
 ERRORS = f"""\
 ## Errors
 

@@ -17,6 +17,9 @@ from ..cli.conftest import Run, read_state
 from .conftest import Beside, Client, Here
 from .test_frames import HOSTILE
 
+LINGERS = "echo $$ > pid; echo begun >&2; sleep 600"
+"""An agent that writes down its number and does not end."""
+
 
 def test_a_handshake_says_who_and_what(sprint: Path) -> None:
     """It answers the protocol and the methods, and its actor is that of what follows."""
@@ -226,22 +229,48 @@ def test_what_waits_can_be_cancelled(client: Client) -> None:
     assert client.ask("ask", question="status")["version"] == 2 + 49
 
 
-def test_a_process_can_be_cancelled(client: Client, sprint: Path) -> None:
-    """What it does ends with all that it started; it tells meanwhile what it says."""
-    script = "echo $$ > pid; echo begun >&2; sleep 600"
-    number = client.send("call", words=["run", "--", "sh", "-c", script])
-    until = time.monotonic() + 60
-    while not (sprint / "pid").exists() or not (sprint / "pid").read_text():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+def test_a_process_can_be_cancelled(client: Client, sprint: Path, done: Run) -> None:
+    """What it started ends, and the loop says why, as after Ctrl-C; its file is whole."""
+    number = client.send("call", words=["run", "--", "sh", "-c", LINGERS])
+    agent = _pid(sprint)
     client.ask("cancel", id=number)
     message = client.answers.pop(number, None) or client.next()
     while message.get("id") != number:
         message = client.next()
     assert message["error"]["code"] == frames.CANCELLED
     with pytest.raises(ProcessLookupError):
-        os.kill(int((sprint / "pid").read_text()), 0)
-    assert client.ask("ask", question="status")["sprint"] == "auth"
+        os.kill(agent, 0)
+    (ended,) = [
+        event
+        for event in client.ask("ask", question="log")
+        if event["type"] == "sprint-interrupted"
+    ]
+    assert ended["data"]["reason"] == "the loop was ended by SIGTERM"
+    done("verify")
+
+
+def test_a_killed_server_leaves_no_process(sprint: Path, done: Run) -> None:
+    """What it called for ends without it, as by `cancel`."""
+    with Beside() as server:
+        server.client.send("call", words=["run", "--", "sh", "-c", LINGERS])
+        agent = _pid(sprint)
+        server.process.kill()
+    until = time.monotonic() + 60
+    while "sprint-interrupted" not in done("log").out:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    with pytest.raises(ProcessLookupError):
+        os.kill(agent, 0)
+
+
+def _pid(folder: Path) -> int:
+    """Wait for what `LINGERS` writes down."""
+    file = folder / "pid"
+    until = time.monotonic() + 60
+    while not (file.exists() and file.read_text().endswith("\n")):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    return int(file.read_text())
 
 
 def test_what_a_process_says_is_progress(client: Client) -> None:
@@ -307,17 +336,21 @@ def test_it_ends_with_its_input(sprint: Path) -> None:
 
 
 def test_who_reads_no_answers_ends_it(sprint: Path, done: Run) -> None:
-    """Nothing more is recorded for a client that is gone, and its processes end."""
+    """What a client that is gone had asked for ends, and says so; its file is whole."""
     with Beside() as server:
         client = server.client
         client.ask("ask", question="status")
-        client.send("call", words=["run", "--", "sleep", "600"])
+        client.send("call", words=["run", "--", "sh", "-c", LINGERS])
+        agent = _pid(sprint)
         assert server.process.stdout is not None
         server.process.stdout.close()
         assert server.process.stdin is not None
         server.process.stdin.close()
         assert server.process.wait(60) in (0, 1)
-    assert done("verify").code == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(agent, 0)
+    assert "sprint-interrupted" in done("log").out
+    done("verify")
 
 
 @pytest.mark.parametrize(

@@ -57,15 +57,16 @@ def run_kept(
     held: Collection[int] = (),
     tick: Callable[[], None] = lambda: None,
     stop: int | None = None,
+    stopping_seconds: float = 0.0,
     started: Callable[[int], None] = lambda pid: None,
 ) -> ProgramEnded | None:
     """Run a program; return once it and all it started ended, None if nobody knows how.
 
-    It reads the text `given`, nothing without one. What it prints goes to
-    `output`, and on standard error to `errors`, or there as well. The descriptors `held`
-    stay open until all is over. `tick` is called every `TICK_SECONDS`, `started` with the
-    number of the process that runs it. Whatever ends this early ends the program too, and
-    so does the end of what the descriptor `stop` reads.
+    It reads the text `given`, nothing without one. What it prints goes to `output`, and
+    on standard error to `errors`, or there as well. The descriptors `held` stay open until
+    all is over. `tick` is called every `TICK_SECONDS`, `started` with the number of the
+    process that runs it. Whatever ends this early ends the program, too, and so does the
+    end of what `stop` reads: at once, or first by SIGTERM, with `stopping_seconds` for it.
     """
     with ExitStack() as opened:
         reading, writing = _pipe(opened)
@@ -74,6 +75,7 @@ def run_kept(
             reading, ends[1] = _pipe(opened)
             feeds[reading] = errors
         told = None if given is None else opened.enter_context(_file_with(given))
+        passed = [*held] if told is None else [*held, told]
         order = {
             "arguments": list(arguments),
             "folder": str(folder),
@@ -85,6 +87,7 @@ def run_kept(
             "seconds": timeout_seconds,
             "linger": LINGER_SECONDS,
             "grace": GRACE_SECONDS,
+            "stopping": stopping_seconds,
         }
         ours, theirs = (opened.enter_context(end) for end in socket.socketpair())
         orphans = opened.enter_context(Orphans())
@@ -92,11 +95,7 @@ def run_kept(
             _SUPERVISOR,
             stdin=theirs,
             stdout=theirs,
-            pass_fds={
-                *(end.fileno() for end in ends),
-                *held,
-                *([] if told is None else [told]),
-            },
+            pass_fds={*passed, *(end.fileno() for end in ends)},
             start_new_session=True,
         )
         try:

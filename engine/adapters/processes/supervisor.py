@@ -5,7 +5,7 @@ line, too. Both go over one socket, its standard input and output, which no othe
 can open by its number, as it could a pipe. On Linux it adopts the processes that the
 program leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's
 process group. When the socket's other end is closed, whoever started it is gone, and it
-ends all at once. It is run with the standard library alone.
+ends all: at once, or as politely as it was told. It is run with the standard library alone.
 """
 
 import json
@@ -65,15 +65,18 @@ class Supervisor:
             finally:
                 os._exit(NOT_STARTED)
 
-    def wait(self, until: float, is_over: Callable[[], bool]) -> bool:
+    def wait(
+        self, until: float, is_over: Callable[[], bool], *, though_abandoned: bool = False
+    ) -> bool:
         """Sleep until something is so; tell whether it was so before the time came."""
+        heard = [self._wake] if though_abandoned else [self._wake, CONTROL]
         while True:
             if is_over():
                 return True
             left = until - time.monotonic()
-            if left <= 0 or self.abandoned:
+            if left <= 0 or (self.abandoned and not though_abandoned):
                 return False
-            ready, _, _ = select.select([self._wake, CONTROL], [], [], min(left, 1.0))
+            ready, _, _ = select.select(heard, [], [], min(left, 1.0))
             if self._wake in ready:
                 os.read(self._wake, 4096)
             # Nothing more is ever said there: what can be read is its end.
@@ -90,13 +93,14 @@ class Supervisor:
             return False
         return self._adopts or not self._signal_group(0)
 
-    def end(self, grace: float) -> int:
+    def end(self, grace: float, *, though_abandoned: bool = False) -> int:
         """End all that is left, politely, then by force; return how many that were."""
         if self.is_alone():
             return 0
         before = self._reaped
         self._tell(signal.SIGTERM if grace else signal.SIGKILL)
-        self.wait(time.monotonic() + grace, self.is_alone)
+        until = time.monotonic() + grace
+        self.wait(until, self.is_alone, though_abandoned=though_abandoned)
         last = time.monotonic() + KILL_SECONDS
         while not self.is_alone() and time.monotonic() < last:
             self._tell(signal.SIGKILL)
@@ -163,7 +167,9 @@ def keep(order: Order) -> dict[str, Any] | None:
     if ended:
         # What writes the last of the output may be about to end by itself.
         supervisor.wait(time.monotonic() + order["linger"], supervisor.is_alone)
-    told = supervisor.end(0 if supervisor.abandoned else order["grace"])
+    stopping = order["stopping"]
+    grace = stopping if supervisor.abandoned else order["grace"]
+    told = supervisor.end(grace, though_abandoned=stopping > 0)
     if supervisor.abandoned:
         return None
     return {
