@@ -48,6 +48,10 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
         if said and since:
             yield "since", since
         yield from (told for told in said if told[0] == "hint")
+        # What a plan has under way is marked in its tree.
+        is_bare = sprint.plan.is_ralph and sprint.plan.iteration
+        if is_bare and not said and sprint.plan.status == IN_PROGRESS:
+            yield "now", _between_runs(sprint, found, when)
         return
     if action.do == actions.DONE:
         yield "done", f"since {since}"
@@ -92,6 +96,19 @@ def waited_for(wait: Action, when: When) -> str:
     """Return until when is waited, and for what: `until 05:00 for the usage limit`."""
     what = WAITS_FOR.get(wait.waits_for or "")
     return f"until {when(wait.until)}" + (f" for {what}" if what else "")
+
+
+def _between_runs(sprint: Sprint, found: Status, when: When) -> str:
+    """Return whether an iteration is under way, in a loop that `run` does not drive."""
+    at = open_iteration(sprint.plan)
+    if at is None:
+        said = f"iteration {sprint.plan.iteration} ended, none is under way"
+    else:
+        said = f"iteration {at} is under way"
+    last = found.last_activity
+    if not isinstance(last, str):
+        return said
+    return f"{said}; last event {when(last)}"
 
 
 def _doing(sprint: Sprint, action: Action, run: views.LoopRun, when: When) -> str:

@@ -53,8 +53,9 @@ def run(tmp_path: Path, mark: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     assert alive_with(mark) == []
 
 
-def test_waits_for_what_is_about_to_end(run: Run) -> None:
+def test_waits_for_what_is_about_to_end(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """What writes the last of the output may end by itself."""
+    monkeypatch.setattr(supervised, "LINGER_SECONDS", 60)
     ran = run("(sleep 0.05; echo last) &")
     assert (ran.output, ran.left_behind) == ("last\n", 0)
 

@@ -25,7 +25,8 @@ from sprintlog.engine.sprint.gates.gate import GateResult
 from .remains import alive_with
 
 PYTHON = f'"{sys.executable}" -I -S -c'
-LIMIT, AFTER_LIMIT_MAX = 0.4, 5.0
+LIMIT, AFTER_LIMIT_MAX = 0.4, 60.0
+"""Any of them would go on for longer than both."""
 
 ENDING: dict[str, tuple[int, str]] = {
     "true": (0, ""),

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -147,6 +148,20 @@ def test_a_person_is_told_that_the_last_ones_failed(
     assert "runs    the last 2 failed: `sprintlog iteration list`" in sprintlog()
     wrap("true")
     assert "failed" not in sprintlog("status")
+
+
+def test_a_person_is_told_whether_one_is_under_way(
+    wrap: Wrap, sprintlog: Callable[..., str]
+) -> None:
+    """`status` tells a loop that works from one that has ended; a pause says the rest."""
+    wrap("--", "true")
+    assert "now: iteration 1 ended, none is under way; last event 20" in sprintlog("status")
+    status = shlex.join([sys.executable, "-P", "-m", "sprintlog.cli", "status"])
+    # What is recorded of a command is written beside it.
+    during = wrap("--", "sh", "-c", f"until {status} | grep 'iteration 2 is'; do :; done")
+    assert b"now: iteration 2 is under way; last event 20" in during.stdout
+    sprintlog("sprint", "pause")
+    assert "now: " not in sprintlog("status")
 
 
 @pytest.mark.parametrize("status", ["paused", "completed"])
