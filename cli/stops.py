@@ -1,10 +1,16 @@
-"""How it is told what ended a loop: as an exit code, and in words."""
+"""How it is told what ended a loop, or that it goes on: as an exit code, and in words."""
+
+from collections.abc import Iterator
 
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
-from sprintlog.projections.words.stops import reasons
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.views.work import Status
+from sprintlog.projections.words.stops import Told, reasons, standing
 
+from .named_sprint import with_it
 from .output import REFUSED
+from .screen import phrases
 
 EXIT_CODES = {
     actions.LIMIT: 20,
@@ -28,3 +34,9 @@ def run_ends_with(last: Action) -> int:
 def reason_lines(action: Action) -> list[str]:
     """Return what an answer says beside its word: why, details and hint."""
     return [f"{name}: {text}" for name, text in reasons(action)]
+
+
+def standing_told(sprint: Sprint, found: Status, action: Action) -> Iterator[Told]:
+    """Yield what a sprint is doing; or why it stopped, since when, and what leads on."""
+    for word, text in standing(sprint, found, action, phrases.when):
+        yield word, (with_it(text) or text) if word == "hint" else text

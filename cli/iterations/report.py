@@ -10,12 +10,11 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.iterations.hints import HOW_TO_MEASURE
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
-from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.projections.views import iterations as views
-from sprintlog.projections.views.runs import last_run, what_is_next
-from sprintlog.projections.views.work import STOPPED
+from sprintlog.projections.views.runs import what_is_next
+from sprintlog.projections.views.work import STOPPED, status
 from sprintlog.projections.words.stops import work_ended
 from sprintlog.projections.workspace import Workspace
 
@@ -27,6 +26,7 @@ from ..pages.files import print_drawing, print_job_summary, write_page
 from ..screen import phrases
 from ..screen.pager import paged
 from ..screen.times import duration
+from ..stops import standing_told
 from .judgements import judged_at
 from .report_files import tell_written, write_files
 
@@ -218,12 +218,14 @@ def _print_summary(
     if reading.as_json:
         print_json(views.summary(judged, stopped))
         return
+    found = status(workspace, sprint, action, at=reading.at)
+    standing = dict(standing_told(sprint, found, action))
     spent = sprint.knowledge.spent
     is_known = phrases.usage(spent, duration_ms=spent.duration_ms)
     said = SummaryTexts(
-        time=_time(sprint.document, _ended(workspace, sprint, reading)),
+        time=_time(sprint.document, work_ended(found.run) if found.run else None),
         cost=", ".join(phrases.spent(spent)) if is_known else "",
-        why=None if stopped is None else stopped.why,
+        why=standing.get("stopped") or standing.get("why"),
     )
     report = summary_markdown(judged, said)
     if is_of_job:
@@ -231,15 +233,7 @@ def _print_summary(
         return
     with paged():
         print_bytes(report.encode())
-    if stopped is not None:
-        hint(stopped.hint)
-
-
-def _ended(workspace: Workspace, sprint: Sprint, reading: ReadOptions) -> str | None:
-    """Return when the work of the last run ended, whatever was decided later."""
-    now = workspace.moment(sprint, reading.at)
-    run = last_run(workspace, sprint, now=now, is_past=reading.at is not None)
-    return work_ended(run) if run else None
+    hint(standing.get("hint"))
 
 
 def _time(document: Mapping[str, Any], ended: str | None) -> str:

@@ -45,7 +45,7 @@ from ..output import (
 )
 from ..screen import phrases
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
-from .status_head import standing_lines
+from ..stops import standing_told
 
 if TYPE_CHECKING:
     from sprintlog.engine.service.streams.judged import Judged
@@ -121,7 +121,7 @@ def _shown(
     found = views.status(workspace, sprint, action, at=at)
     judged = _judged(workspace, sprint)
     quality = _files_lines(sprint) if judged is None else _quality_lines(judged)
-    head = [*standing_lines(sprint, found, action)]
+    head = [": ".join(told) for told in standing_told(sprint, found, action)]
     starts = any("sprintlog run " in line for line in head)
     if starts and (kept := rules_said(sprint)) is not None:
         head.append(f"rules: {kept}")

@@ -128,6 +128,9 @@ def test_what_is_decided_meanwhile_is_no_later_stop(
     assert ", stopped" in alone
     assert f"why     {stopped}" in alone
     assert f"next    {again}" in alone
+    report = done("report")
+    assert f"- **Why it stopped**: `{stopped}`" in report.out
+    assert f"hint: {again}" in report.err
 
 
 def since_and_elapsed(done: Run) -> list[str]:
