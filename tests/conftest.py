@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from .log_stores import log_store as log_store
 from .page.browsers import browser as browser
 from .page.browsers import new_context as new_context
 

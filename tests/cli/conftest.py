@@ -18,7 +18,8 @@ from sprintlog.cli.main import main
 from sprintlog.projections.state_files.yaml.reader import load
 
 from ..adapters.trees import git, put
-from ..postgres.server import NEWEST, unsafe_url, why_not
+from ..log_stores import EVERYWHERE, SQLITE
+from ..postgres.server import NEWEST, unsafe_url
 from . import goals, scripted
 from .answers import check_answers
 
@@ -78,10 +79,8 @@ Gated = Callable[..., None]
 Made = Callable[[str, Callable[[], object]], None]
 
 
-SQLITE = "sqlite"
 ON_A_SERVER = ("injecting", "iteration_files", "damaged_snapshots")
 """Which modules are tried on a server, too: those that ask most of a log, and of doctor."""
-EVERYWHERE = os.environ.get("SPRINTLOG_TEST_STORE")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -90,15 +89,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "log_store" in metafunc.fixturenames and (EVERYWHERE or module in ON_A_SERVER):
         tried = [EVERYWHERE] if EVERYWHERE else [SQLITE, NEWEST]
         metafunc.parametrize("log_store", tried, indirect=True)
-
-
-@pytest.fixture
-def log_store(request: pytest.FixtureRequest) -> str:
-    """Give where logs are to be."""
-    name: str = getattr(request, "param", SQLITE)
-    if name != SQLITE and (reason := why_not(name)):
-        pytest.skip(reason)
-    return name
 
 
 @pytest.fixture

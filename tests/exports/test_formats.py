@@ -36,7 +36,6 @@ from sprintlog.projections.workspace import Workspace
 from ..cli.conftest import Run
 from ..cli.conftest import done as done
 from ..cli.conftest import folder as folder
-from ..cli.conftest import log_store as log_store
 from ..cli.conftest import run as run
 from .told import AUTH, PROMPT, SECRET, told_log
 

@@ -16,7 +16,6 @@ from sprintlog.projections.exports.sent import Sent, sent_to
 from ..cli.conftest import Run
 from ..cli.conftest import done as done
 from ..cli.conftest import folder as folder
-from ..cli.conftest import log_store as log_store
 from ..cli.conftest import run as run
 from .receiver import EVENTS, SECRET, Receiver, append
 from .receiver import log as log

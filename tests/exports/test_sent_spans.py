@@ -17,7 +17,6 @@ from sprintlog.engine.sprint.events import (
 from ..cli.conftest import Run
 from ..cli.conftest import done as done
 from ..cli.conftest import folder as folder
-from ..cli.conftest import log_store as log_store
 from ..cli.conftest import run as run
 from .receiver import Receiver, append
 from .receiver import log as log

@@ -15,7 +15,6 @@ from sprintlog.engine.sprint.events import IterationEnded
 from ..cli.conftest import Run
 from ..cli.conftest import done as done
 from ..cli.conftest import folder as folder
-from ..cli.conftest import log_store as log_store
 from ..cli.conftest import run as run
 from .receiver import EVENTS, Receiver, append, says, speaking
 from .receiver import log as log

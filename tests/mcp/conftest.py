@@ -13,7 +13,6 @@ from sprintlog.cli.mcp.tools import call
 from ..cli.conftest import done as done
 from ..cli.conftest import folder as folder
 from ..cli.conftest import gated as gated
-from ..cli.conftest import log_store as log_store
 from ..cli.conftest import made as made
 from ..cli.conftest import made_once as made_once
 from ..cli.conftest import run as run

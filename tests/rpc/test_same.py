@@ -1,6 +1,7 @@
 """Every command and every question is by `rpc` what it is by a process."""
 
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,7 @@ from ..cli.conftest import GATED_PLAN, PLAN, Run
 from .commands import AT, EXAMPLES, NOTHING, SITUATIONS
 from .conftest import Here, RefusedAnswer
 
+ROOT = Path(__file__).resolve().parents[2]
 Situations = Callable[[str], Path]
 
 
@@ -134,6 +136,20 @@ def test_every_answer_can_be_called_for() -> None:
             words = arguments_of([*name.split(), "--", "x", "--json"])
             assert words == [*name.split(), "--json", "--", "x", "--json"]
             assert isinstance(command, click.Command)
+
+
+def test_all_answers_could_be_asked_for() -> None:
+    """What `make accept` alone runs has all that it needs: it is set up, and not run."""
+    program = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*program, "--setup-plan", "tests/acceptance/every_answer.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "test_every_answer_is_the_same" in done.stdout
 
 
 CALLED = (

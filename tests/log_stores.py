@@ -1,0 +1,19 @@
+"""Where the log of a test is: in its folder, or on a server."""
+
+import os
+
+import pytest
+
+from .postgres.server import why_not
+
+SQLITE = "sqlite"
+EVERYWHERE = os.environ.get("SPRINTLOG_TEST_STORE")
+
+
+@pytest.fixture
+def log_store(request: pytest.FixtureRequest) -> str:
+    """Give where logs are to be."""
+    name: str = getattr(request, "param", SQLITE)
+    if name != SQLITE and (reason := why_not(name)):
+        pytest.skip(reason)
+    return name
