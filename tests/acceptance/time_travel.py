@@ -7,6 +7,7 @@ by comparing each with the one before.
 import json
 from collections.abc import Iterator
 from copy import deepcopy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,10 @@ from .documents import parsed, real_sprints, scratch_folder
 
 
 def agrees_with_the_files(data: Path, seed: int) -> Verdict:
-    """Every pair of versions differs, replays and is blamed as the files say."""
+    """Each file and the next differ, replay and are blamed as they say themselves.
+
+    A file becomes several events: what lies between two files is what replay says of it.
+    """
     problems: list[str] = []
     versions = fields = 0
     for sprint in real_sprints(data):
@@ -32,14 +36,17 @@ def agrees_with_the_files(data: Path, seed: int) -> Verdict:
             files = sorted(sprint.glob("*.yaml"))
             run(folder, "init", "--here")
             given = answers(folder, "import", "progress", "--sprint-dir", "s", *files)
-            documents: list[Any] = [{}] * (1 + given[-1]["version"])
-            for file, answer in zip(files, given, strict=True):
-                documents[answer["version"]] = parsed(file.read_bytes())
+            read = {
+                answer["version"]: parsed(file.read_bytes())
+                for file, answer in zip(files, given, strict=True)
+            }
             with Workspace.open(folder) as workspace:
                 name = workspace.choose(None)
+                found: list[str] = []
+                documents = _replayed(workspace, name, read, found)
                 versions += len(documents) - 1
-                found = [*_moved(workspace, name, documents)]
-                for until in range(1, len(documents)):
+                found += _differing(workspace, read)
+                for until in read:
                     fields += len({*line_fields(documents[until])})
                     found += _blamed(workspace, name, documents, until)
             problems += [f"{sprint.name}: {problem}" for problem in found]
@@ -47,23 +54,31 @@ def agrees_with_the_files(data: Path, seed: int) -> Verdict:
     return Verdict(not problems and fields > 0, counts, problems)
 
 
-def _moved(workspace: Workspace, name: str, documents: list[Any]) -> Iterator[str]:
-    """Yield where diff or replay lead elsewhere than to the next file."""
+def _replayed(
+    workspace: Workspace, name: str, read: dict[int, Any], problems: list[str]
+) -> list[Any]:
+    """Return the document at each version; note where replay differs from a file."""
+    documents: list[Any] = [{}]
     for step in replay(workspace, name):
         version = step.event.version
-        before, after = documents[version - 1], documents[version]
-        if not _same(apply(deepcopy(before), step.json_patch()), after):
-            yield f"replay leads elsewhere than to version {version}"
-        if version == 1:
-            continue
-        found = difference(workspace, f"version:{version - 1}", f"version:{version}")
+        document = apply(deepcopy(documents[-1]), step.json_patch())
+        if version in read and not _same(document, read[version]):
+            problems.append(f"replay leads elsewhere than to version {version}")
+        documents.append(read.get(version, document))
+    return documents
+
+
+def _differing(workspace: Workspace, read: dict[int, Any]) -> Iterator[str]:
+    """Yield where the diff of two files leads elsewhere than to the second one."""
+    for (old, before), (new, after) in pairwise(read.items()):
+        found = difference(workspace, f"version:{old}", f"version:{new}")
         if not _same(apply(deepcopy(before), found.json_patch()), after):
-            yield f"diff leads elsewhere than to version {version}"
+            yield f"diff leads elsewhere than to version {new}"
         told = {change.field for change in found.changes() if change.what == "changed"}
         for field in told:
-            old, new = (find(one, parse_path(field)) for one in (before, after))
-            if _same(old, new):
-                yield f"diff names {field}, which is the same in version {version}"
+            path = parse_path(field)
+            if _same(find(before, path), find(after, path)):
+                yield f"diff names {field}, which is the same in version {new}"
 
 
 def _blamed(
