@@ -135,6 +135,9 @@ class WrittenFiles:
                     content = read_file(spot, like=self._stood.get(path, b""))
             except FileNotFoundError:
                 return Seen(None, b"", None)
+        if content != self._stood.get(path):
+            # Whatever its status is, it is not what we wrote.
+            self._statuses.pop(path, None)
         self._stood[path] = content
         seen = self._looked[path] = self._seen(path, content)
         return seen

@@ -107,6 +107,15 @@ def test_an_edit_that_no_status_tells_is_kept(workspace: Workspace) -> None:
 
 
 @pytest.mark.usefixtures("alike")
+def test_an_edit_that_was_looked_at_is_kept(workspace: Workspace) -> None:
+    """Who asks what stands there, as `verify` does, does not make it ours by that."""
+    content = edit(workspace)
+    assert workspace.files.look("PROGRESS.yaml").is_foreign
+    assert kept_of(workspace, start(workspace, "p1")) == content
+    assert start(workspace, "p2") is None
+
+
+@pytest.mark.usefixtures("alike")
 def test_a_file_that_stays_is_read(workspace: Workspace) -> None:
     """Where nothing is to be written, a file is compared whatever its status says."""
     content = edit(workspace)
