@@ -153,7 +153,8 @@ def judge_ending(done: Done, *, seconds_max: float = SECONDS_MAX) -> Iterator[st
     lines = done.err.splitlines()
     errors = [x for x in lines if x.startswith(("error:", '{"error":'))]
     hints = [x for x in lines if x.startswith("hint:")]
-    others = [x for x in lines if x and not x.startswith("warning:")]
+    told = ("warning:", "note:", "1 file kept", "2 files kept")
+    others = [x for x in lines if x and not x.startswith(told)]
     if done.code is None:
         yield "it hung"
     elif done.seconds > seconds_max:
