@@ -103,6 +103,33 @@ def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Pat
         assert [event.payload for event in new.read()] == [b'{"n":1}']
 
 
+def test_a_time_limit_is_no_answer_of_a_standby(pair: Pair) -> None:
+    """Beside others, too, an append is answered once the standby that is waited for has it.
+
+    A commit within the call would give up at the limit and go on, with a warning alone.
+    """
+    name = pair.new_log()
+    pair.be_waited_for()
+    with closing(opened(pair.primary.url(name))) as log:
+        log.append("a", [note(1)], expect=0)
+        pair.standby.stop("fast")
+        until(pair.primary, "SELECT count(*) = 0 FROM pg_stat_replication")
+        log._appends.pace.is_shared = True
+        log.connection.raw.execute("SET statement_timeout = '200ms'")
+        appending = threading.Thread(
+            target=lambda: log.append("a", [note(2)], expect=Expect.ANY)
+        )
+        appending.start()
+        appending.join(1.5)
+        is_waiting = appending.is_alive()
+        pair.standby.start()
+        appending.join(60)
+        assert is_waiting
+        pair.fail_over()
+    with closing(opened(pair.standby.url(name))) as log:
+        assert [event.payload for event in log.read()] == [b'{"n":1}', b'{"n":2}']
+
+
 def _beside(url: str, beside: Path) -> PostgresLog:
     """Open a log as a machine does that keeps which head it was told last."""
     beside.mkdir(exist_ok=True)

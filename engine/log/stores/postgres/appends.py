@@ -97,10 +97,7 @@ class ServerAppends:
         stamps = self._stamping.stamp(len(new_events))
         wanted = Appending(stream, new_events, stamps, expect, key, key_digest)
         own = self._own_before(wanted)
-        if own is None:
-            return self._queued(wanted, again=False)
-        # Where somebody was quicker, that may have been this very append.
-        return self._next(own, wanted) or self._queued(wanted, again=True)
+        return self._queued(wanted) if own is None else self._next(own, wanted)
 
     def _own_before(self, wanted: Appending) -> RecordedEvent | None:
         """Return the own last event, where one new event can be right behind it."""
@@ -111,23 +108,25 @@ class ServerAppends:
             return None
         return own if meets(wanted.expect, own.version) else None
 
-    def _next(self, own: RecordedEvent, wanted: Appending) -> Appended | None:
-        """Append one event right behind the own last; None where that is not the end."""
+    def _next(self, own: RecordedEvent, wanted: Appending) -> Appended:
+        """Append one event right behind the own last; queue where that is not the end."""
         stamps = wanted.stamps
         values = (
             *(self._log, own.position, own.hash, self._patience, own.stream, own.version),
             *(wanted.key, wanted.key_digest, stamps.recorded_at),
             *first_values(wanted.events[0], stamps),
         )
-        ((hash_,),) = self._connection.call(APPEND_NEXT, values, again=values)
+        again = [*values]
+        ((hash_,),), is_again = self._connection.call(APPEND_NEXT, values, again=again)
         self.pace.found(is_alone=hash_ is not None)
         if hash_ is None:
-            return None
+            # Repeated, it may have been overtaken by itself.
+            return self._queued(wanted, is_again=is_again)
         head = Head(own.position, own.hash)
         return self._recorded(wanted.behind(head, own.version), hash_)
 
-    def _queued(self, wanted: Appending, *, again: bool) -> Appended:
-        """Append behind whoever else does; `again` where it may have come through."""
+    def _queued(self, wanted: Appending, *, is_again: bool = False) -> Appended:
+        """Append behind whoever else does; `is_again` where it may have come through."""
         stream, new_events, stamps, expect, key, key_digest = wanted
         count, token = len(new_events), self._leases.tokens.get(stream)
         before = (*self._known(), token and stream, token or 0)
@@ -139,12 +138,17 @@ class ServerAppends:
         if count > 1:
             asked = APPEND_MANY
             rest += later_values(new_events, stamps)
-        ((answer,),) = self._connection.call(
-            asked, (*before, again, *rest), again=(*before, True, *rest)
+        ((answer,),), _ = self._connection.call(
+            asked,
+            (*before, False, *rest),
+            again=(*before, True, *rest),
+            is_again=is_again,
         )
         outcome, position, hash_, version, last = append_answer(answer)
         if outcome == "known":
-            first = self._queries.find_key(str(key))
+            if not (first := self._queries.find_key(str(key))):
+                # It was not on the disk yet when the server crashed.
+                return self._queued(wanted, is_again=is_again)
             check_key(first[0], key_digest)
             return Appended(first, duplicate=True)
         if outcome == "conflict":

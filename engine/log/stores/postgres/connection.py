@@ -6,18 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
+from psycopg import errors as codes
 from psycopg.adapt import Transformer
 from psycopg.generators import execute, fetch_many, send
 from psycopg.pq import DiagnosticField, ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
 
-from ....errors import RefusedError, SprintlogError
+from ....errors import RefusedError
 from ...port import Entropy, Wait
 from .address import Address
-from .errors import explained, is_passing, is_standby
+from .errors import explained, is_passing, is_standby, unsure
 from .wire import BINARY, Statement, Value, statement_of
 
 PAUSE_SECONDS = 0.05
@@ -25,10 +26,14 @@ PAUSE_SECONDS_MAX = 1.0
 CONNECT_SECONDS_MAX = 10
 
 SETTLE = statement_of("""SELECT CASE
-  WHEN current_setting('synchronous_commit') IN ('off', 'local')
-  THEN set_config('synchronous_commit', 'on', true) END,
-  pg_logical_emit_message(true, 'sprintlog', '')::text""")
-"""A commit that waits for the disk, and for standbys, has all before it there."""
+  WHEN pg_catalog.current_setting('synchronous_commit')
+    OPERATOR(pg_catalog.=) ANY ('{off,local}')
+  THEN pg_catalog.set_config('synchronous_commit', 'on', true) END,
+  pg_catalog.pg_logical_emit_message(true, 'sprintlog', '')::pg_catalog.text""")
+"""A commit that waits for the disk, and for standbys, has all before it there.
+
+No search path leads it elsewhere.
+"""
 CALLS_UNTIL_PREPARED = 3
 """A command appends once, and need not ask twice for that."""
 _NOT_PREPARED = (b"26000", b"0A000")
@@ -37,6 +42,14 @@ _ALREADY_PREPARED = b"42P05"
 
 Again = Sequence[Any]
 """What is said the second time, where a first time may have come through."""
+
+
+class StatementDone(NamedTuple):
+    """What a statement that changes something answered."""
+
+    rows: list[list[Value]]
+    is_again: bool
+    """Whether it was repeated, though an earlier time may have come through."""
 
 
 class ServerConnection:
@@ -69,6 +82,8 @@ class ServerConnection:
                 autocommit=True,
                 prepare_threshold=None,
                 connect_timeout=max(2, math.ceil(patience)),
+                # Our own statements say all text in it.
+                client_encoding="utf8",
             )
         return self._raw
 
@@ -79,31 +94,40 @@ class ServerConnection:
 
         Raise `SprintlogError` when it takes longer than we may wait.
         """
-        return self._insist(
+        rows, _ = self._insist(
             lambda raw, given: raw.execute(sql, given, binary=True).fetchall(),
             parameters,
             again,
         )
+        return rows
 
     def call(
-        self, asked: Statement, values: Sequence[Any], *, again: Again | None = None
-    ) -> list[list[Value]]:
-        """Run a statement that says itself what its values are, and return what comes.
+        self,
+        asked: Statement,
+        values: Sequence[Any],
+        *,
+        again: Again,
+        is_again: bool = False,
+    ) -> StatementDone:
+        """Run a statement that says itself what its values are, and that changes something.
 
-        With `again` it changes something: once it may have come through it is repeated
-        with these values.
+        Once it may have come through it is repeated with the values `again`, and so it
+        was before where `is_again`. Whatever fails from then on, the error says that it
+        may have come through.
         """
-        return self._insist(partial(self._called, asked), values, again)
+        given = again if is_again else values
+        return StatementDone(*self._insist(partial(self._called, asked), given, again))
 
     def ask(self, asked: Statement, values: Sequence[Any]) -> list[Any]:
         """Run a statement that changes nothing, and return its rows."""
-        return self._insist(
+        rows, _ = self._insist(
             lambda raw, given: loaded(
                 raw, _answer(raw, asked, asked.encoded(given), is_prepared=False)
             ),
             values,
             None,
         )
+        return rows
 
     def ask_ahead(self, asked: Statement, sent: list[Value]) -> "Ahead":
         """Send a statement, and return where its answer will be: once, without patience.
@@ -126,7 +150,11 @@ class ServerConnection:
         ask: Callable[[psycopg.Connection[Any], Again], list[Any]],
         parameters: Again,
         again: Again | None,
-    ) -> list[Any]:
+    ) -> tuple[list[Any], bool]:
+        """Ask until there is an answer; tell with it whether a first time may have counted.
+
+        That is so from the start where `parameters` are those that are said `again`.
+        """
         patience: _Patience | None = None
         given = parameters
         while True:
@@ -134,10 +162,14 @@ class ServerConnection:
             try:
                 raw = self.raw
                 is_sent = True
-                return ask(raw, given)
+                return ask(raw, given), given is again
             except psycopg.Error as error:
-                if self._is_held or not is_passing(error):
+                # Cancelled, a call that commits by itself may have come through.
+                is_open = again is not None and isinstance(error, codes.QueryCanceled)
+                if self._is_held or not (is_passing(error) or is_open):
                     self._drop_broken()
+                    if given is again:
+                        raise unsure(error, self.address) from error
                     raise explained(error, self.address) from error
                 patience = patience or _Patience(self.wait, self._entropy, self.address)
                 if is_sent and again is not None and not is_standby(error):
@@ -310,12 +342,7 @@ class _Patience:
         left = self._wait.seconds - waited
         if left <= 0:
             if is_unsure:
-                raise SprintlogError(
-                    f"the server of {self._address.shown} was lost: an event being "
-                    "recorded may be in the log or not",
-                    hint="repeat the command with the same key: it answers what was "
-                    "recorded",
-                ) from error
+                raise unsure(error, self._address) from error
             raise explained(error, self._address) from error
         if not self._is_said and waited >= self._wait.quiet_seconds:
             self._is_said = True

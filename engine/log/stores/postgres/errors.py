@@ -20,6 +20,7 @@ _PASSING = (
     codes.SerializationFailure,
     codes.DeadlockDetected,
     codes.ConnectionException,
+    codes.IdleSessionTimeout,
 )
 _PASSING_WORDS = (
     *("starting up", "shutting down", "recovery", "not yet accepting", "too many"),
@@ -87,6 +88,15 @@ def explained(error: psycopg.Error, address: Address) -> SprintlogError:
             )
         case _:
             return _of_server(error, said, where)
+
+
+def unsure(error: psycopg.Error, address: Address) -> SprintlogError:
+    """Return the error for an append of which nobody knows whether it came through."""
+    said = explained(error, address).message.removeprefix("nothing recorded: ")
+    return SprintlogError(
+        f"{said}: an event being recorded may be in the log or not",
+        hint="repeat the command with the same key: it answers what was recorded",
+    )
 
 
 def _of_server(error: psycopg.Error, said: str, where: str) -> SprintlogError:

@@ -24,6 +24,15 @@ CREATE TABLE IF NOT EXISTS sprintlog.migrations (
 GRANT USAGE ON SCHEMA sprintlog TO PUBLIC;
 GRANT SELECT ON sprintlog.migrations TO PUBLIC"""
 _KNOWN = "SELECT number, digest FROM sprintlog.migrations ORDER BY number"
+_STRANGER = """SELECT owner::regrole::text FROM (
+  SELECT nspowner AS owner FROM pg_namespace WHERE nspname = 'sprintlog'
+  UNION ALL
+  SELECT relowner FROM pg_class WHERE oid = to_regclass('sprintlog.migrations')
+) made
+WHERE owner <> (SELECT oid FROM pg_roles WHERE rolname = current_user)
+AND ((SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
+  OR NOT pg_has_role(owner, 'USAGE'))"""
+"""Who made what is there: what they put there would run with our rights."""
 VERSION_MIN = 140000
 
 
@@ -80,6 +89,7 @@ def migrate(connection: ServerConnection) -> None:
         raw.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         if (applied := _applied(raw)) == [(step.number, step.digest) for step in steps()]:
             return
+        _check_owner(raw)
         if applied:
             try:
                 check_applied(applied)
@@ -97,6 +107,15 @@ def migrate(connection: ServerConnection) -> None:
                 " VALUES (%s, %s, %s)",
                 (step.number, step.name, step.digest),
             )
+
+
+def _check_owner(raw: psycopg.Connection[Any]) -> None:
+    """Raise `RefusedError` where somebody else made the schema."""
+    for (owner,) in raw.execute(_STRANGER):
+        raise RefusedError(
+            f"the schema sprintlog belongs to {owner}",
+            hint=f"say it as {owner}, or use a database without that schema",
+        )
 
 
 def check_server(connection: ServerConnection) -> None:

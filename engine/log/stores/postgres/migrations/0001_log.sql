@@ -91,7 +91,7 @@ ALTER TABLE sprintlog.logs ENABLE ALWAYS TRIGGER logs_never_go;
 -- `convert_to` is: so they become part of the expression that they stand in. That is made
 -- ready anew for every append, so it looks kinds and lengths up in tables instead of asking
 -- for each: a third of what an append took went there. What is longer than any field of an
--- envelope may be becomes NULL, which no column of a hash takes.
+-- envelope may be, or less than 0, becomes NULL, which no column of a hash takes.
 CREATE FUNCTION sprintlog.text_heads() RETURNS bytea[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   -- 160 characters of four bytes are the longest; an index is a length, from 0 on.
@@ -104,10 +104,10 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 CREATE FUNCTION sprintlog.packed(_n bigint) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT ('[0:4]={"","\\xcc","\\xcd","\\xce","\\xcf"}'::bytea[])[
-      width_bucket(_n, '{128,256,65536,4294967296}'::bigint[])]
-    || substr(int8send(_n), ('[0:4]={8,8,7,5,1}'::integer[])[
-      width_bucket(_n, '{128,256,65536,4294967296}'::bigint[])])
+  SELECT ('{"","\\xcc","\\xcd","\\xce","\\xcf"}'::bytea[])[
+      width_bucket(_n, '{0,128,256,65536,4294967296}'::bigint[])]
+    || substr(int8send(_n), ('{8,8,7,5,1}'::integer[])[
+      width_bucket(_n, '{0,128,256,65536,4294967296}'::bigint[])])
 $$;
 CREATE FUNCTION sprintlog.packed(_text text) RETURNS bytea
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
@@ -140,8 +140,11 @@ $$;
 -- a standby is waited for it does not.
 CREATE FUNCTION sprintlog.is_settled() RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN pg_is_in_recovery() OR current_setting('synchronous_standby_names') <> ''
-    OR pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn();
+  -- Named whole: a search path of its own would cost more.
+  RETURN pg_catalog.pg_is_in_recovery()
+    OR pg_catalog.current_setting('synchronous_standby_names') OPERATOR(pg_catalog.<>) ''
+    OR pg_catalog.pg_current_wal_flush_lsn()
+      OPERATOR(pg_catalog.>=) pg_catalog.pg_current_wal_insert_lsn();
 END $$;
 
 -- One event, in one round trip, right behind the head that its writer was told last, where
@@ -300,7 +303,9 @@ END $$;
 
 -- One event, as `append` records it, for writers that meet: the next one has the lock while
 -- this one waits for the disk, and those who wait at the same time share one write. A commit
--- that waits for the disk has all before it there. A standby is waited for under the lock.
+-- that waits for the disk has all before it there. A standby is waited for under the lock, by
+-- the commit behind the call: one within it gives up at a time limit, and goes on.
+-- What commits cannot have a search path of its own: all is named whole.
 CREATE TYPE sprintlog.outcome AS (
   outcome text, place bigint, hash bytea, version bigint, last bytea
 );
@@ -319,13 +324,16 @@ BEGIN
     _log, _known, _known_hash, _lease, _token, _again, _wait, _stream, _least, _most,
     _key, _key_digest, _recorded_at, _id, _type, _shape, _at, _actor, _correlation,
     _causation, _observed, _salt, _payload, _settles => true);
-  COMMIT;
-  IF answer.outcome = 'appended' AND current_setting('synchronous_standby_names') = '' THEN
-    IF current_setting('synchronous_commit') IN ('off', 'local') THEN
-      _done := set_config('synchronous_commit', 'on', true);
-    END IF;
-    _done := pg_logical_emit_message(true, 'sprintlog', '');
+  IF answer.outcome OPERATOR(pg_catalog.<>) 'appended'
+    OR pg_catalog.current_setting('synchronous_standby_names') OPERATOR(pg_catalog.<>) '' THEN
+    RETURN;
   END IF;
+  COMMIT;
+  IF pg_catalog.current_setting('synchronous_commit')
+    OPERATOR(pg_catalog.=) ANY ('{off,local}') THEN
+    _done := pg_catalog.set_config('synchronous_commit', 'on', true);
+  END IF;
+  _done := pg_catalog.pg_logical_emit_message(true, 'sprintlog', '');
 END $$;
 
 CREATE FUNCTION sprintlog.not_of_this_chain(_position bigint) RETURNS bytea
@@ -454,15 +462,24 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _id integer;
 BEGIN
+  IF current_setting('synchronous_commit') IN ('off', 'local') THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
   LOCK TABLE sprintlog.logs IN SHARE ROW EXCLUSIVE MODE;
-  SELECT coalesce(max(l.id), 0) + 1 INTO _id FROM sprintlog.logs l;
+  -- By chance: after a failover that lost a log nobody else's has its number, under which
+  -- its writers may still append.
+  LOOP
+    _id := 1 + floor(random() * 2147483646)::integer;
+    EXIT WHEN NOT EXISTS (SELECT FROM sprintlog.logs l WHERE l.id = _id);
+  END LOOP;
   INSERT INTO sprintlog.logs (id, name, identity) VALUES (_id, _name, gen_random_uuid()::text)
     ON CONFLICT (name) DO NOTHING RETURNING id INTO _id;
   RETURN _id;
 END $$;
 
 -- Leases: one worker for a name across hosts, by the server's clock alone. The token of a
--- lease grows with every holder, and an append that names an older one is refused.
+-- lease grows with every holder, and an append that names an older one is refused. It holds
+-- the time, so that none is given twice, whatever a crash or a failover lost.
 CREATE FUNCTION sprintlog.take_lease(
   _log integer, _name text, _holder text, _host text, _seconds double precision,
   OUT granted boolean, OUT token bigint
@@ -471,6 +488,9 @@ DECLARE
   _lease sprintlog.leases;
   _now timestamptz;
 BEGIN
+  IF current_setting('synchronous_commit') IN ('off', 'local') THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
   INSERT INTO sprintlog.leases (log, name, token) VALUES (_log, _name, 0)
     ON CONFLICT (log, name) DO NOTHING;
   SELECT * INTO _lease FROM sprintlog.leases l
@@ -479,10 +499,11 @@ BEGIN
   granted := _lease.holder IS NULL OR _lease.holder = _holder OR _lease.expires <= _now;
   token := _lease.token;
   IF granted THEN
-    -- No append that was let in by the old token is under way any more.
-    PERFORM FROM sprintlog.logs l WHERE l.id = _log FOR NO KEY UPDATE;
-    token := token + 1;
-    UPDATE sprintlog.leases l SET token = _lease.token + 1, holder = _holder,
+    -- No append that was let in by the old token is under way any more. The row is written,
+    -- so that one whose snapshot is older fails, at any level of isolation.
+    UPDATE sprintlog.logs l SET name = l.name WHERE l.id = _log;
+    token := greatest(_lease.token + 1, (extract(epoch FROM _now) * 1000000)::bigint);
+    UPDATE sprintlog.leases l SET token = take_lease.token, holder = _holder,
       host = _host, since = _now, heartbeat = _now,
       expires = _now + make_interval(secs => _seconds)
       WHERE l.log = _log AND l.name = _name;
