@@ -26,11 +26,17 @@ test: $(VENV)/.installed-dev ## run the tests; ARGS='-k journal' runs some of th
 
 # What asks most of click, msgspec, pydantic, sqlite-utils and structlog: options, help and
 # completion, each form of a file, the questions, the log itself. The rules are the same.
-OF_COMMANDS := adopt answers append audit blame compile completion diff exchange fields gate \
-	heads help import_aiwg import_orchestrator json_reader output_options own_projections \
-	projection_runner prompt_file queue reading recognising recording report_page settings \
-	sessions snapshots spoken_times suggestions verify
-WITH_OLDEST := $(OF_COMMANDS:%=tests/cli/test_%.py) tests/store/test_[!eq]*.py \
+OF_COMMANDS := back/test_adopt.py back/test_snapshots.py look/test_blame.py look/test_diff.py \
+	look/test_reading.py look/test_report_page.py look/output/test_fields.py \
+	look/output/test_output_options.py plan/test_compile.py plan/gates/test_gate.py \
+	plan/imports/test_import_aiwg.py plan/imports/test_import_orchestrator.py \
+	plan/imports/test_recognising.py plan/queue/test_queue.py plumbing/test_answers.py \
+	plumbing/test_append.py plumbing/test_json_reader.py plumbing/test_own_projections.py \
+	plumbing/test_projection_runner.py plumbing/sessions/test_sessions.py record/test_recording.py \
+	record/test_spoken_times.py record/loops/test_prompt_file.py setup/test_settings.py \
+	setup/help/test_completion.py setup/help/test_help.py setup/help/test_suggestions.py \
+	setup/store/test_exchange.py trust/test_audit.py trust/test_heads.py trust/test_verify.py
+WITH_OLDEST := $(addprefix tests/cli/,$(OF_COMMANDS)) tests/store/test_[!eq]*.py \
 	$(addprefix tests/architecture/test_,commands.py front_door.py oldest.py startup.py)
 
 test-oldest: $(OLDEST)/.installed ## the commands, with the oldest dependencies we allow

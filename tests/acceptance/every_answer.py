@@ -23,8 +23,8 @@ from tests.cli.conftest import made as made
 from tests.cli.conftest import made_once as made_once
 from tests.cli.conftest import run as run
 from tests.cli.conftest import tree as tree
-from tests.cli.test_answers import QUESTIONS
-from tests.cli.test_answers import life as life
+from tests.cli.plumbing.test_answers import QUESTIONS
+from tests.cli.plumbing.test_answers import life as life
 from tests.rpc.conftest import Beside, RefusedAnswer
 
 MORE = (

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.cli.journal_commands import command_lines, without_empty
+from tests.cli.journal.journal_commands import command_lines, without_empty
 from tests.strict_journal import faults
 
 from .commands import answers, run

@@ -17,7 +17,8 @@ COMMANDS = (
     *("iteration_end_from", "iteration_files"),
 )
 """Modules that say nothing of where a log is: each command of them is tried on a server."""
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[2]
+_CLI = ROOT / "tests" / "cli"
 
 
 def scenarios(data: Path, seed: int) -> Verdict:
@@ -42,7 +43,8 @@ def commands(data: Path, seed: int) -> Verdict:
         programs_of(NEWEST)
     except NoServerError as error:
         raise Skip(str(error)) from error
-    return _played(NEWEST, *(f"tests/cli/test_{name}.py" for name in COMMANDS))
+    places = [str(path) for name in COMMANDS for path in _CLI.rglob(f"test_{name}.py")]
+    return _played(NEWEST, *places)
 
 
 def _played(version: str, *places: str) -> Verdict:

@@ -20,7 +20,7 @@ from sprintlog.projections.state_files.yaml.reader import load
 from sprintlog.projections.workspace import Workspace
 from tests.acceptance.commands import answers, clean_environment, run
 from tests.cli.goals import wait_for_nobody
-from tests.cli.judged_loops import MEASURE
+from tests.cli.record.loops.judged_loops import MEASURE
 
 from .looping import TIMES
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from sprintlog.projections.trust.reach import COPIES
 
-from ..cli.redacting import LOG, SECRET, holding
+from ..cli.trust.secrets.redacting import LOG, SECRET, holding
 from .runner import Runner
 from .scenes import PLAN, Scene, Template, events, play, state_files
 from .sweep import Case, judge_ending

@@ -12,7 +12,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.projections.history import kept_decisions
 from sprintlog.projections.history.kept_decisions import decisions_at
 from sprintlog.projections.workspace import Workspace
-from tests.cli.test_cost_of_the_past import record, worked_on
+from tests.cli.look.test_cost_of_the_past import record, worked_on
 
 ROWS_MAX = 8 * EVERY
 """What came since, and what the state at the head and at the kept version is made of."""

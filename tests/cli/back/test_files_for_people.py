@@ -1,0 +1,81 @@
+"""Pages and exports that a person had written into the work tree: no work of the loop."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ...adapters.trees import put
+from ..conftest import Run
+from ..restores import files
+
+BACK = ("rollback", "iter:1", "--files", "--yes", "--json")
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (("report", "--html"), "night.html"),
+        (("report", "--html"), "pages/night.html"),
+        (("report", "--html"), "a\n; b %s\x7f.html"),
+        (("report", "--html"), os.fsdecode(b"\xff.html")),
+        (("export", "--out"), "night.jsonl"),
+        (("head", "--out"), "HEAD.txt"),
+        (("prove", "1", "--out"), "proof.json"),
+    ],
+)
+def test_a_rollback_leaves_them(tree: Path, done: Run, line: list[str], name: str) -> None:
+    """No snapshot holds such a file, and no rollback removes it, whatever its name is."""
+    (tree / "pages").mkdir()
+    done(*line, name)
+    content = (tree / name).read_bytes()
+    changed = done(*BACK).json["files"]
+    assert changed["removed"] == ["src/mess"]
+    assert (tree / name).read_bytes() == content
+    done("undo", "--yes")
+    assert (tree / name).read_bytes() == content
+
+
+def test_what_an_agent_makes_of_one_is_work(tree: Path, done: Run) -> None:
+    """A page with other bytes than were written is removed, and comes back, as any file."""
+    done("report", "--html", "night.html")
+    put(tree / "night.html", b"an agent's")
+    assert done(*BACK).json["files"]["removed"] == ["night.html", "src/mess"]
+    done("undo", "--yes")
+    assert (tree / "night.html").read_bytes() == b"an agent's"
+
+
+def test_one_that_was_written_over_work_is_no_work(tree: Path, done: Run) -> None:
+    """The work that was at its place comes back, and what undoes that brings the page."""
+    done("report", "--html", "README")
+    page = (tree / "README").read_bytes()
+    assert "README" in done(*BACK).json["files"]["written"]
+    assert files(tree)["README"] != page
+    done("undo", "--yes")
+    assert files(tree)["README"] == page
+
+
+def test_no_link_is_followed(tree: Path, done: Run, tmp_path: Path) -> None:
+    """A link in the place of a page is not read through, and is work as any link is."""
+    done("report", "--html", "night.html")
+    elsewhere = tmp_path / "elsewhere.html"
+    os.rename(tree / "night.html", elsewhere)
+    os.symlink(elsewhere, tree / "night.html")
+    assert done(*BACK).json["files"]["removed"] == ["night.html", "src/mess"]
+    assert elsewhere.exists()
+
+
+def test_one_beside_the_work_tree_is_not_known(tree: Path, done: Run) -> None:
+    """A page outside is nobody's concern, and a file of its name inside is work."""
+    done("report", "--html", "../night.html")
+    (tree / "night.html").write_bytes((tree.parent / "night.html").read_bytes())
+    assert done(*BACK).json["files"]["removed"] == ["night.html", "src/mess"]
+
+
+def test_a_link_on_the_way_leads_to_the_true_place(tree: Path, done: Run) -> None:
+    """A page that is written through a linked folder is known where it is."""
+    (tree / "pages").mkdir()
+    os.symlink("pages", tree / "shown")
+    done("report", "--html", "shown/night.html")
+    assert done(*BACK).json["files"]["removed"] == ["shown", "src/mess"]
+    assert (tree / "pages/night.html").exists()

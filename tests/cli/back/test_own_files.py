@@ -1,0 +1,82 @@
+"""What is sprintlog's own in a work tree, and never part of a restore or a difference."""
+
+from pathlib import Path
+
+import pytest
+
+from ...adapters.trees import git
+from ..conftest import PLAN, Run
+from ..goals import HOOK, Make
+
+STATE = "PROGRESS.yaml"
+
+
+def kept(done: Run) -> str:
+    """Keep the files, and return what names the snapshot."""
+    return f"snapshot:{done('iteration', 'snapshot', '--json').json['snapshot']}"
+
+
+def test_state_files_are_in_no_snapshot(sprint: Path, done: Run) -> None:
+    """State files of sprint, journal and loop, and what else is ours, are not kept."""
+    (sprint / f"{STATE}.checksum").touch()
+    done("entry", "record", "auth", "--status", "completed", "--observation", "finding: x")
+    done("iteration", "baseline", "--metric", "test_count=1", "--write")
+    (sprint / ".sprintlog/note").touch()
+    (sprint / "theirs").touch()
+    done("iteration", "snapshot")
+    listed = done("show", "iteration", "0", "--files", "--json").json["listing"]
+    assert [file["path"] for file in listed] == ["plan.yaml", "theirs"]
+
+
+def test_file_that_became_a_state_file_is_left_alone(sprint: Path, done: Run) -> None:
+    """One that a snapshot holds from before is neither brought back nor compared."""
+    (sprint / "two").mkdir()
+    (sprint / "two" / STATE).write_text("theirs\n")
+    first = kept(done)
+    (sprint / "two" / STATE).unlink()
+    done("sprint", "create", "two", "--plan", "plan.yaml", "--sprint-dir", "two")
+    ours = (sprint / "two" / STATE).read_bytes()
+    named = ("--sprint", "auth")
+    done("iteration", "snapshot", *named)
+    second = done("log", *named, "--type", "snapshot-taken", "--json").lines[-1]
+    ends = (first, f"snapshot:{second['data']['snapshot']}")
+    assert done("iteration", "diff", *ends, *named).out == "no file differs\n"
+    assert done("iteration", "diff", *ends, "--patch", *named).out.strip() == ""
+    done("rollback", first, "--files", "--yes", *named)
+    assert (sprint / "two" / STATE).read_bytes() == ours
+    done("extract", first, "--into", "../first", *named)
+    assert not (sprint.parent / "first/two" / STATE).exists()
+
+
+def test_other_work_tree_gets_no_state_file(
+    folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another work tree's snapshot brings back its files, and not its state."""
+    main, linked = folder / "main", folder / "linked"
+    main.mkdir()
+    monkeypatch.chdir(main)
+    git(main, "init", "-q")
+    git(main, "commit", "-qm", "first", "--allow-empty")
+    git(main, "worktree", "add", "-q", str(linked))
+    (main / "plan.yaml").write_text(PLAN)
+    done("init")
+    done("sprint", "create", "auth", "--plan", "plan.yaml")
+    (main / "work").write_text("done\n")
+    snapshot = kept(done)
+    monkeypatch.chdir(linked)
+    done("rollback", snapshot, "--files", "--yes")
+    assert sorted(path.name for path in linked.iterdir()) == [".git", "plan.yaml", "work"]
+
+
+def test_what_hooks_said_is_never_taken_away(
+    folder: Path, run: Run, done: Run, goal_agent: Make
+) -> None:
+    """A rollback with files leaves transcripts, which PROGRESS.yaml names or will again."""
+    command = goal_agent("", HOOK, options=("--hook-command", "echo said", "--snapshot"))
+    assert run(*command).code == 0
+    assert len([*(folder / "transcripts").iterdir()]) == 3
+    done("rollback", "iter:1", "--yes")
+    assert len([*(folder / "transcripts").iterdir()]) == 3
+    assert (folder / "said.txt").read_text().count("\n") == 1
+    found = done("iteration", "diff", "iter:1", "iter:2", "--json").json["files"]
+    assert [file["path"] for file in found] == ["said.txt"]

@@ -1,0 +1,58 @@
+"""Whoever takes something back is told which later work goes with it."""
+
+from pathlib import Path
+
+from ..conftest import Run
+
+
+def test_undoing_a_rollback_names_the_work_since(sprint: Path, done: Run) -> None:
+    """What was done after a rollback no longer counts once that is undone; it is said."""
+    done("phase", "start")
+    done("rollback", "version:2")
+    done("phase", "start", "setup")
+    done("note", "seen")
+    warned = done("undo")
+    assert "1 later event no longer counts: phase-started setup" in warned.err
+    assert "`sprintlog redo`" in warned.err
+    assert done("redo").err == ""
+
+
+def test_redoing_names_the_way_back_to_the_work_since(sprint: Path, done: Run) -> None:
+    """What was done after an undo goes with it, and the command that is named brings it."""
+    done("phase", "start")
+    done("rollback", "version:2")
+    done("undo")
+    done("phase", "complete", "--summary", "mine")
+    warned = done("redo").err
+    assert "1 later event no longer counts: phase-completed setup" in warned
+    done(*warned.partition("`sprintlog ")[2].partition("`")[0].split())
+    assert "summary: mine" in (sprint / "PROGRESS.yaml").read_text()
+
+
+def test_undoing_at_once_says_nothing(sprint: Path, done: Run) -> None:
+    """Where nothing was done since there is nothing to say."""
+    done("phase", "start")
+    done("rollback", "version:2")
+    done("note", "seen")
+    assert done("undo").err == ""
+
+
+def test_undoing_a_decision_names_what_followed_it(sprint: Path, done: Run) -> None:
+    """Work after a decision goes with it; what was decided with it is no later work."""
+    done("queue", "add", "A bug", "--priority", "low", "--type", "bug")
+    done("queue", "approve", "req-1", "--reasoning", "x")
+    assert done("undo").err == ""
+    done("redo")
+    done("phase", "start")
+    done("phase", "complete")
+    assert "2 later events no longer count" in done("undo").err
+
+
+def test_what_is_taken_back_is_named(sprint: Path, done: Run) -> None:
+    """An undo and a redo say which event they take back, and when that was."""
+    when = "2026-02-01T10:00:00Z"
+    done("phase", "start")
+    done("phase", "skip", "review", "--reason", "late", "--at", when)
+    assert done("undo").out.splitlines()[1] == f"took back: phase-skipped review, of {when}"
+    assert done("redo").out.splitlines()[1].startswith("took back: rolled-back 3, of ")
+    assert "took back" not in done("rollback", "version:2").out

@@ -1,0 +1,71 @@
+"""What `sprintlog` alone says of a loop: its goal, its failures, what waits for you."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from ..conftest import Run
+
+
+@pytest.fixture
+def loop(folder: Path, done: Run) -> Run:
+    """Return what runs commands, in a sprint with a goal."""
+    done("init")
+    done("sprint", "create", "win", "--goal", "Win\nand more")
+    done("sprint", "start")
+    return done
+
+
+def test_it_says_whether_the_goal_is_reached(loop: Run) -> None:
+    """Its first line, and what was said of it: not reached, given up, or reached."""
+    assert "goal    not reached: Win\n" in loop().out
+    loop("goal", "complete", "--summary", "done")
+    assert "goal    reached: Win\n" in loop().out
+    assert loop("status").out.splitlines()[2] == "goal (reached): Win"
+
+
+def test_a_goal_that_is_given_up_is_not_reached(loop: Run) -> None:
+    """A sprint that is closed without its goal does not look like one that has it."""
+    loop("sprint", "complete", "--abandon-goal", "--reason", "no time")
+    assert "goal    given up: Win\n" in loop().out
+
+
+def test_a_persons_goal_is_shown_whatever_its_words(folder: Path, done: Run) -> None:
+    """Only the name that a wrapped loop gets by itself is no goal."""
+    done("init")
+    done("sprint", "create", "win", "--goal", "the loop in parser ends")
+    assert "goal    not reached: the loop in parser ends\n" in done().out
+
+
+def test_requests_that_wait_are_counted(loop: Run) -> None:
+    """What nobody decided is said with the command that lists it; what was decided not."""
+    assert "queue" not in loop().out
+    loop("queue", "add", "Crash", "--priority", "high", "--type", "bug")
+    line = next(x for x in loop().out.splitlines() if x.startswith("queue "))
+    assert line == "queue   1 request for you to decide: `sprintlog queue list`"
+    command = line.split("`")[1]
+    assert "Crash" in loop(*shlex.split(command)[1:]).out
+    loop("queue", "reject", "req-1", "--reasoning", "as the interface says")
+    assert "queue" not in loop().out
+
+
+def test_whose_files_were_brought_back_is_said(folder: Path, done: Run) -> None:
+    """After a rollback both screens name the iteration, until an undo or the next one."""
+    done("init", "--here")
+    done("sprint", "create", "win", "--goal", "Win")
+    done("sprint", "start")
+    for number in (1, 2):
+        done("iteration", "start")
+        Path("work.txt").write_text(f"{number}\n")
+        done("iteration", "end", "--snapshot")
+    assert "brought back" not in done().out
+    done("rollback", "iter:1", "--yes")
+    assert "files   those of iteration 1, brought back\n" in done().out
+    assert "`sprintlog wrap --snapshot -- COMMAND`" in done().out
+    assert "files: those of iteration 1, brought back\n" in done("status").out
+    done("undo", "--yes")
+    assert "brought back" not in done().out + done("status").out
+    done("rollback", "iter:1", "--yes")
+    done("iteration", "start")
+    assert "brought back" not in done().out + done("status").out

@@ -1,0 +1,105 @@
+"""What an imported history answers: what happened, in which version, what was lost."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..conftest import Run
+
+
+def document(*statuses: str, iteration: int = 0, more: str = "") -> str:
+    """Return a version of a sprint whose phases have these statuses."""
+    phases = [
+        f"  - id: p{number}\n    prompt: Do it\n    status: {status}\n"
+        for number, status in enumerate(statuses)
+    ]
+    return (
+        "sprint-id: auth\nstatus: in-progress\n"
+        f"phases:\n{''.join(phases)}{more}"
+        f"stats:\n  started-at: '2026-01-10T09:00:00Z'\n  current-iteration: {iteration}\n"
+    )
+
+
+INJECTED = "  - id: hotfix\n    prompt: Mend it\n    status: pending\n"
+VERSIONS = (
+    document("pending", "pending"),
+    document("completed", "in-progress", iteration=1),
+    document("completed", "failed", iteration=2, more=INJECTED),
+    document("pending", "completed", iteration=3, more=INJECTED),
+)
+
+
+@pytest.fixture
+def history(folder: Path, done: Run) -> Path:
+    """Return a folder whose log has four versions of one document."""
+    done("init")
+    for number, text in enumerate(VERSIONS):
+        (folder / "old").mkdir(exist_ok=True)
+        (folder / "old" / f"{number}.yaml").write_text(text)
+    done("import", "progress", *(f"old/{number}.yaml" for number in range(4)))
+    return folder
+
+
+def told(events: list[Any]) -> list[tuple[str, bool]]:
+    """Return the type of each event, and whether it was only observed."""
+    return [(event["type"], event["observed"]) for event in events]
+
+
+def test_a_phase_has_its_history(history: Path, done: Run) -> None:
+    """What happened to a phase is there as observed events, caused by the import."""
+    events = done("log", "--phase", "p0", "--json").lines
+    assert told(events) == [("phase-completed", True), ("phase-reopened", True)]
+    assert {event["actor"] for event in events} == {"import:1.yaml", "import:3.yaml"}
+    events = done("log", "--phase", "p1", "--json").lines
+    assert [name for name, _ in told(events)] == [
+        *("phase-started", "phase-failed", "phase-completed"),
+    ]
+
+
+def test_what_came_in_and_each_iteration_is_told(history: Path, done: Run) -> None:
+    """A node that is new was injected; a higher iteration began, and is a point in time."""
+    events = done("log", "--json").lines
+    injected = [e["data"]["nodes"] for e in events if e["type"] == "phase-injected"]
+    assert [nodes[0]["id"] for nodes in injected] == ["hotfix"]
+    began = [e["data"]["number"] for e in events if e["type"] == "iteration-started"]
+    assert began == [1, 2, 3]
+    assert done("show", "progress", "--at", "iter:2", "--json").json["phases"]
+
+
+def test_the_import_itself_is_no_observation(history: Path, done: Run) -> None:
+    """That a document came in is a fact of our own."""
+    events = done("log", "--json").lines
+    imports = [e for e in events if e["type"] == "sprint-imported"]
+    assert {event["observed"] for event in imports} == {False}
+
+
+def test_what_went_back_is_a_finding_of_audit(history: Path, done: Run) -> None:
+    """A leaf that was done and is not any more is named by the import that lost it."""
+    said = done("audit").out
+    assert "p0" in said
+    lost = [
+        event["data"]["lost"]
+        for event in done("log", "--json").lines
+        if event["type"] == "sprint-imported" and event["data"].get("lost")
+    ]
+    assert lost == [["p0"]]
+
+
+def test_a_loss_is_a_finding_of_its_own_kind(history: Path, done: Run) -> None:
+    """`audit` says in words what was lost, counts it, and lists losses alone."""
+    answer = done("audit", "--kind", "loss", "--json").json
+    (loss,) = answer["decisions"]
+    assert loss["said"].startswith("1 done before, not done in this version: p0; source ")
+    assert done("audit").out.splitlines()[-1].endswith(", 1 loss among them")
+    assert "loss" not in done("audit", "--at", "version:1").out
+
+
+def test_each_version_is_still_what_it_was(history: Path, done: Run) -> None:
+    """Behind each import the document is the one that was imported."""
+    imports = [e for e in done("log", "--json").lines if e["type"] == "sprint-imported"]
+    for event, text in zip(imports, VERSIONS, strict=True):
+        shown = done("show", "progress", "--at", f"version:{event['version']}")
+        assert shown.out.count("status: completed") == text.count("status: completed")
+        assert shown.out.count("status: pending") == text.count("status: pending")
+    done("verify")

@@ -1,0 +1,175 @@
+"""Every command that reads answers as of any earlier point, in every form of `--at`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from sprintlog.engine.service.streams.points import FORMS
+from tests.docs.generate import commands
+
+from ..conftest import PLAN, Made, Run
+
+POINTS = (
+    "start",
+    "version:4",
+    "position:5",
+    "iter:1",
+    "2026-01-15T09:02:30Z",
+    "1m ago",
+)
+ALWAYS_NOW = {
+    "sprintlog init": "makes a log",
+    "sprintlog demo": "plays in a folder of its own",
+    "sprintlog import log": "makes a log",
+    "sprintlog run": "acts",
+    "sprintlog wrap": "runs a command",
+    "sprintlog hook": "records what an agent did now",
+    "sprintlog config": "says what is set now",
+    "sprintlog uninstall": "removes what is there now",
+    "sprintlog extensions list": "says what is installed now",
+    "sprintlog extensions check": "tries what is installed now",
+    "sprintlog extensions project": "goes on to the present",
+    "sprintlog extensions notify": "tells what happens now",
+    "sprintlog hooks install": "changes an agent's file",
+    "sprintlog hooks uninstall": "changes an agent's file",
+    "sprintlog hooks status": "looks at agents' files as they are",
+    "sprintlog session reconcile": "reads a transcript as it is",
+    "sprintlog import prd": "takes in what others wrote",
+    "sprintlog import orchestrator": "takes in what others wrote",
+    "sprintlog import aiwg": "takes in what others wrote",
+    "sprintlog import ralph-loop": "takes in what others wrote",
+    "sprintlog import transcript": "takes in what others wrote",
+    "sprintlog show event": "is asked by position",
+    "sprintlog show session": "says what an agent did until now",
+    "sprintlog diff": "takes points itself",
+    "sprintlog fork": "takes a point itself",
+    "sprintlog query": "asks about the whole record, by position and version",
+    "sprintlog rebuild": "writes the present",
+    "sprintlog backup": "copies the whole log",
+    "sprintlog export": "copies the whole log",
+    "sprintlog doctor": "looks at the folder as it is",
+    "sprintlog verify": "checks the whole log",
+    "sprintlog copy": "copies the whole log",
+    "sprintlog why": "is about the files at hand",
+    "sprintlog redact": "erases what was said at any time",
+    "sprintlog scan": "looks through the whole log",
+    "sprintlog head": "says where the log ends now",
+    "sprintlog prove": "is asked by position",
+    "sprintlog serve": "shows the present, and any point by its address",
+    "sprintlog mcp": "answers what tools ask, points among it",
+    "sprintlog rpc": "answers what programs ask, points among it",
+    "sprintlog help": "explains",
+    "sprintlog schema": "reads no log",
+    "sprintlog completion": "reads no log",
+}
+"""Commands without a state of an earlier point, and why."""
+NEEDED = {
+    "sprintlog blame": ("status",),
+    "sprintlog queue show": ("req-1",),
+    "sprintlog compare": ("1", "2"),
+    "sprintlog iteration diff": ("iter:1", "iter:2"),
+    "sprintlog show iteration": ("1",),
+}
+NAMING = {*NEEDED, "sprintlog report"} - {"sprintlog blame"}
+"""Commands that name something which was not there yet at some of the points."""
+OF_JOURNAL = tuple(
+    f"sprintlog {name}"
+    for name in ("entry", "learning", "pattern", "journal", "recover", "show journal")
+)
+"""Commands about the journal, which has no iterations: `test_journal` asks them."""
+
+
+def option(command: click.Command, name: str) -> click.Parameter | None:
+    """Return a command's option."""
+    return next((p for p in command.params if f"--{name}" in p.opts), None)
+
+
+READING = {
+    path: command
+    for path, command in commands()
+    if option(command, "causation-id") is None
+    and path not in ALWAYS_NOW
+    and not path.startswith(OF_JOURNAL)
+}
+
+
+@pytest.fixture
+def history(folder: Path, done: Run, made: Made) -> Path:
+    """Return a folder whose sprint has a gate and went through two iterations."""
+
+    def steps() -> None:
+        Path("plan.yaml").write_text(f"{PLAN}    gate:\n      script: 'true'\n")
+        done("init")
+        done(
+            "sprint",
+            "create",
+            "auth",
+            "--plan",
+            "plan.yaml",
+            "--at",
+            "2026-01-15T08:59:00Z",
+        )
+        begin, end = (
+            ("iteration", "start"),
+            ("iteration", "end", "--metric", "tests_passed=1", "--snapshot"),
+        )
+        actions = [("sprint", "start"), begin, ("phase", "start"), end, begin, end]
+        request = ("queue", "add", "Look", "--priority", "low", "--type", "bug")
+        for minute, action in enumerate([*actions, request]):
+            done(*action, "--at", f"2026-01-15T09:0{minute}:00Z")
+
+    made("points", steps)
+    return folder
+
+
+def test_knows_every_command_of_the_table() -> None:
+    """A command that neither records nor takes `--at` has its reason here."""
+    assert [p for p, c in READING.items() if option(c, "at") is None] == []
+    known = {path for path, _ in commands()}
+    assert set(ALWAYS_NOW) <= known
+
+
+@pytest.mark.parametrize("path", READING)
+@pytest.mark.parametrize("point", POINTS)
+def test_answers_as_of_every_form(history: Path, run: Run, path: str, point: str) -> None:
+    """Each form of a point is taken, and answered with what was there then."""
+    words = [*path.split()[1:], *NEEDED.get(path, ())]
+    result = run(*words, "--at", point)
+    was_there = point == "1m ago" or path not in NAMING
+    assert result.code in ((0,) if was_there else (0, 3)), result
+    assert result.out or not was_there
+
+
+@pytest.mark.parametrize("path", [*READING, "sprintlog diff"])
+def test_refuses_what_is_no_point(history: Path, run: Run, path: str) -> None:
+    """Any other text is refused with all forms that there are."""
+    words = [*path.split()[1:], *NEEDED.get(path, ())]
+    how = () if path == "sprintlog diff" else ("--at",)
+    result = run(*words, *how, "someday")
+    assert result.code == 1
+    assert FORMS in result.err
+
+
+@pytest.mark.parametrize("path", READING)
+def test_tells_the_forms_in_its_help(path: str) -> None:
+    """The help of `--at` names every form."""
+    found: Any = option(READING[path], "at")
+    assert all(form in found.help for form in ("position:N", "version:N", "iter:N", "best"))
+
+
+def test_next_answers_as_of_then(history: Path, done: Run) -> None:
+    """What was to be done at a point is answered from the state of that point."""
+    assert done("next", "--at", "start", "--json").json["do"] == "start"
+    assert done("next", "--at", "version:3", "--json").json["phase"] == "setup"
+    assert done("next", "--json").json["do"] == "work"
+
+
+def test_lists_the_sprints_of_then(history: Path, done: Run) -> None:
+    """A sprint that came later was not there, and each has the status it had."""
+    plan = ("--plan", "plan.yaml", "--sprint-dir", "later")
+    done("sprint", "create", "later", *plan)
+    rows = done("sprint", "list", "--at", "position:1", "--json").json
+    assert rows == [{"sprint": "auth", "status": "not-started", "version": 1}]
+    assert len(done("sprint", "list", "--json").json) == 2

@@ -1,0 +1,55 @@
+"""`report --html`: the sprint as one page in a file."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ..conftest import Run
+
+
+def test_the_page_is_written(sprint: Path, done: Run) -> None:
+    """The file is there with all of its sections, and the answer names it."""
+    answer = done("report", "--html", "night.html", "--json").json
+    content = (sprint / "night.html").read_text(encoding="utf-8")
+    assert answer == {"file": "night.html", "bytes": len(content.encode())}
+    for identity in ("head", "timeline", "quality", "iterations", "events", "state"):
+        assert f'id="{identity}"' in content
+
+
+def test_the_page_of_a_point_stays(sprint: Path, done: Run) -> None:
+    """The page of a version is the same bytes when more has happened since."""
+    done("report", "--html", "a.html", "--at", "version:2")
+    done("phase", "start", "setup")
+    done("report", "--html", "b.html", "--at", "version:2")
+    assert (sprint / "a.html").read_bytes() == (sprint / "b.html").read_bytes()
+
+
+def test_nothing_is_followed(sprint: Path, done: Run, tmp_path: Path) -> None:
+    """A link at the file's place is replaced, and what it leads to stays as it was."""
+    other = tmp_path / "other"
+    other.write_text("theirs")
+    os.symlink(other, sprint / "night.html")
+    done("report", "--html", "night.html")
+    assert other.read_text() == "theirs"
+    assert not (sprint / "night.html").is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["--html", "."], "is a folder"),
+        (["--html", "nowhere/night.html"], "No such file"),
+        (["--open"], "--open goes with --html FILE"),
+        (["3", "--html", "night.html"], "of all iterations"),
+        (["--html", "night.html", "--at", "version:99"], "has nothing at version 99"),
+    ],
+)
+def test_what_cannot_be_written_is_said(
+    sprint: Path, run: Run, line: list[str], said: str
+) -> None:
+    """One line says what is wrong, and no file is there."""
+    result = run("report", *line)
+    assert result.code != 0
+    assert said in result.err
+    assert not list(sprint.glob("*night.html*"))

@@ -1,0 +1,179 @@
+"""Importing the stories of a prd.json or feature_list.json, and the text beside them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ...conftest import Run
+from .test_import_progress import git
+
+FIXTURES = Path(__file__).resolve().parents[4] / "fixtures" / "loops" / "ralph"
+
+
+@pytest.fixture
+def loop(folder: Path, done: Run) -> Path:
+    """Return a folder with the files of such a loop, beside an empty log."""
+    for file in FIXTURES.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    done("init")
+    return folder
+
+
+def changed(file: Path, change: Any) -> None:
+    """Change a file of JSON as its loop would."""
+    data = json.loads(file.read_text())
+    change(data)
+    file.write_text(json.dumps(data))
+
+
+def statuses(done: Run, *more: str) -> dict[str, str]:
+    """Return the status of each phase."""
+    phases = done("show", "progress", "--json", *more).json["phases"]
+    return {phase["id"]: phase["status"] for phase in phases}
+
+
+def test_each_story_becomes_a_phase(loop: Path, done: Run) -> None:
+    """Stories stand by their priority; passing is completed, and all keys stay."""
+    answer = done("import", "prd", "prd.json", "--json").json
+    assert answer["found"] == {"story": 3, "passed": 1, "entry": 1}
+    assert (answer["sprint"], answer["unread"]) == ("task-priority", 1)
+    assert list(statuses(done).items()) == [
+        ("US-001", "completed"),
+        ("US-002", "pending"),
+        ("US-003", "pending"),
+    ]
+    first = done("show", "progress", "--json").json["phases"][0]
+    assert first["notes"] == "Migration 12"
+    assert first["acceptanceCriteria"] == ["The column is there", "Typecheck passes"]
+    assert first["prompt"].endswith("- The column is there\n- Typecheck passes")
+
+
+def test_the_loop_goes_on_where_it_was(loop: Path, done: Run) -> None:
+    """What is next after an import is the first story that does not pass."""
+    done("import", "prd", "prd.json")
+    assert done("next", "--json").json["phase"] == "US-002"
+
+
+def test_the_text_beside_it_goes_to_the_journal(loop: Path, done: Run) -> None:
+    """Entries, learnings and patterns are recorded; a heading of no known form is kept."""
+    answer = done("import", "prd", "prd.json", "--json").json
+    assert [e["summary"] for e in done("entry", "list", "--json").json] == [
+        "Added the column"
+    ]
+    (line,) = Path(answer["kept"]).read_text().splitlines()
+    assert json.loads(line)["text"] == "Something else"
+
+
+def test_the_same_again_records_nothing(loop: Path, done: Run) -> None:
+    """A source that did not change brings nothing, though we went on since."""
+    done("import", "prd", "prd.json")
+    done("phase", "start", "US-002")
+    before = done("log", "--json").out
+    assert done("import", "prd", "prd.json", "--json").json["recorded"] == 0
+    assert done("log", "--json").out == before
+
+
+def test_a_later_version_brings_what_changed(loop: Path, done: Run) -> None:
+    """A story that passes now is completed by the next import."""
+    done("import", "prd", "prd.json")
+    changed(loop / "prd.json", lambda data: data["userStories"][0].update(passes=True))
+    done("import", "prd", "prd.json")
+    assert statuses(done)["US-002"] == "completed"
+
+
+def test_what_was_rolled_back_comes_again(loop: Path, done: Run) -> None:
+    """An import after a rollback brings the file at hand once more."""
+    done("import", "prd", "prd.json")
+    changed(loop / "prd.json", lambda data: data["userStories"][0].update(passes=True))
+    done("import", "prd", "prd.json")
+    before = statuses(done)
+    done("rollback", "version:1", "--yes")
+    assert statuses(done) != before
+    done("import", "prd", "prd.json")
+    assert statuses(done) == before
+    assert done("import", "prd", "prd.json", "--json").json["recorded"] == 0
+
+
+def test_git_says_when_each_story_passed(loop: Path, done: Run) -> None:
+    """With --git every version is recorded with its time, oldest first, and only once."""
+    git(loop, "init", "-q", "-b", "main")
+    for day, number in ((3, 1), (5, 0), (8, 2)):
+        date = f"2026-02-{day:02}T12:00:00+00:00"
+        changed(
+            loop / "prd.json",
+            lambda data, at=number: data["userStories"][at].update(passes=True),
+        )
+        git(loop, "add", "prd.json", date=date)
+        git(loop, "commit", "-qm", "feat: a story", "--allow-empty", date=date)
+    answer = done("import", "prd", "--git", "prd.json", "--json").json
+    assert answer["found"]["version"] == 3
+    assert statuses(done)["US-003"] == "completed"
+    then = statuses(done, "--at", "2026-02-06T00:00:00Z")
+    assert (then["US-002"], then["US-003"]) == ("completed", "pending")
+    assert done("import", "prd", "--git", "prd.json", "--json").json["recorded"] == 0
+
+
+def test_git_follows_a_file_that_was_renamed(loop: Path, done: Run) -> None:
+    """Its versions under earlier names are the same stories; those of others are not."""
+    git(loop, "init", "-q", "-b", "main")
+    (loop / "scripts" / "ralph").mkdir(parents=True)
+    moves = ("prd.json", "stories.json", "scripts/ralph/prd.json")
+    for number, (old, new) in enumerate(zip(("prd.json", *moves), moves, strict=False)):
+        date = f"2026-02-0{number + 3}T12:00:00+00:00"
+        if old != new:
+            git(loop, "mv", old, new)
+        changed(
+            loop / new, lambda data, at=number: data["userStories"][at].update(passes=True)
+        )
+        git(loop, "add", "-A", ".", ":!.sprintlog", date=date)
+        git(loop, "commit", "-qm", "feat: a story", date=date)
+    answer = done("import", "prd", "--git", moves[-1], "--json").json
+    assert answer["found"]["version"] == 3
+    then = statuses(done, "--at", "2026-02-04T00:00:00Z")
+    assert list(then.values()).count("completed") == 2
+    assert set(statuses(done).values()) == {"completed"}
+
+
+def test_features_without_ids_are_called_by_their_place(loop: Path, done: Run) -> None:
+    """A feature_list.json is taken in the same way; its steps are in the prompt."""
+    answer = done("import", "prd", "feature_list.json", "--sprint", "chat", "--json").json
+    assert answer["found"]["story"] == 2
+    assert statuses(done, "--sprint", "chat") == {
+        "feature-001": "completed",
+        "feature-002": "pending",
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"userStories": [{"id": "US-001"', "not JSON"),
+        (b"not JSON at all", "not JSON"),
+        (b"\x00\xff\x10", "not JSON"),
+        (b"[]", "userStories: is no object with stories"),
+        (b"{}", "userStories: Field required"),
+        (b'{"userStories": []}', "userStories: List should have at least 1 item"),
+        (b'{"userStories": [{"id": 1, "passes": true}]}', "userStories[0].id"),
+        (b'{"userStories": [{"id": "a", "passes": "no"}]}', "userStories[0].passes"),
+        (b'{"userStories": {"id": "a"}}', "userStories: "),
+        (b'[{"passes": true}]', "features[0].description: Field required"),
+        (
+            b'{"userStories": [{"id":"a","passes":true},{"id":"a","passes":true}]}',
+            "userStories[1].id: 'a' is there before",
+        ),
+        (b" " * (64 * 2**20 + 1), "is longer than 64 MiB"),
+    ],
+)
+def test_damaged_stories_are_refused_in_one_line(
+    loop: Path, run: Run, content: bytes, said: str
+) -> None:
+    """What cannot be read is refused with file and field, and nothing is recorded."""
+    (loop / "prd.json").write_bytes(content)
+    result = run("import", "prd", "prd.json")
+    first = result.err.splitlines()[0]
+    assert result.code != 0
+    assert first.startswith("error: prd.json: ")
+    assert said in first
+    assert run("verify", "--json").json["events"] == 0

@@ -1,0 +1,85 @@
+"""`import` without a name: it says what it takes a file or a folder for, and takes it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sprintlog.cli.intake.others.recognise import recognise
+
+from ...conftest import Run
+
+FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
+
+
+@pytest.fixture
+def log(folder: Path, done: Run) -> Path:
+    """Return a folder with an empty log."""
+    done("init")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("loops/ralph/prd.json", "prd"),
+        ("loops/ralph/feature_list.json", "prd"),
+        ("loops/orchestrator/history.jsonl", "orchestrator"),
+        ("loops/orchestrator/events-20260602-080000.jsonl", "orchestrator"),
+        ("loops/orchestrator", "orchestrator"),
+        ("loops/aiwg", "aiwg"),
+        ("loops/aiwg/ralph-external/session-state.json", "aiwg"),
+        (
+            "loops/aiwg/ralph/ralph-dates-1a2b3c4d/iterations/iteration-001/metrics.json",
+            "aiwg",
+        ),
+        (
+            "loops/aiwg/ralph/ralph-dates-1a2b3c4d/progress/iteration-000-baseline.json",
+            "aiwg",
+        ),
+        ("loops/ralph-loop", "ralph-loop"),
+        ("loops/ralph-loop/ralph-loop.local.md", "ralph-loop"),
+        ("agents/claude-2.1.330-transcript.jsonl", "transcript"),
+        ("agents/codex-rollout.jsonl", "transcript"),
+        ("agents/gemini-session.jsonl", "transcript"),
+        ("agents/copilot-events.jsonl", "transcript"),
+        ("documents/every-field.yaml", "progress"),
+        ("documents/journal.json", "journal"),
+    ],
+)
+def test_what_it_is_given_is_recognised(log: Path, done: Run, name: str, kind: str) -> None:
+    """A file is told by what is in it, a folder by its files; then it is taken in."""
+    result = done("import", FIXTURES / name)
+    assert f"is taken for what `import {kind}` takes" in result.err
+    assert done("verify", "--json").json["events"] > 0
+
+
+def test_an_export_is_recognised(log: Path, done: Run) -> None:
+    """Lines that `export` wrote are a log."""
+    done("import", FIXTURES / "loops" / "ralph" / "prd.json")
+    (log / "all.jsonl").write_text(done("export").out)
+    assert recognise(log / "all.jsonl").kind == "log"
+
+
+def test_a_folder_with_several_things_asks_which(log: Path, run: Run) -> None:
+    """Nothing is guessed: the refusal names them."""
+    shutil.copytree(FIXTURES / "loops" / "ralph", log / "loop")
+    result = run("import", "loop/")
+    assert result.code != 0
+    assert "which of them? loop/prd.json, loop/feature_list.json" in result.err
+
+
+@pytest.mark.parametrize("content", [b"", b"words", b"\x00\xff\x80", b"{}", b"[1, 2"])
+def test_what_nobody_knows_is_refused(log: Path, run: Run, content: bytes) -> None:
+    """One line names the file; nothing is recorded."""
+    (log / "what.json").write_bytes(content)
+    result = run("import", "what.json")
+    assert result.code != 0
+    assert result.err.startswith("error: what.json: is ")
+    assert run("verify", "--json").json["events"] == 0
+
+
+def test_a_word_that_is_no_path_is_no_command(log: Path, run: Run) -> None:
+    """A command that is mistyped is answered with the one that is meant."""
+    result = run("import", "transcrip")
+    assert "did you mean `transcript`?" in result.err

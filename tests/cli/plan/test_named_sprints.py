@@ -1,0 +1,90 @@
+"""Hints for whoever named the sprint: typed as they are they mean that one."""
+
+from pathlib import Path
+
+import pytest
+
+from sprintlog.cli import named_sprint
+from sprintlog.engine.service import wrap
+from sprintlog.projections import Workspace
+
+from ..conftest import Run
+from ..setup.help.test_hints import MESSAGES
+from ..typed import HOLE, commands_in, typed
+
+AT = "2026-01-01T00:00:00.000Z"
+PLAN = "phases: [{id: a, prompt: x}]"
+
+
+@pytest.fixture
+def two(folder: Path, done: Run) -> Path:
+    """Return a folder that chooses the sprint `here`, beside a blocked one elsewhere."""
+    (folder / "plan.yaml").write_text(PLAN)
+    done("init")
+    done("sprint", "create", "here", "--plan", "plan.yaml")
+    done("sprint", "create", "there", "--plan", "plan.yaml", "--sprint-dir", "there")
+    for name in ("here", "there"):
+        done("sprint", "start", "--sprint", name)
+        done("sprint", "block", "--reason", "no disk", "--sprint", name)
+    return folder
+
+
+@pytest.mark.parametrize("command", ["next", "status"])
+def test_a_hint_is_about_the_sprint_that_was_named(
+    two: Path, run: Run, done: Run, command: str
+) -> None:
+    """What an answer about one sprint hints at goes on with that one, not with another."""
+    told = done(command, "--sprint", "there").out
+    (hint,) = [line for line in told.splitlines() if line.strip().startswith("hint:")]
+    (words,) = commands_in(hint)
+    assert words[-2:] == ["--sprint", "there"]
+    done(*(word.replace("NAME", "ana").replace("TEXT", "x") for word in words))
+    assert done("status", "--sprint", "there", "--json").json["status"] == "in-progress"
+    assert done("status", "--json").json["status"] == "blocked"
+
+
+def test_a_refusal_is_about_the_sprint_that_was_named(two: Path, run: Run) -> None:
+    """So is what a refusal names; without `--sprint` nothing is added."""
+    assert "--why TEXT --sprint there`" in run("phase", "start", "--sprint", "there").err
+    assert "--why TEXT`" in run("phase", "start").err
+
+
+@pytest.mark.parametrize("text", MESSAGES)
+def test_every_command_in_a_message_takes_the_name(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a hint is made to say can still be typed."""
+    monkeypatch.setattr(named_sprint, "_given", lambda: "auth")
+    changed = named_sprint.with_it(text)
+    assert changed is not None
+    for words in commands_in(changed):
+        if HOLE not in words[:2]:
+            typed(words)
+
+
+def test_a_loops_sprint_is_made_before_its_first_run(
+    folder: Path, run: Run, done: Run
+) -> None:
+    """Without plan and goal it is as `wrap` makes one: so rules can be set before."""
+    done("init")
+    refused = run("rules", "set", "--sprint", "second", "--threshold", "target=0.9")
+    assert "`sprintlog sprint create second` makes it" in refused.err
+    done("sprint", "create", "second")
+    done("rules", "set", "--sprint", "second", "--threshold", "target=0.9")
+    assert not (folder / "PROGRESS.yaml").exists()
+    with Workspace.open(folder) as log:
+        assert (
+            wrap.sprint_for(log, "second", place=None, actor="runtime", at=AT) == "second"
+        )
+        wrap.sprint_for(log, "third", place=None, actor="runtime", at=AT)
+        made, other = (log.sprint(name) for name in ("second", "third"))
+        assert made.plan.status == other.plan.status == "in-progress"
+        fields = ("mode", "goal", "max-iterations")
+        assert [made.document.get(x) for x in fields] == [
+            other.document.get(x) for x in fields
+        ]
+
+
+def test_a_sprint_named_before_the_command_is_told_where_it_stands(run: Run) -> None:
+    """`sprintlog --sprint ID` says what to type."""
+    assert "`sprintlog status --sprint ID`" in run("--sprint", "x").err

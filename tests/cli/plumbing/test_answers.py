@@ -1,0 +1,161 @@
+"""What commands answer with `--json`: each follows its schema."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from sprintlog.projections.views.answers import ANSWERS, LINES
+
+from ..answers import check_answers, command_of, commands
+from ..conftest import Run
+
+QUESTIONS = (
+    *(
+        ("alerts", "--all"),
+        ("audit",),
+        ("backup", "copy.db"),
+        ("copy", ".", "copied"),
+        ("best",),
+        ("diff", "start"),
+    ),
+    *(("blame", "status"), ("blame", "--all"), ("config",), ("decide",), ("doctor",)),
+    *(("entry", "list"), ("entry", "observations"), ("entry", "show", "login-1")),
+    *(("export", "--out", "all.jsonl"), ("gate", "show"), ("iteration", "list")),
+    *(("compare", "1", "2"), ("iteration", "diff", "iter:1", "iter:2")),
+    *(
+        ("prune",),
+        ("prune", "--dry-run"),
+        ("iteration", "select"),
+        ("iteration", "snapshot"),
+    ),
+    *(("journal", "search", "tokens"), ("journal", "status"), ("log",), ("next",)),
+    *(("learning", "list"), ("learning", "show", "learning-0001")),
+    *(("learning", "extract", "login-1"), ("pattern", "list"), ("prepare", "login")),
+    *(
+        ("query", "SELECT * FROM v_events"),
+        ("query", "--tables"),
+        ("uninstall", "--dry-run"),
+        ("queue", "list"),
+    ),
+    *(("queue", "show", "req-1"), ("queue", "decide", "--auto", "--dry-run")),
+    ("queue", "approve", "req-1", "--reasoning", "yes", "--dry-run"),
+    *(("rebuild",), ("recover", "login", "--failure", "tokens"), ("replay",)),
+    *(("report",), ("report", "1"), ("report", "--write"), ("rules", "show")),
+    *(("extract", "iter:1", "--into", "../old"), ("rollback", "best", "--files")),
+    *(
+        ("rollback", "iter:1", "--plan"),
+        ("fork", "two", "--from", "start", "--dry-run"),
+        ("undo", "--yes"),
+        ("redo", "--yes"),
+    ),
+    *(("show", "best"), ("show", "event", "1"), ("show", "iteration", "1")),
+    *(
+        ("show", "journal"),
+        ("show", "progress"),
+        ("show", "session"),
+        ("sprint", "list"),
+        ("status",),
+    ),
+    *(("verify",), ("note", "a remark"), ("why", "theirs.json:1")),
+    *(("extensions", "list"), ("extensions", "check")),
+    *(
+        ("hooks", "install", "claude"),
+        ("hooks", "status"),
+        ("hooks", "uninstall", "claude"),
+    ),
+    *(("import", "progress", "PROGRESS.yaml"), ("import", "journal", "theirs.json")),
+)
+"""Each command that answers something of its own, and one that only records."""
+ELSEWHERE = {
+    "extensions project",
+    *(
+        "adopt",
+        "compile",
+        "gate run",
+        "gate record",
+        "import aiwg",
+        "import log",
+        "import orchestrator",
+        "import prd",
+        "import ralph-loop",
+        "import transcript",
+        "init",
+        "journal migrate",
+        "run",
+        "schema",
+        "serve",
+        "session reconcile",
+        "redact",
+        "head",
+        "prove",
+        "scan",
+    ),
+}
+"""Commands whose answers need a workspace of their own: their own tests get them."""
+
+
+@pytest.fixture
+def life(tree: Path, done: Run) -> Path:
+    """Return a work tree whose sprint and journal have something of everything."""
+    done("iteration", "baseline", "--metric", "test_count=8", "--metric", "tests_passed=5")
+    for number, passed in ((1, 9), (2, 7)):
+        metrics = ("--metric", "test_count=9", "--metric", f"tests_passed={passed}")
+        done("iteration", "measure", "--number", number, *metrics)
+    done("queue", "add", "A bug", "--priority", "high", "--type", "bug")
+    done("queue", "add", "Another", "--priority", "low", "--type", "docs")
+    done("journal", "open", "--project-name", "auth")
+    seen = "--observation", '{"type": "finding", "title": "t", "category": "documentation"}'
+    done("entry", "record", "login", "--status", "failed", "--summary", "tokens", *seen)
+    done(
+        "learning",
+        "add",
+        "tokens last an hour",
+        "--type",
+        "codebase-pattern",
+        "--prd",
+        "login",
+    )
+    done("pattern", "add", "Service and handler", "--type", "file-structure")
+    (tree / "theirs.json").write_text(done("show", "journal").out)
+    return tree
+
+
+def test_every_command_answers_what_its_schema_says(life: Path, run: Run) -> None:
+    """Of every command with `--json` an answer is got and compared with its struct."""
+    for words in QUESTIONS:
+        result = run(*words, "--json")
+        assert result.out, (words, result)
+
+
+def test_every_command_is_asked() -> None:
+    """A command with an answer of its own is asked above or in its own tests."""
+    asked = {command_of(words) for words in QUESTIONS}
+    known = {name for name, _ in commands()}
+    assert asked | ELSEWHERE >= ANSWERS.keys()
+    assert known >= ANSWERS.keys() | LINES
+
+
+def test_an_answer_that_is_not_of_its_schema_is_found() -> None:
+    """A field too many, one that is missing or of another type is noticed."""
+    right = '{"sprint": "a", "do": "done"}'
+    check_answers(["next", "--json"], 0, right)
+    wrong = ('{"do": "done"}', '{"sprint": 1, "do": "done"}', f'{right[:-1]}, "more": 1}}')
+    for answer in wrong:
+        with pytest.raises(AssertionError):
+            check_answers(["next", "--json"], 0, answer)
+
+
+def test_the_schema_of_one_command(done: Run, sprint: Path) -> None:
+    """What JSON Schema says of an answer holds for it."""
+    for words in (("status",), ("sprint", "list"), ("next",), ("log",), ("note", "x")):
+        schema = done("schema", "answers", *words[: 1 + (words[0] == "sprint")]).json
+        for answer in done(*words, "--json").lines:
+            jsonschema.validate(answer, schema)
+
+
+def test_the_schema_of_no_command(run: Run, sprint: Path) -> None:
+    """A command that there is not, or a group of them, has no answers."""
+    for words in (("gate",), ("gates", "show"), ("status", "more")):
+        assert run("schema", "answers", *words).code == 3
+    assert run("schema", "progress", "status").code == 2

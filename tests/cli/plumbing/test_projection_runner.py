@@ -1,0 +1,86 @@
+"""The runner of projections: each goes on from where it was, or begins anew."""
+
+from pathlib import Path
+
+import sprintlog
+from sprintlog.engine.log.event import Kind
+from sprintlog.history import Happened, Mark, catch_up_sprint
+
+from ..conftest import Run
+from .test_own_projections import in_force
+
+
+class Work:
+    """The versions of a sprint's work that count: a projection that is kept in memory."""
+
+    name, stream = "work", "sprint/auth"
+
+    def __init__(self) -> None:
+        self.version = 1
+        self.versions: set[int] = set()
+        self.kept: Mark | None = None
+        self.begun = self.seen = 0
+
+    def mark(self) -> Mark | None:
+        """Return what was kept."""
+        return self.kept
+
+    def begin(self) -> None:
+        """Forget everything."""
+        self.versions, self.begun = set(), self.begun + 1
+
+    def evolve(self, one: Happened) -> None:
+        """Take in what happened."""
+        self.seen += 1
+        if one.event.kind is Kind.EXECUTION:
+            self.versions.add(one.recorded.version)
+        self.versions -= {event.version for event in one.voided}
+        self.versions |= {event.version for event in one.restored}
+
+    def keep(self, mark: Mark) -> None:
+        """Keep the mark."""
+        self.kept = mark
+
+    def catch_up(self, folder: Path) -> bool:
+        """Take in what came since."""
+        with sprintlog.open(folder) as workspace:
+            return catch_up_sprint(workspace, self)
+
+
+def test_each_event_is_taken_in_once(sprint: Path, done: Run) -> None:
+    """The runner goes on behind the mark, and without news it changes nothing."""
+    mine = Work()
+    assert mine.catch_up(sprint)
+    assert not mine.catch_up(sprint)
+    done("phase", "start")
+    assert mine.catch_up(sprint)
+    assert (mine.seen, mine.begun) == (3, 1)
+    assert mine.kept is not None
+    assert mine.kept.place == 3
+
+
+def test_it_learns_what_a_rollback_voided(sprint: Path, done: Run) -> None:
+    """After a rollback, and after its undoing, it has what the read model has."""
+    mine = Work()
+    for step in (("phase", "start"), ("rollback", "version:2"), ("undo",)):
+        done(*step)
+        mine.catch_up(sprint)
+        assert mine.versions == in_force(done), step
+
+
+def test_other_rules_begin_anew(sprint: Path) -> None:
+    """A projection whose version is another one is computed from the first event."""
+    mine = Work()
+    mine.catch_up(sprint)
+    mine.version = 2
+    assert mine.catch_up(sprint)
+    assert (mine.seen, mine.begun) == (4, 2)
+
+
+def test_a_place_of_another_log_begins_anew(sprint: Path) -> None:
+    """Where the log has another event at its place, or none, nothing of it is used."""
+    for place, hash_ in ((2, bytes(32)), (9, bytes(32)), (0, bytes(32))):
+        mine = Work()
+        mine.kept = Mark(1, place, hash_)
+        assert mine.catch_up(sprint)
+        assert (mine.seen, mine.begun) == (2, 1), place

@@ -1,0 +1,95 @@
+"""A loop whose agent asks for things is killed after any append, and ends the same."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.projections.workspace import Workspace
+
+from ...conftest import Run
+from .judged_loops import drive
+
+PLAN = """\
+retry: {maxAttempts: 2, backoffMs: [1]}
+phases:
+  - {id: a, prompt: Do a}
+  - {id: b, prompt: Do b, gate: {script: test -e mended, on-fail-prompt: Mend it}}
+"""
+AGENT = """\
+cat > prompt.txt
+grep -q 'Mend it' prompt.txt && touch mended
+test "$PHASE_ID$ATTEMPT_NUMBER" = a1 && cat network.json || cat good.json
+"""
+SAID: dict[str, Any] = {
+    "status": "completed",
+    "summary": "did it",
+    "operatorRequests": [{"title": "Odd", "priority": "low", "type": "bug"}, {}],
+    "proposedSteps": ["Test it"],
+    "learnings": ["use make"],
+}
+
+
+@pytest.fixture
+def prepare(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that makes a sprint in a folder of its own."""
+
+    def make(name: str) -> Path:
+        tree = folder / name
+        tree.mkdir()
+        monkeypatch.chdir(tree)
+        (tree / "plan.yaml").write_text(PLAN)
+        (tree / "agent.sh").write_text(AGENT)
+        (tree / "good.json").write_text(json.dumps(SAID))
+        failed = {**SAID, "status": "failed", "error": "ECONNRESET"}
+        (tree / "network.json").write_text(json.dumps(failed))
+        done("init", "--here")
+        done("sprint", "create", "one", "--plan", "plan.yaml")
+        done("journal", "open")
+        return tree
+
+    return make
+
+
+def outcome(tree: Path) -> dict[str, Any]:
+    """Return what was asked for, learned and done, without times."""
+    written = json.loads((tree / ".ralph/progress.json").read_text())["learnings"]
+    with Workspace.open(tree) as workspace:
+        sprint = workspace.sprint("one")
+        phases = sprint.plan.document["phases"]
+        return {
+            "queue": [(q["id"], q["title"], q["status"]) for q in sprint.queue],
+            "learned": [one.content for one in workspace.document().learnings],
+            "written": [one["content"] for one in written],
+            "phases": [(p["status"], p.get("retry-count")) for p in phases],
+            "notes": [e.type for e in workspace.events("one")].count("note-added"),
+            "runs": sprint.knowledge.spent.runs,
+        }
+
+
+def test_killed_after_any_append_nothing_is_said_twice(prepare: Any) -> None:
+    """A retry, a repair and whoever goes on after a kill say the same; it is kept once."""
+    tree = prepare("undisturbed")
+    last, appends = drive(tree)
+    assert last is not None
+    expected = outcome(tree)
+    assert expected == {
+        "queue": [("req-1", "Odd", "pending"), ("req-2", "Test it", "pending")],
+        "learned": ["use make"],
+        "written": ["use make"],
+        "phases": [("completed", 1), ("completed", None)],
+        # Each of the four runs says what is malformed.
+        "notes": 4,
+        "runs": 4,
+    }
+    for place in range(1, appends):
+        tree = prepare(f"killed-{place}")
+        assert drive(tree, appends=place)[0] is None
+        again, _ = drive(tree)
+        assert again is not None
+        assert again.do == last.do
+        assert outcome(tree) == expected, place
+    assert appends > 10
+    assert os.getcwd() == str(tree)

@@ -1,0 +1,124 @@
+"""`sprintlog` alone and the first screen of the help: where one is, what to type next."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.sprint.agent.actions import ACTIONS, STOP, WAIT
+
+from ...conftest import PLAN, Run
+from ...typed import commands_in, typed
+from .test_followed_hints import follow
+
+SCREENS = Path(__file__).parents[4] / "fixtures" / "screens"
+COLUMNS, LINES_MAX, WHERE_LINES_MAX = 80, 41, 5
+
+
+def screen(name: str) -> str:
+    """Return a stored screen."""
+    return (SCREENS / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def last_line(done: Run) -> str:
+    """Return what `sprintlog` alone says to type next."""
+    lines = done().out.splitlines()
+    assert len(lines) <= WHERE_LINES_MAX + 1
+    assert lines[-1].startswith("next    ")
+    return str(lines[-1])
+
+
+def test_help_is_one_screen(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first screen is the stored one: at most 41 lines of 80 columns."""
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    # Versions of click write differently that a word may be left out.
+    out = done("--help").out.replace("] COMMAND [", "] [COMMAND] [")
+    assert out == screen("help")
+    assert out.count("\n") <= LINES_MAX
+    assert max(map(len, out.splitlines())) <= COLUMNS
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
+def test_help_keeps_its_lines(
+    done: Run, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    """However wide the terminal is, the tables of the first screen are the same."""
+    monkeypatch.setenv("COLUMNS", columns)
+    tables = screen("help").partition("Every day:")[2].partition("Options:")[0]
+    assert tables in done("--help").out
+
+
+def test_without_a_log_it_says_how_to_begin(folder: Path, run: Run) -> None:
+    """Where no log is, `sprintlog` alone shows three ways to begin, and ends with 0."""
+    result = run()
+    assert (result.code, result.out, result.err) == (0, screen("no-log"), "")
+    assert max(map(len, result.out.splitlines())) <= COLUMNS
+    assert os.listdir(folder) == []
+
+
+def test_its_ways_to_begin_can_be_typed(folder: Path, done: Run) -> None:
+    """Each command of the three ways is one that there is."""
+    found = [x.split("sprintlog ")[1] for x in screen("no-log").split("\n")[3:8]]
+    for line in found:
+        typed(line.partition("  ")[0].split())
+
+
+def test_in_a_sprint_it_says_where_one_is(sprint: Path, run: Run) -> None:
+    """The log, the sprint, its state and its pointer, and what to type."""
+    result = run()
+    assert (result.code, result.err) == (0, "")
+    assert result.out.replace(str(sprint), "/srv/tree") == screen("in-a-sprint")
+
+
+def test_it_leads_through_a_sprint(folder: Path, done: Run) -> None:
+    """Whoever types what it says comes from an empty log to a sprint that is done."""
+    (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}]\n")
+    done("init")
+    assert "sprint create ID --plan FILE" in last_line(done)
+    done("sprint", "create", "x", "--plan", "plan.yaml")
+    follow(done, last_line(done))
+    for expected in ("phase start", "phase complete"):
+        assert expected in last_line(done)
+        done(*expected.split())
+    follow(done, last_line(done))
+    assert "`sprintlog log`" in last_line(done)
+
+
+def test_it_repeats_the_hint_of_a_stop(sprint: Path, done: Run) -> None:
+    """Where a person is needed it says why, and what can be typed about it."""
+    done("sprint", "pause", "--reason", "lunch")
+    hint = done("next", "--json").json["hint"]
+    assert last_line(done) == f"next    {hint}"
+    assert "why     " in done().out
+
+
+def test_of_several_sprints_it_names_some(folder: Path, done: Run) -> None:
+    """Where nothing chooses a sprint it names them, those that go on first."""
+    (folder / "plan.yaml").write_text(PLAN)
+    done("init")
+    for name in "abcdef":
+        words = ("sprint", "create", name, "--plan", "plan.yaml", "--sprint-dir", name)
+        done(*words)
+    shown = done().out.splitlines()
+    assert shown[1] == (
+        "sprint  one of 6: a (not-started), b (not-started), c (not-started), "
+        "d (not-started) …"
+    )
+    assert commands_in(shown[2]) == [["status", "--sprint", "ID"], ["sprint", "list"]]
+
+
+def test_it_follows_the_variable(
+    sprint: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SPRINTLOG_SPRINT chooses here as everywhere; another name is an error."""
+    monkeypatch.setenv("SPRINTLOG_SPRINT", "auht")
+    result: Any = run()
+    assert (result.code, "did you mean `auth`?" in result.err) == (3, True)
+
+
+def test_it_has_something_to_type_for_every_answer() -> None:
+    """No answer of `next` leaves it without words."""
+    from sprintlog.cli.help.where import TYPED
+
+    assert {*TYPED} == {*ACTIONS} - {STOP, WAIT}

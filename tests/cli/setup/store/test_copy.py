@@ -1,0 +1,190 @@
+"""`copy`: from any store into any other, again and again, and never over another log."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from os import urandom
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from sprintlog.engine.errors import RefusedError, UnreadableError
+from sprintlog.engine.log.envelope import NewEvent, RecordedEvent
+from sprintlog.engine.log.port import Expect, Log
+from sprintlog.engine.log.stores import create_log, open_log
+from sprintlog.engine.log.stores.memory import MemoryLog
+from sprintlog.engine.service.workspace import wall_clock
+from sprintlog.projections.health.copies import EVENTS_A_STEP, copy_export, copy_log
+from sprintlog.projections.workspace import Workspace
+
+from ....postgres.server import NEWEST, server, why_not
+from ...conftest import Run
+
+NOTE = NewEvent("note-added", b"{}", "2026-01-30T12:00:00Z", "runtime")
+STORES = ("sqlite", NEWEST)
+Place = Callable[[str], str]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """Give a function that names a place for a new log of a store."""
+
+    def named(store: str) -> str:
+        if store == "sqlite":
+            return str(tmp_path / "copied")
+        if reason := why_not(store):
+            pytest.skip(reason)
+        return server(store).new_url()
+
+    return named
+
+
+def read(place: str) -> list[RecordedEvent]:
+    """Return all events of a log at a place."""
+    url = place if ":" in place else f"{place}/log.db"
+    with closing(open_log(url, clock=wall_clock, entropy=urandom)) as log:
+        return list(log.read())
+
+
+def in_memory(events: int = 0, *, stream: str = "a") -> Log:
+    """Return a log in memory, with some events in appends of three."""
+    log = MemoryLog(clock=wall_clock, entropy=urandom)
+    for version in range(0, events, 3):
+        log.append(stream, [NOTE] * 3, expect=version)
+    return log
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_copy_has_the_same_events(
+    sprint: Path, done: Run, place: Place, store: str
+) -> None:
+    """Whole envelopes are the same there; what comes later is all that is copied then."""
+    target = place(store)
+    done("note", "one", "--key", "k")
+    first = done("copy", ".", target, "--json").json
+    ours = read(str(sprint / ".sprintlog"))
+    assert first["events"] == len(ours)
+    assert read(target) == ours
+    done("note", "two")
+    again = done("copy", sprint, target, "--json").json
+    assert (again["events"], again["position"]) == (1, len(ours) + 1)
+    assert done("copy", sprint, target, "--json").json["events"] == 0
+    assert read(target) == read(str(sprint / ".sprintlog"))
+
+
+def test_a_copy_comes_back(sprint: Path, done: Run, place: Place) -> None:
+    """From the server into a new folder, which then is a log like the first."""
+    url = place(NEWEST)
+    done("copy", ".", url)
+    done("copy", url, "back")
+    assert read(str(sprint / "back")) == read(str(sprint / ".sprintlog"))
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_an_export_is_copied(sprint: Path, done: Run, place: Place, store: str) -> None:
+    """A file of `export` goes into any store, also behind an earlier one of it."""
+    target = place(store)
+    done("export", "--out", "one.jsonl")
+    done("copy", "one.jsonl", target)
+    done("note", "later")
+    done("export", "--out", "two.jsonl")
+    assert done("copy", "two.jsonl", target, "--json").json["events"] == 1
+    assert read(target) == read(str(sprint / ".sprintlog"))
+
+
+@pytest.mark.parametrize("name", ["one.jsonl", "."])
+def test_another_log_is_not_written_over(
+    sprint: Path, done: Run, run: Run, place: Place, name: str
+) -> None:
+    """A target that is not the beginning of the source is refused as it is."""
+    target = place("sqlite")
+    with closing(
+        create_log(f"{target}/log.db", clock=wall_clock, entropy=urandom)
+    ) as other:
+        other.append("z", [NOTE], expect=Expect.ANY)
+    before = read(target)
+    done("export", "--out", "one.jsonl")
+    refused = run("copy", name, target)
+    assert refused.code == 1
+    assert "not the beginning of the source" in refused.err
+    assert read(target) == before
+
+
+def test_what_is_there_and_no_log_is_left(sprint: Path, run: Run) -> None:
+    """Neither a file nor a folder of somebody is taken for a place of a new log."""
+    (sprint / "mine").mkdir()
+    (sprint / "file").write_text("mine")
+    for name in ("mine", "file"):
+        assert run("copy", ".", name).code in (1, 4)
+    assert not list((sprint / "mine").iterdir())
+    assert (sprint / "file").read_text() == "mine"
+    assert run("copy", "nowhere", "new").code == 3
+
+
+def test_a_copy_that_was_cut_short_goes_on() -> None:
+    """Each step is whole appends, so whoever goes on finds a log to go on with."""
+    source, target = in_memory(3 * EVENTS_A_STEP), in_memory()
+    steps = []
+
+    def interrupt(position: int) -> None:
+        steps.append(position)
+        if len(steps) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        copy_log(source, target, progress=interrupt)
+    assert target.head().position == steps[-1] < source.head().position
+    assert all(event.remaining == 0 for event in [*target.read()][-1:])
+    assert copy_log(source, target).events == source.head().position - steps[-1]
+    assert list(target.read()) == list(source.read())
+
+
+def test_a_target_is_not_held_while_lines_come(folder: Path, done: Run) -> None:
+    """An export may come slowly, through a pipe: steps are kept before more is awaited."""
+    done("init", "--here")
+    with Workspace.open(folder) as workspace:
+        for version in range(0, 9000, 3):
+            said = [replace(NOTE, payload=b'{"text":"x"}')] * 3
+            workspace.log.append("sprint/a", said, expect=version)
+    done("export", "--out", "log.jsonl")
+    target = in_memory()
+    held = False
+    take_over = target.taking_over
+
+    @contextmanager
+    def taking_over() -> Iterator[Any]:
+        nonlocal held
+        held = True
+        with take_over() as take:
+            yield take
+        held = False
+
+    def lines() -> Iterator[bytes]:
+        with (folder / "log.jsonl").open("rb") as file:
+            for line in file:
+                assert not held
+                yield line
+
+    target.taking_over = taking_over  # type: ignore[method-assign]
+    assert copy_export(lines(), target, file="-").events == 9000
+    assert target.head().position == 9000
+
+
+def test_a_target_that_is_ahead_is_refused() -> None:
+    """What the target has and the source has not is no beginning."""
+    source, target = in_memory(3), in_memory()
+    copy_log(source, target)
+    target.append("a", [NOTE], expect=3)
+    with pytest.raises(RefusedError, match="not the beginning"):
+        copy_log(source, target)
+
+
+def test_a_broken_chain_is_not_copied() -> None:
+    """The chain is checked before anything of a step is kept."""
+    source, target = in_memory(9), in_memory()
+    assert isinstance(source, MemoryLog)
+    source._events[4] = replace(source._events[4], actor="somebody")
+    with pytest.raises(UnreadableError, match="position 5"):
+        copy_log(source, target)
+    assert target.head().position == 0

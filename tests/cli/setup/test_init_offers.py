@@ -1,0 +1,217 @@
+"""What `init` finds around a new log, and what it offers for it."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.cli.begin.around import SPRINTS_MAX, TEXT_BYTES_MAX, Surroundings
+from sprintlog.cli.begin.offers import AGENTS, CI, LOOPS, WANTED, offers
+
+from ...adapters.trees import picture, put
+from ..conftest import Run
+from ..typed import commands_in
+
+DOCUMENT = b"""\
+sprint-id: auth
+status: not-started
+phases:
+  - {id: one, status: pending, prompt: Do one}
+"""
+JOURNAL = b'{"version": "1.0", "entries": []}'
+
+
+def found(run: Run, *options: str) -> list[dict[str, Any]]:
+    """Return what `init` offers, of the tree alone."""
+    result = run("init", "--json", *options)
+    assert result.code == 0, result
+    return [x for x in result.lines[0]["offers"] if x["kind"] != "agent"]
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "command"),
+    [
+        ("PROGRESS.yaml", DOCUMENT, "import progress PROGRESS.yaml"),
+        ("sprints/a/PROGRESS.yaml", b"", "import progress sprints/a/PROGRESS.yaml"),
+        ("SPRINT.yaml", b"", "compile SPRINT.yaml"),
+        (".claude/sprints/a/SPRINT.yaml", b"", "compile .claude/sprints/a/SPRINT.yaml"),
+        (".ralph/progress.json", JOURNAL, "import journal .ralph/progress.json"),
+        ("progress.json", JOURNAL, "import journal progress.json"),
+        ("progress.txt", b"", "journal migrate progress.txt"),
+        ("pytest.ini", b"", "iteration baseline --run 'pytest --junitxml=report.xml' "
+         "--report report.xml"),
+        ("package.json", b'{"scripts": {"test": "x"}}',
+         "iteration baseline --build 'npm test'"),
+        ("go.mod", b"", "iteration baseline --build 'go test ./...'"),
+        ("Cargo.toml", b"", "iteration baseline --build 'cargo test'"),
+        ("Makefile", b"all:\ntest: x\n", "iteration baseline --build 'make test'"),
+        (".github/workflows/x.yml", b"", 'report >> "$GITHUB_STEP_SUMMARY"'),
+        ("Jenkinsfile", b"", "verify"),
+    ],
+)  # fmt: skip
+def test_offers_the_command_that_fits(
+    folder: Path, run: Run, path: str, content: bytes, command: str
+) -> None:
+    """State files, plans, test runners and CI are answered with what can be typed."""
+    put(folder / path, content)
+    assert [one["command"] for one in found(run)] == [f"sprintlog {command}"]
+
+
+@pytest.mark.parametrize("sign", LOOPS)
+def test_knows_the_loops_of_others(folder: Path, run: Run, sign: str) -> None:
+    """Of a loop whose files are not read it says whose it is, and how to record it."""
+    put(folder / sign, b"")
+    (one,) = found(run)
+    assert (one["kind"], one["found"]) == ("loop", sign)
+    assert LOOPS[sign] in one["says"]
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("progress.json", b'{"status": "running", "indicator": "x"}'),
+        ("package.json", b'{"scripts": {"build": "x"}, "test": 1}'),
+        ("Makefile", b"tests:\n"),
+        ("pyproject.toml", b"[project]\n"),
+        ("sprints/a b/PROGRESS.yaml", b""),
+        ("sprints/\x1b/PROGRESS.yaml", b""),
+    ],
+)
+def test_offers_nothing_for_what_is_something_else(
+    folder: Path, run: Run, path: str, content: bytes
+) -> None:
+    """A name alone does not make a journal or a test; odd names are never printed."""
+    put(folder / path, content)
+    assert found(run) == []
+
+
+def test_every_command_of_an_offer_can_be_typed() -> None:
+    """Each command that is offered for anything is one of ours."""
+    everything = Surroundings(
+        WANTED.names, WANTED.names, dict.fromkeys(WANTED.read, ""), (), WANTED.programs
+    )
+    made = offers(everything)
+    assert {one.kind for one in made} == {
+        "state",
+        "plan",
+        "loop",
+        "agent",
+        "tests",
+        "ci",
+    } - {"plan"}
+    for one in made:
+        assert one.command
+        assert commands_in(f"`{one.command}`")
+    assert len({one.says for one in made if one.kind == "ci"}) == len(CI)
+
+
+def test_names_a_file_as_it_is_typed_from_here(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder of a repository the paths lead up to what is at its root."""
+    (folder / ".git" / "objects").mkdir(parents=True)
+    put(folder / ".git/HEAD", b"ref: refs/heads/main\n")
+    (folder / ".git" / "refs").mkdir()
+    put(folder / "PROGRESS.yaml", DOCUMENT)
+    (folder / "below").mkdir()
+    monkeypatch.chdir(folder / "below")
+    (one,) = found(run)
+    assert one["command"] == "sprintlog import progress ../PROGRESS.yaml"
+
+
+def test_yes_takes_what_only_records(folder: Path, run: Run) -> None:
+    """`--yes` takes in PROGRESS.yaml and leaves its bytes; nothing else is taken."""
+    put(folder / "PROGRESS.yaml", DOCUMENT)
+    put(folder / "progress.txt", b"text")
+    put(folder / "SPRINT.yaml", b"")
+    result = run("init", "--yes", "--json")
+    place, taken = result.lines
+    assert [one["found"] for one in place["offers"] if one["taken"]] == ["PROGRESS.yaml"]
+    assert (taken["file"], taken["stream"]) == ("PROGRESS.yaml", "sprint/auth")
+    assert (folder / "PROGRESS.yaml").read_bytes() == DOCUMENT
+    assert (folder / "progress.txt").exists()
+
+
+def test_without_a_terminal_it_only_offers(folder: Path, run: Run) -> None:
+    """Piped and without `--yes` it names the command, and records nothing."""
+    put(folder / "PROGRESS.yaml", DOCUMENT)
+    result = run("init")
+    assert "  sprintlog import progress PROGRESS.yaml\n" in result.out
+    assert run("log", "--all").out == "no events\n"
+
+
+@pytest.mark.parametrize(("word", "events"), [("y", 1), ("n", 0), ("", 0)])
+def test_on_a_terminal_it_asks(folder: Path, run: Run, word: str, events: int) -> None:
+    """Only a yes takes an offer; the answer without a word is no."""
+    put(folder / "PROGRESS.yaml", DOCUMENT)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "sprintlog.cli", "init"]
+    path = str(Path(__file__).parents[3] / ".package")
+    environment = {**os.environ, "PYTHONPATH": path, "PATH": os.defpath}
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
+    ) as process:
+        os.close(theirs)
+        os.write(ours, f"{word}\n".encode())
+        assert process.wait() == 0
+    os.close(ours)
+    assert len(run("log", "--all", "--json").lines) == events
+
+
+def test_follows_no_link_and_waits_for_no_pipe(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Links, pipes and folders with the names of files are none of them."""
+    inside, outside = folder / "tree", folder / "outside"
+    for path in ("PROGRESS.yaml", "SPRINT.yaml", "sprints/a/PROGRESS.yaml", "conftest.py"):
+        put(outside / path, DOCUMENT)
+    inside.mkdir()
+    monkeypatch.chdir(inside)
+    for name in ("PROGRESS.yaml", "sprints", "conftest.py"):
+        (inside / name).symlink_to(outside / name)
+    (inside / "SPRINT.yaml").mkdir()
+    os.mkfifo(inside / "package.json")
+    os.mkfifo(inside / "Makefile")
+    (inside / ".github").symlink_to(outside)
+    assert found(run, "--yes") == []
+
+
+def test_reads_only_the_beginning_of_a_file(folder: Path, run: Run) -> None:
+    """What stands behind the beginning of a large file is not looked at."""
+    put(folder / "Makefile", b"#" * TEXT_BYTES_MAX + b"\ntest:\n")
+    assert found(run) == []
+
+
+def test_names_few_of_many_sprints(folder: Path, run: Run) -> None:
+    """A folder with many sprints is no page of offers."""
+    for number in range(SPRINTS_MAX + 3):
+        put(folder / f"sprints/{number}/PROGRESS.yaml", DOCUMENT)
+    assert len(found(run)) == SPRINTS_MAX
+
+
+def test_runs_and_changes_nothing_that_it_finds(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs are looked for on the PATH outside of the tree, and none is started."""
+    tree, bin_ = folder / "tree", folder / "bin"
+    trap = f"#!/bin/sh\ntouch '{folder}/mark'\n".encode()
+    for name in AGENTS:
+        put(tree / "node_modules/.bin" / name, trap, 0o755)
+    put(bin_ / "codex", trap, 0o755)
+    put(tree / "conftest.py", b"open('../mark', 'w')")
+    put(tree / "CLAUDE.md", b"")
+    monkeypatch.chdir(tree)
+    monkeypatch.setenv("PATH", f".:node_modules/.bin:{tree}/node_modules/.bin:{bin_}")
+    before = picture(tree, without=(".sprintlog",))
+    made = run("init", "--json", "--yes").json["offers"]
+    agents = {one["found"]: one["command"] for one in made if one["kind"] == "agent"}
+    assert agents == {
+        "CLAUDE.md": None,
+        "codex": "sprintlog run -- codex exec --json",
+    }
+    assert not (folder / "mark").exists()
+    assert picture(tree, without=(".sprintlog",)) == before

@@ -1,0 +1,211 @@
+"""`sprintlog redact` and everything that it meets: trees, imports, sessions, copies."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sprintlog.engine.service.agent_sessions.places import FOLDER as SPOOL
+
+from ....adapters.trees import git, put
+from ...conftest import Run
+from ...plumbing.sessions.test_sessions import tell
+from .redacting import LOG, PLAN, holding
+
+WORD = "correct-horse-4711"
+SAID = ("--text", WORD, "--reason", "leaked", "--yes", "--json")
+
+
+@pytest.fixture
+def begun(folder: Path, done: Run) -> Path:
+    """Return a repository with a log and a sprint that has started."""
+    git(folder, "init", "-q")
+    put(folder / "plan.yaml", PLAN.encode())
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "plan")
+    done("init")
+    done("sprint", "create", "auth", "--plan", "plan.yaml")
+    done("sprint", "start")
+    return folder
+
+
+def text_in(place: Path) -> list[str]:
+    """Return the files below a folder that hold the word plainly."""
+    found = (path for path in place.rglob("*") if path.is_file())
+    return [path.name for path in found if WORD.encode() in path.read_bytes()]
+
+
+def test_two_work_trees(begun: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state file of another tree is named, with the command that ends it there."""
+    other = begun.with_name(f"{begun.name}-other")
+    git(begun, "worktree", "add", "-q", str(other))
+    monkeypatch.chdir(other)
+    done("sprint", "create", "other", "--plan", "plan.yaml")
+    done("sprint", "start", "--sprint", "other")
+    done("phase", "start", "--sprint", "other")
+    done("phase", "complete", "--sprint", "other", "--summary", WORD)
+    assert WORD in (other / "PROGRESS.yaml").read_text()
+    monkeypatch.chdir(begun)
+    answer = done("redact", *SAID).json
+    assert holding(begun, WORD) == []
+    (left,) = answer["unreached"]
+    assert (left["why"], "another work tree" in left["where"]) == (
+        "it is written there",
+        True,
+    )
+    monkeypatch.chdir(other)
+    done(*left["command"].split()[1:])
+    assert "[erased]" in (other / "PROGRESS.yaml").read_text()
+    assert text_in(other) == []
+    assert done("verify", "--full", "--json").json["sound"]
+
+
+def test_an_imported_document(begun: Path, done: Run, run: Run) -> None:
+    """What was imported is a plan: refused alone, erased with its whole sprint."""
+    theirs = begun / "theirs" / "PROGRESS.yaml"
+    put(
+        theirs,
+        f"# kept\nsprint-id: theirs\nstatus: in-progress\nphases:\n"
+        f"  - {{id: one, status: in-progress, prompt: {WORD}}}\n".encode(),
+    )
+    done("import", "progress", str(theirs))
+    refused = run("redact", *SAID)
+    assert (refused.code, "--whole-sprint" in refused.err + refused.out) == (1, True)
+    done("redact", *SAID, "--whole-sprint")
+    assert text_in(begun / LOG) == []
+    assert text_in(begun / "theirs") == []
+    done("status", "--sprint", "theirs")
+    done("phase", "complete", "one", "--sprint", "theirs")
+    assert done("verify", "--full", "--json").json["sound"]
+
+
+def call(number: int) -> bytes:
+    """Return what a hook is handed after a command that holds the word."""
+    given = {
+        "session_id": "s-1",
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": f"login {WORD} {number}"},
+        "tool_use_id": f"call-{number}",
+    }
+    return json.dumps(given).encode()
+
+
+def test_sessions(begun: Path, done: Run) -> None:
+    """What an agent did is erased, that it did stays, and the session goes on."""
+    tell(begun, call(1), call(2))
+    assert done("redact", *SAID).json["erased"] == 2
+    tell(begun, json.dumps({**json.loads(call(3)), "tool_input": {}}).encode())
+    shown = done("query", "SELECT * FROM v_tool_calls", "--json").out
+    assert ("call" in shown, WORD in shown) == (True, False)
+    assert holding(begun, WORD) == []
+    assert done("verify", "--json").json["sound"]
+
+
+def test_events_that_wait(begun: Path, done: Run) -> None:
+    """A call that no log took in yet is not taken in later with its words."""
+    held = sqlite3.connect(begun / LOG / "log.db", isolation_level=None)
+    held.execute("BEGIN IMMEDIATE")
+    tell(begun, call(1))
+    held.execute("ROLLBACK")
+    held.close()
+    waiting = [path for path in (begun / LOG / SPOOL).rglob("*") if path.is_file()]
+    assert [path for path in waiting if WORD.encode() in path.read_bytes()]
+    done("redact", *SAID)
+    done("status")
+    assert holding(begun, WORD) == []
+    assert text_in(begun / LOG) == []
+
+
+def test_a_run_under_way(begun: Path, done: Run) -> None:
+    """An agent that erases something in the middle of its loop ends it as any other."""
+    done("note", f"it is {WORD}")
+    script = (
+        f'"{sys.executable}" -m sprintlog.cli redact --text {WORD[:8]}"{WORD[8:]}"'
+        " --reason leaked --yes >&2 && echo further"
+    )
+    put(begun.with_name("agent.sh"), script.encode())
+    agent = ("sh", str(begun.with_name("agent.sh")))
+    done("run", "--budget-iterations", "2", "--rest", "0", "--snapshot", "--", *agent)
+    texts = done("log", "--json").out
+    assert (WORD in texts, '"run-ended"' in texts or "finished" in texts) == (False, True)
+    assert text_in(begun / LOG) == []
+    assert done("verify", "--full", "--json").json["sound"]
+
+
+def test_a_fork_says_the_same(begun: Path, done: Run) -> None:
+    """The events that a fork took over are erased with those they were taken from."""
+    done("note", f"it is {WORD}")
+    done("fork", "again", "--from", "version:3", "--sprint-dir", "again")
+    assert done("redact", *SAID).json["erased"] == 2
+    done("fork", "third", "--from", "version:3", "--sprint-dir", "third")
+    done("note", "on", "--sprint", "again")
+    assert holding(begun, WORD) == []
+    assert done("verify", "--json").json["sound"]
+
+
+def test_a_copy_from_before(begun: Path, done: Run, run: Run) -> None:
+    """One that holds what was erased is told, each time; a fresh one has the gap."""
+    done("note", f"it is {WORD}")
+    there = begun.with_name(f"{begun.name}-copy")
+    done("copy", ".", str(there))
+    assert text_in(there)
+    done("redact", *SAID)
+    for _ in range(2):
+        told = run("copy", ".", str(there))
+        assert (told.code, "what 1 event said, and . erased since" in told.err) == (1, True)
+    fresh = begun.with_name(f"{begun.name}-fresh")
+    done("copy", ".", str(fresh))
+    assert text_in(fresh) == []
+
+
+def test_backups(begun: Path, done: Run) -> None:
+    """A backup made afterwards has the gap and is whole; one from before is not touched."""
+    done("note", f"it is {WORD}")
+    before, after = (begun.with_name(f"{begun.name}-{n}.db") for n in ("before", "after"))
+    done("backup", str(before))
+    done("redact", *SAID)
+    done("backup", str(after))
+    assert WORD.encode() in before.read_bytes()
+    assert WORD.encode() not in after.read_bytes()
+    tree = begun.with_name(f"{begun.name}-back")
+    (tree / ".sprintlog").mkdir(parents=True, mode=0o700)
+    shutil.copy(after, tree / ".sprintlog" / "log.db")
+    said = subprocess.run(
+        [sys.executable, "-m", "sprintlog.cli", "verify", "--json"],
+        cwd=tree,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # Its state file is not there; the log itself is whole.
+    findings = json.loads(said.stdout)["findings"]
+    assert [one["severity"] for one in findings] == ["drift"], said
+
+
+def test_out_by_a_pipe_and_in(begun: Path, done: Run) -> None:
+    """`export | import log -` carries the gap over, and both are the same log."""
+    done("note", f"it is {WORD}")
+    done("redact", *SAID)
+    tree = begun.with_name(f"{begun.name}-piped")
+    tree.mkdir()
+    command = f'"{sys.executable}" -m sprintlog.cli'
+    taken = f"{command} init --here && {command} import log -"
+    script = f"{command} export | (cd {tree} && {taken})"
+    subprocess.run(script, shell=True, cwd=begun, check=True, capture_output=True)
+    assert text_in(tree) == []
+    head = done("verify", "--json").json["head"]
+    said = subprocess.run(
+        [sys.executable, "-m", "sprintlog.cli", "verify", "--json"],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(said.stdout)["head"] == head
