@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .prose import PAGES
+from .pages import PAGES
 from .sessions import ROOT
 
 DOCS = ROOT / "docs"

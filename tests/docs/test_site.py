@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from .prose import PAGES
+from .pages import PAGES
 from .sessions import ROOT
 
 
