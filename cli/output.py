@@ -27,7 +27,7 @@ PROBLEMS_SHOWN_MAX = 100
 """More problems of one definition than this are only counted on a terminal."""
 
 REFUSED, USAGE, NOT_FOUND, INTEGRITY, CONFLICT, GATE_FAILED = 1, 2, 3, 4, 5, 6
-"""Exit codes (DESIGN.md section 8); 0 is done."""
+"""Exit statuses; 0 means success."""
 
 
 def exit_code(error: SprintlogError) -> int:

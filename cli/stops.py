@@ -21,7 +21,7 @@ EXIT_CODES = {
     actions.BUDGET: 25,
     actions.JUDGE: 26,
 }
-"""With what `run` ends, by what made it stop (DESIGN.md section 8)."""
+"""The exit status of `run`, by the reason why it stopped."""
 
 
 def run_ends_with(last: Action) -> int:

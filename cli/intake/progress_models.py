@@ -32,7 +32,7 @@ from .fields import (
 
 
 class CompiledGate(Open):
-    """CompiledGate (R35-R38); as authored, the prompt stands under `on-fail` (P45)."""
+    """CompiledGate; an authored gate has its prompt under `on-fail` (SPR-101)."""
 
     script: Text
     on_fail_prompt: Text | None = None
@@ -42,7 +42,7 @@ class CompiledGate(Open):
 
 
 class GateTracking(Open):
-    """GateTracking (R39-R43)."""
+    """GateTracking: the run-time state of a gate."""
 
     attempts: Count | None = None
     status: GateStatus | None = None
@@ -52,14 +52,14 @@ class GateTracking(Open):
 
 
 class HumanNeededReason(Open):
-    """What a person has to resolve (R140)."""
+    """The problem that a person has to resolve."""
 
     reason: Text
     details: Text | None = None
 
 
 class CompiledNode(Open):
-    """What phases, steps and sub-phases share (R96-R111).
+    """The fields that phases, steps and sub-phases share.
 
     `id` and `status` may be missing in documents other tools left behind: such a node
     is inert.
@@ -106,7 +106,7 @@ class CompiledTopPhase(CompiledNode):
 
 
 class CurrentPointer(Open):
-    """CurrentPointer (R26-R28)."""
+    """CurrentPointer: the indices of the current phase, step and sub-phase."""
 
     phase: Count
     step: Count | None = None
@@ -114,7 +114,7 @@ class CurrentPointer(Open):
 
 
 class SprintStats(Open):
-    """SprintStats (R29-R34, R112-R115)."""
+    """SprintStats: times, counters and iteration figures."""
 
     started_at: Moment = None
     completed_at: Moment = None
@@ -128,7 +128,7 @@ class SprintStats(Open):
 
 
 class OperatorDecision(BaseModel):
-    """OperatorDecision (R129-R132); its keys are camel case in the document."""
+    """OperatorDecision; its keys are camel case in the document."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -140,7 +140,7 @@ class OperatorDecision(BaseModel):
 
 
 class QueuedRequest(Open):
-    """QueuedRequest (R117-R128)."""
+    """QueuedRequest: an entry of the operator queue."""
 
     id: Identity
     title: Text
@@ -158,14 +158,14 @@ class QueuedRequest(Open):
 
 
 class Ralph(Open):
-    """Settings of Ralph mode (R53)."""
+    """Settings of Ralph mode."""
 
     idle_threshold: Count = 3
     min_iterations: Count | None = None
 
 
 class RalphHook(Open):
-    """A per-iteration hook (R70)."""
+    """A per-iteration hook."""
 
     id: Identity
     workflow: Text | None = None
@@ -176,7 +176,7 @@ class RalphHook(Open):
 
 
 class DynamicStep(Open):
-    """A step the agent made while running (R55-R59)."""
+    """A step added by the agent during the run."""
 
     id: Identity
     prompt: Text
@@ -186,7 +186,7 @@ class DynamicStep(Open):
 
 
 class HookTask(Open):
-    """One execution of a per-iteration hook (R60-R64)."""
+    """One execution of a per-iteration hook."""
 
     iteration: Count
     hook_id: Identity
@@ -196,7 +196,7 @@ class HookTask(Open):
 
 
 class RalphExit(Open):
-    """Detection of the goal's completion (R65-R68)."""
+    """Detection of the goal's completion."""
 
     detected_at: Moment = None
     iteration: Count | None = None

@@ -181,7 +181,7 @@ def observations(
 
 
 def _seconds(duration: float) -> int:
-    """Return whole seconds, the rest cut off (R170)."""
+    """Return the duration in whole seconds, truncated."""
     if not 0 <= duration < 2**53:
         raise RefusedError(
             "entry.duration_seconds: must be 0 or more", field="entry.duration_seconds"

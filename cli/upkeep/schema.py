@@ -109,12 +109,12 @@ def commands_schema() -> dict[str, object]:
     return _listed("commands", *schemas())
 
 
-CODES = re.compile(r" \([RPD]\d+(?:-[RP]\d+)?(?:, [RP]\d+)*\)")
-"""Numbers of the specification's rules, which a reader of what we print has no list of."""
+CODES = re.compile(r" \([A-Z]{3,4}-\d{3}(?:(?:,| to) [A-Z]{3,4}-\d{3})*\)")
+"""Ids of rules, which mean nothing outside the documentation."""
 
 
 def without_codes(schema: Any) -> Any:
-    """Return a schema whose descriptions name no number of a rule."""
+    """Return a schema without the ids of rules in its descriptions."""
     if isinstance(schema, dict):
         return {
             name: CODES.sub("", one)

@@ -26,7 +26,7 @@ OF_ENTRY = (
 OF_LEARNING = ("id", "type", "source_prd_id", "source_entry_id", "created_at")
 OF_PATTERN = ("id", "type", "discovered_at", "source_prd_id", "confidence")
 PLACE = ".ralph/progress.json"
-"""Where a journal's file is where nobody says otherwise (R157)."""
+"""The default path of the journal's file."""
 
 
 def _in(field: str, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Which learnings an entry suggests, by the specification's rule (R241 to R244, P24)."""
+"""The learnings that an entry suggests (JRN-100 to JRN-102)."""
 
 from ..command import JournalCommand, commands_in
 from ..log.event import Event

@@ -19,7 +19,7 @@ Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 
 class Kind(Enum):
-    """What a rollback does to an event (DESIGN.md section 4)."""
+    """What a rollback does to an event."""
 
     EXECUTION = "execution"
     """Voided when a rollback goes back before it."""

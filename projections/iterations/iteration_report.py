@@ -1,7 +1,7 @@
 """The report of one iteration, as it was judged when it was measured.
 
-Numbers are rounded here, halves away from zero (P17); what is missing is said to be
-missing, never zero.
+Numbers are rounded here, half away from zero. A missing value is printed as missing, never
+as zero.
 """
 
 from collections.abc import Sequence

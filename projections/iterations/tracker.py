@@ -1,6 +1,6 @@
 """The best-iteration tracker as data: what it knows at a version, as reports have it.
 
-Numbers are rounded here, halves away from zero (P17): what is computed stays exact.
+Numbers are rounded here, half away from zero; computed values stay exact (ITR-023).
 """
 
 from typing import Any

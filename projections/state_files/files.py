@@ -1,7 +1,7 @@
 """State files on disk: written whole or not at all, and edits by others noticed and kept.
 
-A file is compared by digest, never by parsing: one whose bytes we ever wrote is merely
-stale, any other was edited by somebody else (DESIGN.md section 5, drift).
+A file is compared by digest, never by parsing. A file with bytes that sprintlog once wrote
+is stale; any other was edited by somebody else.
 """
 
 import errno

@@ -1,7 +1,7 @@
 """progress.json: a journal as the specification's own writer lays it out.
 
-Fields stand in the order of its structs, what is empty is left out (P18), and fields of a
-later version of the schema come after the others.
+Fields are in the order of its structs, empty ones are omitted (JRN-006), and fields of a
+later version of the schema follow the others.
 """
 
 from typing import Any

@@ -44,8 +44,8 @@ def test_public_lists_are_up_to_date(name: str, generated: Callable[[], str]) ->
     assert text == generated(), "run `python -m tests.docs.generate`"
 
 
-def test_no_page_names_a_rule_by_its_number() -> None:
-    """Nobody reads a number of the specification, which users do not have."""
+def test_generated_texts_have_no_rule_ids() -> None:
+    """Descriptions for users state the rule itself, without its id."""
     pages = [*REFERENCE.parent.rglob("*.md"), *REFERENCE.parent.rglob("*.ts")]
     users = [path for path in pages if {"adr", "node_modules"}.isdisjoint(path.parts)]
     named = {path.name for path in users if CODES.search(path.read_text(encoding="utf-8"))}

@@ -47,7 +47,7 @@ class ForeignEvents(NamedTuple):
 
 
 def schema_version(text: str) -> tuple[int, int]:
-    """Return the version of a schema; raise `RefusedError` unless it is 1.x (P21)."""
+    """Return the version of a schema; raise `RefusedError` unless it is 1.x."""
     match = _SCHEMA.fullmatch(text)
     version = (int(match[1]), int(match[2])) if match else (0, 0)
     if version >= (2, 0):

@@ -1,4 +1,4 @@
-"""Taking over a progress.txt: the whole text, and what it says in the known form (P25).
+"""Migration of a progress.txt: its whole text, and its parts in the known form (JRN-114).
 
 What is there already is known by what it says, so the same text again brings nothing, and
 one that has grown what it has more.

@@ -1,4 +1,4 @@
-"""What an iteration should know before it begins (R233 to R238)."""
+"""The briefing of an iteration before it begins (JRN-090 to JRN-095)."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -30,7 +30,7 @@ class Prepared(Struct, frozen=True):
     previous_failure_reason: str
     """The summary of the entry before, if that was not completed."""
     previous_observations: list[str]
-    """The titles of its blockers, or else of its findings (P23)."""
+    """The titles of its blockers, or else of its findings."""
     learnings: list[Learning]
     patterns: list[Pattern]
     left_out: int

@@ -1,4 +1,4 @@
-"""What the analyzer asks of a journal (R223 to R230), each in the order of recording."""
+"""Queries of a journal, with results in the order of recording (JRN-080 to JRN-085)."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """What to do after a failure: try again with what helped before, or ask a person.
 
-It proposes nothing else; other ways are recorded when somebody chose them (P22).
+No other action is proposed; others are recorded when somebody chose them (JRN-107).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What entries, learnings and patterns may say, field by field (R207 to R214)."""
+"""Validation of entries, learnings and patterns, field by field (JRN-070)."""
 
 import re
 from collections.abc import Iterable

@@ -13,7 +13,7 @@ _NUMBERED = re.compile(r"(learning|pattern)-(\d{4})", re.ASCII)
 
 
 def entry_id(prd_id: str, iteration: int) -> str:
-    """Return the id of a PRD's entry (P26)."""
+    """Return the id of a PRD's entry (JRN-021)."""
     return f"{_OTHER.sub('-', prd_id.lower())}-{iteration}"
 
 
@@ -35,7 +35,7 @@ def number_of(id_: str) -> int:
 
 
 def next_id(word: str, *, highest: int) -> str | None:
-    """Return the id after the highest number ever given; 0 is never given anew (P27).
+    """Return the id after the highest number ever allotted; 0 is never allotted.
 
     None when the four digits are used up.
     """

@@ -57,12 +57,12 @@ class Journal(msgspec.Struct):
 
     @property
     def next_learning_id(self) -> str | None:
-        """Return the id of the next learning (R231); None after the last one."""
+        """Return the id of the next learning; None after the last one."""
         return next_id("learning", highest=self.learning_max)
 
     @property
     def next_pattern_id(self) -> str | None:
-        """Return the id of the next pattern (R232); None after the last one."""
+        """Return the id of the next pattern; None after the last one."""
         return next_id("pattern", highest=self.pattern_max)
 
     def check_learning(self, learning_id: str, *, field: str = "learning") -> None:

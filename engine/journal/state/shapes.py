@@ -1,7 +1,7 @@
 """What a journal consists of, field by field and in the order of progress.json.
 
-What is empty is left out, as the specification's own writer does it: absent values, "",
-[] and counters at 0. `false` is a statement and is written (P18).
+Empty fields are omitted, as by the specification's own writer: absent values, "", [] and
+counters at 0. `false` is a statement and is written.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ class ClosedObject(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     """A closed object of progress.json."""
 
     extra: dict[str, Any] = {}
-    """Fields of a later version of the schema, kept as they came (P21)."""
+    """Fields of a later version of the schema, kept unchanged."""
 
 
 class Observation(ClosedObject, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The closed word lists of progress.json (REQUIREMENTS.md R169 to R204)."""
+"""The closed word lists of progress.json."""
 
 COMPLETED = "completed"
 FAILED = "failed"

@@ -1,4 +1,4 @@
-"""Where a log lives: found by walking up, made by `init` (DESIGN.md section 3)."""
+"""The location of a log: found by walking up, created by `init`."""
 
 import os
 import stat

@@ -186,7 +186,7 @@ class Hierarchy:
         return {**leaf, "model": named} if named else leaf
 
     def _gate(self, gate: Authored, scope: Scope) -> Data:
-        """Return a gate as it is compiled: flat, and with its defaults (P45)."""
+        """Return a compiled gate: flat, and with its defaults."""
         compiled: Data = {"script": text_of(gate.data, "script") or ""}
         path, prompt = said_of_gate(gate.data, "on-fail-prompt")
         if isinstance(prompt, str) and prompt:

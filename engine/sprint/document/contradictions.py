@@ -15,8 +15,8 @@ _TIMES = ("started-at", "completed-at", "next-retry-at", "injected-at")
 def contradictions(document: Data) -> list[str]:
     """Return what in a document contradicts our rules, one sentence each.
 
-    Such a document is taken as it is (DESIGN.md section 7): figures, pointer and parents
-    are derived anew from the first event of our own on.
+    Such a document is imported unchanged (SPR-170): figures, pointer and parents are
+    derived from the first event that sprintlog records itself.
     """
     plan = Plan()
     plan.replace(deepcopy(document))

@@ -23,7 +23,7 @@ class GoalSet(Event, frozen=True):
 
 
 class DynamicStepAdded(Event, frozen=True):
-    """A step towards the goal came in (R55-R59)."""
+    """A step towards the goal was added."""
 
     type: ClassVar[str] = "dynamic-step-added"
     stays: ClassVar[tuple[str, ...]] = ("id",)
@@ -52,7 +52,7 @@ class DynamicStepUpdated(Event, frozen=True):
 
 
 class ReflectionStarted(Event, frozen=True):
-    """So many iterations went by without progress that the loop reflects (R54)."""
+    """The loop reflects: too many iterations went by without progress."""
 
     type: ClassVar[str] = "reflection-started"
     subject: ClassVar[Subject] = Subject("iteration")
@@ -98,7 +98,7 @@ class GoalClaimed(Event, frozen=True):
 
 
 class GoalCompleted(Event, frozen=True):
-    """The goal is reached, and with it the sprint is completed (R65-R67, P39)."""
+    """The goal was reached, which completes the sprint."""
 
     type: ClassVar[str] = "goal-completed"
     stays: ClassVar[tuple[str, ...]] = ("open_steps",)
@@ -127,7 +127,7 @@ class AboutHook(Event, frozen=True):
 
 
 class HookTaskSpawned(AboutHook, frozen=True):
-    """A hook of an iteration is about to be run, for the first time or again (R60-R64)."""
+    """A hook of an iteration is about to run, for the first time or again."""
 
     type: ClassVar[str] = "hook-task-spawned"
     stays: ClassVar[tuple[str, ...]] = ("hook_id", "transcript")

@@ -103,7 +103,7 @@ class PhaseReopened(AboutPhase, frozen=True):
 
 
 class HumanNeeded(AboutPhase, frozen=True):
-    """A leaf cannot go on without a person (R140, P38)."""
+    """A leaf cannot continue without a person."""
 
     type: ClassVar[str] = "human-needed"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
@@ -133,7 +133,7 @@ class WorkDone(AboutPhase, frozen=True):
 
 
 class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where in the plan something is to come in (R131, P41)."""
+    """The position in the plan at which work is injected."""
 
     type: str
     """`after-current`, `after`, `before`, `end-of-phase` or `end-of-workflow`."""
@@ -178,7 +178,7 @@ class Injection(Event, frozen=True):
 
 
 class PhaseInjected(Injection, frozen=True):
-    """Top phases or sub-phases came into the plan while it was carried out (R136)."""
+    """Top phases or sub-phases were injected into the running plan."""
 
     type: ClassVar[str] = "phase-injected"
 

@@ -10,7 +10,7 @@ REQUEST = Subject("request", ("request",), is_told=True)
 
 
 class RequestInjection(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an approval puts into the plan, as it was asked for (R131, P41)."""
+    """The work that an approval injects into the plan, as requested."""
 
     position: str
     """Where: a `type` of [position](#position)."""
@@ -35,7 +35,7 @@ class RequestOrigin(msgspec.Struct, frozen=True):
 
 
 class RequestQueued(Event, frozen=True):
-    """Something was found that waits for a decision (R134)."""
+    """A request was queued for a decision."""
 
     type: ClassVar[str] = "request-queued"
     stays: ClassVar[tuple[str, ...]] = (
@@ -66,7 +66,7 @@ class RequestQueued(Event, frozen=True):
 
 
 class RequestDecided(Event, frozen=True):
-    """A request was approved, rejected, deferred, or put into the backlog (R129)."""
+    """A request was approved, rejected, deferred, or moved to the backlog."""
 
     type: ClassVar[str] = "request-decided"
     stays: ClassVar[tuple[str, ...]] = (

@@ -1,7 +1,7 @@
 """The checks of a gate: how a run begins and ends, is lost or handed in; rules and evolve.
 
-A first failure is `retrying`, a failed retry `failed`, and when the retries are used up
-the gate, its phase and the sprint are `blocked` (DESIGN.md section 7).
+The first failure leads to `retrying`, a failed retry to `failed`. If the retries are used
+up, the gate, its phase and the sprint are `blocked` (SPR-107).
 """
 
 from collections.abc import Callable

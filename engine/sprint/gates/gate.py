@@ -144,7 +144,7 @@ def forget_gates(node: Node) -> None:
 
 
 def track(node: Node, attempts: int, status: str, **fields: Any) -> None:
-    """Write a gate's state in the order its document has (R39-R43)."""
+    """Write a gate's state in the order of its document (SPR-104)."""
     old = mapping_of(node.data, "gate-tracking")
     tracking: Data = {"attempts": attempts, "status": status}
     tracking.update((k, v) for k, v in old.items() if k not in tracking)

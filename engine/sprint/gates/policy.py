@@ -9,9 +9,9 @@ from ...errors import RefusedError
 from ..state.tree import CHILDREN, Data, Node
 
 GATE_RETRIES = 3
-"""How often a gate is tried again after a failure, unless it says otherwise (R37)."""
+"""The default number of retries after a failed gate."""
 GATE_TIMEOUT_SECONDS = 60
-"""How long a gate's script may take, unless it says otherwise (R38)."""
+"""The default timeout of a gate's script, in seconds."""
 GATE_TIMEOUT_SECONDS_MAX = 7 * 24 * 60 * 60
 """Longer than a week nobody waits, and no clock of the system can be set."""
 
@@ -21,7 +21,7 @@ FIELDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "max-retries": (("max-retries",), ("on-fail", "max-retries")),
     "timeout": (("timeout",),),
 }
-"""Where each part of a gate may stand, as compiled first, then as authored (P45)."""
+"""The paths of each part of a gate, compiled first, then authored (SPR-101)."""
 
 
 class GatePolicy(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from ..state.words import COMPLETED
 
 CONTINUE, GOAL_COMPLETE = "continue", "goal-complete"
 MARKER = re.compile(r"(?:(.*[.!?])[ \t]+)?(RALPH_COMPLETE(?::[ \t]*(.*))?)")
-"""The last line of a plain answer, when it says that the goal is reached (R69).
+"""The last line of a plain answer that states that the goal is reached (LOOP-012).
 
 It stands at its beginning or after a sentence that ended: what is only told of it, or
 denied, is none.

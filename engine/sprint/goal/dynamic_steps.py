@@ -1,4 +1,4 @@
-"""Steps towards a goal, made while it is worked on (R55-R59): rules and evolve."""
+"""Dynamic steps towards a goal (LOOP-020 to LOOP-024): rules and evolve."""
 
 from collections.abc import Iterable
 
@@ -169,7 +169,7 @@ def _added(sprint: Sprint, prompt: str, identity: str) -> Event:
 def _changed(
     identity: str, step: Data, status: str | None, prompt: str | None
 ) -> list[Event]:
-    """Return what is otherwise than it was: the same command again is nothing (P33)."""
+    """Return the event for a change; none if the same command is repeated (SPR-042)."""
     now = None if status == step.get("status") else status
     text = None if prompt == step.get("prompt") else prompt
     return [] if now is None and text is None else [DynamicStepUpdated(identity, now, text)]

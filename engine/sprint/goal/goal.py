@@ -1,4 +1,4 @@
-"""A goal and how it is reached (R52, R65-R69, P39): rules and evolve."""
+"""A goal and how it is reached (LOOP-010 to LOOP-017): rules and evolve."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is run after each iteration of a loop (R60-R64, R70): rules and evolve."""
+"""The hooks that run after each iteration (LOOP-050 to LOOP-055): rules and evolve."""
 
 import re
 from typing import Any
@@ -24,7 +24,7 @@ TASK_FROM = {
     COMPLETED: (SPAWNED, RUNNING),
     FAILED: (SPAWNED, RUNNING),
 }
-"""From which status each word may be said (REQUIREMENTS.md section 6)."""
+"""The statuses from which each status can be reached (LOOP-053)."""
 
 
 class SpawnHook(Command, frozen=True):
@@ -114,9 +114,9 @@ def tasks_of(document: Data) -> dict[tuple[int, str], Data]:
 
 
 def transcript_of(number: int, hook_id: str) -> str:
-    """Return where a hook's output is kept, seen from the sprint's directory (R64).
+    """Return the path of a hook's transcript, relative to the sprint's directory.
 
-    What could lead elsewhere in the name of a file is left out of it.
+    Characters that are unsafe in a file name are replaced.
     """
     return f"transcripts/iter-{number}-{re.sub(r'[^A-Za-z0-9._-]', '_', hook_id)}.jsonl"
 
@@ -196,7 +196,7 @@ def _evolves(word: str) -> Evolve:
         if task is None:
             return
         task["status"] = word
-        # Only what runs in the background has a process (R63).
+        # Only a hook that runs in the background has a process (LOOP-052).
         task["pid"] = getattr(event, "pid", None)
         if word == SPAWNED:
             task["transcript"] = event.transcript

@@ -1,4 +1,4 @@
-"""Reflection: what a loop that gets nowhere does (R54); rules and evolve."""
+"""Reflection of a loop without progress (LOOP-041); rules and evolve."""
 
 from ...log.event import Event, takers_in
 from ..events import ReflectionStarted

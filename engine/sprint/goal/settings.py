@@ -6,11 +6,11 @@ from ..state.given import count_of, list_of, mapping_of, text_of
 from ..state.tree import Data
 
 IDLE_THRESHOLD = 3
-"""Iterations without progress before reflection starts (R53)."""
+"""Iterations without progress before reflection starts."""
 ITERATIONS_MAX = 100
 """How many iterations a loop towards a goal may begin, unless it is said otherwise."""
 NOT_LEFT: Data = {"detected-at": None, "iteration": None, "final-summary": None}
-"""`ralph-exit` until the goal is reached (R68)."""
+"""`ralph-exit` until the goal is reached."""
 LOOP_IN = "the loop in "
 """How the goal begins of a loop that said none: a command that was wrapped."""
 RALPH = "ralph"

@@ -85,7 +85,7 @@ def select_best(sprint: Sprint, command: SelectBest, at: str) -> list[Event]:
 class SetRules(Command, frozen=True):
     """Put other weights, limits and policies in force, for what is measured from here on.
 
-    They are events, so that the same log says the same whatever is configured (P46).
+    They are events, so that a log gives the same result under any configuration (ITR-040).
     """
 
     rules: RulesSet

@@ -17,7 +17,7 @@ NUMBER_MAX = 1_000_000_000
 
 
 class StartIteration(Command, frozen=True):
-    """Begin a loop iteration: the next number, unless a higher one is given (P36).
+    """Begin a loop iteration: the next number, unless a higher one is given (LOOP-031).
 
     With it begins reflection, when that is due. Past the limit it is refused, unless that
     is meant. All that were ever begun count, rolled back or not.

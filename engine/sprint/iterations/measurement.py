@@ -39,7 +39,7 @@ LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
 
 
 class CaptureBaseline(Command, frozen=True):
-    """Measure iteration 0, once, before any other was measured (R265, P44)."""
+    """Measure iteration 0, once, before any other is measured (ITR-001)."""
 
     metrics: dict[str, Any]
     """By their names."""
@@ -84,7 +84,7 @@ def capture_baseline(sprint: Sprint, command: CaptureBaseline, at: str) -> list[
 
 
 class MeasureIteration(Command, frozen=True):
-    """Measure what an iteration led to, once: the latest one when none is named (P15)."""
+    """Measure an iteration, once: the latest one if none is named."""
 
     metrics: dict[str, Any]
     """By their names."""

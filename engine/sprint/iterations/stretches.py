@@ -1,7 +1,7 @@
 """Rollback arithmetic: which versions are in force at a version.
 
 The parent of a rollback is its target, the parent of any other event the one before it.
-What lies on the path from a version to the root is in force there (DESIGN.md section 4).
+The events on the path from a version to the root are the effective ones at that version.
 """
 
 from bisect import bisect_left, bisect_right

@@ -1,4 +1,4 @@
-"""Where a sprint pauses for a review: after a phase with `break: true` (R8, R17)."""
+"""Breakpoints: a sprint pauses for a review after a phase with `break: true`."""
 
 from ...log.event import Event
 from ..events import BreakpointReached

@@ -139,7 +139,7 @@ def skip_phase(sprint: Sprint, command: SkipPhase, at: str) -> list[Event]:
 class FailPhase(Command, frozen=True):
     """Say that a leaf's execution failed at this time.
 
-    The policy either schedules another attempt, or the sprint blocks (P34).
+    The policy either schedules another attempt, or the sprint blocks.
     """
 
     error: str
@@ -250,7 +250,7 @@ def _check(sprint: Sprint, leaf: Node, verb: str) -> None:
 
 
 def _is_again(sprint: Sprint, leaf: Node, event: Event, verb: str) -> bool:
-    """Tell whether the same command came with the same content: agents retry (P33)."""
+    """Return whether this repeats the last command with the same content (SPR-042)."""
     return (
         leaf.status == PHASE_TO[verb] and sprint.plan.last.nodes.of(leaf.address) == event
     )

@@ -66,7 +66,7 @@ def interrupt_sprint(sprint: Sprint, command: InterruptSprint, at: str) -> list[
 
 
 class NeedHuman(Command, frozen=True):
-    """Wait for a person at a leaf, the pointer's when none is named (R140, P38).
+    """Wait for a person at a leaf, by default the pointer's (SPR-130).
 
     In Ralph mode, where no leaf is open, it is the goal that a person is needed for.
     """
@@ -247,7 +247,7 @@ def reopen_sprint(sprint: Sprint, command: ReopenSprint, at: str) -> list[Event]
 
 
 class RecordHeartbeat(Command, frozen=True):
-    """Record that the loop is alive (R93); every heartbeat is an event of its own."""
+    """Record that the loop is alive; every heartbeat is recorded (SPR-008)."""
 
 
 def beat(sprint: Sprint, command: RecordHeartbeat, at: str) -> list[Event]:
@@ -265,8 +265,8 @@ def beat(sprint: Sprint, command: RecordHeartbeat, at: str) -> list[Event]:
 def is_stale(sprint: Sprint, *, now: str, moved: str | None = None) -> bool:
     """Tell whether a running sprint was silent for more than 15 minutes before `now`.
 
-    Computed when it is asked for, never stored (DESIGN.md section 7). A rollback takes
-    back the time of the last activity as well, but `moved`, when it happened, is one.
+    Computed on each query, never stored. A rollback also discards the time of the last
+    activity, so `moved`, the time of the rollback, counts as activity.
     """
     last = sprint.document.get("last-activity")
     if not sprint.is_running or not isinstance(last, str):
@@ -276,7 +276,7 @@ def is_stale(sprint: Sprint, *, now: str, moved: str | None = None) -> bool:
 
 
 def _command(sprint: Sprint, command: str, event: Event) -> list[Event]:
-    # Saying the same thing twice changes nothing: agents retry (P33).
+    # Agents retry, so repeating a command records nothing (SPR-042).
     if sprint.plan.status == SPRINT_TO[command] and sprint.plan.last.sprint == event:
         return []
     check_sprint(sprint, command)

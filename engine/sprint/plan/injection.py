@@ -1,6 +1,6 @@
-"""How the plan grows while it is carried out: phases and steps come in; rules and evolve.
+"""Injection of phases and steps into a running plan; rules and evolve.
 
-Whatever comes in, and wherever: the pointer stays on the same work (DESIGN.md section 7).
+Wherever work is injected, the pointer stays on the same leaf (SPR-074).
 """
 
 from collections.abc import Iterator
@@ -99,7 +99,7 @@ def _inject(
         raise RefusedError("nodes: there is nothing to inject", field="nodes")
     for named in _named(sprint, command.nodes, command.id_prefix):
         coming = _coming(spot, named, command.position, command.id_prefix)
-        # Saying the same thing twice changes nothing: agents retry (P33).
+        # Agents retry, so repeating a command records nothing (SPR-042).
         last = sprint.plan.last.nodes
         said_before = (last.of(a) == x for a, x in _said(coming, spot.into))
         if not is_new and all(said_before):
@@ -249,7 +249,7 @@ def _open(holder: Data, key: str) -> None:
 
 
 def _marked(node: Data, at: str, *, level: int) -> Data:
-    """Return a copy for the document that says it was injected, and when (R108, R109)."""
+    """Return a copy for the document, marked as injected, with the time (SPR-141)."""
     first = ("id", "status", "prompt", "model")
     marked = {key: value for key, value in node.items() if key in first}
     marked.update({"injected": True, "injected-at": at})

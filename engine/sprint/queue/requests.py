@@ -1,4 +1,4 @@
-"""The operator queue: what was found waits for a decision; rules and evolve (R117-R135).
+"""Requests of the operator queue: rules and evolve (SPR-150 to SPR-156).
 
 Decisions themselves are in `decisions.py`, what brings requests back in `returns.py`.
 

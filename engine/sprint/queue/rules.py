@@ -1,4 +1,4 @@
-"""Automatic rules for the operator queue: they decide only when somebody asks (P37)."""
+"""Automatic rules for the operator queue; they decide only when requested."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -19,7 +19,7 @@ Requests = Mapping[str, tuple[int, RequestQueued]]
 
 QUEUE = "operator-queue"
 STATUS_OF = dict(zip(DECISIONS, REQUEST_STATUSES[1:], strict=True))
-"""The status that each decision leads to (R133)."""
+"""The status that each decision leads to."""
 REOPENED = "reopened"
 """Stands where a returned request says what it was deferred to: a person reopened it."""
 _OF_DECISIONS = ("decided-at", "decision", "rejection-reason", "deferred-until")
@@ -167,7 +167,7 @@ def _entry(event: RequestQueued) -> Data:
 
 
 def _fields(event: RequestDecided, at: str) -> Data:
-    """Return what a decision adds to a request; its own keys are in camel case (R132)."""
+    """Return the fields that a decision adds to a request; its keys are in camel case."""
     decision: Data = {"decision": event.decision, "reasoning": event.reasoning}
     fields: Data = {"decided-at": at, "decision": decision}
     if event.injection is not None:

@@ -1,7 +1,7 @@
-"""What a command recorded last about each subject, by which the same one is known again.
+"""The last event about each subject, by which a repeated command is recognised.
 
-Agents retry: a command whose event is still the last one about its subject has nothing
-to record (P33).
+Agents retry: a command whose event is still the last one about its subject records
+nothing (SPR-042).
 """
 
 from typing import Any, Generic, TypeVar, cast

@@ -55,7 +55,7 @@ class Node:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether this is a for-each phase without any step (P31)."""
+        """Return whether this is a for-each phase without steps (SPR-058)."""
         return (
             self.level == 1 and self.data.get("steps") == [] and "prompt" not in self.data
         )
@@ -124,7 +124,7 @@ def gate_status(data: dict[str, Any]) -> str | None:
 
 
 def gate_is_open(data: dict[str, Any]) -> bool:
-    """Tell whether the node has a gate that has not passed (R50)."""
+    """Return whether the node has a gate that has not passed."""
     return gate_status(data) not in (None, PASSED)
 
 

@@ -10,7 +10,7 @@ Data = dict[str, Any]
 
 
 def derived_status(node: Node) -> str:
-    """Return a parent's status from its children's (DESIGN.md section 7)."""
+    """Return a parent's status from its children's (SPR-052, SPR-053)."""
     tally, total = node.tally, len(node.children)
     if tally[BLOCKED]:
         return BLOCKED

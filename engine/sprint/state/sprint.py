@@ -101,7 +101,7 @@ class Plan:
 
     @property
     def is_ralph(self) -> bool:
-        """Tell whether the sprint has a goal that ends it (R51)."""
+        """Return whether the sprint has a goal that ends it."""
         return self.document.get("mode") == "ralph"
 
     @property
@@ -204,7 +204,7 @@ class Plan:
         return view
 
     def derive_empty(self) -> None:
-        """Bring the for-each phases that are passed over in step with the pointer (P31)."""
+        """Complete phases without steps that the pointer has passed (SPR-058)."""
         tree = self.tree
         if tree.empty and self.status != NOT_STARTED:
             tree.derive_empty()

@@ -52,7 +52,7 @@ def later(text: str, *, milliseconds: int) -> str:
 
 
 def elapsed(started: Any, ended: Any) -> str | None:
-    """Return `HH:MM:SS` between two times: whole seconds, never negative (P35).
+    """Return `HH:MM:SS` between two times: whole seconds, never negative.
 
     Hours may pass 24. None when either is missing or unreadable, as in documents that
     other tools left behind.

@@ -1,4 +1,4 @@
-"""The transition table (REQUIREMENTS.md section 6), and how a command is refused."""
+"""The transition table, and how a command is refused (SPR-041, SPR-051)."""
 
 from ...errors import NotFoundError, RefusedError
 from . import words

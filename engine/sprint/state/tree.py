@@ -3,7 +3,7 @@
 The document stays the truth and is changed in place; the index is built from it when
 it is first needed and holds nothing that the document does not say, but where the
 pointer is held. A node without id or status is inert: it keeps its place but takes no
-part (DESIGN.md section 7).
+part.
 """
 
 from bisect import bisect_left
@@ -313,7 +313,7 @@ class Tree:
             note_times(node.data, COMPLETED, at)
 
     def derive_empty(self) -> None:
-        """Complete what is passed over once the pointer has reached it (P31)."""
+        """Complete phases without steps once the pointer has reached them (SPR-058)."""
         leaf = self.open_leaf()
         reached = leaf.leaf if leaf is not None else self.leaf_count
         for node, before in self.empty:

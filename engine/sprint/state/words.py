@@ -1,4 +1,4 @@
-"""The closed word lists of PROGRESS.yaml (REQUIREMENTS.md R6, R9, R82-R84, R96)."""
+"""The closed word lists of PROGRESS.yaml (SPR-040, SPR-050)."""
 
 NOT_STARTED = "not-started"
 IN_PROGRESS = "in-progress"

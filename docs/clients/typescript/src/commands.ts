@@ -165,7 +165,7 @@ export interface Budgets {
   failures?: number | null;
 }
 
-/** Measure iteration 0, once, before any other was measured. */
+/** Measure iteration 0, once, before any other is measured. */
 export interface CaptureBaseline {
   type: "capture-baseline";
   metrics: { [name: string]: unknown };
@@ -510,7 +510,7 @@ export interface InjectSteps {
   sources?: Source[];
 }
 
-/** Where in the plan something is to come in. */
+/** The position in the plan at which work is injected. */
 export interface InjectionPosition {
   type: string;
   ref?: string | null;
@@ -598,7 +598,7 @@ export interface LoseRun {
   cut_short?: boolean;
 }
 
-/** Measure what an iteration led to, once: the latest one when none is named. */
+/** Measure an iteration, once: the latest one if none is named. */
 export interface MeasureIteration {
   type: "measure-iteration";
   metrics: { [name: string]: unknown };
@@ -661,7 +661,7 @@ export interface Metrics {
   own?: { [name: string]: number };
 }
 
-/** Wait for a person at a leaf, the pointer's when none is named. */
+/** Wait for a person at a leaf, by default the pointer's. */
 export interface NeedHuman {
   type: "need-human";
   reason: string;
@@ -784,7 +784,7 @@ export interface RecordGate {
   lost?: string | null;
 }
 
-/** Record that the loop is alive; every heartbeat is an event of its own. */
+/** Record that the loop is alive; every heartbeat is recorded. */
 export interface RecordHeartbeat {
   type: "record-heartbeat";
 }

@@ -126,7 +126,7 @@ export interface ContextCompacted {
   trigger?: string | null;
 }
 
-/** A step towards the goal came in. */
+/** A step towards the goal was added. */
 export interface DynamicStepAdded {
   id: string;
   prompt: string;
@@ -262,7 +262,7 @@ export interface GoalClaimed {
   requests?: string[];
 }
 
-/** The goal is reached, and with it the sprint is completed. */
+/** The goal was reached, which completes the sprint. */
 export interface GoalCompleted {
   iteration: number;
   summary?: string | null;
@@ -297,7 +297,7 @@ export interface HookTaskRunning {
   pid?: number | null;
 }
 
-/** A hook of an iteration is about to be run, for the first time or again. */
+/** A hook of an iteration is about to run, for the first time or again. */
 export interface HookTaskSpawned {
   iteration: number;
   hook_id: string;
@@ -305,7 +305,7 @@ export interface HookTaskSpawned {
   pid?: number | null;
 }
 
-/** A leaf cannot go on without a person. */
+/** A leaf cannot continue without a person. */
 export interface HumanNeeded {
   phase: string;
   reason: string;
@@ -313,7 +313,7 @@ export interface HumanNeeded {
   error?: string | null;
 }
 
-/** Where in the plan something is to come in. */
+/** The position in the plan at which work is injected. */
 export interface InjectionPosition {
   type: string;
   ref?: string | null;
@@ -610,7 +610,7 @@ export interface PhaseFailed {
   category?: string;
 }
 
-/** Top phases or sub-phases came into the plan while it was carried out. */
+/** Top phases or sub-phases were injected into the running plan. */
 export interface PhaseInjected {
   nodes: { [name: string]: unknown }[];
   position: InjectionPosition;
@@ -677,13 +677,13 @@ export interface RecommendationGiven {
   evidence?: number[];
 }
 
-/** So many iterations went by without progress that the loop reflects. */
+/** The loop reflects: too many iterations went by without progress. */
 export interface ReflectionStarted {
   iteration: number;
   idle: number;
 }
 
-/** A request was approved, rejected, deferred, or put into the backlog. */
+/** A request was approved, rejected, deferred, or moved to the backlog. */
 export interface RequestDecided {
   request: string;
   decision: string;
@@ -695,7 +695,7 @@ export interface RequestDecided {
   phase?: string | null;
 }
 
-/** What an approval puts into the plan, as it was asked for. */
+/** The work that an approval injects into the plan, as requested. */
 export interface RequestInjection {
   position: string;
   ref?: string | null;
@@ -711,7 +711,7 @@ export interface RequestOrigin {
   request: string;
 }
 
-/** Something was found that waits for a decision. */
+/** A request was queued for a decision. */
 export interface RequestQueued {
   request: string;
   title: string;
