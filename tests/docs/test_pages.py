@@ -9,7 +9,8 @@ from .pages import PAGES
 from .sessions import ROOT
 
 DOCS = ROOT / "docs"
-README_LINES_MAX = 150
+README_LINES_MAX, README_COLUMNS_MAX, README_WORDS_MAX = 110, 100, 650
+README_FIRST_LINE = "An append-only event log for coding-agent loops"
 DECISION_LINES_MAX = 70
 
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -63,9 +64,26 @@ def test_every_page_can_be_found() -> None:
 
 
 def test_the_readme_is_short() -> None:
-    """Nobody reads a longer one."""
+    """The README has at most 110 lines of 100 columns, and 650 words outside of code."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= README_LINES_MAX
+    lines = text.splitlines()
+    assert len(lines) <= README_LINES_MAX
+    assert [line for line in lines if len(line) > README_COLUMNS_MAX] == []
+    assert len(_FENCE.sub("", text).split()) <= README_WORDS_MAX
+
+
+def test_the_readme_states_the_category_first() -> None:
+    """The first sentence of the README says what kind of tool sprintlog is."""
+    title, first = (ROOT / "README.md").read_text(encoding="utf-8").split("\n\n")[:2]
+    assert title == "# sprintlog"
+    assert first.startswith(README_FIRST_LINE)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/README.md"])
+def test_no_installation_from_an_index_is_promised(page: str) -> None:
+    """The README installs from a checkout: there is no package on an index."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert re.search(r"(?:install|uvx|pipx run) '?sprintlog", text) is None
 
 
 @pytest.mark.parametrize(
