@@ -16,7 +16,7 @@ project = "sprintlog"
 author = "The sprintlog authors"
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**.md"]
+include_patterns = ["*.md", "docs/**.md"]
 suppress_warnings = [
     "misc.highlighting_failure",  # of what is typed beside what is answered
     "toc.not_included",  # decisions are reached from their own list
