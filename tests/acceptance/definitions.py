@@ -21,7 +21,7 @@ from .criterion import Skip, Verdict
 
 ONE_PASS = "text of an item is never expanded again"
 OWN_COUNT = "total-phases counts top phases"
-"""The decisions by which ours differs (DESIGN.md section 7)."""
+"""Decisions in which our compiler differs."""
 
 OUR_CODES = {
     "MISSING_WORKFLOW": "missing-field",

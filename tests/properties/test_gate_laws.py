@@ -38,7 +38,7 @@ def gated(draw: st.DrawFn) -> World:
 @laws
 @given(gated())
 def test_completes_nothing_but_through_its_gate(world: World) -> None:
-    """A phase with a gate is completed when that has passed, and only then (R50)."""
+    """A phase with a gate is completed if and only if the gate has passed."""
     for version in world.ends[1:]:
         for phase in world.rebuilt(version).document["phases"]:
             assert not is_held(phase) or phase["status"] != "completed"

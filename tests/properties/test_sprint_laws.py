@@ -1,4 +1,4 @@
-"""Laws of the sprint (DESIGN.md section 4) over random plans and random histories.
+"""Laws of the sprint over random plans and random histories.
 
 `SPRINTLOG_EXAMPLES=10` takes ten times as many examples.
 """

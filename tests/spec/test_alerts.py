@@ -1,4 +1,4 @@
-"""Alerts: each limit from both sides (R301-R309, P6, P7, P13)."""
+"""Alerts: each limit from both sides (ITR-060 to ITR-068)."""
 
 from typing import Any
 

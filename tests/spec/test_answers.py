@@ -63,7 +63,7 @@ def test_success(output: str, summary: str | None) -> None:
     ],
 )
 def test_exit_zero_is_not_enough(output: str, category: str, error: str) -> None:
-    """Silence, an unknown word and an admitted failure are failures (section 7)."""
+    """Silence, an unknown word and an admitted failure are failures."""
     verdict = judge(hear(output.encode()), exit_code=0)
     assert (verdict.status, verdict.category) == ("failed", category)
     assert error in (verdict.error or "")
@@ -130,7 +130,7 @@ def test_what_it_cost_counts_however_it_ended(
     ],
 )
 def test_needs_human(output: str) -> None:
-    """An agent may ask for a person, with reason and details (R140)."""
+    """An agent may request a person, with reason and details."""
     verdict = judge(hear(output.encode()), exit_code=0)
     assert (verdict.status, verdict.reason, verdict.details) == (
         "needs-human",
@@ -141,7 +141,7 @@ def test_needs_human(output: str) -> None:
 
 
 def test_a_need_keeps_its_error_beside_the_reason(running: Any) -> None:
-    """What went wrong and what a person is needed for have fields of their own (R140)."""
+    """The error and the reason why a person is needed are separate fields."""
     said = '{"status": "needs-human", "error": "401", "reason": "a key"}'
     verdict = judge(hear(said.encode()), exit_code=0)
     assert (verdict.error, verdict.reason) == ("401", "a key")

@@ -1,4 +1,4 @@
-"""A phase with `break: true` pauses the sprint after it completes (R8, R17)."""
+"""A phase with `break: true` pauses the sprint after it completes (SPR-090)."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ EACH = {"phases": [{**for_each("p", x=("i", "j"), y=("i",)), **BREAK}]}
 
 
 def test_pauses_on_the_next_phase(running: Any) -> None:
-    """After the phase the sprint pauses with the pointer on the next (section 7)."""
+    """After the phase the sprint pauses with the pointer on the next phase."""
     scenario: Scenario = running(FIRST).do(leaves.StartPhase())
     scenario.when(leaves.CompletePhase())
     scenario.then(f.PhaseCompleted("a"), f.BreakpointReached("a"))
@@ -77,20 +77,20 @@ def test_passes_over_what_was_skipped_whole(running: Any, plan: Any) -> None:
 
 @pytest.mark.parametrize("value", [False, None, "true", 1])
 def test_breaks_for_true_alone(running: Any, value: object) -> None:
-    """`break` is a boolean; nothing else pauses (R17)."""
+    """`break` is a boolean; no other value pauses the sprint."""
     scenario: Scenario = running(simple("a", **{"break": value})).do(leaves.StartPhase())
     scenario.when(leaves.CompletePhase()).then(f.PhaseCompleted("a"))
 
 
 def test_waits_for_the_gate_first(running: Any) -> None:
-    """A phase whose gate is open is not complete, so it does not break yet (R50)."""
+    """A phase whose gate is open is not complete, so its breakpoint is not reached yet."""
     gated = {**for_each("p", x=("i",)), **BREAK, "gate": {"script": "make"}}
     scenario: Scenario = running({"phases": [gated]}).do(leaves.StartPhase())
     scenario.when(leaves.CompletePhase()).then(f.PhaseCompleted("p/x/i"))
 
 
 def test_does_not_break_for_steps(running: Any) -> None:
-    """Only top phases have breakpoints (R17)."""
+    """Only top phases have breakpoints."""
     plan = {"phases": [for_each("p", x=("i",), y=("i",))]}
     plan["phases"][0]["steps"][0].update(BREAK)
     scenario: Scenario = running(plan).do(leaves.StartPhase())

@@ -52,7 +52,7 @@ def test_goes_on_from_any_version(busy: Scenario, version: int) -> None:
 
 
 def test_knows_the_same_command_again(busy: Scenario) -> None:
-    """What was said last survives the checkpoint (P33)."""
+    """The last event about each subject survives a checkpoint (SPR-042)."""
     again = unpack(pack(busy.sprint))
     assert (
         leaves.start_phase(again, leaves.StartPhase(phase="p/x/j"), "2026-01-15T09:00:00Z")

@@ -1,4 +1,4 @@
-"""Classes of iterations, and stalls (R295-R300, R310-R314, P8, P9)."""
+"""Classes of iterations, and stalls (ITR-050 to ITR-055)."""
 
 from fractions import Fraction
 from typing import Any

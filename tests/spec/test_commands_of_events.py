@@ -219,7 +219,7 @@ def test_decides_what_the_command_decides(
     command: Make,
     arguments: Data,
 ) -> None:
-    """An event asked for by its type gives the events of its command (section 8)."""
+    """An event that is appended by its type leads to the events of its command."""
     gate: Data = {"gate": {}} if tag.startswith("gate-") else {}
     scenario: Scenario = given(simple("a", **{"break": True, **gate}), *history)
     expected = scenario.when(command(**arguments)).decided

@@ -72,7 +72,7 @@ def test_an_item_without_a_type_is_of_its_collection(tmp_path: Path) -> None:
 
 
 def test_a_step_keeps_its_prompt(tmp_path: Path) -> None:
-    """The step's prompt is the item's text as written, braces and all (P30, P81)."""
+    """The prompt of a step is the item's text verbatim, including braces (SPR-022)."""
     plan = compiled(tmp_path, ITEM, main=MAIN, one="phases: [{id: a, prompt: x}]").plan
     assert plan["phases"][0]["steps"][0]["prompt"] == PROMPT
 

@@ -24,7 +24,7 @@ def made(plan: Data, **arguments: Any) -> Data:
 
 
 def test_fills_in_what_has_not_happened_yet() -> None:
-    """A new document has all five fields, each phase pending (R1-R5, R26-R34)."""
+    """A new document has all five fields, with every phase pending (SPR-001)."""
     assert made({"phases": [{"id": "a", "prompt": "Do a"}]}) == {
         "sprint-id": "s",
         "status": "not-started",
@@ -40,7 +40,7 @@ def test_fills_in_what_has_not_happened_yet() -> None:
 
 
 def test_writes_keys_in_the_documents_order() -> None:
-    """Keys stand as in the specification's examples (R142, R146)."""
+    """Keys are in the order of the specification's examples."""
     document = made({"phases": [for_each("a", x=("y",))]}, max_iterations=30)
     assert list(document) == ["sprint-id", "status", "phases", "current", "stats"]
     step = document["phases"][0]["steps"][0]
@@ -54,13 +54,13 @@ def test_writes_keys_in_the_documents_order() -> None:
 
 
 def test_points_into_a_for_each_phase_at_once() -> None:
-    """The pointer of a new plan is its first leaf (R90)."""
+    """The pointer of a new plan is its first leaf."""
     document = made({"phases": [for_each("a", x=("y",))]})
     assert document["current"] == {"phase": 0, "step": 0, "sub-phase": 0}
 
 
 def test_keeps_unknown_keys_in_their_place() -> None:
-    """Keys nobody knows stay where the plan has them (DESIGN.md section 7)."""
+    """Unknown keys keep their place in the plan."""
     plan = {"owner": {"b": 1, "a": 2}, **simple("a", zeta=1, alpha=[1.0])}
     document = made(plan)
     assert list(document)[:4] == ["sprint-id", "status", "owner", "phases"]
@@ -87,12 +87,12 @@ def test_keeps_place_and_sources(given: Any) -> None:
 
 
 def test_accepts_the_same_plan_twice(given: Any) -> None:
-    """Creating with the same content again records nothing (P33)."""
+    """Creating a sprint with the same content again records nothing."""
     given(simple("a")).when(CreateSprint(plan=simple("a"))).then_nothing()
 
 
 def test_refuses_another_plan_under_the_id(given: Any) -> None:
-    """Creating with other content is refused (P33)."""
+    """Creating a sprint with other content is refused."""
     given(simple("a")).when(CreateSprint(plan=simple("b"))).then_refused(
         containing="there is a sprint s already", command="create"
     )
@@ -105,7 +105,7 @@ def test_refuses_once_something_has_happened(given: Any) -> None:
 
 
 def test_takes_a_ralph_plan_without_phases() -> None:
-    """In Ralph mode a document has no phases, pointer 0, totals 0 (R94, P39)."""
+    """In Ralph mode a document has no phases, pointer 0, totals 0 (SPR-079)."""
     document = made({"mode": "ralph", "goal": "Win"})
     assert "phases" not in document
     assert document["current"] == {"phase": 0, "step": None, "sub-phase": None}
@@ -137,7 +137,7 @@ def test_takes_a_ralph_plan_without_phases() -> None:
     ],
 )
 def test_refuses_naming_the_bad_field(phases: Any, field: str) -> None:
-    """A plan that breaks a rule is refused by the path of its field (R12, R13)."""
+    """A plan that breaks a rule is refused with the path of its field."""
     with pytest.raises(RefusedError) as caught:
         made({"phases": phases})
     assert caught.value.fields["field"] == field
@@ -159,7 +159,7 @@ def test_refuses_a_plan_that_has_begun(plan: Data, field: str) -> None:
 
 
 def test_lets_cousins_share_an_id() -> None:
-    """Sub-phase ids repeat from step to step (R146, P29)."""
+    """Sub-phase ids may repeat from step to step."""
     document = made({"phases": [for_each("a", x=("y",), z=("y",))]})
     assert document["stats"]["total-steps"] == 2
 
@@ -174,7 +174,7 @@ def test_refuses_sprint_ids_unsafe_in_paths(identity: object) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"ralph": {"min-iterations": 2}}])
 def test_fills_in_what_a_goal_needs(given: Any, settings: Data) -> None:
-    """A plan in Ralph mode has all fields of that mode, whoever wrote it (R51-R68)."""
+    """A plan in Ralph mode has all fields of that mode, whoever wrote it (LOOP-003)."""
     plan: Data = {"mode": "ralph", "goal": "Win", **settings, **simple("a")}
     document = given(plan).document
     ralph = {"idle-threshold": 3, **settings.get("ralph", {})}

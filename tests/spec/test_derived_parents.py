@@ -53,7 +53,7 @@ def events(address: str, status: str) -> list[Event]:
 def test_takes_the_first_status_that_applies(
     running: Any, children: str, parent: str
 ) -> None:
-    """Blocked, failed, finished, started, pending: the first that applies (section 7)."""
+    """The first that applies: blocked, failed, finished, started, pending."""
     scenario: Scenario = running(THREE)
     for sub, status in zip("abc", children.split(), strict=True):
         scenario.given(*events(f"p/x/{sub}", status))
@@ -82,7 +82,7 @@ def test_falls_back_when_a_leaf_reopens(running: Any) -> None:
 
 
 def test_has_the_times_of_its_children(running: Any) -> None:
-    """A parent starts with its first leaf and ends with its last (R97, R104)."""
+    """A parent starts with its first leaf and ends with its last."""
     scenario: Scenario = running(THREE, "2026-01-15T09:02:00Z", f.PhaseStarted("p/x/a"))
     scenario.given("2026-01-15T09:10:00Z", f.PhaseCompleted("p/x/a"))
     scenario.given(*events("p/x/b", "skipped"))
@@ -95,7 +95,7 @@ def test_has_the_times_of_its_children(running: Any) -> None:
 
 
 def test_writes_times_before_the_children(running: Any) -> None:
-    """Times stand before a step's sub-phases, as in the example (R146)."""
+    """Times precede a step's sub-phases, as in the example."""
     scenario: Scenario = running({"phases": [for_each("p", x=("a",))]})
     scenario.given(*events("p/x/a", "completed"))
     times = ["started-at", "completed-at", "elapsed"]
@@ -104,7 +104,7 @@ def test_writes_times_before_the_children(running: Any) -> None:
 
 
 def test_is_not_finished_before_its_gate(running: Any) -> None:
-    """A phase with a gate is in progress until the gate passed (R50, P31)."""
+    """A phase with a gate is in progress until the gate has passed."""
     gated = {**for_each("p", x=("a",)), "gate": {"script": "make"}}
     scenario: Scenario = running({"phases": [gated, for_each("q", z=("a",))]})
     scenario.given(*events("p/x/a", "completed"))
@@ -115,7 +115,7 @@ def test_is_not_finished_before_its_gate(running: Any) -> None:
 
 
 def test_is_finished_with_its_gate_passed(running: Any) -> None:
-    """With the gate passed the phase finishes like any other (R46)."""
+    """Once its gate has passed, the phase finishes like any other."""
     gated = {**for_each("p", x=("a",)), "gate": {}, "gate-tracking": {"status": "passed"}}
     scenario: Scenario = running({"phases": [gated, for_each("q", z=("a",))]})
     scenario.given(*events("p/x/a", "completed"))
@@ -125,7 +125,7 @@ def test_is_finished_with_its_gate_passed(running: Any) -> None:
 
 @pytest.mark.parametrize("word", ["pending", "running", "retrying", "failed", "blocked"])
 def test_completes_no_leaf_before_its_gate(running: Any, word: str) -> None:
-    """A simple phase completes only when its own gate passed (section 6)."""
+    """A simple phase completes only after its gate has passed."""
     gated = {"id": "p", "prompt": "x", "gate": {}, "gate-tracking": {"status": word}}
     scenario: Scenario = running({"phases": [gated]}, f.PhaseStarted("p"))
     scenario.when(leaves.CompletePhase()).then_refused(
@@ -134,7 +134,7 @@ def test_completes_no_leaf_before_its_gate(running: Any, word: str) -> None:
 
 
 def test_holds_the_sprint_while_a_gate_is_open(running: Any) -> None:
-    """A sprint whose last phase waits for its gate is not finished (P31)."""
+    """A sprint whose last phase waits for its gate is not finished."""
     gated = {**for_each("p", x=("a",)), "gate": {"script": "make"}}
     scenario: Scenario = running({"phases": [gated]}, *events("p/x/a", "completed"))
     scenario.when(CompleteSprint()).then_refused(phase="p/x/a")
@@ -146,7 +146,7 @@ def empty(*ids: str) -> list[Data]:
 
 
 def test_completes_an_empty_phase_when_reached(running: Any) -> None:
-    """A for-each phase without steps is completed when the pointer reaches it (P31)."""
+    """A for-each phase without steps is completed when the pointer reaches it."""
     scenario: Scenario = running(
         {"phases": [*empty("e"), {"id": "a", "prompt": "x"}, *empty("f", "g")]}
     )
@@ -177,7 +177,7 @@ def test_executes_nothing_of_an_empty_phase(running: Any) -> None:
 
 @pytest.mark.parametrize("step", [{}, {"phases": []}])
 def test_treats_a_bare_step_as_leaf(running: Any, step: Data) -> None:
-    """A step without sub-phases is a leaf (P31)."""
+    """A step without sub-phases is a leaf."""
     plan = {"phases": [{"id": "p", "steps": [{"id": "x", "prompt": "Do x", **step}]}]}
     scenario: Scenario = running(plan)
     assert scenario.pointer == (0, 0, None)

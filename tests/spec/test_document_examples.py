@@ -31,7 +31,7 @@ MAY_ADD = {
     "current-iteration",
     "max-iterations",
 }
-"""What P28 lets us add to an example."""
+"""The fields that may be added to an example (SPR-011)."""
 
 
 def at(time: str) -> str:
@@ -122,7 +122,7 @@ SIMPLE: Data = {
 
 
 def test_gives_the_simple_sprint(given: Any) -> None:
-    """The simple sprint (R145): pointer, counters and both durations are exact."""
+    """The simple sprint: pointer, counters and both durations are exact."""
     scenario = work(begun(given(), SIMPLE_PLAN), "09:00", "09:05")
     assert differences(SIMPLE, scenario.document) == []
 
@@ -186,7 +186,7 @@ COMPLEX: Data = {
 
 
 def test_gives_the_complex_sprint(given: Any) -> None:
-    """The complex sprint (R146): iteration 5 is recorded, all else derived (P36)."""
+    """The complex sprint: iteration 5 is recorded, everything else is derived."""
     scenario = begun(given(), COMPLEX_PLAN)
     scenario.do(StartIteration(number=5, max_iterations=30))
     work(scenario, "09:00", "09:02", "09:10", "09:15")
@@ -194,7 +194,7 @@ def test_gives_the_complex_sprint(given: Any) -> None:
 
 
 def test_gives_the_tree_drawing(given: Any) -> None:
-    """The tree (R143): three phases, pointer 1/1/0, figures 3 and 1."""
+    """The tree: three phases, pointer 1/1/0, figures 3 and 1."""
     plan = {**COMPLEX_PLAN, "sprint-id": "my-sprint"}
     document = work(begun(given(), plan), "09:00", "09:02", "09:10", "09:15").document
     steps = document["phases"][1]["steps"]
@@ -257,14 +257,14 @@ STANDARD: Data = {
 
 
 def test_gives_the_standard_sprint(given: Any) -> None:
-    """The standard-mode sprint (R74): three steps, nine sub-phases, pointer 1/1/1."""
+    """The standard-mode sprint: three steps, nine sub-phases, pointer 1/1/1."""
     turns = [f"09:0{minute}" for minute in range(6)]
     scenario = work(begun(given(), STANDARD_PLAN), *turns)
     assert differences(STANDARD, scenario.document) == []
 
 
 def test_gives_the_human_intervention(given: Any) -> None:
-    """Human intervention (R149, P38): blocked leaf with error and human-needed."""
+    """Human intervention: a blocked leaf with `error` and `human-needed`."""
     scenario = begun(given(), {"sprint-id": "s", "phases": [phase("implement")]})
     scenario.do(StartPhase()).do(
         NeedHuman(
@@ -288,7 +288,7 @@ def test_gives_the_human_intervention(given: Any) -> None:
     ],
 )
 def test_points_as_the_examples_do(given: Any, place: Any, address: str) -> None:
-    """The two pointer examples (R144): a simple phase, and phases[1].steps[2].phases[0]."""
+    """The two pointer examples: a simple phase, and phases[1].steps[2].phases[0]."""
     turns = ["09:00"] if place[1] is None else [f"09:0{n}" for n in range(6)]
     scenario = work(begun(given(), COMPLEX_PLAN), *turns)
     assert scenario.document["current"] == pointer(*place)

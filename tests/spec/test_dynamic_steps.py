@@ -25,7 +25,7 @@ from .goals import begun, goal, statuses
 
 
 def test_has_all_fields_of_the_document() -> None:
-    """A step has id, prompt, status, when and in which iteration it came (R55-R59)."""
+    """A step has id, prompt, status, and the time and iteration in which it was added."""
     scenario = begun().do(StartIteration()).at("2026-01-18T10:00:00Z")
     scenario.when(AddStep(prompt="Do it")).then(r.DynamicStepAdded("step-0", "Do it", 1))
     assert scenario.document["dynamic-steps"] == [
@@ -62,7 +62,7 @@ def test_allots_above_what_was_given() -> None:
 
 
 def test_gives_no_number_again_after_rollback() -> None:
-    """Ids that were rolled back are not given to other steps (section 4)."""
+    """Ids that a rollback discarded are not allotted to other steps."""
     scenario = begun().do(AddStep(prompt="x")).do(AddStep(prompt="y"))
     scenario.do(RollBack(to=2, is_inside_append=False)).do(AddStep(prompt="z"))
     assert list(statuses(scenario)) == ["step-2"]
@@ -78,7 +78,7 @@ def test_allots_above_what_was_imported(given: Any) -> None:
 
 
 def test_the_same_step_again_is_nothing() -> None:
-    """Adding an id with the same prompt again is accepted, with another refused (P33)."""
+    """Adding an id again is accepted with the same prompt and refused with another."""
     scenario = begun().do(AddStep(prompt="x", step="a"))
     scenario.when(AddStep(prompt="x", step="a")).then_nothing()
     scenario.when(AddStep(prompt="y", step="a")).then_refused(containing="another prompt")
@@ -86,7 +86,7 @@ def test_the_same_step_again_is_nothing() -> None:
 
 @pytest.mark.parametrize("status", DYNAMIC_STEP_STATUSES)
 def test_takes_every_word_once(status: str) -> None:
-    """Each of the four words may be said; phrases it again changes nothing (R57)."""
+    """Each of the four statuses can be set; setting it again changes nothing."""
     scenario = (
         begun().do(AddStep(prompt="x")).do(UpdateStep(step="step-0", status="blocked"))
     )

@@ -1,4 +1,4 @@
-"""Numbers are exact, and rounded only when they are printed (P7, P17)."""
+"""Numbers are exact, and rounded only when they are printed (ITR-023, ITR-024)."""
 
 from fractions import Fraction
 

@@ -19,7 +19,7 @@ Step = tuple[Make, Data]
 
 
 def test_runs(running: Any) -> None:
-    """A run is recorded before the script begins, and the gate is `running` (R45)."""
+    """A run is recorded before the script begins, and the gate is `running`."""
     scenario = start(at_its_gate(running, {"timeout": 0.5}))
     scenario.then(f.GateStarted("p", 1, "r", 7, "99", "b", 500))
     assert tracking(scenario) == {"attempts": 0, "status": "running"}
@@ -27,7 +27,7 @@ def test_runs(running: Any) -> None:
 
 
 def test_passes(running: Any) -> None:
-    """A script that exits with 0 passes its gate, and that completes the phase (R50)."""
+    """A script that exits with 0 passes its gate, which completes the phase."""
     scenario = check(at_its_gate(running), 0, output="fine\n", duration_ms=3)
     scenario.then(f.GateChecked("p", 1, 0, output="fine\n", duration_ms=3))
     assert tracking(scenario) == {
@@ -52,7 +52,7 @@ def test_passes(running: Any) -> None:
     ],
 )
 def test_counts_its_failures(running: Any, retries: int | None, words: list[str]) -> None:
-    """First `retrying`, then `failed`, `blocked` when the retries are used up (R47-R49)."""
+    """First `retrying`, then `failed`, and `blocked` when the retries are used up."""
     gate = {} if retries is None else {"max-retries": retries}
     scenario = at_its_gate(running, gate)
     for attempt, expected in enumerate(words, start=1):
@@ -63,7 +63,7 @@ def test_counts_its_failures(running: Any, retries: int | None, words: list[str]
 
 
 def test_blocks_phase_and_sprint(running: Any) -> None:
-    """A gate that failed as often as it may blocks its phase and the sprint (R43, R49)."""
+    """A gate that used up its retries blocks its phase and the sprint."""
     scenario = check(at_its_gate(running, {"max-retries": 0}), 2, output="no")
     error = "the gate failed once, as often as it may; last: exit code 2"
     scenario.then(
@@ -77,7 +77,7 @@ def test_blocks_phase_and_sprint(running: Any) -> None:
 
 
 def test_reaches_every_word(running: Any) -> None:
-    """Each of the six words is reached by commands alone (R44-R49)."""
+    """Each of the six statuses is reached by commands alone."""
     scenario = at_its_gate(running, {"max-retries": 2, "gate-tracking": {}})
     seen = ["pending"]
     for code in (1, 1, 1, 0):

@@ -29,7 +29,7 @@ def test_waits_for_the_work(running: Any, status: str) -> None:
 
 @pytest.mark.parametrize("status", ["pending", "failed", "skipped"])
 def test_checks_a_leaf_at_work(running: Any, status: str) -> None:
-    """A leaf is checked while it is in progress, before it completes (section 6)."""
+    """The gate of a leaf is checked while the leaf is in progress, before it completes."""
     scenario: Scenario = running({"phases": [LEAF]})
     events: dict[str, list[Event]] = {
         "failed": [f.PhaseStarted("p"), f.PhaseFailed("p", "x", "network")],
@@ -41,7 +41,7 @@ def test_checks_a_leaf_at_work(running: Any, status: str) -> None:
 
 
 def test_lets_a_leaf_complete(running: Any) -> None:
-    """A leaf with a gate completes once that has passed, by its own command (section 6)."""
+    """A leaf with a gate completes once the gate has passed, by its own command."""
     scenario: Scenario = running({"phases": [LEAF, NEXT]}, f.PhaseStarted("p"))
     check(scenario, 1).go()
     scenario.when(leaves.CompletePhase()).then_refused(containing="has not passed")
@@ -52,7 +52,7 @@ def test_lets_a_leaf_complete(running: Any) -> None:
 
 
 def test_blocks_a_leaf(running: Any) -> None:
-    """A leaf whose gate used up its retries is blocked; its work may be done anew (P34)."""
+    """A leaf whose gate used up its retries is blocked; its work may be repeated."""
     gate = {"script": "make", "max-retries": 0}
     scenario: Scenario = running({"phases": [{**LEAF, "gate": gate}]}, f.PhaseStarted("p"))
     check(scenario, 1).go()
@@ -125,7 +125,7 @@ def test_checks_again_after_a_reopening(running: Any, code: int) -> None:
 
 
 def test_holds_at_each_gate(running: Any) -> None:
-    """A sub-phase, its step and the phase may each have a gate; all must pass (P45)."""
+    """A sub-phase, its step and the phase may each have a gate; all must pass."""
     plan: Data = {"phases": [for_each("p", x=("i", "j")), NEXT]}
     step = plan["phases"][0]["steps"][0]
     for node in (plan["phases"][0], step, step["phases"][0]):
@@ -142,7 +142,7 @@ def test_holds_at_each_gate(running: Any) -> None:
 
 
 def test_pauses_at_the_breakpoint_behind_it(running: Any) -> None:
-    """A phase that its gate completes reaches its breakpoint then (R17, R50)."""
+    """A phase that its gate completes reaches its breakpoint at that point."""
     scenario = check(at_its_gate(running, None, **{"break": True}))
     scenario.then(f.GateChecked("p", 1, 0), f.BreakpointReached("p"))
     assert (scenario.status, scenario.pointer) == ("paused-at-breakpoint", (1, None, None))

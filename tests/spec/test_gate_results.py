@@ -19,7 +19,7 @@ def test_takes_a_result_from_elsewhere(running: Any) -> None:
 
 
 def test_takes_a_result_once(running: Any) -> None:
-    """The same result of the same attempt again changes nothing (P33)."""
+    """The same result of the same attempt again changes nothing."""
     scenario = record(at_its_gate(running, {"max-retries": 1}), 1, attempt=1).go()
     record(scenario, 1, attempt=1).then_nothing()
     record(scenario, 2, attempt=1).then_refused(field="attempt", allowed=[2])

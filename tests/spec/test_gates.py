@@ -23,7 +23,7 @@ def said(running: Any) -> Any:
 
 
 def test_has_the_defaults_of_the_documents(said: Any) -> None:
-    """Three retries and 60 seconds hold where a gate says nothing (R37, R38)."""
+    """The defaults of a gate are three retries and 60 seconds."""
     gate = said({"script": "make"})
     assert (gate.retries_max, gate.timeout_seconds) == (3, 60)
     assert (GATE_RETRIES, GATE_TIMEOUT_SECONDS) == (3, 60)
@@ -42,7 +42,7 @@ def test_has_the_defaults_of_the_documents(said: Any) -> None:
     ],
 )
 def test_reads_the_prompt_both_ways(said: Any, gate: Data, prompt: str | None) -> None:
-    """The prompt stands flat, or below `on-fail` as it was authored (P45)."""
+    """The prompt is flat, or under `on-fail` as authored."""
     assert said(gate).on_fail_prompt == prompt
 
 
@@ -87,7 +87,7 @@ def told(scenario: Scenario) -> str | None:
 
 
 def test_tells_what_to_repair(running: Any) -> None:
-    """A repair is told the gate's prompt, what failed, and what it printed (R36, R41)."""
+    """The repair prompt has the gate's prompt, the failure, and the output."""
     gate = {"script": "make test\n", "on-fail-prompt": "Repair it.\n"}
     scenario = check(at_its_gate(running, gate), 2, output="1 failed\n").go()
     assert told(scenario) == (

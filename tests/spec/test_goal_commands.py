@@ -79,7 +79,7 @@ CAUSED = {"reflection-started", "goal-claimed"}
 def test_decides_what_the_command_decides(
     history: list[Event], tag: str, data: Data, command: Make, arguments: Data
 ) -> None:
-    """An event asked for by its type gives the events of its command (section 8)."""
+    """An event that is appended by its type leads to the events of its command."""
     scenario = begun(goal(LEARNING), *history)
     expected = scenario.when(command(**arguments)).decided
     assert expected

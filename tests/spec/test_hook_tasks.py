@@ -1,4 +1,4 @@
-"""Hook tasks: their transitions, transcripts, and which are due (R60-R64, section 6)."""
+"""Hook tasks: their transitions, transcripts, and which are due (LOOP-051 to LOOP-055)."""
 
 from typing import Any
 
@@ -172,7 +172,7 @@ def test_no_transcript_leads_out(path: str) -> None:
     [("learning", "learning"), ("a/b", "a_b"), ("../é", "..__"), ("x y\u202e", "x_y_")],
 )
 def test_names_a_transcript(hook: str, name: str) -> None:
-    """The name is `iter-N-HOOK`, without anything that leads elsewhere (R64)."""
+    """The name is `iter-N-HOOK`, without characters that lead to another folder."""
     assert transcript_of(3, hook) == f"transcripts/iter-3-{name}.jsonl"
 
 

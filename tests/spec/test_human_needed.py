@@ -1,4 +1,4 @@
-"""When a leaf cannot go on without a person (R140, R141, P38)."""
+"""A leaf that cannot continue without a person (SPR-130)."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def test_takes_the_reason_for_want_of_error(running: Any) -> None:
 
 
 def test_keeps_the_error_that_led_here(running: Any) -> None:
-    """What failed stays on the leaf beside why a person is needed (R140)."""
+    """The leaf keeps its error in addition to the reason why a person is needed."""
     scenario: Scenario = running(simple("a")).do(leaves.StartPhase())
     scenario.do(leaves.FailPhase(error="Build failed"), at="2026-01-15T09:00:00Z")
     assert scenario.status == "blocked"
@@ -65,7 +65,7 @@ def test_needs_nobody_for_finished_leaves(running: Any) -> None:
 
 
 def test_accepts_the_same_need_again(running: Any) -> None:
-    """The same need again records nothing, another one is refused (P33)."""
+    """The same request for a person again records nothing; another one is refused."""
     scenario: Scenario = running(simple("a")).do(lifecycle.NeedHuman(reason="r"))
     scenario.when(lifecycle.NeedHuman(reason="r")).then_nothing()
     scenario.when(lifecycle.NeedHuman(reason="q")).then_refused(state="needs-human")

@@ -1,4 +1,4 @@
-"""Idle iterations and reflection (R53, R54): counted from the log alone."""
+"""Idle iterations and reflection: counted from the log alone (LOOP-040, LOOP-041)."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def count(scenario: Scenario) -> int:
 
 
 def test_two_idle_iterations_do_not_reflect() -> None:
-    """Below the threshold there is no reflection (section 4: 2 and 3)."""
+    """Two idle iterations are below the default threshold and do not start reflection."""
     scenario = idle(begun(), 2)
     assert (count(scenario), reflection_is_due(scenario.sprint.plan)) == (2, False)
     scenario.when(StartIteration()).then(f.IterationStarted(3))
@@ -61,7 +61,7 @@ def test_takes_the_threshold_of_the_sprint(threshold: int) -> None:
 
 @pytest.mark.parametrize("odd", [0, -1, "3", None, 2.5, True])
 def test_three_is_the_default(odd: object) -> None:
-    """A threshold that is no number above 0 counts as not given (R53)."""
+    """A threshold that is not a number above 0 is ignored."""
     scenario = idle(begun({**goal(), "ralph": {"idle-threshold": odd}}), 2)
     assert not reflection_is_due(scenario.sprint.plan)
     assert reflection_is_due(idle(scenario, 1).sprint.plan)

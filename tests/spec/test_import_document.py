@@ -40,14 +40,14 @@ def take(scenario: Scenario, document: Data) -> Scenario:
 
 
 def test_reproduces_what_it_took(given: Any) -> None:
-    """A document comes back exactly: order, unknown keys, contradictions (section 7)."""
+    """A document is reproduced exactly: order, unknown keys, contradictions."""
     scenario = take(given(), ODD)
     assert scenario.bytes() == msgspec.json.encode(ODD)
     assert scenario.decided == [f.SprintImported("PROGRESS.yaml", document=ODD)]
 
 
 def test_records_nothing_for_the_same_document(given: Any) -> None:
-    """Importing what is there already records nothing (P33)."""
+    """Importing the same document again records nothing."""
     scenario = take(given(), ODD)
     scenario.when(ImportDocument(document=ODD, source="x")).then_nothing()
 
@@ -91,7 +91,7 @@ def test_derives_nothing_before_our_own_event(given: Any) -> None:
 
 
 def test_derives_figures_from_the_first_event(given: Any) -> None:
-    """From the first own event on pointer and figures are ours (section 7)."""
+    """Pointer and figures are derived from our first event on."""
     scenario = take(given(), ODD).given(f.ActivitySeen())
     assert scenario.document["current"] == {"phase": 0, "step": None, "sub-phase": None}
     assert scenario.document["stats"] == {
@@ -143,7 +143,7 @@ def test_shows_missing_figures_in_one_order(given: Any) -> None:
 
 @pytest.mark.parametrize("address", ["no status", "#1", "#2"])
 def test_lets_inert_nodes_be(given: Any, address: str) -> None:
-    """A node without id or status keeps its place and takes no part (section 7)."""
+    """A node without id or status keeps its place and takes no part."""
     scenario = take(given(), ODD)
     scenario.when(leaves.StartPhase(phase=address)).then_refused(
         containing="has no id or no status, so it takes no part", phase=address
@@ -204,7 +204,7 @@ def test_reports_what_contradicts_the_rules() -> None:
 
 
 def test_reports_phases_of_neither_kind() -> None:
-    """A top phase is simple or for-each, never both, never neither (R12)."""
+    """A top phase is simple or for-each, never both, never neither."""
     both = {"id": "b", "status": "pending", "prompt": "x", "steps": []}
     twins = [both, {"id": "n", "status": "pending"}, {**both, "id": "n"}]
     assert contradictions({"phases": twins}) == [

@@ -25,7 +25,7 @@ FIX: Data = {"prompt": "Mend it"}
 
 @pytest.mark.parametrize("nodes", [[node()], [node("m"), node("n")]])
 def test_records_the_same_command_once(running: Any, nodes: list[Data]) -> None:
-    """Agents retry: the same content again is accepted and records nothing (P33)."""
+    """Agents retry: the same content again is accepted and records nothing."""
     scenario: Scenario = running(simple("a", "b"))
     scenario.do(InjectPhases(nodes=nodes, position=at("after-current")))
     again = unpack(pack(scenario.sprint))
@@ -66,7 +66,7 @@ def test_is_not_the_same_once_something_befell_it(running: Any) -> None:
 
 
 def test_counts_on_from_zero(running: Any) -> None:
-    """Ids made from a prefix are counted from 0 on, per prefix (R137, P41)."""
+    """Ids made from a prefix are counted from 0, per prefix."""
     scenario: Scenario = running(simple("a"))
     for prefix, prompts in (("fix", "kl"), ("fix", "m"), ("more", "n")):
         nodes = [{"id": "ignored", "prompt": prompt} for prompt in prompts]

@@ -79,7 +79,7 @@ def worked(scenario: Scenario, *turns: Make) -> Scenario:
 def test_comes_in_where_it_is_asked_for(
     running: Any, kind: str, ref: str | None, expected: list[Any]
 ) -> None:
-    """Every position of the documents leads to its place, on every level (section 4)."""
+    """Every position of the documents leads to its place, on every level."""
     scenario: Scenario = running(PLAN)
     scenario.do(InjectPhases(nodes=[node()], position=at(kind, ref)))
     assert ids(scenario) == expected
@@ -111,7 +111,7 @@ def test_stores_the_resolved_place(running: Any) -> None:
 
 
 def test_is_marked_as_injected(running: Any) -> None:
-    """An injected phase has the fields of the document's example in their order (R148)."""
+    """An injected phase has the fields of the document's example in their order."""
     scenario: Scenario = running(simple("a"), LATER)
     given = {"prompt": "Add input validation...", "model": "sonnet"}
     scenario.do(
@@ -147,7 +147,7 @@ def test_marks_everything_below(running: Any) -> None:
 
 
 def test_counts_what_came_in(running: Any) -> None:
-    """The figures follow: phases and steps that came in are counted (R31, R33)."""
+    """Injected phases and steps count in the figures."""
     scenario = worked(running(simple("a")), StartPhase, CompletePhase)
     scenario.do(
         InjectPhases(
@@ -213,7 +213,7 @@ def test_goes_behind_the_phase_when_it_has_steps(running: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["after-current", "end-of-phase", "end-of-workflow"])
 def test_gives_a_sprint_without_phases_its_first(running: Any, kind: str) -> None:
-    """A sprint that has no phases yet gets them before its pointer (P39)."""
+    """A sprint without phases gets injected ones before its pointer."""
     scenario: Scenario = running({"mode": "ralph", "goal": "Win"})
     scenario.do(InjectPhases(nodes=[node()], position=at(kind)))
     assert list(scenario.document)[-4:-1] == ["phases", "current", "stats"]
@@ -246,7 +246,7 @@ def test_reopens_the_phase_it_came_into(running: Any) -> None:
 
 
 def test_makes_the_gates_above_due_again(running: Any) -> None:
-    """A gate that had passed without the new work is checked again after it (R50)."""
+    """A gate that passed before the new work is checked again after it."""
     gated = {**for_each("p", x=("i",)), "gate": {}, "gate-tracking": {"status": "passed"}}
     scenario: Scenario = running({"phases": [gated, *simple("z")["phases"]]})
     worked(scenario, StartPhase, CompletePhase)
@@ -258,7 +258,7 @@ def test_makes_the_gates_above_due_again(running: Any) -> None:
 
 
 def test_takes_the_same_id_under_another_parent(running: Any) -> None:
-    """Ids are unique among siblings, so addresses are unique (P29)."""
+    """Ids are unique among siblings, so addresses are unique."""
     scenario: Scenario = running(PLAN)
     scenario.do(InjectPhases(nodes=[node("j")], position=at("end-of-phase", "p/y")))
     assert scenario.node("p/y/j")["status"] == "pending"

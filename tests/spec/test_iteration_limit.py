@@ -1,4 +1,4 @@
-"""How many iterations may begin: all that ever began count (R115)."""
+"""The limit of iterations counts all that ever began (LOOP-032)."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ def test_past_the_limit_only_on_purpose(running: Any) -> None:
 
 
 def test_a_higher_limit_costs_no_iteration(running: Any) -> None:
-    """Raising the limit begins nothing; 0 lifts it; the same again is nothing (P33)."""
+    """Raising the limit starts nothing; 0 removes it; the same limit records nothing."""
     scenario: Scenario = running(limited(1, "a")).do(StartIteration())
     scenario.when(LimitIterations(max_iterations=2)).then(f.IterationsLimited(2))
     scenario.when(LimitIterations(max_iterations=2)).then_nothing()

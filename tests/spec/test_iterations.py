@@ -1,4 +1,4 @@
-"""The loop's iteration numbers: 1-based, and never given twice (R114, R115, P36)."""
+"""The loop's iteration numbers: 1-based, and never allotted twice (LOOP-030)."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def test_refuses_numbers_given_before(running: Any, number: int) -> None:
 
 
 def test_accepts_the_same_number_again(running: Any) -> None:
-    """The same number with the same content again records nothing (P33)."""
+    """The same number with the same content again records nothing."""
     scenario: Scenario = running(simple("a")).do(StartIteration(number=1))
     scenario.when(StartIteration(number=1)).then_nothing()
     scenario.when(StartIteration(number=1, max_iterations=9)).then_refused()
@@ -111,7 +111,7 @@ def test_needs_the_sprint_in_progress(given: Any) -> None:
 
 
 def test_gives_no_number_again_after_rollback(running: Any) -> None:
-    """A rollback gives back the state but not the numbers (section 4)."""
+    """A rollback restores the state but does not free the numbers."""
     scenario: Scenario = running(simple("a")).do(StartIteration())
     scenario.do(StartIteration()).do(StartIteration())
     scenario.do(RollBack(to=3, is_inside_append=False))
@@ -145,7 +145,7 @@ def test_never_forgets_an_imported_number(given: Any) -> None:
 
 
 def test_keeps_the_maximum_of_a_new_plan(given: Any) -> None:
-    """max-iterations may come with the plan (R115)."""
+    """max-iterations may be given by the plan."""
     scenario: Scenario = given().do(CreateSprint(plan=simple("a"), max_iterations=30))
     assert scenario.document["stats"]["max-iterations"] == 30
 

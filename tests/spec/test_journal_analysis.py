@@ -58,7 +58,7 @@ def test_prepares_the_first_iteration() -> None:
     [(None, 1), (Context(), 1), (Context(retry_count=2), 3)],
 )
 def test_prepares_after_a_failure(context: Any, retry_count: int) -> None:
-    """The last entry's summary and blockers come along, its retries and one (R234)."""
+    """The briefing has the last entry's summary, its blockers, and its retries plus one."""
     failed = entry(
         status="partial",
         summary="stuck",
@@ -75,7 +75,7 @@ def test_prepares_after_a_failure(context: Any, retry_count: int) -> None:
 
 
 def test_findings_come_along_where_nothing_blocked() -> None:
-    """Without a blocker the findings of the last entry are told (P23)."""
+    """Without a blocker the findings of the last entry are included."""
     seen = (noticed("completion", title="there"), noticed(title="seen"))
     diary = diary_of(entry(status="failed", observations=seen))
     assert prepare(diary.document, "auth").previous_observations == ["seen"]
@@ -100,7 +100,7 @@ def filled() -> Diary:
 
 
 def test_hands_over_patterns_and_workarounds_that_hold() -> None:
-    """Valid codebase-patterns, then valid error-workarounds, and all patterns (R236)."""
+    """Valid codebase-patterns, then valid error-workarounds, and all patterns."""
     prepared = prepare(filled().document, "auth")
     ids = [learning.id for learning in prepared.learnings]
     assert ids == ["learning-0003", "learning-0004", "learning-0001"]
@@ -158,7 +158,7 @@ def test_refuses_a_budget_for_nothing() -> None:
 
 @pytest.mark.parametrize(("frictions", "warns"), [(3, False), (4, True)])
 def test_warns_of_friction(frictions: int, warns: bool) -> None:
-    """Four observations of tooling friction in failed entries warn, three do not (R238)."""
+    """Four observations of tooling friction in failed entries warn, three do not."""
     rough = (noticed(category="tooling-friction"),) * frictions
     diary = diary_of(entry("other", status="blocked", observations=rough))
     assert prepare(diary.document, "auth").warnings == [FRICTION_WARNING] * warns
@@ -194,14 +194,14 @@ def test_counts_what_was_handed_over() -> None:
     ],
 )
 def test_extracts_by_rule(fields: Any, type_: str | None) -> None:
-    """What was documented or is about the architecture suggests a learning (P24)."""
+    """A documented observation, or one about the architecture, suggests a learning."""
     diary = diary_of(entry(observations=(noticed(title="short", **fields),)))
     found = extract(diary.document.entries[0])
     assert [learning.type for _, learning in found] == [type_] * (type_ is not None)
 
 
 def test_extracted_learnings_are_linked_and_numbered() -> None:
-    """Each gets its own id and names its observation; again there is nothing (R243)."""
+    """Each learning gets its own id and names its observation; repeating adds nothing."""
     seen = (
         noticed(action_taken="documented", description="long"),
         noticed(),
@@ -238,7 +238,7 @@ def test_measures_words_in_common(one: str, other: str, alike: Fraction) -> None
 
 @pytest.mark.parametrize(("failures", "action"), [(2, NOTHING_FOUND), (3, "3 times")])
 def test_asks_a_person_after_three_failures(failures: int, action: str) -> None:
-    """Unsuccessful entries since the last success are counted against three (P22)."""
+    """Unsuccessful entries since the last success are counted against three."""
     tried = [entry(status="failed")] * 4 + [entry()] + [entry(status="blocked")] * failures
     found = recover(diary_of(*tried).document, "auth", failure=KEY)
     assert (found.action, found.failures) == ("manual", failures)
@@ -266,7 +266,7 @@ def blocked(prd: str = "mail", **fields: Any) -> Any:
     ],
 )  # fmt: skip
 def test_retries_with_what_resolved_a_blocker(resolved: Any, guidance: str) -> None:
-    """A blocker alike whose PRD was completed later says how to go on (R246)."""
+    """A similar blocker whose PRD was completed later provides the guidance."""
     found = recover(diary_of(blocked(), resolved).document, "auth", failure=KEY)
     assert found.guidance == guidance
     assert found.action == ("manual" if guidance == NOTHING_FOUND else "retry")
@@ -296,7 +296,7 @@ def test_of_several_alike_the_later_one_counts() -> None:
 
 
 def test_retries_with_a_workaround_that_fits() -> None:
-    """Without a blocker a valid error-workaround alike says how to go on (R247)."""
+    """Without a blocker a similar valid error-workaround provides the guidance."""
     diary = diary_of(entry("mail"))
     for kind in ("tool-usage", "error-workaround"):
         text = f"{kind}: provider key from the vault"

@@ -92,7 +92,7 @@ def test_knows_no_other_schema() -> None:
 def test_agrees_with_the_schema(value: Any) -> None:
     """With any value anywhere the document is read where the schema takes it.
 
-    But for empty mandatory texts, which the specification's structs refuse (R214).
+    Except empty mandatory texts, which the specification's structs refuse (JRN-072).
     """
     for where, _, _ in places(document()):
         data = document()
@@ -108,7 +108,7 @@ def test_agrees_with_the_schema(value: Any) -> None:
 
 
 def test_refuses_what_is_missing() -> None:
-    """A mandatory field that is missing is named, in the specification's words (R205)."""
+    """A missing mandatory field is named, in the specification's words."""
     for where, _, _ in places(document()):
         data = document()
         holder, key = next((h, k) for w, h, k in places(data) if w == where)
@@ -124,7 +124,7 @@ def test_refuses_what_is_missing() -> None:
 
 
 def test_refuses_what_it_does_not_know() -> None:
-    """A field that the schema does not have is refused in every object (R163)."""
+    """A field that the schema does not have is refused in every object."""
     objects = [(w, h[k]) for w, h, k in places(document()) if isinstance(h[k], dict)]
     for where in ["", *(where for where, _ in objects)]:
         data = document()
@@ -149,7 +149,7 @@ def test_refuses_what_it_does_not_know() -> None:
 def test_says_it_in_the_words_of_the_specification(
     path: str, value: object, said: str
 ) -> None:
-    """Errors name file and field, then say what the specification's reader says (R207)."""
+    """Errors name file and field, then the problem as the specification's reader does."""
     data = document()
     data["entries"][1][path] = value
     message = refused(data).message

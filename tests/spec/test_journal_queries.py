@@ -78,7 +78,7 @@ def expected(numbers: list[int]) -> list[str]:
 
 @pytest.mark.parametrize("count", [-1, 0, 1, 2, 7, 47, 48, 49, 1000])
 def test_recent_observations(document: JournalDocument, count: int) -> None:
-    """Recent are those of the last entries recorded, not of the latest times (R223)."""
+    """Recent observations are those of the last entries recorded, not of the latest."""
     last = list(range(48))[48 - count if 0 <= count <= 48 else 48 if count < 0 else 0 :]
     found = queries.recent_observations(document, count)
     assert titles(found) == expected(last)
@@ -86,13 +86,13 @@ def test_recent_observations(document: JournalDocument, count: int) -> None:
 
 @pytest.mark.parametrize("prd_id", [*PRDS, "AUTH", ""])
 def test_observations_by_prd(document: JournalDocument, prd_id: str) -> None:
-    """All observations of a PRD by exactly its id, of every iteration (R224)."""
+    """All observations of a PRD by exactly its id, of every iteration."""
     numbers = [number for number in range(48) if PRDS[number * 3 // 2 % 5] == prd_id]
     assert titles(queries.observations_of(document, prd_id)) == expected(numbers)
 
 
 def test_blockers(document: JournalDocument) -> None:
-    """Every blocker of every entry, also of those that were completed (R225)."""
+    """Every blocker of every entry, including completed ones."""
     blocked = [
         o.title for number in range(48) for o in observations(number) if o.type == "blocker"
     ]
@@ -103,7 +103,7 @@ def test_blockers(document: JournalDocument) -> None:
 
 @pytest.mark.parametrize("type_", [*words.LEARNING_TYPES, "x"])
 def test_learnings_by_type(document: JournalDocument, type_: str) -> None:
-    """Learnings of a type, without those that were retired (R226)."""
+    """Learnings of a type, without retired ones."""
     valid = [n for n in range(24) if n + 1 not in (1, 5, 9, 13, 24)]
     expected = [str(n) for n in valid if words.LEARNING_TYPES[n % 8] == type_]
     found = queries.learnings_of_type(document, type_)
@@ -112,7 +112,7 @@ def test_learnings_by_type(document: JournalDocument, type_: str) -> None:
 
 @pytest.mark.parametrize("type_", [*words.PATTERN_TYPES, "x"])
 def test_patterns_by_type(document: JournalDocument, type_: str) -> None:
-    """Patterns of a type, however sure somebody was of them (R227)."""
+    """Patterns of a type, with any confidence."""
     expected = [str(n) for n in range(12) if words.PATTERN_TYPES[n % 5] == type_]
     found = queries.patterns_of_type(document, type_)
     assert [one.name for one in found] == expected
@@ -120,7 +120,7 @@ def test_patterns_by_type(document: JournalDocument, type_: str) -> None:
 
 @pytest.mark.parametrize("prd_id", [*PRDS, "AUTH"])
 def test_attempts_and_last_entry(document: JournalDocument, prd_id: str) -> None:
-    """All entries of a PRD count; the last is the one recorded last (R228, R229)."""
+    """All entries of a PRD count; the last is the one recorded last."""
     numbers = [number for number in range(48) if PRDS[number * 3 // 2 % 5] == prd_id]
     assert queries.attempts(document, prd_id) == len(numbers)
     last = queries.last_entry(document, prd_id)
@@ -137,7 +137,7 @@ def test_the_last_entry_is_not_the_latest(document: JournalDocument) -> None:
 
 
 def test_failure_patterns(document: JournalDocument) -> None:
-    """Categories are counted over entries failed or blocked, not partial ones (R230)."""
+    """Categories are counted over failed and blocked entries, not partial ones."""
     counts: dict[str, int] = {}
     for number in range(48):
         if words.STATUSES[number % 4] in ("failed", "blocked"):

@@ -22,7 +22,7 @@ from .journaled import AT, Diary, entry, learned, noticed, pattern
 
 
 def test_gives_entries_their_iteration_and_id() -> None:
-    """An entry is the next of its PRD, and its id follows from both (R165, P26)."""
+    """An entry gets the next iteration of its PRD, and its id follows from both."""
     diary = Diary()
     for prd in ("auth", "Auth Login", "auth"):
         diary.do(RecordEntry(entry=entry(prd)), at=AT)
@@ -44,7 +44,7 @@ def test_gives_entries_their_iteration_and_id() -> None:
     ],
 )
 def test_entry_ids_fit_their_pattern(prd_id: str, made: str) -> None:
-    """Capitals become small, all but letters, digits and dashes become dashes (P26)."""
+    """The id is lower case, and every other character becomes a hyphen."""
     assert entry_id(prd_id, 3) == made
 
 
@@ -67,7 +67,7 @@ def test_passes_over_iterations_that_foreign_ids_name() -> None:
 
 
 def test_refuses_an_entry_that_is_there() -> None:
-    """An entry is never replaced: an id that was given is refused (P26)."""
+    """An entry is never replaced: an existing id is refused."""
     diary = Diary().do(RecordEntry(entry=entry("a b")), at=AT)
     error = diary.refusal(RecordEntry(entry=entry("a-b")), at=AT)
     assert error.fields["field"] == "entry.id"
@@ -129,7 +129,7 @@ def test_refuses_an_entry_that_is_there() -> None:
     ],
 )
 def test_refuses_entries_naming_the_field(fields: Any, field: str, said: str) -> None:
-    """What an entry may not say is refused, with its field first (R207, R208)."""
+    """An invalid entry is refused, with its field first."""
     error = Diary().refusal(RecordEntry(entry=entry(**fields)), at=AT)
     assert error.fields["field"] == field
     assert error.message.startswith(f"{field}: ")
@@ -149,7 +149,7 @@ def test_refuses_entries_naming_the_field(fields: Any, field: str, said: str) ->
     ],
 )
 def test_refuses_learnings_naming_the_field(fields: Any, field: str) -> None:
-    """What a learning may not say is refused, with its field first (R209)."""
+    """An invalid learning is refused, with its field first."""
     error = Diary().refusal(AddLearning(learning=learned(**fields)), at=AT)
     assert error.fields["field"] == field
     assert error.message.startswith(f"{field}: ")
@@ -166,14 +166,14 @@ def test_refuses_learnings_naming_the_field(fields: Any, field: str) -> None:
     ],
 )
 def test_refuses_patterns_naming_the_field(fields: Any, field: str) -> None:
-    """What a pattern may not say is refused, with its field first (R210)."""
+    """An invalid pattern is refused, with its field first."""
     error = Diary().refusal(DiscoverPattern(pattern=pattern(**fields)), at=AT)
     assert error.fields["field"] == field
     assert error.message.startswith(f"{field}: ")
 
 
 def test_counts_learnings_and_patterns() -> None:
-    """The next id is the highest number ever given, and one (R231, R232, P27)."""
+    """The next id is the highest number ever allotted plus one."""
     diary = Diary().happen(f.LearningAdded(learned(id="learning-0000")))
     assert diary.journal.next_learning_id == "learning-0001"
     for _ in range(2):
@@ -199,7 +199,7 @@ def test_ids_end_at_four_digits() -> None:
 
 
 def test_a_learning_and_its_observation_name_each_other() -> None:
-    """A learning from an observation sets both ends of the link (P19)."""
+    """A learning from an observation sets both ends of the link."""
     diary = Diary().do(
         RecordEntry(entry=entry(observations=(noticed(), noticed(title="y")))), at=AT
     )

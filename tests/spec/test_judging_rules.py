@@ -1,4 +1,4 @@
-"""The rules in force: which values they may have (P46, R279, R294)."""
+"""The rules in effect: which values they may have (ITR-040)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Repeated signatures: patterns, and infinite loops (R315-R318, P10)."""
+"""Repeated signatures: patterns, and infinite loops (ITR-070 to ITR-073)."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Measuring the baseline and iterations of a sprint (R265, P15, P44)."""
+"""Measuring the baseline and iterations of a sprint (ITR-001, ITR-010, ITR-021)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Metrics: which there are, what is refused, what follows from them (R266-R271, P3, P4)."""
+"""Metrics: names, validation and derived figures (ITR-002 to ITR-009)."""
 
 from fractions import Fraction
 from typing import Any

@@ -219,7 +219,7 @@ def test_a_gate_that_was_cut_short_is_run_again(running: Any) -> None:
 
 
 def test_a_gate_that_failed_is_repaired_first(running: Any) -> None:
-    """A failed gate comes with what the agent that repairs it is told (R36, R41)."""
+    """A failed gate includes the prompt for the agent that repairs it."""
     scenario = at_its_gate(running, {"on-fail-prompt": "Mend it"})
     assert answer(scenario) == {"do": "gate", "phase": "p", "attempt": 1}
     check(scenario, 1, output="boom").go()

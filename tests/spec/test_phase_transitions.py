@@ -1,4 +1,4 @@
-"""The leaves' half of the transition table (REQUIREMENTS.md section 6), complete."""
+"""The leaves' half of the transition table, complete (SPR-051)."""
 
 from typing import Any
 
@@ -91,7 +91,7 @@ def test_refuses_what_the_table_lacks(running: Any, status: str, verb: str) -> N
 
 @pytest.mark.parametrize(("status", "verb"), ALLOWED)
 def test_accepts_the_same_command_again(running: Any, status: str, verb: str) -> None:
-    """The same command with the same content again records nothing (P33)."""
+    """The same command with the same content again records nothing."""
     command, arguments, _ = COMMANDS[verb]
     scenario = reached(running, status).do(command(phase="a", **arguments))
     scenario.when(command(phase="a", **arguments)).then_nothing()
@@ -101,7 +101,7 @@ def test_accepts_the_same_command_again(running: Any, status: str, verb: str) ->
 def test_refuses_the_command_with_other_content(
     running: Any, status: str, verb: str
 ) -> None:
-    """The same command with other content is refused (P33)."""
+    """The same command with other content is refused."""
     command, arguments, _ = COMMANDS[verb]
     scenario = reached(running, status).do(command(phase="a", **arguments))
     last = list(arguments)[-1]
@@ -152,7 +152,7 @@ def test_means_the_pointed_leaf_without_address(running: Any, verb: str) -> None
 
 
 def test_refuses_a_parent_and_names_leaves(running: Any) -> None:
-    """A parent's status is derived, so commands name leaves (R11)."""
+    """A parent's status is derived, so commands name leaves."""
     scenario: Scenario = running({"phases": [for_each("p", x=("y", "z"))]})
     scenario.when(leaves.StartPhase(phase="p")).then_refused(
         containing="gets its status from what is below it", allowed=["p/x/y", "p/x/z"]
@@ -186,7 +186,7 @@ def test_finds_a_leaf_by_index_too(running: Any) -> None:
 
 
 def test_refuses_words_outside_the_lists(running: Any) -> None:
-    """Models and failure categories are closed lists (R96)."""
+    """Models and failure categories are closed lists."""
     scenario: Scenario = running(simple("a"))
     scenario.when(leaves.StartPhase(model="gpt")).then_refused(
         containing="model 'gpt' is unknown", allowed=["sonnet", "opus", "haiku"]
@@ -198,7 +198,7 @@ def test_refuses_words_outside_the_lists(running: Any) -> None:
 
 
 def test_keeps_what_each_event_says(running: Any) -> None:
-    """Times, elapsed, summary, model and error stand on the leaf (R96-R100)."""
+    """Times, elapsed, summary, model and error are fields of the leaf."""
     scenario: Scenario = running(simple("a"), "2026-01-15T09:00:00Z")
     scenario.do(leaves.StartPhase(model="opus")).at("2026-01-15T09:05:00Z")
     assert scenario.do(leaves.CompletePhase(summary="Found it")).node("a") == {

@@ -40,12 +40,12 @@ def finish(scenario: Scenario, *addresses: str) -> Scenario:
 def test_points_at_the_first_open_leaf(
     running: Any, done: str, pointer: tuple[int | None, ...]
 ) -> None:
-    """The pointer is the first leaf that is not finished, 0-based (R26-R28, R88-R90)."""
+    """The pointer is the first leaf that is not finished, 0-based."""
     assert finish(running(MIXED), *done.split()).pointer == pointer
 
 
 def test_rests_on_the_last_leaf(running: Any) -> None:
-    """When all is finished the pointer stands on the last leaf (section 7)."""
+    """When everything is finished the pointer is on the last leaf."""
     scenario = finish(running(MIXED), "a", "p/x/i", "p/x/j", "p/y/i", "z")
     assert scenario.pointer == (2, None, None)
     assert scenario.do(lifecycle.CompleteSprint()).pointer == (2, None, None)
@@ -72,7 +72,7 @@ def test_goes_back_to_a_reopened_leaf(running: Any) -> None:
 
 
 def test_counts_phases_and_steps(running: Any) -> None:
-    """Figures count top phases and steps that are completed (R31-R34, P32)."""
+    """Figures count top phases and steps that are completed."""
     scenario = finish(running(MIXED), "a", "p/x/i", "p/x/j")
     stats = scenario.document["stats"]
     assert (stats["total-phases"], stats["completed-phases"]) == (3, 1)
@@ -80,14 +80,14 @@ def test_counts_phases_and_steps(running: Any) -> None:
 
 
 def test_counts_skipped_as_not_completed(running: Any) -> None:
-    """completed-phases and -steps count `completed` only (P32)."""
+    """completed-phases and -steps count `completed` only."""
     scenario: Scenario = running(MIXED, *map(f.PhaseSkipped, ("a", "p/y/i")))
     stats = scenario.document["stats"]
     assert (stats["completed-phases"], stats["completed-steps"]) == (0, 0)
 
 
 def test_counts_steps_only_in_for_each_phases(running: Any) -> None:
-    """Step counters are written only if a for-each phase exists (R33, P32)."""
+    """Step counters are written only if a for-each phase exists."""
     stats = running(simple("a")).document["stats"]
     assert "total-steps" not in stats
     assert "completed-steps" not in stats
@@ -101,7 +101,7 @@ def test_has_no_elapsed_before_the_start(given: Any) -> None:
 
 
 def test_measures_until_the_last_event(running: Any) -> None:
-    """A running sprint has lasted until its last event (P35)."""
+    """The duration of a running sprint ends at its last event."""
     scenario: Scenario = running(simple("a"), "2026-01-15T09:05:00.900Z")
     scenario.given(f.PhaseStarted("a"))
     assert scenario.document["stats"]["elapsed"] == "00:05:00"
@@ -112,7 +112,7 @@ def test_measures_until_the_last_event(running: Any) -> None:
 
 
 def test_measures_a_finished_sprint_to_its_end(running: Any) -> None:
-    """completed-at ends the count, pauses included, whatever follows (P35)."""
+    """The duration ends at completed-at, pauses included, whatever follows."""
     scenario = running(simple("a"), f.SprintPaused(), "2026-01-15T11:00:00Z")
     finish(scenario.given(f.SprintResumed()), "a").do(lifecycle.CompleteSprint())
     scenario.given("2026-01-15T12:00:00Z", f.ActivitySeen())
@@ -120,7 +120,7 @@ def test_measures_a_finished_sprint_to_its_end(running: Any) -> None:
 
 
 def test_lasts_never_less_than_nothing(running: Any) -> None:
-    """A clock that went back gives no negative duration (P35)."""
+    """A clock that went back does not lead to a negative duration."""
     scenario: Scenario = running(simple("a"), "2026-01-14T00:00:00Z", f.PhaseStarted("a"))
     assert scenario.document["stats"]["elapsed"] == "00:00:00"
 
@@ -132,7 +132,7 @@ def test_takes_no_activity_from_notes(running: Any) -> None:
 
 
 def test_stands_at_zero_without_phases(running: Any) -> None:
-    """Without phases the pointer is 0, null, null and totals are 0 (P39)."""
+    """Without phases the pointer is 0, null, null and totals are 0."""
     scenario: Scenario = running({"mode": "ralph", "goal": "Win"})
     assert scenario.pointer == (0, None, None)
     assert scenario.document["stats"]["total-phases"] == 0

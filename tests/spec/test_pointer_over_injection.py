@@ -1,4 +1,4 @@
-"""The pointer stays on the same work, whatever comes in and wherever (section 7)."""
+"""The pointer stays on the same work, wherever work is injected (SPR-074)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Decisions on requests: approve, reject, defer, backlog (R124-R133, P37, P41)."""
+"""Decisions on requests: approve, reject, defer, backlog (SPR-157 to SPR-159)."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def test_approval_is_shown_with_its_injection(running: Any) -> None:
 
 
 def test_rejection_says_why_twice(running: Any) -> None:
-    """The camel case twin repeats the outer field (R132); the reasoning stands for it."""
+    """The camel-case field repeats the outer one; the reasoning is its default."""
     scenario: Scenario = running(simple("a"), found(), found("q"))
     scenario.do(d.RejectRequest(**WHY, reason="It is right"))
     assert entry(scenario)["rejection-reason"] == "It is right"
@@ -66,7 +66,7 @@ def test_rejection_says_why_twice(running: Any) -> None:
 
 
 def test_deferral_says_until_when_twice(running: Any) -> None:
-    """The camel case twin repeats the outer field (R132)."""
+    """The camel-case field repeats the outer one."""
     scenario = deferred(running(simple("a")), "end-of-sprint")
     assert entry(scenario)["deferred-until"] == "end-of-sprint"
     assert entry(scenario)["decision"]["deferredUntil"] == "end-of-sprint"
@@ -82,7 +82,7 @@ def test_deferral_keeps_its_phase(running: Any) -> None:
 
 @pytest.mark.parametrize(("command", "more", "word"), DECISIONS)
 def test_leads_to_its_status(running: Any, command: Make, more: Data, word: str) -> None:
-    """approve, reject, defer and backlog lead to the status of the same name (R133)."""
+    """approve, reject, defer and backlog lead to the status of the same name."""
     scenario: Scenario = running(simple("a"), found()).at(AT)
     shown = entry(scenario.do(command(**WHY, **more)))
     assert (shown["status"], shown["decided-at"]) == (word, AT)
@@ -93,7 +93,7 @@ def test_leads_to_its_status(running: Any, command: Make, more: Data, word: str)
 def test_same_decision_again_records_nothing(
     running: Any, command: Make, more: Data, word: str
 ) -> None:
-    """The same decision with the same content is accepted (P33), wherever one is."""
+    """The same decision with the same content is accepted, whatever the sprint's status."""
     scenario: Scenario = running(simple("a", "b"), found()).do(command(**WHY, **more))
     scenario.given(f.PhaseStarted("a"), f.PhaseCompleted("a"))
     scenario.when(command(**WHY, **more)).then_nothing()
@@ -119,7 +119,7 @@ def test_other_decisions_are_refused(
 def test_needs_reasoning_and_a_request(
     running: Any, command: Make, more: Data, word: str
 ) -> None:
-    """Every decision has its reasoning (R130), and is about a request that is there."""
+    """Every decision requires its reasoning and an existing request."""
     scenario: Scenario = running(simple("a"), found())
     scenario.when(command(request="r", reasoning=" ", **more))
     scenario.then_refused(field="reasoning")

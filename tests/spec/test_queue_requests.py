@@ -1,4 +1,4 @@
-"""Requests come into the operator queue: fields, ids, places (R117-R128)."""
+"""Requests in the operator queue: fields, ids, places (SPR-150 to SPR-155)."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ def test_comes_before_the_last_activity(running: Any) -> None:
 
 
 def test_keeps_recording_order(running: Any) -> None:
-    """A request that was created earlier and recorded later stands later (R147)."""
+    """Requests are in the order of recording, not of creation."""
     scenario = queue(running(simple("a")).at("2026-01-20T10:30:00Z"), BUG)
     queue(scenario.at("2026-01-20T10:25:00Z"), SubmittedRequest("x", "low", "docs"))
     assert ids(scenario) == ["r", "req-1"]
@@ -119,7 +119,7 @@ def test_never_allots_the_id_of_a_document(given: Any) -> None:
 
 
 def test_accepts_the_same_request_again(running: Any) -> None:
-    """The same id with the same content records nothing (P33)."""
+    """The same id with the same content records nothing."""
     scenario = queue(running(simple("a", "b")), BUG).given(f.PhaseSkipped("a"))
     scenario.when(QueueRequests(requests=[BUG]), at=AT).then_nothing()
     two = [BUG, SubmittedRequest("x", "low", "docs", request="q")]

@@ -96,7 +96,7 @@ def test_next_asks_to_decide_before_the_end(running: Any) -> None:
 
 @pytest.mark.parametrize("priority", ["medium", "low"])
 def test_pending_requests_keep_no_sprint_open(running: Any, priority: str) -> None:
-    """Completing is allowed as the table says; what is pending stays so (section 6)."""
+    """Completing is permitted by the transition table; pending requests stay pending."""
     request = found(priority=priority)
     scenario: Scenario = running(simple("a"), request, f.PhaseSkipped("a"))
     assert next_action(scenario.sprint, now=AT).do == "complete"

@@ -1,4 +1,4 @@
-"""Automatic rules decide only when asked, the first that fits (P37)."""
+"""Automatic rules decide only when requested; the first matching rule applies."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def test_decides_by_our_own_rules(running: Any, priority: str, kind: str) -> Non
 
 
 def test_decides_otherwise_than_the_example(running: Any) -> None:
-    """The example's approval of a medium improvement is a person's, not a rule's (P37)."""
+    """The example's approval of a medium improvement is a person's, not a rule's."""
     request = found(priority="medium", request_type="improvement")
     (decided,) = decide(running(simple("a"), request))
     assert (decided.decision, decided.rule) == ("defer", "rest")

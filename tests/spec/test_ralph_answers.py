@@ -135,7 +135,7 @@ def test_words_change_no_step() -> None:
     ],
 )
 def test_the_marker_is_the_last_line(text: str, summary: str | None) -> None:
-    """`RALPH_COMPLETE` as the last sentence reaches the goal (R67, R69)."""
+    """`RALPH_COMPLETE` as the last sentence reaches the goal."""
     assert read(text) == Turn("completed", summary=summary, is_goal=True)
 
 

@@ -30,7 +30,7 @@ AT = "2026-01-15T09:00:00Z"
 
 
 def test_brings_a_sprint_into_ralph_mode(given: Any) -> None:
-    """The fields of Ralph mode come before phases, pointer and figures (R51-R53, R68)."""
+    """The fields of Ralph mode precede phases, pointer and figures."""
     scenario: Scenario = given(simple("a")).do(SetGoal(goal="Win"))
     document = scenario.document
     fields = list(ralph_fields("Win"))
@@ -41,7 +41,7 @@ def test_brings_a_sprint_into_ralph_mode(given: Any) -> None:
 
 
 def test_sets_numbers_with_the_goal() -> None:
-    """Thresholds and limits come with the goal; the same again is nothing (P33)."""
+    """Thresholds and limits are set with the goal; setting them again records nothing."""
     given = {"idle_threshold": 2, "min_iterations": 4, "max_iterations": 9}
     scenario = begun().when(SetGoal(goal="More", **given)).then(r.GoalSet("More", 2, 4, 9))
     assert scenario.document["ralph"] == {"idle-threshold": 2, "min-iterations": 4}
@@ -61,7 +61,7 @@ def test_refuses_numbers_below_one(field: str) -> None:
 
 
 def test_reaching_the_goal_completes_the_sprint() -> None:
-    """`ralph-exit` is filled, the sprint completed, open steps are listed (P39)."""
+    """`ralph-exit` is filled, the sprint is completed, and open steps are listed."""
     scenario = begun().do(StartIteration()).do(AddStep(prompt="x"))
     scenario.at("2026-01-15T10:00:00Z").when(CompleteGoal(summary='All "done": yes'))
     scenario.then(f.IterationEnded(1), r.GoalCompleted(1, 'All "done": yes', ("step-0",)))
@@ -80,7 +80,7 @@ def test_reaching_the_goal_completes_the_sprint() -> None:
 
 
 def test_reopening_empties_the_exit() -> None:
-    """A sprint that goes on has not reached its goal (R68)."""
+    """A sprint that continues has not reached its goal."""
     scenario = begun().do(CompleteGoal(summary="x")).do(ReopenSprint())
     assert scenario.document["ralph-exit"] == NOT_LEFT
     assert scenario.status == "in-progress"
@@ -105,7 +105,7 @@ def test_phases_come_before_the_goal(given: Any) -> None:
 
 
 def test_a_claim_in_a_pause_is_kept() -> None:
-    """What an agent did while somebody paused the sprint ends its iteration (P33)."""
+    """An agent that finishes while the sprint is paused ends its iteration."""
     scenario = begun().do(StartIteration()).given(f.SprintPaused())
     claim = r.GoalClaimed(1, "the sprint is paused", "x")
     scenario.when(CompleteGoal(summary="x")).then(f.IterationEnded(1), claim)
@@ -169,7 +169,7 @@ def test_the_goal_needs_one(running: Any) -> None:
 
 
 def test_a_person_may_be_needed_for_the_goal() -> None:
-    """Without a leaf it stands at the sprint itself why a person is needed (P38)."""
+    """Without a leaf, the sprint itself records why a person is needed."""
     scenario = begun().when(NeedHuman(reason="a key", details="which?"))
     scenario.then(f.HumanNeeded("", "a key", "which?"))
     needed = {"reason": "a key", "details": "which?"}

@@ -1,4 +1,4 @@
-"""What to do after an iteration, and how sure that is (R319-R325, P11, P12)."""
+"""The recommendation after an iteration, and its confidence (ITR-080 to ITR-088)."""
 
 from fractions import Fraction
 from typing import Any

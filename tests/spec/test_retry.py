@@ -21,7 +21,7 @@ def fail(scenario: Scenario, category: str = "network", at: str = AT) -> Scenari
 
 @pytest.mark.parametrize("category", ["network", "rate-limit", "timeout"])
 def test_schedules_what_may_pass(running: Any, category: str) -> None:
-    """Failures of the outside world are tried again after a wait (P34)."""
+    """Failures of the environment are retried after a wait."""
     scenario = fail(running(simple("a")), category)
     scenario.then(
         f.PhaseFailed("a", "x", category), f.RetryScheduled("a", "2026-01-15T09:00:01Z")
@@ -33,7 +33,7 @@ def test_schedules_what_may_pass(running: Any, category: str) -> None:
 
 @pytest.mark.parametrize("category", ["validation", "logic"])
 def test_blocks_what_will_not_pass(running: Any, category: str) -> None:
-    """Other failures block the sprint; the leaf is failed, not blocked (P34)."""
+    """Other failures block the sprint; the leaf is failed, not blocked."""
     scenario = fail(running(simple("a")), category)
     scenario.then(f.PhaseFailed("a", "x", category), f.SprintBlocked("phase a failed: x"))
     assert scenario.status == "blocked"
@@ -104,7 +104,7 @@ def test_bounds_waits_and_attempts(policy: Data, count: int, due: str | None) ->
 
 
 def test_retrying_removes_what_failed(running: Any) -> None:
-    """Retry counts up and removes error, next-retry-at, and both times (section 6)."""
+    """A retry increments the count and removes error, next-retry-at, and both times."""
     scenario = fail(running(simple("a"))).go()
     assert {"error", "completed-at", "elapsed", "next-retry-at"} < set(scenario.node("a"))
     scenario.do(leaves.RetryPhase())
@@ -117,7 +117,7 @@ def test_retrying_removes_what_failed(running: Any) -> None:
 
 
 def test_retries_whichever_leaf_failed(running: Any) -> None:
-    """Which retry is due stands on its leaf; the count on all that is above it (P40)."""
+    """The leaf has the due retry; the leaf and its parents have the count."""
     scenario: Scenario = running({"phases": [for_each("p", x=("i",))]})
     fail(scenario).go().do(leaves.RetryPhase(phase="p/x/i"))
     assert scenario.node("p/x/i")["retry-count"] == 1

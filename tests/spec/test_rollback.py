@@ -1,4 +1,4 @@
-"""Rollback arithmetic (DESIGN.md section 4), by cases worked out by hand."""
+"""Rollback arithmetic, by cases worked out by hand."""
 
 from typing import Any
 
@@ -95,7 +95,7 @@ def test_reaches_versions_off_the_path(worked: Scenario) -> None:
 
 
 def test_undoes_to_what_was_before(worked: Scenario) -> None:
-    """undo(rollback) = before: the same bytes (section 4)."""
+    """undo(rollback) = before: the same bytes."""
     before = worked.bytes()
     back(worked, 2).when(Undo(reason="oops"))
     worked.then(f.RolledBack(6, "oops", undoes=7))
@@ -143,13 +143,13 @@ def test_keeps_what_was_learned(worked: Scenario) -> None:
 
 
 def test_accepts_the_same_target_again(worked: Scenario) -> None:
-    """Going back to where one is changes nothing (P33)."""
+    """A rollback to the current version changes nothing."""
     worked.when(RollBack(to=6, is_inside_append=False)).then_nothing()
     back(worked, 4).when(RollBack(to=4, is_inside_append=False)).then_nothing()
 
 
 def test_refuses_a_target_inside_an_append(worked: Scenario) -> None:
-    """The events of one append belong together (section 4)."""
+    """The events of one append belong together."""
     worked.when(RollBack(to=4, is_inside_append=True)).then_refused(
         containing="is inside one append", field="to", command="rollback"
     )

@@ -1,4 +1,4 @@
-"""Where a rollback goes: to the last work that was as good as the best (R322, R327)."""
+"""The target of a rollback: the last work that was as good as the best (ITR-105)."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The quality score: the full formula, exactly (R279-R294, P1-P5)."""
+"""The quality score: the full formula, exactly (ITR-030 to ITR-039)."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,4 +1,4 @@
-"""The loop's result: the best verified iteration, not blindly the last (R333-R341)."""
+"""The loop's result: the best verified iteration, not the last (ITR-110 to ITR-117)."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,4 +1,4 @@
-"""The sprint's half of the transition table (REQUIREMENTS.md section 6), complete."""
+"""The sprint's half of the transition table, complete (SPR-041)."""
 
 from typing import Any
 
@@ -106,7 +106,7 @@ def test_refuses_what_the_table_lacks(given: Any, status: str, verb: str) -> Non
 
 @pytest.mark.parametrize(("status", "verb"), ALLOWED)
 def test_accepts_the_same_command_again(given: Any, status: str, verb: str) -> None:
-    """The same command with the same content again records nothing (P33)."""
+    """The same command with the same content again records nothing."""
     command, arguments, _ = COMMANDS[verb]
     scenario = reached(given, status, verb).do(command(**arguments))
     scenario.when(command(**arguments)).then_nothing()
@@ -114,7 +114,7 @@ def test_accepts_the_same_command_again(given: Any, status: str, verb: str) -> N
 
 @pytest.mark.parametrize(("status", "verb"), [p for p in ALLOWED if p[1] != "start"])
 def test_refuses_the_command_with_other_content(given: Any, status: str, verb: str) -> None:
-    """The same command with other content is refused (P33)."""
+    """The same command with other content is refused."""
     command, arguments, _ = COMMANDS[verb]
     scenario = reached(given, status, verb).do(command(**arguments))
     last = list(arguments)[-1]
@@ -125,7 +125,7 @@ def test_refuses_the_command_with_other_content(given: Any, status: str, verb: s
 @pytest.mark.parametrize("status", ["blocked", "needs-human"])
 @pytest.mark.parametrize("said", [{}, {"by": "Ada"}, {"why": "x"}, {"by": "", "why": "x"}])
 def test_resumes_only_with_who_and_why(given: Any, status: str, said: Data) -> None:
-    """After blocked and needs-human somebody says who resolved it and why (R141)."""
+    """After blocked and needs-human, resume requires who resolved it and why."""
     reached(given, status, "resume").when(lifecycle.ResumeSprint(**said)).then_refused(
         containing="needs who resolved it and why", state=status, command="resume"
     )
@@ -140,7 +140,7 @@ def test_resumes_a_pause_without_a_word(given: Any, status: str) -> None:
 
 @pytest.mark.parametrize("open_leaf", ["pending", "in-progress"])
 def test_completes_only_when_nothing_is_open(given: Any, open_leaf: str) -> None:
-    """A sprint is finished only when every leaf is completed or skipped (R7, R85)."""
+    """A sprint is finished only when every leaf is completed or skipped."""
     scenario: Scenario = given(simple("a"), SprintStarted())
     if open_leaf == "in-progress":
         scenario.given(PhaseStarted("a"))
@@ -151,7 +151,7 @@ def test_completes_only_when_nothing_is_open(given: Any, open_leaf: str) -> None
 
 @pytest.mark.parametrize("status", HISTORIES)
 def test_hears_the_heartbeat_of_a_begun_sprint(given: Any, status: str) -> None:
-    """A heartbeat is an event of its own each time, while there is a loop (R93)."""
+    """Every heartbeat is recorded as an event while there is a loop."""
     scenario: Scenario = given(simple("a", "b"), *HISTORIES[status])
     scenario.when(lifecycle.RecordHeartbeat())
     if status in ("not-started", "completed"):
@@ -171,7 +171,7 @@ def test_knows_no_sprint_before_its_plan(given: Any, verb: str) -> None:
 
 
 def test_notes_when_it_began_and_ended(given: Any) -> None:
-    """started-at and completed-at are those of the sprint's own events (R29, R30)."""
+    """started-at and completed-at are the times of the sprint's events."""
     scenario: Scenario = given(
         simple("a"), "2026-01-15T10:00:00Z", SprintStarted(), *DONE[:2]
     )

@@ -26,7 +26,7 @@ def running() -> Sprint:
     ("now", "stale"), [("2026-01-15T09:15:00Z", False), ("2026-01-15T09:15:01Z", True)]
 )
 def test_is_stale_after_fifteen_minutes(running: Sprint, now: str, stale: bool) -> None:
-    """15 minutes of silence are not stale, one second more is (section 4)."""
+    """15 minutes of silence are not stale, one second more is."""
     assert is_stale(running, now=now) is stale
 
 

@@ -83,7 +83,7 @@ def changed(path: str, value: object) -> Any:
 
 
 def test_takes_everything_as_it_came(diary: Diary) -> None:
-    """What comes out is what went in, but for what is empty (P18)."""
+    """The output equals the input, except for empty fields."""
     expected = deepcopy(FILE)
     entry = expected["entries"][0]
     del entry["summary"], entry["git_commits"], entry["context"]["retry_count"]
@@ -181,7 +181,7 @@ def test_reports_what_our_commands_refuse() -> None:
     ],
 )
 def test_refuses_naming_the_field(path: str, value: object, field: str) -> None:
-    """What the schema lets through and the structs do not is refused by its path (R214)."""
+    """Values that the schema accepts but the structs refuse are refused by their path."""
     with pytest.raises(RefusedError) as refused:
         take_document(Diary().document, changed(path, value))
     assert refused.value.fields["field"] == field
@@ -190,7 +190,7 @@ def test_refuses_naming_the_field(path: str, value: object, field: str) -> None:
 
 @pytest.mark.parametrize("version", ["1.0", "1.1", "1.10", "01.00"])
 def test_reads_the_first_generation(version: str) -> None:
-    """Versions are compared as numbers: every 1.x is read (P21)."""
+    """Versions are compared as numbers: every 1.x is read."""
     assert schema_version(version)[0] == 1
 
 
@@ -198,13 +198,13 @@ def test_reads_the_first_generation(version: str) -> None:
     "version", ["0.9", "2.0", "10.0", "1", "2.0.1", "v1.0", "", "1.0\n", "\u0661.\u0660"]
 )
 def test_refuses_other_generations(version: str) -> None:
-    """Older, newer and malformed versions are refused (P21)."""
+    """Older, newer and malformed versions are refused."""
     with pytest.raises(RefusedError, match="version: "):
         schema_version(version)
 
 
 def test_keeps_fields_of_a_later_version() -> None:
-    """Fields of a later 1.x are kept, and come back after the known ones (P21)."""
+    """Fields of a later 1.x are kept and written after the known ones."""
     file = changed("version", "1.3")
     file["mood"] = {"today": ["good"]}
     file["entries"][0]["cost"] = 7

@@ -122,7 +122,7 @@ def test_is_taken_into_a_journal_that_is_open() -> None:
 
 
 def test_an_empty_text_becomes_no_learning() -> None:
-    """A progress.txt without a word begins an empty journal (P25)."""
+    """A progress.txt without text begins an empty journal."""
     assert taken(Diary(), " \n") == [f.JournalOpened(AT)]
 
 

@@ -72,7 +72,7 @@ def test_refuses_what_is_no_moment(text: str) -> None:
     ],
 )
 def test_measures_whole_seconds(started: str, ended: str, duration: str) -> None:
-    """HH:MM:SS: cut off, never negative, hours may pass 24 (P35)."""
+    """HH:MM:SS: truncated, never negative, hours may exceed 24."""
     assert elapsed(started, ended) == duration
 
 

@@ -1,4 +1,4 @@
-"""The best-iteration tracker, as events change it (R326-R332, P2, P14)."""
+"""The best-iteration tracker, as events change it (ITR-100 to ITR-104)."""
 
 import msgspec
 import pytest

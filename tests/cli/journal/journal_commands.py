@@ -38,7 +38,7 @@ def command_lines(document: Any) -> Iterator[list[Any]]:
 
 
 def without_empty(document: Any) -> Any:
-    """Return a document as it is written: what is empty is left out (P18)."""
+    """Return a document in its written form, without empty fields (JRN-006)."""
     whole = deepcopy(document)
     for entry in whole["entries"]:
         for holder in (entry, entry["context"]):

@@ -15,7 +15,7 @@ AT = "2026-02-01T10:00:00Z"
 
 
 def test_example_comes_from_commands_alone(journal_path: Path, done: Run) -> None:
-    """The specification's example is what commands make, without what is empty (R264)."""
+    """The specification's example is reproduced by commands, without empty fields."""
     document = json.loads(EXAMPLE.read_text())
     for line in command_lines(document):
         done(*line)
@@ -150,7 +150,7 @@ def test_refuses_naming_the_field(
 
 
 def test_cuts_fractions_of_seconds(journal_path: Path, done: Run) -> None:
-    """Seconds are whole, the rest is cut off (R170)."""
+    """Durations are truncated to whole seconds."""
     done("entry", "record", "a", "--status", "failed", "--duration", "12.9")
     assert read(journal_path.read_bytes())["entries"][0]["duration_seconds"] == 12
 

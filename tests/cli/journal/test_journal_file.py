@@ -14,7 +14,7 @@ from ..conftest import Run
 def test_edit_is_kept_observed_and_overwritten(
     journal: Path, folder: Path, done: Run
 ) -> None:
-    """A hand edit is kept and recorded field by field, and ours is written (P18)."""
+    """A hand edit is preserved and recorded field by field before our file replaces it."""
     ours = journal.read_bytes()
     edited = ours.replace(b'"summary": "stuck"', b'"summary": "done"')
     journal.write_bytes(edited)

@@ -35,7 +35,7 @@ def times(started: str, completed: str | None = None, elapsed: str | None = None
 
 
 def contains(whole: Any, part: Any) -> bool:
-    """Tell whether all of `part` is in `whole`, and nothing else but what P28 allows."""
+    """Return whether `whole` has all of `part` and adds only what SPR-011 allows."""
     if isinstance(part, dict):
         extra = set(whole) - set(part) - MAY_BE_ADDED
         return not extra and all(contains(whole.get(k), v) for k, v in part.items())
@@ -113,7 +113,7 @@ EXPECTED = {
 def test_complex_example_comes_out_of_commands(
     folder: Path, done: Any, state: Callable[[], Any]
 ) -> None:
-    """Every field of the complex example (R146) comes out of commands alone."""
+    """Every field of the complex example results from commands alone."""
     (folder / "plan.yaml").write_text(PLAN)
     done("init")
     done(

@@ -42,7 +42,7 @@ def changed(file: Path, change: Any) -> Path:
 
 
 def test_takes_every_part_with_its_own_time(example: Path, done: Run) -> None:
-    """Each entry, learning and pattern becomes an event, at its own time (R264)."""
+    """Each entry, learning and pattern becomes an event, at its own time."""
     answer = done("import", "journal", PLACE, "--json").json
     assert (answer["recorded"], answer["problems"]) == (12, [])
     events = done("log", "--journal", "--json").lines
@@ -136,7 +136,7 @@ def test_refuses_naming_file_and_field(
 
 
 def test_keeps_fields_of_a_later_version(example: Path, done: Run) -> None:
-    """Fields of a later 1.x are kept, reported and written back under it (P21)."""
+    """Fields of a later 1.x are kept, reported and written back under that version."""
     changed(example, lambda d: d.update(version="1.1", mood="good"))
     answer = done("import", "journal", PLACE, "--json").json
     assert answer["problems"] == ["mood: kept, as of a later version"]
@@ -202,7 +202,7 @@ def test_text_becomes_the_first_learning(ralph: Path, done: Run) -> None:
 
 
 def test_text_beside_a_json_is_left(example: Path, ralph: Path, done: Run) -> None:
-    """Where progress.json is there nothing happens, and both are mentioned (P25)."""
+    """If progress.json exists, nothing happens, and both files are mentioned."""
     (ralph / "progress.txt").write_text("old")
     told = done("journal", "migrate")
     assert "`sprintlog import journal FILE` takes it in" in told.err
@@ -216,14 +216,14 @@ def test_text_beside_a_json_is_left(example: Path, ralph: Path, done: Run) -> No
 
 
 def test_neither_file_begins_an_empty_journal(ralph: Path, done: Run) -> None:
-    """Where there is neither file an empty journal begins, successfully (P25)."""
+    """Without either file an empty journal begins, successfully."""
     done("journal", "migrate")
     assert read((ralph / "progress.json").read_bytes())["entries"] == []
     assert "nothing to record" in done("journal", "migrate").out
 
 
 def test_an_empty_text_is_put_aside(ralph: Path, done: Run) -> None:
-    """An empty progress.txt becomes no learning, and is put aside (P25)."""
+    """An empty progress.txt is archived and adds no learning."""
     (ralph / "progress.txt").write_text("")
     done("journal", "migrate")
     assert "learnings" not in read((ralph / "progress.json").read_bytes())
@@ -231,7 +231,7 @@ def test_an_empty_text_is_put_aside(ralph: Path, done: Run) -> None:
 
 
 def test_no_backup_is_replaced(ralph: Path, run: Run) -> None:
-    """Where progress.txt.backup is there already nothing is done (P25)."""
+    """If progress.txt.backup exists already, nothing is done."""
     (ralph / "progress.txt").write_text("new")
     (ralph / "progress.txt.backup").write_text("old")
     result = run("journal", "migrate")
@@ -242,7 +242,7 @@ def test_no_backup_is_replaced(ralph: Path, run: Run) -> None:
 
 
 def test_a_text_beyond_the_limit_is_refused(ralph: Path, run: Run) -> None:
-    """A text that no event can hold is refused, never cut (P25)."""
+    """A text above the payload limit is refused, never truncated."""
     (ralph / "progress.txt").write_text("x" * (1024 * 1024 + 1))
     result = run("journal", "migrate")
     assert result.code == 1

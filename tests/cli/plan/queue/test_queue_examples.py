@@ -59,7 +59,7 @@ def same(found: Any, expected: Any) -> bool:
 def test_queue_comes_out_of_commands(
     folder: Path, done: Any, state: Callable[[], Any]
 ) -> None:
-    """Both requests (R147), field for field, in the order in which they were recorded."""
+    """Both requests of the example, field for field, in the order of recording."""
     (folder / "plan.yaml").write_text(PLAN)
     done("init")
     done("sprint", "create", "s", "--plan", "plan.yaml")
@@ -89,7 +89,7 @@ def test_queue_comes_out_of_commands(
 def test_injected_phase_comes_out_of_an_approval(
     folder: Path, done: Any, state: Callable[[], Any]
 ) -> None:
-    """The injected phase (R148): id, model, and the time of the decision (R137-R139)."""
+    """The injected phase of the example: id, model, and the time of the decision."""
     (folder / "plan.yaml").write_text("phases: [{id: development, prompt: Write it}]")
     done("init")
     done("sprint", "create", "s", "--plan", "plan.yaml")
@@ -119,7 +119,7 @@ def test_injected_phase_comes_out_of_an_approval(
 def test_human_intervention_comes_out_of_commands(
     folder: Path, done: Any, state: Callable[[], Any]
 ) -> None:
-    """The leaf is blocked with error and human-needed (R140, R149), and one goes on."""
+    """The leaf is blocked with `error` and `human-needed`; the sprint can be resumed."""
     (folder / "plan.yaml").write_text("phases: [{id: implement, prompt: Write it}]")
     done("init")
     done("sprint", "create", "s", "--plan", "plan.yaml")

@@ -1,4 +1,4 @@
-"""The tracker's worked examples by commands alone: every exact figure (R352-R355)."""
+"""The tracker's worked examples by commands alone, with every exact figure."""
 
 import json
 from collections.abc import Callable, Sequence

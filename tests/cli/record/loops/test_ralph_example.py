@@ -1,4 +1,4 @@
-"""The Ralph-mode example of the PROGRESS.yaml schema, by the real command alone (R73)."""
+"""The Ralph-mode example of the PROGRESS.yaml schema, by the real command alone."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +41,7 @@ ralph-exit:
   final-summary: null
 """
 OURS = ["sprint-id", "status", "current", "stats", "last-activity"]
-"""What every document has beside the fields of the example (P39)."""
+"""The fields that every document has in addition to those of the example."""
 
 
 def test_ralph_example_comes_out_of_commands(
