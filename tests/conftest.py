@@ -1,30 +1,201 @@
-"""What holds for every test: in CI nothing is skipped that `.ci/required` names."""
+"""Rules for every test: its own HOME, no leaks, no skip without a requirement, no long form unasked."""
 
 import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import hypothesis
 import pytest
 
+from . import leaks, lengths, needs
 from .log_stores import log_store as log_store
 from .page.browsers import browser as browser
 from .page.browsers import new_context as new_context
 
-_REQUIRED = Path(__file__).resolve().parent.parent / ".ci" / "required"
+ROOT = Path(__file__).resolve().parent.parent
+REQUIRED = ROOT / ".ci" / "required"
+PACKAGES = ("sprintlog.", "tests.")
+_CHECKOUT = pytest.StashKey[set[str]]()
+
+# --- The process: the same for every user and every way to start it --------------------
+
+# `nohup` and background jobs ignore these signals, which tests send to themselves.
+for _name, _handler in (
+    ("SIGHUP", signal.SIG_DFL),
+    ("SIGQUIT", signal.SIG_DFL),
+    ("SIGINT", signal.default_int_handler),
+):
+    if signal.getsignal(getattr(signal, _name)) == signal.SIG_IGN:
+        signal.signal(getattr(signal, _name), _handler)
+
+# A closed standard stream would give its number to the next file that is opened.
+for _number in range(3):
+    try:
+        os.fstat(_number)
+    except OSError:
+        os.open(os.devnull, os.O_RDWR)
+if sys.stdin is None:
+    sys.stdin = sys.__stdin__ = open(os.devnull)  # noqa: SIM115
+
+HOME = Path(tempfile.mkdtemp(prefix="sprintlog-home-"))
+for _name in [
+    name for name in os.environ if name.startswith(("SPRINTLOG_", "XDG_", "GIT_"))
+]:
+    del os.environ[_name]
+os.environ |= {
+    "HOME": str(HOME),
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_TEMPLATE_DIR": "",
+    "GIT_AUTHOR_NAME": "A Tester",
+    "GIT_AUTHOR_EMAIL": "tester@example.invalid",
+    "GIT_COMMITTER_NAME": "A Tester",
+    "GIT_COMMITTER_EMAIL": "tester@example.invalid",
+}
+# Processes that tests start reuse the bytecode that the set-up compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+hypothesis.settings.register_profile(
+    "sprintlog",
+    database=None,
+    deadline=None,
+    suppress_health_check=[
+        hypothesis.HealthCheck.too_slow,
+        hypothesis.HealthCheck.data_too_large,
+    ],
+)
 
 
-def _patterns() -> list[str]:
-    lines = _REQUIRED.read_text().splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that choose between the short and the long forms."""
+    group = parser.getgroup("sprintlog")
+    group.addoption("--long", action="store_true", help="run short and long forms")
+    group.addoption("--only-long", action="store_true", help="run the long forms alone")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the lengths of properties before any module of tests is imported."""
+    lengths.is_long = config.option.long or config.option.only_long
+    hypothesis.settings.register_profile(
+        "length",
+        hypothesis.settings.get_profile("sprintlog"),
+        max_examples=lengths.examples(100),
+    )
+    hypothesis.settings.load_profile("length")
+    for line in (
+        "long: runs by `make test-long` and `make check`, not by `make test`",
+        "sampled(n): of its cases the short form runs n, spread evenly",
+    ):
+        config.addinivalue_line("markers", line)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the HOME of the tests."""
+    shutil.rmtree(HOME, ignore_errors=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the items of the requested forms; a test named on the command line always runs."""
+    if config.option.long:
+        return
+    long = lengths.long_forms(items)
+    if config.option.only_long:
+        kept = [item for item in items if item in long or lengths.is_property(item)]
+    elif any("::" in argument for argument in config.args):
+        return
+    else:
+        kept = [item for item in items if item not in long]
+    if len(kept) < len(items):
+        kept_ids = set(map(id, kept))
+        config.hook.pytest_deselected(items=[i for i in items if id(i) not in kept_ids])
+        items[:] = kept
+
+
+# --- Leaks ------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def _leaks_nothing() -> Iterator[None]:
+    """Fail the test that changes its process for the tests after it, and undo the change."""
+    before = leaks.State.now(HOME)
+    yield
+    if found := leaks.leaks(before, HOME):
+        leaks.restore(before, HOME)
+        pytest.fail("this test leaks: " + "; ".join(found), pytrace=False)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _rebinds_nothing() -> Iterator[None]:
+    """Fail the module whose tests replace a function, class or module and do not undo it."""
+    before = leaks.bound(PACKAGES)
+    yield
+    found = list(leaks.rebound(before))
+    for _, undo in found:
+        undo()
+    if found:
+        names = ", ".join(name for name, _ in found)
+        pytest.fail(f"tests of this module replaced {names}", pytrace=False)
+
+
+# --- Skips ------------------------------------------------------------------------------
+
+
+def _is_required(item: pytest.Item) -> bool:
+    lines = REQUIRED.read_text().splitlines()
+    patterns = [line for line in lines if line and not line.startswith("#")]
+    return any(fnmatchcase(item.nodeid, pattern) for pattern in patterns)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> pytest.TestReport:  # type: ignore[misc]
-    """Let a test that is skipped fail where it is required and this is CI."""
+    """Fail a test that is skipped without a requirement, or in CI one that is required there."""
     report: pytest.TestReport = yield
-    is_wanted = any(fnmatchcase(item.nodeid, pattern) for pattern in _patterns())
-    if report.skipped and os.environ.get("CI") and is_wanted:
-        report.outcome = "failed"
+    if report.skipped:
         why = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
-        report.longrepr = f"{item.nodeid} is required (.ci/required): {why}"
+        if needs.PREFIX not in why:
+            report.outcome = "failed"
+            report.longrepr = (
+                f"{item.nodeid}: skipped by other means than tests/needs.py: {why}"
+            )
+        elif os.environ.get("CI_REQUIRED") and _is_required(item):
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid} is required (.ci/required): {why}"
     return report
+
+
+# --- The checkout ----------------------------------------------------------------------
+
+_IGNORED = {".git", ".venv", ".venv-oldest", ".site", "__pycache__", "node_modules"}
+
+
+def _files_of_checkout() -> set[str]:
+    found = set()
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [
+            name for name in folders if name not in _IGNORED and "_cache" not in name
+        ]
+        found.update(os.path.join(folder, name) for name in names)
+    return found
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Remember the files of the checkout."""
+    if not hasattr(session.config, "workerinput"):
+        session.config.stash[_CHECKOUT] = _files_of_checkout()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail the run in CI if its tests have added a file to the checkout; else report it."""
+    before = session.config.stash.get(_CHECKOUT, None)
+    if before is None:
+        return
+    if new := sorted(_files_of_checkout() - before):
+        print(f"\nerror: written to the checkout: {', '.join(new[:10])}")  # noqa: T201
+        if os.environ.get("CI"):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED

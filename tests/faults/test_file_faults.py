@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from errno import EINTR, EIO, ENOLCK
 from pathlib import Path
 
@@ -88,7 +89,8 @@ def test_descriptor_that_fails_to_close_denies_nothing(
 def test_head_file_that_fails_to_close_is_believed(runner: Runner, folder: Path) -> None:
     """An interrupted close does not hide that the end of the log is lost."""
     template = prepare(runner, SCENES[0], folder)
-    HeadFile(template.folder / ".sprintlog" / "log.db-head").write(Head(99, bytes(32)))
+    with closing(HeadFile(template.folder / ".sprintlog" / "log.db-head")) as file:
+        file.write(Head(99, bytes(32)))
     (at,) = _operations(template, "close", "log.db-head")[:1]
     done = _strike(runner, template, Case(at, f"error:{EINTR}"))
     assert (done.code, "its end is lost" in done.err) == (4, True)

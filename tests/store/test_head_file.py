@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,8 @@ def test_head_ahead_of_the_log_is_an_alarm(
 ) -> None:
     """A log that ends before an acknowledged event is not opened as if it were whole."""
     log.append("a", [new_event], expect=0)
-    HeadFile(log.path.with_name("log.db-head")).write(Head(2, bytes(32)))
+    with closing(HeadFile(log.path.with_name("log.db-head"))) as file:
+        file.write(Head(2, bytes(32)))
     with pytest.raises(UnreadableError, match="its end is lost") as caught:
         reopen()
     assert caught.value.fields["position"] == 2
@@ -42,7 +44,8 @@ def test_other_event_at_the_head_is_an_alarm(
 ) -> None:
     """A log that holds another event where the head was is not the same log."""
     log.append("a", [new_event, new_event], expect=0)
-    HeadFile(log.path.with_name("log.db-head")).write(Head(1, bytes(32)))
+    with closing(HeadFile(log.path.with_name("log.db-head"))) as file:
+        file.write(Head(1, bytes(32)))
     with pytest.raises(UnreadableError, match="not the one"):
         reopen(readonly=True)
 
@@ -67,7 +70,8 @@ def test_cut_tail_can_be_looked_into(
 ) -> None:
     """Whoever examines the damage can open the log without the check."""
     log.append("a", [new_event], expect=0)
-    HeadFile(log.path.with_name("log.db-head")).write(Head(9, bytes(32)))
+    with closing(HeadFile(log.path.with_name("log.db-head"))) as file:
+        file.write(Head(9, bytes(32)))
     assert reopen(check_head=False, readonly=True).head().position == 1
 
 
@@ -114,7 +118,8 @@ def test_head_file_behind_the_log_is_fine(
     """The head file is not waited for, so it may be older than the log, or missing."""
     first = log.append("a", [new_event], expect=0).events[0]
     log.append("a", [new_event], expect=1)
-    HeadFile(log.path.with_name("log.db-head")).write(Head(1, first.hash))
+    with closing(HeadFile(log.path.with_name("log.db-head"))) as file:
+        file.write(Head(1, first.hash))
     assert reopen().head().position == 2
     log.path.with_name("log.db-head").unlink()
     assert reopen().head().position == 2

@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -148,7 +149,8 @@ def test_a_lost_end_is_known_by_the_head_file(
     path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
     """Events that were acknowledged and are nowhere are counted as missing."""
-    HeadFile(path.with_name("log.db-head")).write(Head(11, bytes(32)))
+    with closing(HeadFile(path.with_name("log.db-head"))) as file:
+        file.write(Head(11, bytes(32)))
     rescue = save()
     assert rescue.events == events
     assert rescue.salvaged.ranges == [
@@ -162,7 +164,8 @@ def test_another_log_in_the_place_of_the_old_one_is_told(
     path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
     """A log that is sound, and not the one that the head file remembers, is not whole."""
-    HeadFile(path.with_name("log.db-head")).write(Head(4, bytes(32)))
+    with closing(HeadFile(path.with_name("log.db-head"))) as file:
+        file.write(Head(4, bytes(32)))
     rescue = save()
     assert rescue.events == events
     assert rescue.salvaged.problem == salvaging.OTHER

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -14,11 +16,19 @@ from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.workspace import wall_clock
 
+Opened = Callable[[Path], SqliteLog]
 NOTE = NewEvent("note-added", b'{"text":"x"}', "2026-01-15T12:00:00.000Z", "runtime")
 
 
-def opened(path: Path) -> SqliteLog:
-    """Open a log, made where it is missing."""
+@pytest.fixture
+def opened() -> Iterator[Opened]:
+    """Return a function that opens a log and creates a missing one; all are closed at the end."""
+    with ExitStack() as logs:
+        yield lambda path: logs.enter_context(closing(open_log(path)))
+
+
+def open_log(path: Path) -> SqliteLog:
+    """Open a log; create it if it is missing."""
     make = SqliteLog if path.exists() else SqliteLog.create
     return make(path, clock=wall_clock, entropy=os.urandom)
 
@@ -30,7 +40,7 @@ def append(log: SqliteLog, stream: str, *, key: str | None = None) -> list[int]:
     return [event.position for event in done.events]
 
 
-def test_all_are_there_with_its_end(tmp_path: Path) -> None:
+def test_all_are_there_with_its_end(tmp_path: Path, opened: Opened) -> None:
     """Others see nothing before, and the head file says nothing; then all at once."""
     log, other = opened(tmp_path / "log.db"), opened(tmp_path / "log.db")
     append(log, "sprint/a")
@@ -49,7 +59,7 @@ def test_all_are_there_with_its_end(tmp_path: Path) -> None:
     assert append(log, "sprint/a") == [8]
 
 
-def test_keys_and_expectations_hold_within(tmp_path: Path) -> None:
+def test_keys_and_expectations_hold_within(tmp_path: Path, opened: Opened) -> None:
     """A repeated key answers with the first; who is refused leaves the others alone."""
     log = opened(tmp_path / "log.db")
     with log.together():
@@ -61,7 +71,7 @@ def test_keys_and_expectations_hold_within(tmp_path: Path) -> None:
     assert log.last_position() == 2
 
 
-def test_none_is_there_where_it_fails(tmp_path: Path) -> None:
+def test_none_is_there_where_it_fails(tmp_path: Path, opened: Opened) -> None:
     """What ends it otherwise takes all back; the next append is behind what was there."""
     log = opened(tmp_path / "log.db")
     append(log, "sprint/a")
@@ -82,9 +92,9 @@ def test_none_is_there_where_it_fails(tmp_path: Path) -> None:
 KILLED = """
 import os, sys
 from pathlib import Path
-from tests.store.test_together import append, opened
+from tests.store.test_together import append, open_log
 
-log = opened(Path(sys.argv[1]))
+log = open_log(Path(sys.argv[1]))
 with log.together():
     for _ in range(50):
         append(log, "sprint/a")
@@ -92,7 +102,7 @@ with log.together():
 """
 
 
-def test_killed_before_its_end_none_is_there(tmp_path: Path) -> None:
+def test_killed_before_its_end_none_is_there(tmp_path: Path, opened: Opened) -> None:
     """The log is sound, and goes on from what was acknowledged."""
     path = tmp_path / "log.db"
     log = opened(path)

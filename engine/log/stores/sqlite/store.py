@@ -74,7 +74,8 @@ class SqliteLog:
         """The journal mode chosen for this place, and why."""
         self.connection = Connection(path, opened.connection, entropy=entropy, wait=wait)
         # One cursor for all of them: to make one takes as long as to hash an event.
-        self._write = opened.connection.cursor().execute
+        self._cursor = opened.connection.cursor()
+        self._write = self._cursor.execute
         # What only reads is the queries' own, as it is.
         queries = self._queries = Queries(self.connection)
         self.find_key, self.find_id = queries.find_key, queries.find_id
@@ -92,7 +93,7 @@ class SqliteLog:
             if not self.readonly and os.path.exists(mark_path(path)):
                 self._clear()
         except BaseException:
-            opened.connection.close()
+            self._release()
             raise
 
     @classmethod
@@ -393,8 +394,13 @@ class SqliteLog:
             if not self.readonly:
                 checkpoint_if_large(self.connection.raw, wal_path(self.path))
         finally:
-            self._head_file.close()
-            self.connection.raw.close()
+            self._release()
+
+    def _release(self) -> None:
+        self._head_file.close()
+        # An open cursor holds a statement, and SQLite keeps its files for that.
+        self._cursor.close()
+        self.connection.raw.close()
 
     def _check_head(self, known: Head | None) -> None:
         check_head(known, self._queries.hash_at)
