@@ -1,4 +1,4 @@
-"""Rules for every test: its own HOME, no leaks, no skip without a requirement, no long form unasked."""
+"""Rules for every test: a HOME of the run, no leaks, no unexplained skip, short forms."""
 
 import os
 import shutil
@@ -100,7 +100,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the items of the requested forms; a test named on the command line always runs."""
+    """Keep the items of the requested forms; a test named by its id always runs."""
     if config.option.long:
         return
     long = lengths.long_forms(items)
@@ -121,7 +121,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def _leaks_nothing() -> Iterator[None]:
-    """Fail the test that changes its process for the tests after it, and undo the change."""
+    """Fail a test that changes the process for the tests after it, and undo the change."""
     before = leaks.State.now(HOME)
     yield
     if found := leaks.leaks(before, HOME):
@@ -131,7 +131,7 @@ def _leaks_nothing() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def _rebinds_nothing() -> Iterator[None]:
-    """Fail the module whose tests replace a function, class or module and do not undo it."""
+    """Fail a module whose tests replace a function, class or module for good."""
     before = leaks.bound(PACKAGES)
     yield
     found = list(leaks.rebound(before))
@@ -152,8 +152,10 @@ def _is_required(item: pytest.Item) -> bool:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> pytest.TestReport:  # type: ignore[misc]
-    """Fail a test that is skipped without a requirement, or in CI one that is required there."""
+def pytest_runtest_makereport(  # type: ignore[misc]
+    item: pytest.Item,
+) -> pytest.TestReport:
+    """Fail a skipped test that states no requirement, or that CI must not skip."""
     report: pytest.TestReport = yield
     if report.skipped:
         why = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""

@@ -1,4 +1,4 @@
-"""Detect and undo what a test leaves behind in its process: the next test must not depend on it."""
+"""Detect and undo changes that a test makes to its process and does not undo itself."""
 
 import asyncio
 import gc
@@ -118,9 +118,8 @@ def leaks(before: State, home: Path) -> list[str]:
         elif isinstance(old, dict) and old != new_value:
             for key in sorted(old.keys() | new_value.keys()):
                 if old.get(key) != new_value.get(key):
-                    found.append(
-                        f"{field.name}: {key} was {old.get(key)!r}, is {new_value.get(key)!r}"
-                    )
+                    change = f"was {old.get(key)!r}, is {new_value.get(key)!r}"
+                    found.append(f"{field.name}: {key} {change}")
         elif old != new_value:
             found.append(f"{field.name} was {old!r}, is {new_value!r}")
     return found
@@ -150,7 +149,7 @@ def restore(before: State, home: Path) -> None:
 
 
 def open_files() -> dict[int, str]:
-    """Return the target of each open descriptor, or nothing if the system does not list them."""
+    """Return the target of each open descriptor; nothing if they cannot be listed."""
     found = {}
     with suppress(OSError):
         for number in os.listdir(FILES):
@@ -171,8 +170,10 @@ def bound(packages: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     }
 
 
-def rebound(before: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield each function, class or module that was replaced, with a function that undoes it.
+def rebound(
+    before: dict[str, dict[str, Any]],
+) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield the name of each replaced function, class or module, and a way to undo it.
 
     Other values may change: modules cache what they computed.
     """
@@ -204,5 +205,5 @@ def _running_loop() -> Any:
 
 
 def _is_of_a_pool(thread: threading.Thread) -> bool:
-    """Return whether the thread belongs to a plugin or a library that reuses it for good."""
+    """Return whether the thread belongs to a pool that a plugin or library keeps."""
     return thread.name.startswith(("execnet", "asyncio_", "AnyIO", "ThreadPoolExecutor"))

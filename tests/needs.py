@@ -41,8 +41,9 @@ def program(name: str) -> str:
 
 
 def package(module: str, install: str) -> Any:
-    """Return an imported module, or skip the running test if its package is not installed."""
-    return pytest.importorskip(module, reason=f"{PREFIX}{install}: pip install {install!r}")
+    """Return an imported module, or skip the running test if it is missing."""
+    reason = f"{PREFIX}{install}: pip install {install!r}"
+    return pytest.importorskip(module, reason=reason)
 
 
 def unless(condition: object, requirement: str, how: str) -> pytest.MarkDecorator:

@@ -22,7 +22,7 @@ NOTE = NewEvent("note-added", b'{"text":"x"}', "2026-01-15T12:00:00.000Z", "runt
 
 @pytest.fixture
 def opened() -> Iterator[Opened]:
-    """Return a function that opens a log and creates a missing one; all are closed at the end."""
+    """Return a function that opens a log, or creates a missing one, until the test ends."""
     with ExitStack() as logs:
         yield lambda path: logs.enter_context(closing(open_log(path)))
 
