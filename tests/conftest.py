@@ -49,6 +49,8 @@ for _name in [
     del os.environ[_name]
 os.environ |= {
     "HOME": str(HOME),
+    # Shared by all runs: constants of the sources take seconds to collect.
+    "HYPOTHESIS_STORAGE_DIRECTORY": str(HOME.with_name(f"hypothesis-{os.getuid()}")),
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TEMPLATE_DIR": "",
     "GIT_AUTHOR_NAME": "A Tester",

@@ -27,9 +27,14 @@ INSTALL = {
 }
 
 
+def line(requirement: str, how: str = "") -> str:
+    """Return the reason of a skip: the requirement, and the way to get it."""
+    return f"{PREFIX}{requirement}: {how}" if how else PREFIX + requirement
+
+
 def skip(requirement: str, how: str) -> NoReturn:
     """Skip the running test: it needs `requirement`; `how` states the way to get it."""
-    pytest.skip(f"{PREFIX}{requirement}: {how}")
+    pytest.skip(line(requirement, how))
 
 
 def program(name: str) -> str:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.log.stores.descriptors import held_open, is_being_written
+from tests import needs
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+@needs.linux
 @pytest.mark.parametrize("has_inner_module", [True, False])
 def test_a_writer_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_inner_module: bool

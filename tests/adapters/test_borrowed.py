@@ -1,6 +1,5 @@
 """A repository is read without anything that it names being run, followed or asked."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -20,7 +19,9 @@ SIGNED = (
 )
 
 
-def test_history_of_a_hostile_repository_is_read_and_nothing_run(trap: Trap) -> None:
+def test_history_of_a_hostile_repository_is_read_and_nothing_run(
+    trap: Trap, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Signatures, monitors, remotes, hooks, pagers, aliases: nothing of it is started."""
     _sign(trap.root)
     lost = _lose_a_blob(trap.root)
@@ -29,7 +30,7 @@ def test_history_of_a_hostile_repository_is_read_and_nothing_run(trap: Trap) -> 
     trap.mark.unlink()
     before = picture(trap.root / ".git")
     # From within the tree, where `.` is on the path.
-    os.chdir(trap.root)
+    monkeypatch.chdir(trap.root)
     with borrowed(_repository(trap.root), trap.variables()) as reading:
         said = reading.read("log", "--format=%s", "-p", "--", "a.txt")
         assert reading.read("cat-file", "blob", "HEAD:a.txt") == b"a $Id$\r\n"

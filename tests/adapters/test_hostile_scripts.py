@@ -21,6 +21,7 @@ from sprintlog.engine.adapters.processes.gate_script import (
 )
 from sprintlog.engine.adapters.processes.supervisor import children
 from sprintlog.engine.sprint.gates.gate import GateResult
+from tests import needs
 
 from .remains import alive_with
 
@@ -153,7 +154,7 @@ DISOWNING = {
 """Scripts that want to be rid of who keeps them."""
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody adopts processes")
+@needs.linux
 @pytest.mark.parametrize("name", DISOWNING)
 def test_ends_all_when_its_supervisor_dies_first(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -169,7 +170,7 @@ def test_ends_all_when_its_supervisor_dies_first(
     assert alive_with(mark) == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+@needs.linux
 def test_descriptors_of_its_supervisor_are_nothing_to_write_to(tmp_path: Path) -> None:
     """What a script says there is no answer: its own exit code is."""
     script = f"for one in /proc/$PPID/fd/*; do echo '{FORGED}' > $one; done; exit 3"
@@ -182,7 +183,7 @@ def test_descriptors_of_its_supervisor_are_nothing_to_write_to(tmp_path: Path) -
     assert ran.exit_code == 3
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody adopts processes")
+@needs.linux
 def test_script_beside_one_that_kills_its_supervisor_goes_on(tmp_path: Path) -> None:
     """What is ended in its place is what was below that supervisor, and nothing else."""
     before = children()

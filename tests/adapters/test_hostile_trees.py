@@ -1,6 +1,5 @@
 """Trees that want git to run something, or to write elsewhere, when it looks at them."""
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -26,10 +25,12 @@ def test_traps_do_spring(trap: Trap) -> None:
     assert trap.is_sprung
 
 
-def test_nothing_is_run_and_nothing_written_elsewhere(trap: Trap, tmp_path: Path) -> None:
+def test_nothing_is_run_and_nothing_written_elsewhere(
+    trap: Trap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Taking and bringing back runs nothing, and leaves the repository as it is."""
     # From within the tree, where `.` is on the path.
-    os.chdir(trap.root)
+    monkeypatch.chdir(trap.root)
     store = Store(tmp_path / "snapshots", trap.variables())
     theirs = picture(trap.root / ".git")
     before = picture(trap.root, without=(".git", "inner", "pointer"))

@@ -12,6 +12,7 @@ import pytest
 from sprintlog.engine.adapters.processes import process as processes
 from sprintlog.engine.adapters.processes.process import is_alive, process
 from sprintlog.engine.adapters.processes.supervisor import SET_CHILD_SUBREAPER, prctl
+from tests import needs
 
 
 @pytest.fixture(params=["proc", "ps"])
@@ -19,7 +20,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Have the system asked through /proc, or through `ps` where there is none."""
     if request.param == "ps":
         if shutil.which("ps") is None:
-            pytest.skip("there is no ps")
+            needs.program("ps")
         monkeypatch.setattr(processes, "_PROC", Path("/nowhere"))
     return str(request.param)
 
@@ -62,10 +63,10 @@ def test_tells_a_number_given_again() -> None:
     assert not is_alive(process()._replace(boot_id="other"))
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="prctl is of Linux")
+@needs.linux
 def test_to_adopt_again_leaves_nothing_behind() -> None:
     """However often a loop runs something, it makes no more objects for that than once."""
-    ctypes = pytest.importorskip("ctypes")
+    ctypes = needs.package("ctypes", "ctypes")
     prctl(SET_CHILD_SUBREAPER, 0)
     gc.disable()
     try:

@@ -1,7 +1,6 @@
 """A program that is stopped before its time: at once, or with seconds to end by itself."""
 
 import os
-import sys
 import threading
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from sprintlog.engine.adapters.processes.gate_script import environment_of
 from sprintlog.engine.adapters.processes.output import Output
 from sprintlog.engine.adapters.processes.supervised import run_kept
+from tests import needs
 
 from .remains import alive_with
 from .test_hostile_scripts import ENDLESS
@@ -60,7 +60,7 @@ def test_it_is_killed_without(tmp_path: Path) -> None:
     assert not (tmp_path / "file").exists()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody adopts processes")
+@needs.linux
 @pytest.mark.parametrize("name", ENDLESS)
 def test_nothing_stays_that_does_not_heed(name: str, tmp_path: Path) -> None:
     """After its seconds all that it started is killed, wherever it hides."""

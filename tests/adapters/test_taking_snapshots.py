@@ -16,6 +16,7 @@ from sprintlog.engine.adapters.snapshots.listing import SPECIAL
 from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.stores.descriptors import sync
+from tests import needs
 
 from .trees import (
     environment,
@@ -92,7 +93,7 @@ def test_writes_through_a_map_are_seen(
     monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**10))
     if kind == "unknown":
         if quiet.kind_of(root) in quiet.IN_MEMORY:
-            pytest.skip("nothing is ever written to a disk here")
+            needs.skip("a temporary folder on a disk", "set TMPDIR to one")
         monkeypatch.setattr(quiet, "kind_of", lambda root: None)
         monkeypatch.setattr(quiet, "is_being_written", lambda descriptor: False)
     put(root / "mapped", b"-" * 8192)
@@ -135,11 +136,13 @@ def test_files_and_folders_change_places(root: Path, store: Store, tmp_path: Pat
     assert extracted(store, made.commit, tmp_path / "new") == picture(root)
 
 
-def test_special_files_are_named(root: Path, store: Store) -> None:
+def test_special_files_are_named(
+    root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Pipes, sockets and devices are named, and not waited for."""
     os.mkfifo(root / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
-        os.chdir(root)
+        monkeypatch.chdir(root)
         listening.bind("socket")
     expected = {"pipe": SPECIAL, "socket": SPECIAL}
     try:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
+
 from . import page, parts, profiles, run
 from .logs import TINY, Bench
 from .table import Markdown
@@ -18,9 +20,7 @@ COMPARE = Path(__file__).with_name("compare.py")
 CHEAP = "append, synchronous=OFF"
 
 ROOT = Path(__file__).parents[2]
-needs_history = pytest.mark.skipif(
-    not (ROOT / ".git").exists(), reason="no checkout of git"
-)
+needs_history = needs.unless((ROOT / ".git").exists(), "a git checkout", "use git clone")
 LOGS = """
 from collections import namedtuple
 QUICK = namedtuple("Sizes", "fold blame tree")(1, 1, 1)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests import needs
+
 from . import measure
 from .logs import TINY, Bench
 from .measure import OURS, Figure, Sides, Skip
@@ -91,7 +93,7 @@ def test_a_row_gives_a_figure_and_names_its_baseline(
     try:
         found: Figure = ROWS[name].measure(bench)
     except Skip as reason:
-        pytest.skip(str(reason))
+        pytest.skip(needs.line(f"a package: {reason}"))
     figures = (found.ours, found.theirs, found.ratio)
     assert all(math.isfinite(figure) and figure > 0 for figure in figures)
     assert found.against.strip(" -")

@@ -9,8 +9,12 @@ from unittest import TestCase
 import pytest
 
 from sprintlog.stores import create_log
+from tests import needs
 
-pytest.importorskip("eventsourcing.tests.persistence")
+pytest.importorskip(
+    "eventsourcing.tests.persistence",
+    reason=needs.line("eventsourcing", "pip install eventsourcing"),
+)
 
 from .eventsourcing_recorders import (
     SprintlogAggregateRecorder,

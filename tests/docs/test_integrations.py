@@ -20,6 +20,7 @@ from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
 from sprintlog.projections.state_files.yaml.reader import load
 from sprintlog.projections.workspace import Workspace
+from tests import needs
 
 from ..exports.test_formats import damage
 from ..exports.told import told_log
@@ -28,7 +29,7 @@ from .sessions import ROOT
 FILES = ROOT / "docs" / "integrations"
 SHIM = FILES / "npm" / "bin" / "sprintlog.js"
 NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(NODE is None, reason="there is no node")
+needs_node = needs.unless(NODE, "node", needs.INSTALL["node"])
 SAYS = """#!/bin/sh
 echo "$(basename "$0")" "$@"
 exit 7
@@ -127,7 +128,7 @@ def test_the_shim_passes_signals_on(tmp_path: Path) -> None:
         assert started.wait() == 9
 
 
-@pytest.mark.skipif(shutil.which("ruby") is None, reason="there is no ruby")
+@needs.unless(shutil.which("ruby"), "ruby", needs.INSTALL["ruby"])
 def test_the_formula_is_ruby() -> None:
     """Homebrew can read it."""
     subprocess.run(("ruby", "-c", FILES / "homebrew" / "sprintlog.rb"), check=True)
@@ -254,7 +255,7 @@ def test_nothing_given_is_run_by_the_action() -> None:
 
 def test_datasette_shows_the_tables(log: Path) -> None:
     """The real program serves the tables with what the metadata says of them."""
-    pytest.importorskip("datasette")
+    needs.package("datasette", "datasette")
     with Workspace.open(log) as workspace:
         tables = refreshed(workspace)
     metadata = FILES / "datasette" / "metadata.yaml"

@@ -9,12 +9,11 @@ from itertools import pairwise
 from os import urandom
 from pathlib import Path
 
-import pytest
-
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.stores import create_log, open_log
 from sprintlog.engine.service.workspace import wall_clock
+from tests import needs
 
 from .sessions import ROOT, answers, begin, differences, session_of
 
@@ -22,7 +21,7 @@ PAGE = ROOT / "docs" / "how-to" / "back-up-a-log-as-it-grows.md"
 PROGRAM = shutil.which("litestream", path=f"{Path(sys.executable).parent}:/usr/bin")
 EVENTS = 400
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="litestream is not installed")
+pytestmark = needs.unless(PROGRAM, "litestream", needs.INSTALL["litestream"])
 
 
 def litestream(*words: str) -> list[str]:

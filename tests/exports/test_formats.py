@@ -32,6 +32,7 @@ from sprintlog.projections.exports.semantic_names import (
 from sprintlog.projections.exports.span import EVENTS_MAX
 from sprintlog.projections.exports.tables import COLUMNS
 from sprintlog.projections.workspace import Workspace
+from tests import needs
 
 from ..cli.conftest import Run
 from ..cli.conftest import done as done
@@ -79,8 +80,8 @@ def test_what_is_exported_is_sound(folder: Path, done: Run) -> None:
 
 def test_cloudevents_are_read(tmp_path: Path) -> None:
     """The official library reads every line, and what is rolled back or erased is told."""
-    formats = pytest.importorskip("cloudevents.core.formats.json")
-    events = pytest.importorskip("cloudevents.core.v1.event")
+    formats = needs.package("cloudevents.core.formats.json", "cloudevents")
+    events = needs.package("cloudevents.core.v1.event", "cloudevents")
     lines = exported(tmp_path, "cloudevents").splitlines()
     read = [formats.JSONFormat().read(events.CloudEvent, line) for line in lines]
     marks = Counter(
@@ -100,8 +101,10 @@ def test_cloudevents_are_read(tmp_path: Path) -> None:
 
 def traces(content: bytes) -> Any:
     """Return messages of OTLP as the official messages read them, joined into one."""
-    messages = pytest.importorskip("opentelemetry.proto.trace.v1.trace_pb2")
-    json_format = pytest.importorskip("google.protobuf.json_format")
+    messages = needs.package(
+        "opentelemetry.proto.trace.v1.trace_pb2", "opentelemetry-proto"
+    )
+    json_format = needs.package("google.protobuf.json_format", "opentelemetry-proto")
     found = messages.TracesData()
     for text in content.splitlines():
         line = json.loads(text)
@@ -236,8 +239,8 @@ def test_a_span_has_a_bounded_number_of_events(tmp_path: Path) -> None:
 
 def test_tables_agree(tmp_path: Path) -> None:
     """Parquet, CSV and `query` have the same rows, read by Apache Arrow."""
-    parquet = pytest.importorskip("pyarrow.parquet")
-    arrow_csv = pytest.importorskip("pyarrow.csv")
+    parquet = needs.package("pyarrow.parquet", "pyarrow")
+    arrow_csv = needs.package("pyarrow.csv", "pyarrow")
     table = parquet.read_table(io.BytesIO(exported(tmp_path / "one", "parquet")))
     content = exported(tmp_path / "two", "csv")
     text = arrow_csv.read_csv(io.BytesIO(content))

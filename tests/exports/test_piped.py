@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sprintlog.projections.workspace import Workspace
+from tests import needs
 
 from ..cli.conftest import Run
 from ..cli.conftest import done as done
@@ -95,7 +96,7 @@ def log(folder: Path, done: Run) -> Path:
 
 def piped(log: Path, format_: str, *words: str) -> Any:
     """Return what the official reader says of the real command's output."""
-    pytest.importorskip(LIBRARIES[format_])
+    needs.package(LIBRARIES[format_], LIBRARIES[format_].partition(".")[0])
     command = [sys.executable, "-m", "sprintlog.cli", "export", "--format", format_, *words]
     program = f"import json, sys\n{READERS[format_]}\nprint(json.dumps(said))"
     with subprocess.Popen(

@@ -12,6 +12,7 @@ from sprintlog.engine.sprint.events import (
     IterationEnded,
 )
 from sprintlog.projections.exports.sent import Sent, sent_to
+from tests import needs
 
 from ..cli.conftest import Run
 from ..cli.conftest import done as done
@@ -27,7 +28,7 @@ from .told import SECRET as TOKEN
 
 def test_each_event_once_and_signed(log: Path, receiver: Receiver, done: Run) -> None:
     """Each event is one message that the official library verifies; words stay here."""
-    webhooks = pytest.importorskip("standardwebhooks.webhooks")
+    webhooks = needs.package("standardwebhooks.webhooks", "standardwebhooks")
     answer = done("export", "--webhook", receiver.url, "--json").json
     origin = receiver.url.partition("/hook")[0]
     assert answer == {

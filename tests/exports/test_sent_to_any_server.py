@@ -11,6 +11,7 @@ import pytest
 
 from sprintlog.engine.adapters import delivery
 from sprintlog.engine.sprint.events import IterationEnded
+from tests import needs
 
 from ..cli.conftest import Run
 from ..cli.conftest import done as done
@@ -133,7 +134,7 @@ def test_only_who_proves_the_name_is_sent_to(
 ) -> None:
     """Over TLS nothing is said to a server whose certificate nobody vouches for."""
     if shutil.which("openssl") is None:
-        pytest.skip("openssl makes the certificate")
+        needs.program("openssl")
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
     named = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]

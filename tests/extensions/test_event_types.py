@@ -13,6 +13,7 @@ from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.from_events import RecordExtensionEvent
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.workspace import Workspace, wall_clock
+from tests import needs
 
 from ..cli.conftest import Run
 from .conftest import broken
@@ -164,7 +165,7 @@ def test_its_schema_is_with_the_others(acme: Path, done: Run) -> None:
     """`schema events` has every installed type beside ours."""
     schema = done("schema", "events").json
     assert "service" in str(schema["properties"]["x-acme-deployed"])
-    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema = needs.package("jsonschema", "jsonschema")
     check = jsonschema.Draft202012Validator(schema).is_valid
     assert check({"x-acme-deployed": {"service": "api", "version": "1"}})
     assert not check({"x-acme-deployed": {"service": "api", "version": 1}})

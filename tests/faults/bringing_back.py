@@ -36,7 +36,7 @@ class Ground(NamedTuple):
 def prepare(runner: Runner, folder: Path) -> Ground:
     """Make a tree with a snapshot and much that changed since; restore it once."""
     if shutil.which("git") is None:
-        raise Unavailable("there is no git")
+        raise Unavailable("git: apt install git")
     start = folder / "start"
     start.mkdir()
     (start / "plan.yaml").write_text(PLAN)

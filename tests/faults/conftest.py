@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests import needs
+
 from .runner import Runner, shared
 from .shim import Unavailable
 from .specimens import Specimen, make_specimen
@@ -13,7 +15,7 @@ def runner() -> Runner:
     try:
         return shared()
     except Unavailable as reason:
-        pytest.skip(str(reason))
+        pytest.skip(needs.line(str(reason)))
 
 
 @pytest.fixture(scope="session")

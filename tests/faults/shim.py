@@ -19,15 +19,17 @@ def build() -> Path:
     """Return the compiled shim; raise `Unavailable` where it cannot be made."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
-        raise Unavailable("there is no C compiler")
+        raise Unavailable("a C compiler: apt install gcc")
     if not sys.platform.startswith("linux"):
-        raise Unavailable("the shim is written for Linux")
+        raise Unavailable("Linux: run the tests on Linux")
     library = _folder() / "shim.so"
     command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(SOURCE), "-ldl"]
     done = subprocess.run(command, capture_output=True, check=False, timeout=60)
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip().splitlines()
-        raise Unavailable(f"the shim does not compile: {words[0] if words else 'no word'}")
+        raise Unavailable(
+            f"a C compiler that compiles the shim: {words[0] if words else 'no output'}"
+        )
     return library
 
 

@@ -55,10 +55,10 @@ def live_through(kind: str, folder: Path, seed: int) -> list[str]:
             timeout=300,
         )
     except OSError as error:
-        raise Unavailable(f"there is no unshare: {error.strerror}") from error
+        raise Unavailable(f"unshare: apt install util-linux ({error.strerror})") from error
     said = done.stderr.decode(errors="replace").strip()
     if not done.stdout and ("unshare" in said or "mount" in said):
-        raise Unavailable(f"no disk of our own can be made here: {said[-200:]}")
+        raise Unavailable(f"the right to mount: run the tests as root ({said[-200:]})")
     assert done.returncode == 0, said
     problems: list[str] = json.loads(done.stdout)
     return problems

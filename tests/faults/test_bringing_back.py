@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
+
 from .bringing_back import prepare, sample, sweep
 from .runner import Runner, fast_folder
 from .shim import Unavailable
@@ -27,7 +29,7 @@ def test_killed_restore_is_finished_by_the_next_command(
     try:
         ground = prepare(runner, folder)
     except Unavailable as reason:
-        pytest.skip(str(reason))
+        pytest.skip(needs.line(str(reason)))
     chosen = sample(ground, size=24, chance=random.Random(SEED))
     assert list(sweep(runner, ground, chosen, folder)) == []
 
@@ -37,6 +39,6 @@ def test_killed_restore_is_given_up_from_anywhere(runner: Runner, folder: Path) 
     try:
         ground = prepare(runner, folder)
     except Unavailable as reason:
-        pytest.skip(str(reason))
+        pytest.skip(needs.line(str(reason)))
     chosen = sample(ground, size=16, chance=random.Random(SEED))
     assert list(sweep(runner, ground, chosen, folder, gives_up=True)) == []

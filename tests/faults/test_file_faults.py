@@ -14,6 +14,7 @@ import pytest
 
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.head_file import HeadFile
+from tests import needs
 
 from .runner import Done, Runner, environment, fast_folder
 from .scenes import SCENES, Scene, Template, begin, prepare
@@ -151,9 +152,7 @@ def _strike(runner: Runner, template: Template, case: Case) -> Done:
 
 def test_shim_sees_what_the_system_sees(runner: Runner, folder: Path) -> None:
     """No write, sync, rename or deletion of Python or SQLite goes past the shim."""
-    strace = shutil.which("strace")
-    if strace is None:
-        pytest.skip("there is no strace")
+    strace = needs.program("strace")
     begin(runner, folder)
     log, trace = (
         folder.parent / f"{folder.name}.strace",
@@ -171,7 +170,7 @@ def test_shim_sees_what_the_system_sees(runner: Runner, folder: Path) -> None:
             timeout=60,
         )
         if b"ptrace" in done.stderr:
-            pytest.skip("strace may not trace here")
+            needs.skip("the right to trace", "allow ptrace for strace")
         assert done.returncode == 0, done.stderr
         assert _by_shim(trace.read_text()) == _by_system(log.read_text(), folder)
     finally:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests import needs
+
 from .runner import fast_folder, shared
 from .salvage_sweep import sweep_salvage
 from .shim import Unavailable
@@ -12,7 +14,7 @@ def test_a_failing_disk_costs_the_new_log_at_most() -> None:
     try:
         runner = shared()
     except Unavailable as reason:
-        pytest.skip(str(reason))
+        pytest.skip(needs.line(str(reason)))
     with fast_folder() as folder:
         _, problems = sweep_salvage(runner, folder, size=60, seed=17)
     assert not problems, "\n".join(problems)

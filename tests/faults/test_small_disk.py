@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
+
 from .shim import Unavailable
 from .small_disk import live_through
 
@@ -14,5 +16,5 @@ def test_disk_that_cannot_be_written_loses_nothing(kind: str, tmp_path: Path) ->
     try:
         problems = live_through(kind, tmp_path, seed=1)
     except Unavailable as reason:
-        pytest.skip(str(reason))
+        pytest.skip(needs.line(str(reason)))
     assert problems == []

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
+
 from ..cli.conftest import Run
 from ..cli.conftest import done as done
 from ..cli.conftest import folder as folder
@@ -67,9 +69,7 @@ def test_the_typescript_client(modules: Path, folder: Path) -> None:
 
 def go() -> list[str]:
     """Return how the Go example is run; skip where Go is not installed."""
-    if shutil.which("go") is None:
-        pytest.skip("Go is not installed")
-    return ["go", "run", str(CLIENTS / "go" / "main.go")]
+    return [needs.program("go"), "run", str(CLIENTS / "go" / "main.go")]
 
 
 def python() -> list[str]:

@@ -6,7 +6,6 @@ beside it (`npm install` puts them there) or where `SPRINTLOG_NODE_MODULES` says
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sprintlog.projections.state_files.yaml.writer import dump
+from tests import needs
 
 HERE = Path(__file__).parent
 FIXTURE = HERE.parents[1] / "fixtures" / "yaml" / "nasty.json"
@@ -32,11 +32,10 @@ class Readings(NamedTuple):
 def node_modules(packages: Sequence[str] = PACKAGES) -> Path:
     """Return the folder that holds these packages; skip the test where it does not."""
     folder = Path(os.environ.get("SPRINTLOG_NODE_MODULES") or HERE / "node_modules")
-    if shutil.which("node") is None:
-        pytest.skip("Node is not installed")
+    needs.program("node")
     missing = [name for name in packages if not (folder / name).is_dir()]
     if missing:
-        pytest.skip(f"not installed (npm install in tests/interop): {missing}")
+        needs.skip(f"the npm packages {missing}", "npm install in tests/interop")
     return folder
 
 

@@ -9,6 +9,7 @@ import pytest
 from sprintlog.cli.mcp.caller import ServedLog
 from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX
 from sprintlog.cli.mcp.tools import call
+from tests import needs
 
 from ..cli.conftest import done as done
 from ..cli.conftest import folder as folder
@@ -22,7 +23,7 @@ from ..cli.conftest import sprint as sprint
 @pytest.fixture(scope="session", autouse=True)
 def sdk() -> Any:
     """Skip what is here where the SDK is not installed; CI does not let that pass."""
-    return pytest.importorskip("mcp", reason="sprintlog[mcp] is not installed")
+    return needs.package("mcp", "mcp>=2.3")
 
 
 class Agent(NamedTuple):

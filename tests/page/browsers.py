@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import needs
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
@@ -27,11 +29,9 @@ NewContext = Callable[..., "BrowserContext"]
 @pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
     """Return a browser that is started once for all tests of a run, whatever folder."""
-    api: Any = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is missing: install the dev extra"
-    )
+    api: Any = needs.package("playwright.sync_api", "playwright")
     if (path := found()) is None:
-        pytest.skip(f"there is no browser: none of {', '.join(BROWSERS)}")
+        needs.skip("a browser", "apt install chromium")
     with api.sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=[*QUIET])
         yield started
@@ -65,7 +65,9 @@ def new_context(browser: "Browser") -> Iterator[NewContext]:
 
 def violations(page: "Page", scheme: str, width: int) -> list[tuple[str, list[str]]]:
     """Return what axe finds on a page with a colour scheme and a width, and where."""
-    axe: Any = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    axe: Any = needs.package(
+        "axe_playwright_python.sync_playwright", "axe-playwright-python"
+    ).Axe()
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.set_viewport_size({"width": width, "height": 800})
     found = axe.run(page, options={"resultTypes": ["violations"]}).response

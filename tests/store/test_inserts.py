@@ -13,6 +13,7 @@ from sprintlog.engine.log.stores.sqlite.rows import (
     insert_many,
 )
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from tests import needs
 
 
 def different(event: NewEvent, number: int) -> NewEvent:
@@ -64,7 +65,7 @@ def test_events_are_stored_as_they_were_placed(
 def test_what_a_batch_shares_is_bound_once(log: SqliteLog, new_event: NewEvent) -> None:
     """A batch of many events is one statement with no more values than that of few."""
     if not rows._HAS_JSON:
-        pytest.skip("this SQLite cannot take a batch by its columns")
+        needs.skip("SQLite with json_each", "use a Python with a newer SQLite")
     done = log.append("a", [new_event] * 300, expect=0)
     few, many = ([*insert_many(done.events[:count])] for count in (2, 300))
     assert [len(values) for _, values in few] == [len(values) for _, values in many]
@@ -76,7 +77,7 @@ def test_batch_of_large_events_is_bound_in_parts(
 ) -> None:
     """What is joined to be bound never grows much larger than one event may be."""
     if not rows._HAS_JSON:
-        pytest.skip("this SQLite cannot take a batch by its columns")
+        needs.skip("SQLite with json_each", "use a Python with a newer SQLite")
     large = structs.replace(new_event, payload=b'{"n":"%s"}' % (b"n" * (BATCH_BYTES // 2)))
     wanted = [*[new_event] * 70, *[large] * 3]
     done = log.append("a", wanted, expect=0)

@@ -19,6 +19,7 @@ from sprintlog.engine.log.stores.sqlite.journal_mode import (
     set_journal_mode,
 )
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from tests import needs
 
 MOUNTS = r"""
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -95,7 +96,7 @@ def test_rollback_journal_keeps_the_same_log(
 def test_wal_is_full_and_never_carried_over_by_sqlite_itself(log: SqliteLog) -> None:
     """Commits wait for the disk, and only our own checkpoints carry pages over."""
     if not log.journal_mode.wal:
-        pytest.skip("this folder is not on a local file system")
+        needs.skip("a local file system", "set TMPDIR to a folder on a local disk")
     assert log.connection.raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert log.connection.raw.execute("PRAGMA synchronous").fetchone() == (2,)
     assert log.connection.raw.execute("PRAGMA wal_autocheckpoint").fetchone() == (0,)
@@ -104,7 +105,7 @@ def test_wal_is_full_and_never_carried_over_by_sqlite_itself(log: SqliteLog) -> 
 def test_write_ahead_log_stays_bounded(log: SqliteLog, new_event: NewEvent) -> None:
     """A large write-ahead log is carried over into the database while appending."""
     if not log.journal_mode.wal:
-        pytest.skip("this folder is not on a local file system")
+        needs.skip("a local file system", "set TMPDIR to a folder on a local disk")
     wal = log.path.with_name("log.db-wal")
     for version in range(0, 20_000, 2_000):
         log.append("a", [new_event] * 2_000, expect=version)

@@ -15,6 +15,7 @@ from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite.salvage.page_images import PAGE_BYTES, PageImages
 from sprintlog.engine.log.stores.sqlite.salvage.page_rows import PageRows, follows, is_whole
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from tests import needs
 
 ROOT_OF_EVENTS = "SELECT rootpage FROM sqlite_master WHERE name = 'events'"
 SIZES = [0, 1, 100, 3900, 3990, 4000, 4100, 9000, 70_000, 1_000_000]
@@ -111,7 +112,7 @@ def test_frames_after_a_damaged_one_still_count(
 ) -> None:
     """SQLite drops a damaged frame and all after it; here only that one is in doubt."""
     if not log.journal_mode.wal:
-        pytest.skip("this folder is not on a local file system")
+        needs.skip("a local file system", "set TMPDIR to a folder on a local disk")
     events = fill(log, new_event, [100] * 5)
     copy = tmp_path / "copy"
     shutil.copytree(log.path.parent, copy)

@@ -9,6 +9,7 @@ import pytest
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.stores.sqlite.schema import CACHES, MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from tests import needs
 
 Reopen = Callable[..., SqliteLog]
 STATE = bytes(2**20)
@@ -18,7 +19,7 @@ IO = Path("/proc/self/io")
 def bytes_read_by(work: Callable[[], object]) -> int:
     """Return how many bytes this process has read meanwhile; skip where nobody counts."""
     if not IO.exists():
-        pytest.skip("this system does not count what a process reads")
+        needs.skip("/proc/self/io", "run the tests on Linux")
 
     def so_far() -> int:
         (count,) = re.findall(r"rchar: (\d+)", IO.read_text())

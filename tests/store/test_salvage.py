@@ -20,6 +20,7 @@ from sprintlog.engine.log.stores.sqlite.salvage.rescue import (
     salvage,
 )
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from tests import needs
 
 from .conftest import entropy_of
 
@@ -184,7 +185,7 @@ def test_an_event_in_doubt_counts_when_it_was_acknowledged(
 ) -> None:
     """A damaged last frame is read as far as the head file remembers its event."""
     if not log.journal_mode.wal:
-        pytest.skip("this folder is not on a local file system")
+        needs.skip("a local file system", "set TMPDIR to a folder on a local disk")
     log.append("a", [new_event], expect=0)
     log.append("a", [new_event], expect=1)
     events = list(log.read())

@@ -1,7 +1,6 @@
 """Wrapped commands and whatever else happens to a log meanwhile."""
 
 import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -9,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests import needs
 
 from .conftest import Events, Wrap
 from .terminals import SPRINTLOG
@@ -112,7 +113,7 @@ def test_no_log_can_be_made(wrap: Wrap, tmp_path: Path) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+@needs.an_ordinary_user
 def test_a_log_that_is_only_read(wrap: Wrap, tmp_path: Path) -> None:
     """A log that may not be written is left as it is, and the command runs."""
     wrap("--", "true")

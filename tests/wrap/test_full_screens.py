@@ -1,6 +1,5 @@
 """A program that takes the whole screen looks and behaves the same with us and without."""
 
-import shutil
 import subprocess
 import sys
 import time
@@ -8,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests import needs
 
 from .terminals import PATIENCE_SECONDS, wrapped
 
@@ -99,8 +100,7 @@ class Screen:
 @pytest.fixture
 def screen(tmp_path: Path, clean: dict[str, str]) -> Iterator[Screen]:
     """Return a screen whose server ends with the test."""
-    if shutil.which("tmux") is None:
-        pytest.skip("tmux, which shows screens, is not installed")
+    needs.program("tmux")
     one = Screen(tmp_path, {**clean, "LESS": "", "LC_ALL": "C.UTF-8"})
     one.tell("new-session", "-d", "sleep", "1000000")
     yield one
@@ -111,8 +111,7 @@ def screen(tmp_path: Path, clean: dict[str, str]) -> Iterator[Screen]:
 def test_the_screen_is_the_same(name: str, screen: Screen, tmp_path: Path) -> None:
     """After each key and another size the same is to be seen as without us."""
     words, keys = PROGRAMS[name]
-    if shutil.which(words[0]) is None:
-        pytest.skip(f"{words[0]} is not installed")
+    needs.program(words[0])
     (tmp_path / "lines").write_text("".join(f"line {n}\n" for n in range(1, 201)))
     screen.start(words)
     plain = []

@@ -19,6 +19,7 @@ from sprintlog.cli.wrapping.frames import (
     printed,
     read_missed,
 )
+from tests import needs
 from tests.adapters.remains import gone_with
 
 from .conftest import Events, Wrap
@@ -43,8 +44,8 @@ def recorder():
             continue
     return beside[0]
 """
-needs_proc = pytest.mark.skipif(
-    not os.path.exists("/proc/self/stat"), reason="processes are found in /proc"
+needs_proc = needs.unless(
+    os.path.exists("/proc/self/stat"), "/proc", "run the tests on Linux"
 )
 
 

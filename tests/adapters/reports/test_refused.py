@@ -9,6 +9,7 @@ import pytest
 
 from sprintlog.engine.adapters.reports import json_values, report, xml_events
 from sprintlog.engine.errors import NotFoundError
+from tests import needs
 
 from .reading import FIXTURES, read, refusal
 
@@ -176,7 +177,7 @@ def test_only_plain_files_are_reports(tmp_path: Path) -> None:
         read("nowhere", folder=tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+@needs.an_ordinary_user
 def test_what_may_not_be_read_is_refused(tmp_path: Path) -> None:
     """The error says why the system does not let us."""
     (tmp_path / "report").write_text(SUITE)

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
 from ...adapters.trees import git, put
 from ..conftest import Run
 
 PLAN = b"phases:\n  - {id: build, prompt: Build it}\n"
-needs_openssh = pytest.mark.skipif(
-    shutil.which("ssh-keygen") is None, reason="OpenSSH is not installed"
+needs_openssh = needs.unless(
+    shutil.which("ssh-keygen"), "ssh-keygen", needs.INSTALL["ssh-keygen"]
 )
 
 

@@ -1,7 +1,6 @@
 """`session reconcile` beside what else there is: others at once, clocks, going back."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests import needs
 from ...conftest import Run
 from .reconciling import (
     FIXTURES,
@@ -256,7 +256,7 @@ def test_a_folder_of_the_agents_that_a_variable_names(
         assert f"is not in ~/.{agent} or " in run("session", "reconcile", agent).err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+@needs.an_ordinary_user
 def test_a_log_that_cannot_be_written_stays_as_it_is(
     folder: Path, done: Run, run: Run
 ) -> None:

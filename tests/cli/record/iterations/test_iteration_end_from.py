@@ -13,6 +13,7 @@ import pytest
 
 from sprintlog.engine.adapters.agents.output import _READERS
 from sprintlog.engine.sprint.state.words import AGENTS
+from tests import needs
 
 from ...conftest import Run
 from .test_agents import FAILED, FIGURES, FIXTURES, SPENT
@@ -207,7 +208,7 @@ def test_an_agent_that_is_named_is_believed(begun: None, folder: Path, done: Run
     assert all("tool_calls" not in one for one in ran)
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+@needs.linux
 @pytest.mark.parametrize(
     "content", [b"x" * MEBIBYTE, b'{"a": "' + b"x" * 4086 + b'"}\n'], ids=["bytes", "lines"]
 )

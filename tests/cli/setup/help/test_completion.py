@@ -1,7 +1,6 @@
 """What is offered when Tab is pressed, in the shells themselves where they are there."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
 from ...conftest import Run
 
 BASH = """\
@@ -118,9 +118,7 @@ def test_bash_keeps_what_it_splits(offered: Ask) -> None:
 )
 def test_shells_offer_it(sprint: Path, shell: str, line: str, words: list[str]) -> None:
     """The script of each shell asks, and understands the answer."""
-    program = shutil.which(shell)
-    if program is None:
-        pytest.skip(f"{shell} is not installed")
+    program = needs.program(shell)
     script = {"bash": BASH, "zsh": ZSH, "fish": FISH}[shell]
     ours = str(Path(sys.executable).parent)
     done = subprocess.run(
