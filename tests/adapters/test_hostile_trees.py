@@ -4,6 +4,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from sprintlog.engine.adapters.snapshots.branch import make_branch
 from sprintlog.engine.adapters.snapshots.placement import place
 from sprintlog.engine.adapters.snapshots.plan import plan
