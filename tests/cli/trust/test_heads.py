@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import needs
+
 from ...adapters.trees import git, put
 from ..conftest import Run
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests import needs
+
 from ...conftest import Run
 from .reconciling import (
     FIXTURES,

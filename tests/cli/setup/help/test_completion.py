@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import needs
+
 from ...conftest import Run
 
 BASH = """\
