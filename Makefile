@@ -5,15 +5,24 @@
 PYTHON ?= python3
 ARGS ?=
 
+# Bytecode is compiled once, at set-up; without it every process that a test starts compiles
+# two hundred modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 COMMA := ,
 VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
+# By file, since tests of a file share what they set up; one worker more than cores, since
+# many tests wait for processes that they start.
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+PARALLEL := -n $(shell expr $(CORES) + 1) --dist loadfile
+PYTEST := $(BIN)/python -m pytest $(PARALLEL)
 LINKS := $(addprefix .package/sprintlog/,engine projections cli)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-oldest check lint bench bench-compare accept site
+.PHONY: help demo quick test test-long test-oldest check lint mutants bench bench-compare accept site
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s%s\n", $$1, $$2 }' Makefile
@@ -21,8 +30,14 @@ help: ## list these targets
 demo: $(VENV)/.installed ## show sprintlog at work
 	@$(BIN)/sprintlog demo $(ARGS)
 
-test: $(VENV)/.installed-dev ## run the tests; ARGS='-k journal' runs some of them
-	@$(BIN)/python -m pytest $(ARGS)
+quick: $(VENV)/.compiled ## the tests to run while editing, in less than a minute
+	@$(PYTEST) tests/spec tests/golden tests/store $(ARGS)
+
+test: $(VENV)/.compiled ## run the tests; ARGS='tests/store -k key' runs some of them
+	@$(PYTEST) $(ARGS)
+
+test-long: $(VENV)/.compiled ## the long forms, which `make test` leaves out
+	@$(PYTEST) --only-long $(ARGS)
 
 # What asks most of click, msgspec, pydantic, sqlite-utils and structlog: options, help and
 # completion, each form of a file, the questions, the log itself. The rules are the same.
@@ -39,16 +54,20 @@ OF_COMMANDS := back/test_adopt.py back/test_snapshots.py look/test_blame.py look
 WITH_OLDEST := $(addprefix tests/cli/,$(OF_COMMANDS)) tests/store/test_[!eq]*.py \
 	$(addprefix tests/architecture/test_,commands.py front_door.py oldest.py startup.py)
 
-test-oldest: $(OLDEST)/.installed ## the commands, with the oldest dependencies we allow
-	@$(OLDEST)/bin/python -m pytest -p no:cacheprovider $(WITH_OLDEST) $(ARGS)
+test-oldest: $(OLDEST)/.compiled ## the commands, with the oldest dependencies we allow
+	@$(OLDEST)/bin/python -m pytest $(PARALLEL) -p no:cacheprovider $(WITH_OLDEST) $(ARGS)
 
-check: lint test test-oldest ## all that a change must pass: format, lint, imports, types, tests
+check: lint test test-long test-oldest ## all that a change must pass: format, lint, types, every test
 
 lint: $(VENV)/.installed-dev ## the fast half of check: all but the tests
 	@echo "format"  && $(BIN)/python -m ruff format --check .
 	@echo "lint"    && $(BIN)/python -m ruff check .
 	@echo "imports" && $(BIN)/lint-imports --no-logo
 	@echo "types"   && $(BIN)/python -m mypy
+	@echo "workflows" && $(BIN)/zizmor --offline --quiet --no-progress .github
+
+mutants: $(VENV)/.compiled ## change the program in 80 places: does a test fail each time?
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 bench: $(VENV)/.installed-bench ## measure the core, as ratios to something run beside it; ARGS=all: every row
 	@$(BIN)/python tests/benchmarks/run.py $(ARGS)
@@ -66,7 +85,7 @@ site: $(VENV)/.installed-dev ## the documentation as a site in .site/, ready to 
 
 # An interpreter that went away takes what was installed for it along.
 $(foreach venv,$(VENV) $(OLDEST),\
-	$(shell test -x $(venv)/bin/python || rm -f $(venv)/.installed*))
+	$(shell test -x $(venv)/bin/python || rm -f $(venv)/.installed* $(venv)/.compiled))
 
 # pip is missing from a .venv that uv made.
 define install
@@ -80,11 +99,24 @@ define install
 	@touch $(2)
 endef
 
+define compile
+	@$(@D)/bin/python -m compileall -q engine projections cli .package/sprintlog/*.py
+	@$(@D)/bin/python -m pytest -q --collect-only >$@.log 2>&1 || { cat $@.log; exit 1; }
+	@mv $@.log $@
+endef
+
 $(VENV)/.installed: pyproject.toml | $(BIN)/python $(LINKS)
 	$(call install,.,$@)
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python $(LINKS)
 	$(call install,'.[dev$(COMMA)mcp$(COMMA)judges]',$@ $(VENV)/.installed)
+
+# Collecting the tests compiles them, too: pytest rewrites their assertions.
+$(VENV)/.compiled: $(VENV)/.installed-dev
+	$(call compile)
+
+$(OLDEST)/.compiled: $(OLDEST)/.installed
+	$(call compile)
 
 $(VENV)/.installed-bench: pyproject.toml | $(BIN)/python $(LINKS)
 	$(call install,'.[bench]',$@ $(VENV)/.installed)

@@ -16,7 +16,7 @@ def hold(data: Path, seed: int) -> Verdict:
     """Every property holds over ten times as many examples, from another seed."""
     done = subprocess.run(
         [
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+            sys.executable, "-m", "pytest", "-q", "--long", "-p", "no:cacheprovider",
             f"--hypothesis-seed={seed}", "tests/properties", "tests/conformance",
         ],
         cwd=ROOT,

@@ -40,7 +40,7 @@ def go_back(data: Path, seed: int) -> Verdict:
     """No rollback to the best takes a verified iteration that is as good: 20,000 loops."""
     done = subprocess.run(
         [
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+            sys.executable, "-m", "pytest", "-q", "--long", "-p", "no:cacheprovider",
             f"--hypothesis-seed={seed}", "tests/properties/test_rollback_target_laws.py",
         ],
         cwd=ROOT,

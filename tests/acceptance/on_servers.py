@@ -49,7 +49,7 @@ def commands(data: Path, seed: int) -> Verdict:
 
 def _played(version: str, *places: str) -> Verdict:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *places],
+        [sys.executable, "-m", "pytest", "-q", "--long", "-p", "no:cacheprovider", *places],
         cwd=ROOT,
         env={**os.environ, "SPRINTLOG_TEST_STORE": version},
         capture_output=True,

@@ -59,7 +59,16 @@ def _stormy(seed: int, *, is_shared: bool = False) -> Verdict:
 
 def same_answers(data: Path, seed: int) -> Verdict:
     """Each command that answers with `--json` answers the same by `call`."""
-    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-s",
+        "--long",
+        "-p",
+        "no:cacheprovider",
+    ]
     done = subprocess.run(
         [*command, "tests/acceptance/every_answer.py"],
         cwd=ROOT,

@@ -14,6 +14,7 @@ from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.log.chain import check_chain, recorded
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect, Log, Page
+from tests.lengths import examples
 
 DRAFT = NewEvent(
     type="note-added", payload=b"{}", at="2026-01-30T12:00:00Z", actor="runtime"
@@ -110,7 +111,7 @@ appends = st.tuples(
 )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(appends, min_size=1, max_size=200))
 def test_stores_agree(
     open_all: Callable[[Path], dict[str, Log]],

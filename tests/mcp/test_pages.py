@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX, AnswerPage, fitted
 from sprintlog.engine.errors import RefusedError, SprintlogError
+from tests.lengths import examples
 
 from ..cli.conftest import Run
 from .conftest import Agent
@@ -25,7 +26,7 @@ _VALUES = st.recursive(
 
 
 @given(head=st.dictionaries(st.text(max_size=30), _VALUES), parts=st.lists(_VALUES))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_answer_fits(head: dict[str, Any], parts: list[Any]) -> None:
     """No value makes an answer longer than it may be, and it is JSON."""
     text = fitted(AnswerPage(head, "items", parts), "q")
@@ -34,7 +35,7 @@ def test_any_answer_fits(head: dict[str, Any], parts: list[Any]) -> None:
 
 
 @given(text=st.text(max_size=20_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_text_comes_whole_part_by_part(text: str) -> None:
     """Cursor after cursor gives the whole text, and no part comes twice."""
     from sprintlog.cli.mcp.pages import plain

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sprintlog.engine.log.chain import encode_header, event_hash, payload_digest
+from tests.lengths import examples
 
 from .headers import compared, headers
 from .server import Server, server, why_not
@@ -39,14 +40,14 @@ def _connected(pg: Server) -> Any:
         yield connection
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows=st.lists(ROWS, min_size=1, max_size=20))
 def test_the_header_is_ours(connection: Any, rows: list[tuple[Any, ...]]) -> None:
     """Any envelope has the same bytes there and here."""
     assert headers(connection, rows) == [encode_header(row) for row in rows]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(salt=st.binary(max_size=32), payload=st.binary(max_size=2000), row=ROWS)
 def test_the_hash_is_ours(
     connection: Any, salt: bytes, payload: bytes, row: tuple[Any, ...]

@@ -1,6 +1,5 @@
 """Laws of a sprint's states hold where its events come from a server."""
 
-import os
 from contextlib import closing
 from itertools import pairwise
 
@@ -14,6 +13,7 @@ from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprin
 from sprintlog.engine.service.streams.checkpoints import SavedStates
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.state.sprint import pack
+from tests.lengths import examples
 from tests.properties.sprint_histories import World, worlds
 
 from .conftest import made
@@ -21,7 +21,7 @@ from .server import SERVERS, Server, server, why_not
 
 KINDS = ("import", "inject", "queue", "back", "back", "undo")
 few = settings(
-    max_examples=6 * int(os.environ.get("SPRINTLOG_EXAMPLES", "1")),
+    max_examples=examples(6),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

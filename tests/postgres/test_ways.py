@@ -19,6 +19,7 @@ from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.log.stores.postgres.rows import APPEND_NEXT, first_values
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from sprintlog.engine.service.workspace import wall_clock
+from tests.lengths import examples
 
 from .conftest import Open, made, note
 from .outages import APPEND_UNSETTLED, append_call, opened
@@ -232,7 +233,7 @@ turns = st.lists(
 
 
 @settings(
-    max_examples=15 * int(os.environ.get("SPRINTLOG_EXAMPLES", "1")),
+    max_examples=examples(15),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

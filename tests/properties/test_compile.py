@@ -1,7 +1,6 @@
 """What holds of compiling, whatever people write."""
 
 import json
-import os
 import re
 from copy import deepcopy
 from typing import Any
@@ -16,10 +15,11 @@ from sprintlog.engine.sprint.compile.compiler import Compiled, compile_sprint
 from sprintlog.engine.sprint.compile.problems import Definition
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint
+from tests.lengths import examples
 
 Data = dict[str, Any]
 laws = settings(
-    max_examples=60 * int(os.environ.get("SPRINTLOG_EXAMPLES", "1")),
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -1,7 +1,6 @@
 """Any damage to a report leaves something that is read or refused, and nothing else."""
 
 import json
-import os
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -10,10 +9,9 @@ from hypothesis import strategies as st
 from sprintlog.engine.adapters.reports.formats import READERS, format_of
 from sprintlog.engine.adapters.reports.report import COUNT_MAX, Found, Report
 from sprintlog.engine.errors import SprintlogError
+from tests.lengths import examples
 
-laws = settings(
-    max_examples=200 * int(os.environ.get("SPRINTLOG_EXAMPLES", "1")), deadline=None
-)
+laws = settings(max_examples=examples(200), deadline=None)
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "reports"
 NAMES = sorted(json.loads((FIXTURES / "expected.json").read_text("utf-8")))

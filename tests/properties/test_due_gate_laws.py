@@ -1,6 +1,6 @@
 """Laws of what waits for a gate, over random histories and injections at every place.
 
-`SPRINTLOG_EXAMPLES=10` takes ten times as many examples.
+`make test-long` takes more examples, with `SPRINTLOG_EXAMPLES=10` ten times as many.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,5 @@
 """What an export holds, over random plans and random histories."""
 
-import os
 import tempfile
 from itertools import pairwise
 from pathlib import Path
@@ -13,11 +12,12 @@ from sprintlog.engine.service.streams.catalogue import new_event, sprint_stream
 from sprintlog.projections.health.exchange import export_log, import_log
 from sprintlog.projections.state_files.sprint_file import render
 from sprintlog.projections.workspace import Workspace
+from tests.lengths import examples
 
 from .sprint_histories import World, worlds
 
 laws = settings(
-    max_examples=15 * int(os.environ.get("SPRINTLOG_EXAMPLES", "1")),
+    max_examples=examples(15),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

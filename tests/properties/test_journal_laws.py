@@ -22,6 +22,7 @@ from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.projections.state_files.progress_json import render
+from tests.lengths import examples
 from tests.strict_journal import read
 
 AT = "2026-02-01T10:00:00Z"
@@ -182,7 +183,7 @@ def test_stored_events_say_the_same(history: Any) -> None:
     assert render(document(again)) == render(document(events))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(histories)
 def test_what_we_write_is_taken_in_and_written_the_same(history: Any) -> None:
     """Import, write, import: the bytes stay, and the second time brings nothing."""

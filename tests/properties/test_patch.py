@@ -1,6 +1,5 @@
 """A patch leads from one document to exactly the other: order of keys, types, all bytes."""
 
-import os
 from copy import deepcopy
 from typing import Any
 
@@ -9,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sprintlog.engine.sprint.document.patch import apply, diff, same
+from tests.lengths import examples
 
-laws = settings(
-    max_examples=100 * int(os.environ.get("SPRINTLOG_EXAMPLES", "1")), deadline=None
-)
+laws = settings(max_examples=examples(100), deadline=None)
 
 keys = st.sampled_from(["id", "status", "a", "b", "", "-", "0", "a/b", "~", "~1", "ü"])
 scalars = st.one_of(

@@ -1,9 +1,8 @@
 """Laws of the sprint over random plans and random histories.
 
-`SPRINTLOG_EXAMPLES=10` takes ten times as many examples.
+`make test-long` takes more examples, with `SPRINTLOG_EXAMPLES=10` ten times as many.
 """
 
-import os
 from typing import Any
 
 import msgspec
@@ -16,13 +15,14 @@ from sprintlog.engine.sprint.iterations.stretches import lies_on
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 from sprintlog.engine.sprint.state.tree import takes_part
 from sprintlog.engine.sprint.state.words import FINISHED, PHASE_STATUSES, SPRINT_STATUSES
+from tests.lengths import examples
 
 from .measurements import VALUES
 from .sprint_histories import Data, World, saved, worlds, written
 from .sprint_plans import walk
 
 laws = settings(
-    max_examples=60 * int(os.environ.get("SPRINTLOG_EXAMPLES", "1")),
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -1,6 +1,6 @@
 """Laws of compiling again: any plan, whatever has happened to its sprint since.
 
-`SPRINTLOG_EXAMPLES=10` takes ten times as many examples.
+`make test-long` takes more examples, with `SPRINTLOG_EXAMPLES=10` ten times as many.
 """
 
 from copy import deepcopy

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sprintlog.engine.adapters.agents.output import hear
+from tests.lengths import examples
 
 from .test_decoding import FINISHED, content
 
@@ -37,7 +38,7 @@ def places(found: Any, *path: Any) -> list[tuple[Any, ...]]:
     return [path, *inner] if path else inner
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_any_value_anywhere(data: st.DataObject) -> None:
     """A message in which any value is another one is understood, or passed over."""
@@ -51,7 +52,7 @@ def test_any_value_anywhere(data: st.DataObject) -> None:
     (answer.text + (answer.error or "")).encode()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=200), st.text(max_size=50))
 def test_any_bytes(printed: bytes, told: str) -> None:
     """Bytes of any kind are at least words."""

@@ -18,6 +18,7 @@ from sprintlog.engine.adapters.hooks.mcp_entries import (
     without,
 )
 from sprintlog.engine.errors import InvalidInputError
+from tests.lengths import examples
 
 JSON_AGENTS = [name for name, form in MCP_FORMS.items() if not form.is_toml]
 THEIRS = '{ "model":"opus",\n\t"%s": {"other": {"command": "x", "args": [1.50]} } }\n'
@@ -145,7 +146,7 @@ _JSON = st.recursive(
     indent=st.none() | st.integers(0, 4),
     agent=st.sampled_from(JSON_AGENTS),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_whatever_a_file_says_stays(
     said: dict[str, object],
     servers: dict[str, object] | None,
