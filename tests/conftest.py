@@ -43,20 +43,19 @@ if sys.stdin is None:
     sys.stdin = sys.__stdin__ = open(os.devnull)  # noqa: SIM115
 
 HOME = Path(tempfile.mkdtemp(prefix="sprintlog-home-"))
-for _name in [
-    name for name in os.environ if name.startswith(("SPRINTLOG_", "XDG_", "GIT_"))
-]:
-    del os.environ[_name]
+(HOME / ".gitconfig").write_text(
+    "[user]\nname = A Tester\nemail = tester@example.invalid\n"
+)
+# All but the settings of the tests themselves.
+SETTINGS = ("EXAMPLES", "NODE_MODULES", "TEST_BROWSER", "TEST_STORE")
+for _name in os.environ.keys() - {f"SPRINTLOG_{name}" for name in SETTINGS}:
+    if _name.startswith(("SPRINTLOG_", "XDG_", "GIT_")):
+        del os.environ[_name]
 os.environ |= {
     "HOME": str(HOME),
-    # Shared by all runs: constants of the sources take seconds to collect.
-    "HYPOTHESIS_STORAGE_DIRECTORY": str(HOME.with_name(f"hypothesis-{os.getuid()}")),
     "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_TEMPLATE_DIR": "",
-    "GIT_AUTHOR_NAME": "A Tester",
-    "GIT_AUTHOR_EMAIL": "tester@example.invalid",
-    "GIT_COMMITTER_NAME": "A Tester",
-    "GIT_COMMITTER_EMAIL": "tester@example.invalid",
+    # Shared by all runs: the constants of the sources take seconds to collect.
+    "HYPOTHESIS_STORAGE_DIRECTORY": str(HOME.with_name(f"hypothesis-{os.getuid()}")),
 }
 # Processes that tests start reuse the bytecode that the set-up compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
