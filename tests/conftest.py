@@ -40,7 +40,7 @@ for _number in range(3):
     except OSError:
         os.open(os.devnull, os.O_RDWR)
 if sys.stdin is None:
-    sys.stdin = sys.__stdin__ = open(os.devnull)  # noqa: SIM115
+    sys.stdin = open(os.devnull)  # noqa: SIM115
 
 HOME = Path(tempfile.mkdtemp(prefix="sprintlog-home-"))
 (HOME / ".gitconfig").write_text(
@@ -177,7 +177,7 @@ _IGNORED = {".git", ".venv", ".venv-oldest", ".site", "__pycache__", "node_modul
 
 
 def _files_of_checkout() -> set[str]:
-    found = set()
+    found: set[str] = set()
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [
             name for name in folders if name not in _IGNORED and "_cache" not in name

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +90,7 @@ def leaks(before: State, home: Path) -> list[str]:
         for thread in new:
             if not _is_of_a_pool(thread):
                 thread.join(1)
-    if any(after.files.get(number) != name for number, name in before.files.items()) or (
-        after.files.keys() - before.files.keys()
-    ):
+    if after.files.items() - before.files.items():
         gc.collect()
         after = State.now(home)
     found = []
@@ -110,11 +109,9 @@ def leaks(before: State, home: Path) -> list[str]:
                 found.append(f"written to HOME: {', '.join(sorted(new_value - old))}")
         elif field.name == "files":
             opened = {n: name for n, name in new_value.items() if old.get(n) != name}
-            closed = {n: name for n, name in old.items() if n not in new_value}
             found += [
                 f"file still open: {name} (descriptor {n})" for n, name in opened.items()
             ]
-            found += [f"file of another test closed: {name}" for name in closed.values()]
         elif isinstance(old, dict) and old != new_value:
             for key in sorted(old.keys() | new_value.keys()):
                 if old.get(key) != new_value.get(key):
@@ -190,7 +187,7 @@ def rebound(
             if now.get(name) is value or not isinstance(value, kinds):
                 continue
             if full_name not in REPLACED_BY_DESIGN:
-                yield full_name, lambda m=module, n=name, v=value: setattr(m, n, v)
+                yield full_name, partial(setattr, module, name, value)
 
 
 def _folder() -> str:
