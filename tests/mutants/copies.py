@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 _LEFT_OUT = shutil.ignore_patterns(
     *(".git", ".venv*", "node_modules", ".*_cache", ".hypothesis", ".site", ".sprintlog"),
-    *(".mutants", "*.egg-info", ".coverage*", "*-pytest-*.pyc"),
+    *(".mutants", "*.egg-info", ".coverage*"),
 )
 """Other compiled modules are copied: Python corrects the paths in them."""
 _TOOL = "mutants_tool"
@@ -71,8 +71,9 @@ class Copy:
         shutil.copytree(root, self.tree, symlinks=True, ignore=_LEFT_OUT)
         for modules in root.glob("tests/*/node_modules"):
             (self.tree / modules.relative_to(root)).symlink_to(modules)
-        (folder / "tmp").mkdir()
-        (folder / "tmp").chmod(0o1777)
+        self._temporary = folder / "tmp"
+        self._temporary.mkdir()
+        self._temporary.chmod(0o1777)
         packages = _environment(self.tree)
         self._shared = packages / _TOOL
         self._shared.mkdir()
@@ -86,10 +87,13 @@ class Copy:
         """Replace a module; no compiled form of it or of an earlier one is used."""
         file = self.tree / path
         file.write_text(source, encoding="utf-8")
-        # Compiled modules are recognized by the time and size of their source.
+        # A compiled module is valid for the time and size of its source. A process of an
+        # earlier run may still write one.
         self._planted += 2
         stamp = int(time.time()) - 10_000_000 + self._planted
         os.utime(file, (stamp, stamp))
+        for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
+            compiled.unlink()
 
     def original(self, path: str) -> str:
         """Return the source of a module in the checkout."""
@@ -126,7 +130,7 @@ class Copy:
         ]
         environment = {
             **{k: v for k, v in os.environ.items() if not k.startswith(_DROPPED)},
-            "TMPDIR": str(self._folder / "tmp"),
+            "TMPDIR": str(self._temporary),
         }
         begun = time.monotonic()
         with open(self._folder / "output", "w+b") as output:
@@ -201,9 +205,13 @@ class Copy:
                 os.kill(number, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-        shutil.rmtree(self._folder / "tmp", ignore_errors=True)
-        (self._folder / "tmp").mkdir(exist_ok=True)
-        (self._folder / "tmp").chmod(0o1777)
+        for path in self._temporary.iterdir():
+            if path.name.startswith("hypothesis-"):
+                continue  # constants of the sources, which take seconds to collect
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _processes_of(folder: Path) -> list[int]:

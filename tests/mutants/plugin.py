@@ -4,6 +4,7 @@ It is installed in the environment of the copy, in a folder that the tool shares
 """
 
 import os
+import sys
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -45,8 +46,15 @@ def _named(label: str) -> Iterator[None]:
         _announce(kept or "")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the selected tests, in the order of the selection."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
+    """Keep the selected tests of those that others keep, in the order of the selection."""
+    yield
+    if core := sys.modules.get("hypothesis.core"):
+        # With other examples, a test that fails would not fail when it is repeated.
+        core.global_force_seed = 0  # type: ignore[attr-defined]
     for item in items:
         shared = ",".join(sorted(set(getattr(item, "fixturenames", ()))))
         _note("uses", 0, f"{item.nodeid}\t{shared}")
