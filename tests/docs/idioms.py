@@ -41,6 +41,8 @@ _TOKEN = re.compile(
 _TRIPLE_GROUPS = 2
 _FIELD = re.compile(r"\{[^{}]*\}")
 _CODE = re.compile(r"`[^`]*`")
+_TARGET = re.compile(r"(?<=\])\([^)\s]*\)")
+"""The target of a Markdown link."""
 _WORD = re.compile(r"[a-z]+")
 _HELP = re.compile(r"\bhelp=\(?\s*[fr]?$")
 _COMMAND_DECORATOR = re.compile(r"@\S*(?:command|group)\b")
@@ -130,13 +132,13 @@ def prose(path: str, text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _markdown_prose(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the lines outside of code blocks."""
+    """Yield the lines outside of code blocks, without the targets of links."""
     is_code = False
     for number, line in enumerate(text.split("\n"), 1):
         if line.lstrip().startswith(("```", "~~~")):
             is_code = not is_code
         elif not is_code and not line.startswith("    "):
-            yield number, 0, _CODE.sub("`x`", line)
+            yield number, 0, _TARGET.sub("", _CODE.sub("`x`", line))
 
 
 def _python_prose(text: str) -> Iterator[tuple[int, int, str]]:

@@ -149,10 +149,10 @@ def test_python_prose_has_kinds() -> None:
 
 
 def test_code_of_a_page_is_not_prose() -> None:
-    """Code blocks are not searched, and inline code counts as one word."""
-    page = "One `two three`.\n```\ncode\n```\n\n    code\nEnd."
+    """Code blocks and link targets are not searched; inline code counts as one word."""
+    page = "[One](x.md) `two three`.\n```\ncode\n```\n\n    code\nEnd."
     read = [(line, text) for line, _, text in prose("x.md", page) if text]
-    assert read == [(1, "One `x`."), (7, "End.")]
+    assert read == [(1, "[One] `x`."), (7, "End.")]
 
 
 def test_a_hit_names_its_replacement() -> None:
