@@ -1,5 +1,6 @@
 """The denylist of idioms: its examples, and the figures that may only fall (ADR 0096)."""
 
+import sys
 from functools import cache
 
 import pytest
@@ -57,9 +58,9 @@ def test_no_package_gains_idioms(capsys: pytest.CaptureFixture[str]) -> None:
             f"If files only moved between packages: {COMMAND} --moved\n"
             f"Otherwise rewrite, the most recently edited files first:\n{newest}"
         )
-    if lower := fallen(seen.figures, old):
+    if lower := ", ".join(fallen(seen.figures, old)):
         with capsys.disabled():
-            print(f"\nfewer idioms in {', '.join(lower)}; store with: {COMMAND}")  # noqa: T201
+            sys.stderr.write(f"\nfewer idioms in {lower}; store with: {COMMAND}\n")
 
 
 def test_few_lines_are_exempt() -> None:
