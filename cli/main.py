@@ -98,7 +98,7 @@ def _show_version(context: click.Context, parameter: click.Parameter, value: boo
     "--verbose",
     is_flag=True,
     envvar="SPRINTLOG_VERBOSE",
-    help="Say on stderr what happens. [SPRINTLOG_VERBOSE]",
+    help="Log details to stderr. [SPRINTLOG_VERBOSE]",
 )
 @typed.option(
     "--version",
@@ -109,7 +109,7 @@ def _show_version(context: click.Context, parameter: click.Parameter, value: boo
     help="Show the version and exit.",
 )
 def cli(verbose: bool) -> None:
-    """Record what happens in a sprint once; compute its files from that."""
+    """Record every agent run in an append-only log; rebuild state files from it."""
     if click.get_current_context().invoked_subcommand is None:
         # Imported here: it is shown only when nothing is asked for.
         from .help.where import where_lines

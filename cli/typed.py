@@ -133,7 +133,7 @@ _ANYWHERE = (
         "--no-pager",
         key=NO_PAGER,
         is_flag=True,
-        help="Print long answers at once.",
+        help="Do not page long output.",
     ),
 )
 SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)

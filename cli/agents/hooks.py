@@ -21,7 +21,7 @@ INSTALLED, OUTDATED, MISSING = "installed", "outdated", "missing"
 
 @typed.group("hooks")
 def command() -> None:
-    """Have agents say by themselves what they do: sessions, tools, changed files.
+    """Install hooks that record what an agent does: sessions, tools, changed files.
 
     An agent's own hooks run `sprintlog hook AGENT`. It prints nothing, never fails and
     records what was done, not what is in the files. No folder is made trusted by it.
@@ -67,7 +67,7 @@ def _with_dry_run(function: Any) -> Any:
 def install(
     agent_name: str, scope: str, is_mcp: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Put our hooks into an agent's file, beside those of others; twice is once.
+    """Add sprintlog's hooks to the settings of an agent; running it again is safe.
 
     It says what keeps the agent from running them, and the one thing that helps. With
     --mcp it is the agent's list of MCP servers that gets an entry.
@@ -96,7 +96,7 @@ def install(
 def uninstall(
     agent_name: str, scope: str, is_mcp: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Take our hooks out of an agent's file; all else in it stays as it is.
+    """Remove sprintlog's hooks from the settings of an agent; nothing else changes.
 
     A file that nobody changed since is what it was before, byte for byte.
     """
@@ -113,7 +113,7 @@ def uninstall(
 )
 @with_json
 def status(agent_name: str | None, as_json: bool) -> None:
-    """Show where our hooks and our tools are installed, and why they may not run."""
+    """Show installed hooks and tools, and why they may not run."""
     around = around_here()
     agents = [agent_name] if agent_name else [*FORMS]
     files = [

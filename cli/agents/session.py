@@ -11,7 +11,7 @@ from ..output import print_answer
 
 @typed.group("session")
 def command() -> None:
-    """Compare what an agent's hooks said with the transcript that it keeps."""
+    """Reconcile recorded sessions with the transcripts of an agent."""
 
 
 @command.command(
@@ -32,7 +32,7 @@ def command() -> None:
 def reconcile(
     session: str | None, transcript: Path | None, ended: bool, actor: str, as_json: bool
 ) -> None:
-    """Record what only the transcript of a session has: tool calls, and its tokens.
+    """Record the tool calls and tokens found only in the transcript of a session.
 
     SESSION is `AGENT-ID` or the beginning of it; without it the latest one is meant.
     Tokens are recorded in the sprint that the session worked on, if nobody stated them.

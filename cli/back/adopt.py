@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def command(
     version: int | None, of_journal: bool, dry_run: bool, yes: bool, **given: Any
 ) -> None:
-    """Make events of an edit of PROGRESS.yaml, the latest one or that at VERSION.
+    """Record an edit of PROGRESS.yaml as events: the latest edit or that at VERSION.
 
     Statuses go through the commands that lead there, new phases and steps are injected,
     other fields come in as a patch. What is derived, what no command allows and what

@@ -48,7 +48,7 @@ def command(
     yes: bool,
     **given: Any,
 ) -> None:
-    """Put the files that were kept elsewhere; OF is iter:N, best or snapshot:ID.
+    """Copy saved files to another place; OF is iter:N, best or snapshot:ID.
 
     Plan and work tree stay as they are, but for the folder that --apply names: that is
     in the work tree, is shown first, and `sprintlog undo` takes it back. To bring files

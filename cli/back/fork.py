@@ -52,7 +52,7 @@ def command(
     sprint_id: str | None,
     as_json: bool,
 ) -> None:
-    """Begin a sprint NAME where another one was at a point; that one stays as it is.
+    """Create a sprint NAME from a point of another one, which does not change.
 
     All that happened until then is taken over, with versions, times and actors. Both go on
     by themselves, each with its own PROGRESS.yaml. Files are not copied: `sprintlog

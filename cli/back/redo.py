@@ -18,5 +18,5 @@ from .undo_redo import take_back, with_plan_alone
 def command(
     reason: str | None, of_plan: bool, dry_run: bool, yes: bool, **given: Any
 ) -> None:
-    """Take back the latest undo: all is as it was just before it, files too."""
+    """Redo the latest undone change, including its files."""
     take_back("redo", Redo(reason), given, of_plan=of_plan, wanted=Agreement(dry_run, yes))

@@ -42,7 +42,7 @@ def command(
     yes: bool,
     **given: Any,
 ) -> None:
-    """Go back to TO here: the plan, and the files that were kept then.
+    """Roll back to TO: the plan, and the files saved at that point.
 
     TO is iter:N (its end), best, snapshot:ID, version:N, position:N, start, a time
     or '2h ago'. Files were kept of iterations, and snapshot:ID has nothing else; with

@@ -18,7 +18,7 @@ from .undo_redo import take_back, with_plan_alone
 def command(
     reason: str | None, of_plan: bool, dry_run: bool, yes: bool, **given: Any
 ) -> None:
-    """Take back the latest change in place: all is as it was just before it.
+    """Undo the latest change: state and files are as they were before it.
 
     That is the latest of these: a rollback, of plan, files or both; results put into the
     work tree; an edit that was adopted; a decision, which is a skip, a block, an

@@ -60,7 +60,7 @@ def command(
     sprint_dir: Path | None,
     **given: Any,
 ) -> None:
-    """Make a sprint from a SPRINT.yaml and the workflows it names.
+    """Compile a SPRINT.yaml and the workflows it names into a sprint.
 
     Everything that is wrong with any of the files is reported at once, and nothing is
     recorded then. Compiled again, a sprint that has not begun gets the new plan; one

@@ -40,7 +40,7 @@ STATE_FILE = "PROGRESS.yaml"
 @typed.command("demo", epilog="Example: sprintlog demo")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 def command(folder: Path | None) -> None:
-    """Play a small sprint in a fresh folder and show every command.
+    """Play a short sprint in a new folder to show every command.
 
     Record, crash, rebuild to the same bytes, notice a hand edit, roll back, get the files
     of an iteration back, verify. The folder is left for you to look at.

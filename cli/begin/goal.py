@@ -15,7 +15,7 @@ from ..record import record
 
 @typed.group("goal")
 def command() -> None:
-    """Set a goal, and say that it is reached."""
+    """Set the goal of a sprint, or mark it as reached."""
 
 
 @command.command("set", epilog="Example: sprintlog goal set 'Every test is green'")
@@ -31,7 +31,7 @@ def set_(
     max_iterations: int | None,
     **given: Any,
 ) -> None:
-    """Say what is to be reached; from here on the sprint is in Ralph mode."""
+    """Set the goal and switch the sprint to Ralph mode."""
     command = SetGoal(text, idle_threshold, min_iterations, max_iterations)
     record("goal set", given, command)
 
@@ -40,7 +40,7 @@ def set_(
 @typed.option("--summary", metavar="TEXT", help="What was reached.")
 @with_recording
 def complete(summary: str | None, **given: Any) -> None:
-    """Say that the goal is reached: that completes the sprint.
+    """Mark the goal as reached, which completes the sprint.
 
     Before `ralph.min-iterations`, and while critical or high requests are undecided, it is
     recorded as a claim, and the sprint goes on.

@@ -79,7 +79,7 @@ class Recognising(typed.TypedGroup):
 
 @typed.group("import", cls=Recognising)
 def command() -> None:
-    """Take in what other tools left behind, or a log that was exported.
+    """Import records of other tools, or an exported log.
 
     Given a file or a folder in place of a command, it says what that is, and takes it in.
     An importer that an extension brings is a command here, too: `extensions list`.
@@ -106,7 +106,7 @@ def command() -> None:
 def progress(
     files: tuple[Path, ...], git: Path | None, sprint_dir: Path | None, **given: Any
 ) -> None:
-    """Take in PROGRESS.yaml documents, exactly as they are.
+    """Import PROGRESS.yaml documents unchanged.
 
     The first version of a sprint is its beginning, each later one the difference to
     the one before. Nothing is dropped; what contradicts the rules is reported. All
@@ -146,7 +146,7 @@ def progress(
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @with_json
 def log(file: Path, as_json: bool) -> None:
-    """Take in a whole log that `export` wrote, into an empty one; - is stdin.
+    """Import a log that `export` wrote into an empty log; - reads stdin.
 
     Every event keeps its position and its hash. Lines, chain and head are checked on
     the way; at the first problem nothing is taken in. State files that are missing are
@@ -181,7 +181,7 @@ def _lines(file: Path) -> Iterator[Iterator[bytes]]:
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), required=True)
 @with_envelope
 def journal(files: tuple[Path, ...], **given: Any) -> None:
-    """Take in progress.json: each entry, learning and pattern with its own time.
+    """Import progress.json: each entry, learning and pattern with its own time.
 
     What was recorded before is matched by its id, so the same file again brings nothing,
     and a later version of it what it has more. An entry is never replaced: what differs

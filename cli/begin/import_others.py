@@ -42,7 +42,7 @@ def _with_source(function: Function) -> Function:
 def prd(
     file: Path, of_git: bool, text: Path | None, sprint_dir: Path | None, **given: Any
 ) -> None:
-    """Take in a prd.json or feature_list.json: each story becomes a phase.
+    """Import a prd.json or feature_list.json: each story becomes a phase.
 
     A story that passes is completed. The entries of the progress.txt beside it go to the
     journal. The same source again brings nothing.
@@ -59,7 +59,7 @@ def prd(
 @click.argument("path", type=FILE, default=Path(".ralph"))
 @_with_source
 def orchestrator(path: Path, **given: Any) -> None:
-    """Take in history.jsonl and events-*.jsonl of ralph-orchestrator.
+    """Import history.jsonl and events-*.jsonl of ralph-orchestrator.
 
     Each iteration is recorded with its own times, and every event as a note. PATH is the
     folder .ralph, or one of these files. The sprint is completed when the loop says so.
@@ -77,7 +77,7 @@ def orchestrator(path: Path, **given: Any) -> None:
 @click.argument("path", type=FILE, default=Path(".aiwg"))
 @_with_source
 def aiwg(path: Path, **given: Any) -> None:
-    """Take in the loops of AIWG: their state, analytics and measurements.
+    """Import the loops of AIWG: their state, analytics and measurements.
 
     PATH is the folder .aiwg, or one file. Each loop becomes a sprint; its iterations are
     recorded with their outcome, what they learned and their score. The sprint is completed
@@ -98,7 +98,7 @@ def aiwg(path: Path, **given: Any) -> None:
 @click.argument("file", type=FILE, default=Path(".claude/ralph-loop.local.md"))
 @_with_source
 def ralph_loop(file: Path, **given: Any) -> None:
-    """Take in the file of the ralph-loop plugin of Claude Code, while the loop runs.
+    """Import the file of the ralph-loop plugin of Claude Code while the loop runs.
 
     Its prompt is the goal of a sprint, and each iteration that began is recorded. The
     plugin takes its file away when the loop ends.
@@ -119,7 +119,7 @@ def ralph_loop(file: Path, **given: Any) -> None:
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE…")
 @_with_source
 def transcript(files: tuple[Path, ...], **given: Any) -> None:
-    """Take in what an agent kept of its sessions: each becomes an iteration.
+    """Import transcripts of an agent: each session becomes an iteration.
 
     Understood are those of Claude Code with the subagents beside them, Codex, Gemini,
     Copilot and opencode. Tokens, duration and final words are recorded, no prompts. They

@@ -41,7 +41,7 @@ TAKEN_AT_ONCE = ("state", "plan")
 )
 @with_json
 def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> None:
-    """Make a log for this work tree, and offer what fits it.
+    """Create a log for this work tree and suggest what to import.
 
     In a git repository it is stored in the git directory, where cleaning up does not
     reach it and all work trees share it; elsewhere in .sprintlog. An existing log is never

@@ -35,7 +35,7 @@ REASON = typed.option("--reason", metavar="TEXT", help="Why.")
 
 @typed.group("sprint")
 def command() -> None:
-    """Create a sprint and lead it through its life."""
+    """Create, start, pause, resume or complete a sprint."""
 
 
 @command.command(
@@ -88,7 +88,7 @@ def create(
     hooks: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Take in a compiled plan in which nothing has happened yet, or begin with a goal.
+    """Create a sprint from a compiled plan without any progress, or from a goal.
 
     With neither it is for a loop of yours that `wrap` records, as `wrap` makes one: so
     rules can be set before the first run.
@@ -191,14 +191,14 @@ def _naming(file: Path | None) -> Iterator[None]:
 @command.command(epilog="Example: sprintlog sprint start")
 @with_recording
 def start(**given: Any) -> None:
-    """Begin to execute."""
+    """Start the sprint."""
     record("sprint start", given, lifecycle.StartSprint())
 
 
 @command.command(epilog="Example: sprintlog sprint heartbeat")
 @with_recording
 def heartbeat(**given: Any) -> None:
-    """Say that the loop is alive."""
+    """Record that the loop is alive."""
     record("sprint heartbeat", given, lifecycle.RecordHeartbeat())
 
 
@@ -206,7 +206,7 @@ def heartbeat(**given: Any) -> None:
 @REASON
 @with_recording
 def pause(reason: str | None, **given: Any) -> None:
-    """Pause, as a person asks."""
+    """Pause the sprint at a person's request."""
     record("sprint pause", given, lifecycle.PauseSprint(reason))
 
 
@@ -214,7 +214,7 @@ def pause(reason: str | None, **given: Any) -> None:
 @REASON
 @with_recording
 def interrupt(reason: str | None, **given: Any) -> None:
-    """Say that the loop was stopped from outside."""
+    """Record that the loop was stopped from outside."""
     record("sprint interrupt", given, lifecycle.InterruptSprint(reason))
 
 
@@ -227,7 +227,7 @@ def interrupt(reason: str | None, **given: Any) -> None:
 def resume(
     by: str | None, why: str | None, done: str | None, retry: bool, **given: Any
 ) -> None:
-    """Go on after a pause, a breakpoint, an interruption or a block.
+    """Resume after a pause, a breakpoint, an interruption or a block.
 
     After `blocked` and `needs-human` somebody says who resolved it (--by) and why. What
     else is needed before it goes on is told, unless --retry does it.
@@ -248,7 +248,7 @@ def resume(
 @typed.option("--reason", required=True, metavar="TEXT", help="Why.")
 @with_recording
 def block(reason: str, **given: Any) -> None:
-    """Say that the sprint cannot go on."""
+    """Mark the sprint as blocked."""
     record("sprint block", given, lifecycle.BlockSprint(reason))
 
 
@@ -276,7 +276,7 @@ def needs_human(
 def complete(
     summary: str | None, abandon_goal: bool, reason: str | None, **given: Any
 ) -> None:
-    """Close the sprint once every leaf is completed or skipped.
+    """Complete the sprint once every leaf is completed or skipped.
 
     A goal that is not reached keeps it open, and so do critical and high requests that
     nobody has decided; other requests stay pending in its operator queue.
@@ -294,7 +294,7 @@ def complete(
 @REASON
 @with_recording
 def reopen(reason: str | None, **given: Any) -> None:
-    """Open a completed sprint again."""
+    """Reopen a completed sprint."""
     record("sprint reopen", given, lifecycle.ReopenSprint(reason))
 
 
@@ -302,7 +302,7 @@ def reopen(reason: str | None, **given: Any) -> None:
 @click.argument("max_iterations", type=click.IntRange(0), metavar="ITERATIONS")
 @with_recording
 def limit(max_iterations: int, **given: Any) -> None:
-    """Say how many iterations the loop allows, of all that were ever begun.
+    """Set the limit of iterations; all iterations ever started count.
 
     0 is no limit. Without a word a sprint with a goal has one of 100, others have none.
     """

@@ -28,7 +28,7 @@ KIND = typed.Choice([*found.GROUPS])
 
 @typed.group("extensions")
 def command() -> None:
-    """Show what packages of others bring, and try it.
+    """List, check and run extensions from other packages.
 
     A package names what it brings by entry points. It is imported when something names
     it, and no recording command looks for it before.
@@ -53,7 +53,7 @@ def list_(kind: str | None, as_json: bool) -> None:
 @typed.option("--kind", type=KIND, help="Only of this kind.")
 @with_json
 def check(name: str | None, kind: str | None, as_json: bool) -> None:
-    """Import every extension, or those of a name, and say which cannot be used.
+    """Import all extensions, or those named, and report which are unusable.
 
     It ends with 1 where one cannot.
     """
@@ -76,7 +76,7 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
 @with_sprint
 @with_json
 def project(name: str, sprint_id: str | None, as_json: bool) -> None:
-    """Print what a projection of an extension says of a sprint.
+    """Print the result of an extension's projection of a sprint.
 
     It goes on where it was, and is told what a rollback voided and what its undoing
     brought back. What it keeps is a cache.
@@ -97,7 +97,7 @@ def project(name: str, sprint_id: str | None, as_json: bool) -> None:
 )
 @click.argument("name")
 def notify(name: str) -> None:
-    """Hand a notice to an extension: a JSON object on standard input.
+    """Send a notice to an extension: a JSON object on standard input.
 
     It is what `run --notify` runs, which ends it at its time limit. That it fails is a
     warning there, and nothing more.

@@ -19,7 +19,7 @@ ALSO = {"plan": "beginning", "start": "beginning", "loop": "working", "events": 
 @click.argument("words", nargs=-1, metavar="[TOPIC|COMMAND…]")
 @typed.option("--all", "is_whole", is_flag=True, help="Every command, by topic.")
 def command(words: tuple[str, ...], is_whole: bool) -> None:
-    """Explain a topic or a command; alone it shows the first screen.
+    """Explain a topic or a command; without an argument, show the first screen.
 
     A topic is explained with examples. A command is shown with its options, as by -h.
     """

@@ -1,4 +1,4 @@
-"""The screens of the help: the first one, a topic, and the whole."""
+"""The screens of the help: the first screen, a topic, and all commands."""
 
 from collections.abc import Iterator
 from textwrap import wrap
@@ -12,14 +12,14 @@ WIDTH_OF_IDS = max(map(len, TOPICS))
 
 
 def write_first(context: click.Context, formatter: click.HelpFormatter) -> None:
-    """Write the first screen: the commands of every day, the others by topic."""
+    """Write the first screen: common commands with summaries, the others by topic."""
     command = context.command
     command.format_usage(context, formatter)
     command.format_help_text(context, formatter)
     formatter.write("\n")
     for line in _daily():
         formatter.write(f"{line}\n")
-    formatter.write("\nBy topic; `sprintlog help TOPIC` explains one with examples:\n")
+    formatter.write("\nBy topic (`sprintlog help TOPIC` explains one with examples):\n")
     for line in _by_topic():
         formatter.write(f"{line}\n")
     formatter.write("\n")
@@ -29,12 +29,12 @@ def write_first(context: click.Context, formatter: click.HelpFormatter) -> None:
 
 
 def _daily() -> Iterator[str]:
-    yield "Every day:"
+    yield "Common commands:"
     yield from _rows({name: LINES[name] for name in DAILY})
 
 
 def _by_topic() -> Iterator[str]:
-    """Yield the topics with the names of those of their commands that are not daily."""
+    """Yield the topics with the names of their less common commands."""
     for topic, (title, commands) in TOPICS.items():
         names = ", ".join(name for name in commands if name not in DAILY)
         start = f"  {topic.ljust(WIDTH_OF_IDS)}  "
@@ -58,18 +58,18 @@ def _rows(rows: dict[str, str]) -> Iterator[str]:
 
 
 def topic_screen(topic: str) -> list[str]:
-    """Return the lines of a topic: its text with examples, its commands."""
+    """Return the lines of a topic: its text with examples, and its commands."""
     title, commands = TOPICS[topic]
     lines = [f"{topic}: {title}", "", *page(topic).rstrip("\n").split("\n")]
     if commands:
         lines += ["", "Commands:", *_rows(commands)]
-        lines += ["", "`sprintlog help COMMAND` shows the options of one."]
+        lines += ["", "`sprintlog help COMMAND` shows the options of a command."]
     return lines
 
 
 def whole_screen(root: click.Context) -> Iterator[str]:
-    """Yield every topic with its commands, and those below them."""
-    yield "Every command, by topic."
+    """Yield every topic with its commands and subcommands."""
+    yield "All commands, by topic."
     for topic, (title, commands) in TOPICS.items():
         if not commands:
             continue

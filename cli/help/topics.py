@@ -1,4 +1,4 @@
-"""The topics of the help: every command with its one line, in exactly one of them."""
+"""The topics of the help. Every command, with a one-line summary, is in exactly one."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -7,125 +7,125 @@ PAGES = Path(__file__).with_name("pages")
 
 
 class Topic(NamedTuple):
-    """What belongs together in the help."""
+    """A group of commands in the help."""
 
     title: str
     commands: dict[str, str]
-    """Each with its one line; a topic may also be about something else."""
+    """The summary of each command by its name; empty for a topic about options or terms."""
 
 
 TOPICS = {
     "beginning": Topic(
-        "how to begin",
+        "getting started",
         {
-            "init": "Make a log for this work tree, and offer what fits it.",
+            "init": "Create a log for this work tree and suggest what to import.",
             "help": "Explain a topic or a command.",
-            "demo": "Play a small sprint in a fresh folder and show every command.",
-            "import": "Take in what other tools left behind, or an exported log.",
-            "compile": "Make a sprint from a SPRINT.yaml and its workflows.",
-            "sprint": "Create a sprint and lead it through its life.",
-            "goal": "Set a goal, and say that it is reached.",
+            "demo": "Play a short sprint in a new folder to show every command.",
+            "import": "Import records of other tools, or an exported log.",
+            "compile": "Compile a SPRINT.yaml and its workflows into a sprint.",
+            "sprint": "Create, start, pause, resume or complete a sprint.",
+            "goal": "Set the goal of a sprint, or mark it as reached.",
         },
     ),
     "working": Topic(
-        "how the work is recorded",
+        "recording the work",
         {
-            "wrap": "Run a command as ever, and record it as an iteration.",
-            "hook": "Record what an agent's hook was handed.",
-            "run": "Drive a sprint with an agent's command.",
-            "next": "Say what is to be done now.",
-            "status": "Show how far a sprint is.",
-            "phase": "Record what happens to a phase, step or sub-phase.",
-            "step": "Add steps to the plan, and record those towards a goal.",
-            "gate": "Run a phase's gate, or record how it went elsewhere.",
-            "queue": "Keep what was found on the way, and decide on it.",
-            "hook-task": "Record what is run beside the iterations.",
-            "note": "Leave a remark in the log.",
-            "append": "Record events by their type, one or a stream of JSON lines.",
+            "wrap": "Run a command unchanged and record it as an iteration.",
+            "hook": "Record a hook call that an agent passes on stdin.",
+            "run": "Drive a sprint with an agent's command until it is done.",
+            "next": "Show the next action of a sprint.",
+            "status": "Show the progress of a sprint.",
+            "phase": "Start, complete, fail, retry, skip or inject phases.",
+            "step": "Add, inject, update or complete steps.",
+            "gate": "Run the gate of a phase, or record its result.",
+            "queue": "Add requests to the operator queue and decide on them.",
+            "hook-task": "Record tasks that run in parallel with iterations.",
+            "note": "Add a note to the log.",
+            "append": "Append events: one by its type, or a stream of JSON lines.",
         },
     ),
     "judging": Topic(
-        "which iteration is the best, and how it goes on",
+        "measuring, comparing and judging iterations",
         {
-            "iteration": "Record, measure and list the iterations of the loop.",
+            "iteration": "Record, measure and list iterations.",
             "best": "Show the best iteration so far.",
-            "compare": "Show iterations side by side.",
-            "decide": "Say what comes next: continue, stop, roll back, ask.",
-            "alerts": "Show what got worse.",
-            "report": "Say what the sprint came to; report on one iteration.",
-            "rules": "Show or change by which rules iterations are judged.",
+            "compare": "Compare iterations side by side.",
+            "decide": "Decide whether to continue, stop, roll back or ask.",
+            "alerts": "List regressions and other alerts.",
+            "report": "Report on a sprint or on one iteration.",
+            "rules": "Show or change the rules for judging iterations.",
         },
     ),
     "lessons": Topic(
-        "a journal of what was tried and learned",
+        "a journal of attempts and learnings",
         {
-            "entry": "Write down what an iteration of a PRD came to.",
-            "learning": "Keep what was learned, count its use, retire what is over.",
-            "pattern": "Keep patterns of the codebase.",
-            "prepare": "Say what the next iteration of a PRD should know.",
-            "recover": "Say what to do about a failure of a PRD.",
-            "journal": "Begin the journal, search it, look at its figures.",
+            "entry": "Record the outcome of an iteration of a PRD.",
+            "learning": "Add, use, list or retire learnings.",
+            "pattern": "Add or list patterns of the codebase.",
+            "prepare": "Print the context for the next iteration of a PRD.",
+            "recover": "Suggest how to recover from a failure of a PRD.",
+            "journal": "Open, search or summarize the journal.",
         },
     ),
     "looking-back": Topic(
-        "what happened, who did it and why",
+        "the history: who did what, when and why",
         {
             "log": "List the events.",
-            "show": "Print a state file or an event, as it is or was.",
-            "diff": "Show what is different in the plan at two points.",
-            "blame": "Say who set a field, when and why.",
-            "why": "Say why a line of a file is as it is.",
-            "replay": "Play a sprint's history and show what each event changed.",
-            "audit": "List the decisions: who, when, on what evidence.",
-            "query": "Ask with SQL.",
-            "serve": "Show the sprints in a browser, live.",
+            "show": "Print a state file or an event, now or at an earlier point.",
+            "diff": "Compare the plan at two points.",
+            "blame": "Show who set a field, when and why.",
+            "why": "Show which iteration wrote a line of a file, and why.",
+            "replay": "Replay a sprint and show the effect of each event.",
+            "audit": "List decisions: who, when, on what evidence.",
+            "query": "Query the log with SQL.",
+            "serve": "Serve a live view of the sprints to a browser.",
         },
     ),
     "going-back": Topic(
-        "back to an earlier state, or to better files",
+        "restoring an earlier state",
         {
-            "rollback": "Go back to an earlier point: plan, files or both.",
-            "undo": "Take back the latest change in place.",
-            "redo": "Take back the latest undo.",
-            "extract": "Put an iteration's files elsewhere: a folder, a branch.",
-            "fork": "Begin a new sprint from any point of an old one.",
-            "adopt": "Make events of an edit that was observed.",
+            "rollback": "Roll back to an earlier point: plan, files or both.",
+            "undo": "Undo the latest rollback, decision or other change.",
+            "redo": "Redo the latest undone change.",
+            "extract": "Copy the files of an iteration to a folder or a branch.",
+            "fork": "Create a sprint from any point of an existing one.",
+            "adopt": "Record an observed edit of a state file as events.",
         },
     ),
     "agents": Topic(
-        "what agents say by themselves",
+        "connecting agents and other programs",
         {
-            "hooks": "Have an agent say what it does, or have it stop.",
-            "session": "Compare what hooks said with an agent's transcript.",
-            "mcp": "Offer the sprint to an agent's program as tools.",
-            "rpc": "Answer a program's requests on its pipes.",
+            "hooks": "Install hooks that record what an agent does.",
+            "session": "Reconcile recorded sessions with an agent's transcripts.",
+            "mcp": "Serve tools for agents over MCP.",
+            "rpc": "Serve other programs over JSON-RPC.",
         },
     ),
     "upkeep": Topic(
-        "how the log stays sound",
+        "maintaining the log",
         {
-            "rebuild": "Write the state files again from the log.",
-            "verify": "Check the log, its payloads and the state files.",
-            "doctor": "Look at the log and around it; save what is sound.",
-            "backup": "Copy the log into one file, checked.",
-            "copy": "Copy a log into another store, or what is new of it.",
-            "export": "Write the whole log, or one for other tools.",
+            "rebuild": "Rebuild the state files from the log.",
+            "verify": "Verify the log, its payloads and the state files.",
+            "doctor": "Diagnose problems, and salvage a damaged log.",
+            "backup": "Back up the log to one verified file.",
+            "copy": "Copy a log, or its new events, to another store.",
+            "export": "Export the whole log, or convert it for other tools.",
             "schema": "Print the JSON Schema of a file or of the events.",
-            "config": "Show each setting and who says so; trust a file.",
-            "prune": "Remove old snapshots, to free their space.",
-            "redact": "Erase what was said, also from snapshots and caches.",
-            "scan": "Look for secrets in all that is kept.",
-            "head": "Write the head of the log down, and sign it.",
-            "prove": "Write a file that proves one event.",
+            "config": "Show the settings and their sources; trust a file.",
+            "prune": "Remove old snapshots to free their space.",
+            "redact": "Erase text from events, snapshots and caches.",
+            "scan": "Search all stored data for secrets.",
+            "head": "Print or sign the head of the log.",
+            "prove": "Write a proof of one event to a file.",
             "completion": "Print the completion script of a shell.",
-            "uninstall": "Remove what was installed, and the log if you say so.",
-            "extensions": "Show what packages of others bring, and try it.",
+            "uninstall": "Remove installed files and, on request, the log.",
+            "extensions": "List, check and run extensions from other packages.",
         },
     ),
-    "recording": Topic("the options of every command that records", {}),
-    "reading": Topic("the options of every command that answers", {}),
-    "points": Topic("how a moment of the past is named", {}),
-    "scripts": Topic("what a script can rely on", {}),
+    "recording": Topic("options of every command that records events", {}),
+    "reading": Topic("options of every command that prints an answer", {}),
+    "points": Topic("naming a point in the past", {}),
+    "scripts": Topic("guarantees for scripts", {}),
 }
 """Every topic by its id."""
 
@@ -141,10 +141,10 @@ DAILY = (
     "diff",
     "blame",
 )
-"""What the first screen explains; the others are named there by topic."""
+"""Commands that the first screen summarizes; it lists the others by topic."""
 
 LINES = {name: line for topic in TOPICS.values() for name, line in topic.commands.items()}
-"""Every command with its one line."""
+"""The summary of every command."""
 
 
 def page(topic: str) -> str:

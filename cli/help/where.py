@@ -31,18 +31,18 @@ from ..output import counted, wrapped
 from ..screen import phrases
 
 NO_LOG = """\
-sprintlog records what happens in the loops of coding agents, and computes
-their state files from it. There is no log here yet. Three ways to begin:
+sprintlog is an append-only event log for coding-agent loops. It rebuilds state
+files from the log. There is no log here yet. Three ways to get started:
 
-  record my loop      sprintlog wrap -- COMMAND     (COMMAND: like `claude -p`)
-  take over my files  sprintlog init
+  record a loop       sprintlog wrap -- COMMAND     (for example `claude -p`)
+  import state files  sprintlog init
                       sprintlog import progress PROGRESS.yaml
   start a plan        sprintlog init
                       sprintlog sprint create ID --plan FILE
                       (`sprintlog help plan` shows a FILE)
 
-`sprintlog init` looks around and offers what fits. `sprintlog demo` shows it
-at work, `sprintlog help beginning` explains it, `sprintlog -h` lists the rest."""
+`sprintlog init` suggests what to import. `sprintlog demo` plays a short sprint,
+`sprintlog help beginning` explains the basics, `sprintlog -h` lists commands."""
 
 SPRINTS_SHOWN_MAX = 4
 INDENT = " " * 8

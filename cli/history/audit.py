@@ -45,7 +45,7 @@ COLUMNS = (
 def command(
     kinds: tuple[str, ...], markdown: bool, as_csv: bool, reading: ReadOptions
 ) -> None:
-    """List the decisions of a sprint: who, when, on what evidence, and what followed.
+    """List the decisions of a sprint: who, when, on what evidence, with what effect.
 
     Decisions are gates, rollbacks, edits from outside, what people stopped, skipped,
     blocked or went on with, injections, and what was decided of requests, goals and

@@ -40,7 +40,7 @@ from ..screen.terminal import terminal
 )
 @with_reading
 def command(fields: tuple[str, ...], every: bool, file: str, reading: ReadOptions) -> None:
-    """Say who set a field of a state file, when, why, and what caused it.
+    """Show who set a field of a state file, when, why and by which event.
 
     That is the last event after which the field is another than before; what it was then
     is told, too. Where that is a rollback, the event is named that it brought back; where

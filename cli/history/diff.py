@@ -44,7 +44,7 @@ def command(
     sprint_id: str | None,
     as_json: bool,
 ) -> None:
-    """Show what is different between two points; without TO, from one until now.
+    """Compare the plan at two points; without TO, one point and now.
 
     A point is position:N, version:N, iter:N, best, start, a time or '2h ago';
     SPRINT@POINT is one of another sprint, SPRINT@ that sprint as it is now. One line for

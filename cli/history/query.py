@@ -58,7 +58,7 @@ def command(
     says_file: bool,
     as_json: bool,
 ) -> None:
-    """Answer a SELECT about events, sprints, phases, gates, iterations and decisions.
+    """Run a SELECT on events, sprints, phases, gates, iterations and decisions.
 
     It reads query.db beside the log, which is brought up to date first and which any
     SQLite tool can open. Nothing can be changed with it. - reads the question from

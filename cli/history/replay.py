@@ -44,7 +44,7 @@ NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
 def command(
     since: str | None, until: str | None, stepwise: bool, reading: ReadOptions
 ) -> None:
-    """Fold a sprint's events one by one and show what each of them changed.
+    """Replay the events of a sprint one by one and show their effects.
 
     With --json one line for each event: its type, time, actor and reason, its changes to
     PROGRESS.yaml as JSON Patch, and the same field by field. The changes from one point

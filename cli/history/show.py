@@ -32,13 +32,13 @@ class _Shown(typed.TypedGroup):
 
 @typed.group("show", cls=_Shown)
 def command() -> None:
-    """Print a state file or an event, as it is or was."""
+    """Print a state file or an event, now or at an earlier point."""
 
 
 @command.command(epilog="Example: sprintlog show progress --at iter:3")
 @with_reading
 def progress(reading: ReadOptions) -> None:
-    """Print PROGRESS.yaml: exactly the bytes that would be written."""
+    """Print PROGRESS.yaml, byte for byte."""
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         if not sprint.exists:
@@ -54,7 +54,7 @@ def progress(reading: ReadOptions) -> None:
 @with_point
 @with_json
 def journal(at: str | None, as_json: bool) -> None:
-    """Print progress.json: exactly the bytes that would be written."""
+    """Print progress.json, byte for byte."""
     with open_workspace() as workspace:
         document = workspace.document(at=at)
     if as_json:
@@ -67,7 +67,7 @@ def journal(at: str | None, as_json: bool) -> None:
 @command.command(epilog="Example: sprintlog show best --at iter:3")
 @with_reading
 def best(reading: ReadOptions) -> None:
-    """Print all that is known of the iterations: measured, judged, advised, selected."""
+    """Print all records of the iterations: measured, judged, advised, selected."""
     from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.projections.iterations.tracker import tracker_data
     from sprintlog.projections.state_files.loop_files import tracker_yaml
@@ -86,7 +86,7 @@ def best(reading: ReadOptions) -> None:
 @click.argument("position", type=click.IntRange(1))
 @with_json
 def event(position: int, as_json: bool) -> None:
-    """Print one event: what it says, its data, then everything else the log keeps of it."""
+    """Print one event: a summary, its data and its metadata."""
     from sprintlog.projections.words.said import ERASED, what
 
     with open_workspace() as workspace:
@@ -127,7 +127,7 @@ def _field(name: str, value: str) -> list[str]:
 @typed.option("--files", "with_files", is_flag=True, help="List the files it left.")
 @with_reading
 def iteration(number: int, with_files: bool, reading: ReadOptions) -> None:
-    """Print how an iteration went, its snapshot, and what files that holds."""
+    """Print the course of an iteration, its snapshot and the files in it."""
     from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
     from sprintlog.projections.views import files
@@ -161,7 +161,7 @@ def iteration(number: int, with_files: bool, reading: ReadOptions) -> None:
 @click.argument("session", required=False)
 @with_json
 def session(session: str | None, as_json: bool) -> None:
-    """Print what an agent did in one of its sessions, or list the sessions.
+    """Print the actions of an agent in a session, or list the sessions.
 
     SESSION is `AGENT-ID`, the agent's own id, or a beginning of either.
     """

@@ -30,7 +30,7 @@ _KNOWN = {
 @with_sprint
 @with_json
 def command(place: str, sprint_id: str | None, as_json: bool) -> None:
-    """Say why a line of a file is as it is: iteration, session, prompt, gates, approval.
+    """Explain a line of a file: iteration, session, prompt, gates and approval.
 
     The snapshots of iterations know it, whether the line was committed or not, through
     other names and rollbacks. Without them the commits know it that an iteration made,

@@ -34,7 +34,7 @@ TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 def command(
     iteration: int | None, of_all: bool, reading: ReadOptions, word: str | None
 ) -> None:
-    """Show what got worse from the iteration before, the worst first.
+    """List regressions against the previous iteration, the worst first.
 
     `alerts list` is the same.
     """

@@ -22,7 +22,7 @@ from .judgements import breakdown_lines, judged_at, list_lines
 @typed.option("--explain", is_flag=True, help="Say what its score was made from.")
 @with_reading
 def command(explain: bool, reading: ReadOptions) -> None:
-    """Show the best iteration so far: the highest score, the earlier one of equals.
+    """Show the iteration with the highest score; of equal ones the earliest.
 
     `sprintlog rollback best` goes back to the latest one on the path that is verified
     and as good; where that is another one it is told too.

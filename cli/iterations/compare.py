@@ -36,7 +36,7 @@ _HERE = "iter"
 @click.argument("others", metavar="B…", nargs=-1, required=True)
 @with_reading
 def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
-    """Show iterations side by side: N, iter:N, or SPRINT:N; 0 is the baseline.
+    """Compare iterations side by side: N, iter:N, or SPRINT:N; 0 is the baseline.
 
     What was measured and what it is worth, what they were made with, what they cost. For
     two there is the difference too, and the files that differ where both have a snapshot.

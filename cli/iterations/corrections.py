@@ -55,7 +55,7 @@ def describe(
     tags_removed: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Say what an iteration was made with, note something about it, or tag it.
+    """Record how an iteration was made, or add a note or a tag.
 
     It is the latest one, unless N says which. All of it is shown beside what was measured,
     and no rollback takes it back. Of a parameter that is given again the last value
@@ -73,7 +73,7 @@ def describe(
 @typed.option("--reason", metavar="TEXT", required=True, help="Why it was wrong.")
 @with_recording
 def retract(number: int, reason: str, **given: Any) -> None:
-    """Take a wrong measurement back: nothing is judged by it any more.
+    """Retract a wrong measurement: it no longer affects any judgement.
 
     The best iteration is found again without it; what was built on it is compared with what
     it was built on. What was recommended before stays in the log. The iteration can be

@@ -33,7 +33,7 @@ EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
 def command(
     says_by_code: bool, explain: bool, go_on: bool, reason: str | None, **given: Any
 ) -> None:
-    """Say what to do now: continue, stop, roll back or ask a person.
+    """Decide whether to continue, stop, roll back or ask a person.
 
     It speaks of the latest iteration on the path; one that went without a measurement is
     for a person. What was answered is recorded; the same state asked again records

@@ -54,7 +54,7 @@ Keeping = AbstractContextManager[Keep | None]
 
 @typed.group("iteration")
 def command() -> None:
-    """Record, measure and list the iterations of the loop."""
+    """Record, measure and list iterations."""
 
 
 for further in (snapshot, diff, select, describe, retract):
@@ -76,7 +76,7 @@ def start(
     params: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Begin a loop iteration; numbers are never given twice, rollbacks included.
+    """Start an iteration; its number is never reused, even after a rollback.
 
     Refused when as many as the loop allows were begun, also where a rollback took some
     back.
@@ -122,7 +122,7 @@ def end(
     file_max: int,
     **given: Any,
 ) -> None:
-    """End the loop iteration that is under way, and say what it led to where known.
+    """End the current iteration and record its measurements, if any.
 
     With metrics it is judged: what to do now is said in a few words. With --snapshot the
     work tree's files are kept in the same append. The start of the next one ends one that
@@ -174,7 +174,7 @@ def end(
 @UNTIL
 @with_recording
 def fail(error: str, category: str, until: str | None, **given: Any) -> None:
-    """Say that the run for a goal failed in the iteration that is under way.
+    """Record that the run for a goal failed in the current iteration.
 
     The iteration goes on when the policy allows another attempt; else the sprint blocks.
     With --until a limit keeps the agent from it: nothing failed, and it goes on then.
@@ -213,7 +213,7 @@ def measure(
     is_written: bool,
     **given: Any,
 ) -> None:
-    """Say what an iteration led to, once, without ending it.
+    """Record the measurements of an iteration, once, without ending it.
 
     With --by-rules that is run and read which `rules set --measure` or `run --measure` put
     in force: for the iteration that is due, or again where that failed last; else nothing.
@@ -261,7 +261,7 @@ def baseline(
     is_written: bool,
     **given: Any,
 ) -> None:
-    """Measure iteration 0, before any change: what all others are compared with.
+    """Measure iteration 0, the state before any change, for comparison.
 
     With --from another iteration takes its place for what is measured from now on.
     """
@@ -281,7 +281,7 @@ def baseline(
 @typed.option("--last", type=click.IntRange(1), metavar="N", help="Only the newest ones.")
 @with_reading
 def list_(last: int | None, reading: ReadOptions) -> None:
-    """List iterations: class, score, tests, coverage, errors, alerts, what they took.
+    """List iterations: class, score, tests, coverage, errors, alerts and cost.
 
     How its run ended is said behind that, a failure first. The class is how it compares
     with the one before: `forward`, `regression`, `plateau` (neither), `stalled` (the third

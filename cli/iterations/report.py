@@ -76,7 +76,7 @@ def command(
     opens: bool,
     reading: ReadOptions,
 ) -> None:
-    """Print what a sprint came to on one page, or the report of one iteration.
+    """Print a one-page report on a sprint, or the report on one iteration.
 
     The page says why the sprint stopped, how long it took and what it cost, which
     iteration is the best, and what got worse; it has a row for each iteration.

@@ -25,7 +25,7 @@ DIRECTIONS = ("higher", "lower")
 
 @typed.group("rules")
 def command() -> None:
-    """Show or change by which rules iterations are judged."""
+    """Show or change the rules for judging iterations."""
 
 
 @command.command(
@@ -112,7 +112,7 @@ def set_(
     judged: JudgingOptions,
     **given: Any,
 ) -> None:
-    """Put other values in force, for what is measured from here on.
+    """Change rules, for all later measurements.
 
     What is not named stays. A rollback does not take them back. A metric of your own gives
     100 points where it is as good as the target or the baseline, else the part of it.
@@ -153,7 +153,7 @@ def set_(
 @command.command(epilog="Example: sprintlog rules show --json")
 @with_reading
 def show(reading: ReadOptions) -> None:
-    """Show the weights, limits, policies, budgets and metrics of your own in force."""
+    """Show the current weights, limits, policies, budgets and custom metrics."""
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.projections.views import rules as views
 

@@ -43,7 +43,7 @@ def select(
     yes: bool,
     **given: Any,
 ) -> None:
-    """Select the loop's result: the best iteration, not simply the last one.
+    """Select the best iteration as the result of the loop, instead of the last one.
 
     The highest score of at least 0.70 whose tests pass, the latest of equals; the baseline
     where all of these are regressions against it. With N the iteration that you say,

@@ -58,7 +58,7 @@ def with_snapshot_options(function: Function) -> Function:
 @with_snapshot_options
 @with_recording
 def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
-    """Keep the work tree's files as they are, for the iteration under way.
+    """Save the files of the work tree for the current iteration.
 
     After its end the files that were kept by then stay the iteration's; what is taken
     later has only its id.
@@ -153,7 +153,7 @@ def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
 @typed.option("--patch", "as_patch", is_flag=True, help="Show the lines that differ.")
 @with_reading
 def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) -> None:
-    """Show how the files of two snapshots differ; each is iter:N, best or snapshot:ID.
+    """Compare the files of two snapshots; each is iter:N, best or snapshot:ID.
 
     Of one iteration alone it shows what changed in it: since the files that were kept, or
     brought back, last before it began.

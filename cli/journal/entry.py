@@ -23,7 +23,7 @@ OBSERVATION = "TYPE: TITLE | JSON"
 
 @typed.group("entry")
 def command() -> None:
-    """Write down what an iteration of a PRD came to, and read it again."""
+    """Record and show the outcomes of iterations of a PRD."""
 
 
 @command.command(
@@ -81,7 +81,7 @@ def record(
     commits: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Write down how an iteration of a PRD ended.
+    """Record the outcome of an iteration of a PRD.
 
     It is the next iteration of this PRD, and its id follows from both. An entry is never
     replaced.
@@ -133,7 +133,7 @@ def list_(
 @with_point
 @with_json
 def show(entry_id: str, at: str | None, as_json: bool) -> None:
-    """Show an entry with its observations, numbered."""
+    """Show an entry with its numbered observations."""
     with open_workspace() as workspace:
         entry = entry_of(workspace.document(at=at), entry_id)
     if as_json:
@@ -160,7 +160,7 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
 def observations(
     last: int | None, prd: str | None, type_: str | None, at: str | None, as_json: bool
 ) -> None:
-    """List what was noticed, in the order of the entries."""
+    """List observations in the order of their entries."""
     if last is not None and prd is not None:
         raise click.UsageError("give --last or --prd")
     with open_workspace() as workspace:

@@ -35,7 +35,7 @@ TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.tx
 
 @typed.group("journal")
 def command() -> None:
-    """Begin the journal of what was tried and learned, and look at its figures."""
+    """Open, search or summarize the journal of attempts and learnings."""
 
 
 @command.command("open", epilog="Example: sprintlog journal open --project-name my-app")
@@ -49,7 +49,7 @@ def command() -> None:
 )
 @with_envelope
 def open_(project_name: str, place: Path | None, **given: Any) -> None:
-    """Begin the journal; the first entry, learning or pattern does it as well.
+    """Open the journal; the first entry, learning or pattern does this as well.
 
     One that is open gets another place for its file; the file of before stays as it is.
     """
@@ -72,7 +72,7 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
 @with_point
 @with_json
 def status(prd: str | None, at: str | None, as_json: bool) -> None:
-    """Count what the journal holds; say the next ids and what failures have in common."""
+    """Show the counts, the next ids and the common causes of failures."""
     with open_workspace() as workspace:
         document = workspace.document(at=at)
         journal = workspace.journals.at_version(JOURNAL, document.version)
@@ -102,7 +102,7 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
 )
 @with_json
 def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) -> None:
-    """Find what was learned, noticed or summed up by all of these words.
+    """Search learnings, observations and summaries for all of these words.
 
     What fits best comes first. The index is a cache, made from the log when it is needed.
     """
@@ -133,7 +133,7 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @with_envelope
 def migrate(file: Path | None, **given: Any) -> None:
-    """Take over a progress.txt: its entries, learnings and patterns, and the whole text.
+    """Import a progress.txt: entries, learnings, patterns and the whole text.
 
     Without FILE it is looked for as .ralph/progress.txt, scripts/ralph/progress.txt and
     progress.txt. A file of these places is renamed to progress.txt.backup, any other is

@@ -21,7 +21,7 @@ from .answers import entry_of, print_parts, shown
 
 @typed.group("learning")
 def command() -> None:
-    """Keep what was learned, count its use, and retire what no longer holds."""
+    """Add, use, list or retire learnings."""
 
 
 @command.command(
@@ -55,7 +55,7 @@ def add(
     observation: int | None,
     **given: Any,
 ) -> None:
-    """Keep what was learned; its id is the next one."""
+    """Add a learning; it gets the next id."""
     if observation is not None and not entry_id:
         raise click.UsageError("--observation goes with --from")
     if entry_id and not prd:
@@ -85,7 +85,7 @@ def add(
 @with_point
 @with_json
 def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) -> None:
-    """List the learnings that hold."""
+    """List the current learnings."""
     with open_workspace() as workspace:
         document = workspace.document(at=at)
     found = [
@@ -109,7 +109,7 @@ def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) 
 @with_point
 @with_json
 def show(learning_id: str, at: str | None, as_json: bool) -> None:
-    """Show a learning, a retired one too."""
+    """Show a learning, even a retired one."""
     with open_workspace() as workspace:
         learning = workspace.document(at=at).learning(learning_id)
     if learning is None:
@@ -131,7 +131,7 @@ def show(learning_id: str, at: str | None, as_json: bool) -> None:
 @typed.option("--prd", "prd_id", default="", metavar="PRD", help="What it was used for.")
 @with_envelope
 def use(learning_id: str, prd_id: str, **given: Any) -> None:
-    """Count that a learning was used."""
+    """Count one more use of a learning."""
     command = ReferenceLearning(learning_id, prd_id)
     typed = ("learning_id", "prd_id")
     record_in_journal("learning use", given, command, typed=typed)
@@ -144,7 +144,7 @@ def use(learning_id: str, prd_id: str, **given: Any) -> None:
 @typed.option("--reason", metavar="TEXT", help="Why it no longer holds.")
 @with_envelope
 def retire(learning_id: str, reason: str | None, **given: Any) -> None:
-    """Say that a learning no longer holds; it stays readable."""
+    """Retire a learning; it remains readable."""
     record_in_journal("learning retire", given, RetireLearning(learning_id, reason))
 
 
@@ -153,7 +153,7 @@ def retire(learning_id: str, reason: str | None, **given: Any) -> None:
 @typed.option("--add", "adds", is_flag=True, help="Add them; else they are only shown.")
 @with_envelope
 def extract(entry_id: str, adds: bool, **given: Any) -> None:
-    """Propose learnings from what was documented or is about the architecture.
+    """Suggest learnings from entries about documentation or architecture.
 
     Of an observation that names a learning already nothing is proposed. The type follows
     from its category, the text is its description.

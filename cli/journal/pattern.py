@@ -17,7 +17,7 @@ from .answers import print_parts
 
 @typed.group("pattern")
 def command() -> None:
-    """Keep patterns of the codebase."""
+    """Add or list patterns of the codebase."""
 
 
 @command.command(
@@ -52,7 +52,7 @@ def add(
     confidence: str | None,
     **given: Any,
 ) -> None:
-    """Keep a pattern of the codebase; its id is the next one."""
+    """Add a pattern of the codebase; it gets the next id."""
     pattern = Pattern(
         name=name,
         type=type_,
@@ -71,7 +71,7 @@ def add(
 @with_point
 @with_json
 def list_(type_: str | None, at: str | None, as_json: bool) -> None:
-    """List the patterns, however sure they are."""
+    """List the patterns, whatever their confidence."""
     with open_workspace() as workspace:
         document = workspace.document(at=at)
     found = (

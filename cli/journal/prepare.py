@@ -30,7 +30,7 @@ from ..record import Options, recording, refresh_stream
 @typed.option("--peek", is_flag=True, help="Only look; nothing is counted as used.")
 @with_envelope
 def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
-    """Say what the next iteration of a PRD should know: failure, learnings, patterns.
+    """Print the failure, learnings and patterns for the next iteration of a PRD.
 
     Each learning that is given counts as used, once for an iteration.
     """

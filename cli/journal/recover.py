@@ -19,7 +19,7 @@ from ..output import print_json, print_text
 @with_point
 @with_json
 def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> None:
-    """Say what to do about a failure: retry with what helped before, or ask a person.
+    """Suggest how to handle a failure: retry with a known remedy, or ask a person.
 
     After three unsuccessful entries since the last success a person is asked. Else a
     blocker with at least half of its words in the failure, whose PRD was completed later,

@@ -22,7 +22,7 @@ NEEDED = ("mcp", "mcp_types")
 @with_prompt_file
 @with_sprint
 def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) -> None:
-    """Offer the sprint to an agent's program as tools, by MCP on its pipes.
+    """Serve tools for agents over MCP, on standard input and output.
 
     An agent's program starts it itself. Its tools are status, next, report, learn,
     request, history and query. Gates, rollbacks, restores and rules are not among

@@ -34,7 +34,7 @@ IDLE_SECONDS = 600.0
 )
 @with_sprint
 def command(sprint_id: str | None, listen: bool, idle: float | None) -> None:
-    """Answer a program's requests by JSON-RPC 2.0, one object a line, on its pipes.
+    """Serve requests over JSON-RPC 2.0, one object per line, on stdin and stdout.
 
     Its methods are initialize, record, append, ask, call, follow, unfollow, schema and
     cancel. It ends with its input, once all that was asked is answered.

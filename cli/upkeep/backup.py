@@ -17,7 +17,7 @@ from ..output import print_answer
 @click.argument("file", type=click.Path(path_type=Path))
 @with_json
 def command(file: Path, as_json: bool) -> None:
-    """Copy the log into one file, while others may record, and read the copy back.
+    """Back up the log to one file while others may write, and verify the copy.
 
     A plain `cp` can miss what SQLite has not carried over yet. To restore, end every
     sprintlog process, move the log's folder aside, `sprintlog init`, put the copy in

@@ -61,7 +61,7 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 @typed.command("completion", epilog='Example: eval "$(sprintlog completion bash)"')
 @click.argument("shell", type=typed.Choice(list(SCRIPTS)))
 def command(shell: str) -> None:
-    """Print the completion script of a shell: of commands, options and values.
+    """Print the completion script of a shell: for commands, options and values.
 
     Values are sprints, addresses, points, iterations, requests and event types of the
     log that the folder belongs to; and files.

@@ -32,7 +32,7 @@ from ..suggest import closest
 )
 @with_json
 def command(key: str | None, trusts: bool, as_json: bool) -> None:
-    """Show each value with its origin: environment, file or default.
+    """Show each setting with its origin: environment, file or default.
 
     An option that is typed comes before all of them. The file is `sprintlog.toml` at the
     work tree's root, or `[tool.sprintlog]` in its pyproject.toml. What it says to run, or

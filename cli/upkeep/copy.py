@@ -35,7 +35,7 @@ _SQLITE = b"SQLite format 3\0"
 @click.argument("target", metavar="TO")
 @with_json
 def command(source: str, target: str, as_json: bool) -> None:
-    """Copy a log into another store: positions, ids, keys and hashes stay.
+    """Copy a log to another store; positions, ids, keys and hashes do not change.
 
     Each is a postgresql:// address, a folder with a log, a log's file, or an address of a
     store that an extension brings; FROM may be an export. TO is made where it is missing:

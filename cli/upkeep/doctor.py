@@ -52,7 +52,7 @@ LOSS = {
 )
 @with_json
 def command(target: Path | None, as_json: bool) -> None:
-    """Look at the log, where it is and what is around it; change nothing.
+    """Diagnose the log, its location and its surroundings; change nothing.
 
     Works on a log that is damaged, locked or read-only, because it looks at a copy. Exit
     code 4 when something is damaged, missing or drifted; `verify` reads everything, this

@@ -69,7 +69,7 @@ def command(
     with_content: bool,
     as_json: bool,
 ) -> None:
-    """Write the log as JSON Lines, from which `import log` makes the same log again.
+    """Write the log as JSON Lines; `import log` restores the same log from them.
 
     A header, every event with its whole envelope, and the head. The chain is checked on
     the way. With --sprint the events of one sprint, for reading; that is no whole log.

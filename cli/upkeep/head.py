@@ -35,7 +35,7 @@ from ..output import print_answer
 def command(
     sign: bool, key: Path | None, out: Path | None, trailer: bool, as_json: bool
 ) -> None:
-    """Print the head of the log: what stands for all that was recorded until now.
+    """Print the head of the log, which identifies its whole content.
 
     Kept elsewhere, or signed, it shows later whether anything before it was changed.
     """

@@ -28,7 +28,7 @@ from ..output import print_answer
 )
 @with_json
 def command(position: int, head_file: Path | None, out: Path | None, as_json: bool) -> None:
-    """Write a file that proves an event, to somebody who does not have the log.
+    """Write a proof of one event for somebody without access to the log.
 
     `sprintlog verify --proof FILE` checks it. It shows that event, and of all others
     nothing but digests.

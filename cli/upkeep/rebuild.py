@@ -29,7 +29,7 @@ FINE = ("same", "written", "imported", "elsewhere")
 @with_sprint
 @with_json
 def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
-    """Compute every sprint and the journal from the whole log and write their files again.
+    """Rebuild every sprint and the journal from the log, and write their files.
 
     Files that somebody else edited are kept in the log's folder first.
     """

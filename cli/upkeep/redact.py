@@ -74,7 +74,7 @@ def command(
     actor: str,
     as_json: bool,
 ) -> None:
-    """Erase what events said, and the same text wherever sprintlog keeps it.
+    """Erase the text of events, and the same text wherever sprintlog stores it.
 
     That it was said stays: when, by whom, which kind of event, ids and figures. Snapshots
     are written again without the text, and so are state files. It cannot be undone.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 )
 @with_json
 def command(since: str | None, as_json: bool) -> None:
-    """Look for secrets of known forms in events, kept files and snapshots.
+    """Search events, stored files and snapshots for known forms of secrets.
 
     Exit code 4 where one is found; each has the command that erases it.
     """

@@ -23,7 +23,7 @@ from ..output import print_document, warn
 )
 @click.argument("name", nargs=-1, metavar="[NAME]")
 def command(what: str, name: tuple[str, ...]) -> None:
-    """Print the JSON Schema of a file, of every event's data, or of every command.
+    """Print the JSON Schema of a file, of the data of all events, or of all commands.
 
     `progress` is PROGRESS.yaml, `plan` what `sprint create` takes, `sprint` SPRINT.yaml,
     `metrics` what `iteration end --metrics` takes, `journal` progress.json,

@@ -102,7 +102,7 @@ INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _hooks,
 @typed.option("--and-log", is_flag=True, help="With --yes: remove the log, too.")
 @with_json
 def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
-    """Remove what was installed: completion, what is trusted; and the log, if you say so.
+    """Remove the completion and the list of trusted files; on request, the log as well.
 
     It shows first what there is, and asks about the log by itself. State files like
     PROGRESS.yaml stay; so does a file in the log's folder that sprintlog did not make.

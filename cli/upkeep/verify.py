@@ -91,7 +91,7 @@ def command(
     determinism: bool,
     as_json: bool,
 ) -> None:
-    """Check the hash chain, gaps, payloads, heads, checkpoints and state files.
+    """Verify the hash chain, gaps, payloads, heads, checkpoints and state files.
 
     Exit code 4 for damage or drift; what imported documents contradict is a remark.
     """

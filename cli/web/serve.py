@@ -68,7 +68,7 @@ def command(
     new_token: bool,
     as_json: bool,
 ) -> None:
-    """Show the sprints of this log in a browser, always as they are now.
+    """Serve a live view of the sprints to a browser.
 
     It prints an address with a token, which opens it once and is then kept in a cookie.
     Nobody else gets in, and nothing can be changed unless --write allows it. It

@@ -82,7 +82,7 @@ def _pass_over(tag: str | None, **given: Any) -> None:
 def command(
     tag: str | None, stream: str | None, data: str, observed: bool, **given: Any
 ) -> None:
-    """Record an event by calling the command that would have caused it.
+    """Append an event by calling the command that would have caused it.
 
     Without TYPE every line of standard input is an object with `type`, `data` and, where
     wanted, `stream`, `actor`, `at`, `key`, `expect`, `observed`; each is answered by one

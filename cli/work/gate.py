@@ -41,7 +41,7 @@ PHASE = typed.option(
 
 @typed.group("gate")
 def command() -> None:
-    """Run a phase's gate, or record how it went elsewhere.
+    """Run the gate of a phase, or record its result.
 
     A gate checks work that is done: of a leaf in progress, or of a phase whose leaves are
     all finished. The phase is not finished before its gate has passed.
@@ -68,7 +68,7 @@ def command() -> None:
 def run(
     phase: str | None, timeout: float | None, pass_on: tuple[str, ...], **given: Any
 ) -> None:
-    """Run a gate's script in the work tree and record how it ended.
+    """Run the script of a gate in the work tree and record its result.
 
     When it fails the exit code is 6, and standard output is what an agent that repairs it
     is to be told: the gate's on-fail prompt, and what the script printed.
@@ -130,7 +130,7 @@ def record(
     attempt: int | None,
     **given: Any,
 ) -> None:
-    """Take in how a gate went elsewhere; the event is marked so.
+    """Record the result of a gate that ran elsewhere; the event is marked as such.
 
     The same rules hold, and the answer is that of `gate run`.
     """
@@ -149,7 +149,7 @@ def record(
 @PHASE
 @with_reading
 def show(phase: str | None, reading: ReadOptions) -> None:
-    """Show where gates stand: all in a line each, or one with its last output."""
+    """List all gates with their status, or show one with its last output."""
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         check_exists(sprint)

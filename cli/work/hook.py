@@ -13,7 +13,7 @@ from .. import typed
 @click.argument("agent", metavar="AGENT")
 @click.argument("more", metavar="[EVENT]", nargs=-1, type=click.UNPROCESSED)
 def command(agent: str, more: tuple[str, ...]) -> None:
-    """Record what an agent's hook was handed, as an event of the session.
+    """Record a hook call that an agent passes on stdin, as an event of its session.
 
     AGENT is claude, codex, copilot, cursor, gemini or opencode. It reads JSON on
     standard input, prints nothing, and always ends with 0, so that no agent waits or

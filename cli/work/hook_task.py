@@ -46,7 +46,7 @@ TAKEN = {
 @typed.option("--error", metavar="TEXT", help="With failed: what went wrong.")
 @with_recording
 def command(status: str, hook_id: str, iteration: int | None, **given: Any) -> None:
-    """Record what is run beside the iterations of a goal.
+    """Record tasks that run in parallel with the iterations of a goal.
 
     A hook is spawned when it is about to be run, and running once its process does. It
     ends well as completed; where it failed the loop goes on.

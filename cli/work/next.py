@@ -24,7 +24,7 @@ BEGUN = "it was started: hand the prompt to an agent, record how it ended"
 @with_prompt_file
 @with_reading
 def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) -> None:
-    """Say what is to be done now, or what was to be done then.
+    """Show the next action of a sprint, now or at an earlier point.
 
     The first word is one of start, work, iterate, hooks, gate, end, retry, wait, resume,
     complete, stop and done; docs/reference/next.md says what a loop does with each.

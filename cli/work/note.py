@@ -16,5 +16,5 @@ from ..record import record
 @typed.option("--phase", metavar="ADDRESS", help="What it is about. [the sprint]")
 @with_recording
 def command(text: str, phase: str | None, **given: Any) -> None:
-    """Leave a remark for whoever reads the log; it changes no state."""
+    """Add a note for readers of the log; the state does not change."""
     record("note", given, AddNote(text, phase))

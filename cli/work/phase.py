@@ -41,7 +41,7 @@ class _Phases(typed.TypedGroup):
 
 @typed.group("phase", cls=_Phases)
 def command() -> None:
-    """Record what happens to a phase, step or sub-phase.
+    """Start, complete, fail, retry, skip or inject phases, steps and sub-phases.
 
     A leaf is named by ids, like `build/step-1/implement`; without a name the one that
     the pointer is on is meant. Parents get their status from their children; skip,
@@ -53,7 +53,7 @@ def command() -> None:
 @with_phase
 @typed.option("--model", type=typed.Choice(MODELS), help="The model that executes it.")
 def start(phase: str | None, model: str | None, **given: Any) -> None:
-    """Begin to execute a leaf."""
+    """Start a leaf."""
     record("phase start", given, leaves.StartPhase(phase, model))
 
 
@@ -61,7 +61,7 @@ def start(phase: str | None, model: str | None, **given: Any) -> None:
 @with_phase
 @typed.option("--summary", metavar="TEXT", help="What was done.")
 def complete(phase: str | None, summary: str | None, **given: Any) -> None:
-    """Finish a leaf successfully.
+    """Mark a leaf as completed.
 
     While the sprint is paused or stopped in another way the work is kept as done; once it
     was resumed the leaf is completed by the loop, or by this command again. A step or a
@@ -90,7 +90,7 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
 def fail(
     phase: str | None, error: str, category: str, until: str | None, **given: Any
 ) -> None:
-    """Say that a leaf's execution failed.
+    """Mark a leaf as failed.
 
     By policy another attempt is scheduled (next-retry-at), or the sprint blocks. With
     --until a limit keeps the agent from it: nothing failed, and the leaf goes on then.
@@ -108,7 +108,7 @@ def fail(
 @with_phase
 @typed.option("--reason", required=True, metavar="TEXT", help="Why it is stuck.")
 def block(phase: str | None, reason: str, **given: Any) -> None:
-    """Declare a leaf stuck; the sprint blocks with it."""
+    """Mark a leaf as blocked, and the sprint with it."""
     record("phase block", given, leaves.BlockPhase(reason, phase))
 
 
@@ -116,7 +116,7 @@ def block(phase: str | None, reason: str, **given: Any) -> None:
 @with_phase
 @REASON
 def skip(phase: str | None, reason: str | None, **given: Any) -> None:
-    """Leave a leaf out on purpose, or all that is unfinished of a step or a phase."""
+    """Skip a leaf, or every unfinished leaf of a step or a phase."""
     record("phase skip", given, leaves.SkipPhase(phase, reason))
 
 
@@ -124,7 +124,7 @@ def skip(phase: str | None, reason: str | None, **given: Any) -> None:
 @with_phase
 @REASON
 def retry(phase: str | None, reason: str | None, **given: Any) -> None:
-    """Put a failed or blocked leaf back, or all such of a step or a phase.
+    """Retry a failed or blocked leaf, or all of them in a step or a phase.
 
     By a person's word all of its retries may be used again, and all of its gate's.
     """
@@ -136,7 +136,7 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
 @REASON
 @with_recording
 def reopen(phase: str, reason: str | None, **given: Any) -> None:
-    """Put what is completed or skipped back to pending: a leaf, a step or a phase.
+    """Set a completed or skipped leaf, step or phase back to pending.
 
     The pointer goes back to it, where it comes before what is worked on now.
     """

@@ -19,7 +19,7 @@ from .injection import inject, with_injection, with_workflow
     with_workflow,
 )
 def command(**given: Any) -> None:
-    """Put phases into the plan while it is carried out; the pointer stays on its work.
+    """Insert phases into the plan of a running sprint; the pointer does not move.
 
     Right after the work it is on, without --position, and behind what came in there
     before. With --json the answer also says the `addresses` of what came in. A file holds

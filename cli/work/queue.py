@@ -59,7 +59,7 @@ REQUEST = click.argument("request", metavar="ID")
 
 @typed.group("queue")
 def command() -> None:
-    """Keep what was found on the way, and decide on it: the operator queue.
+    """Add requests to the operator queue and decide on them.
 
     A request is pending until somebody approves, rejects or defers it or puts it into the
     backlog. What is deferred comes back by itself.
@@ -88,7 +88,7 @@ def command() -> None:
 )
 @with_recording
 def add(title: str | None, file: str | None, context: str | None, **given: Any) -> None:
-    """Put a request into the queue, or all of a file's, or none of them.
+    """Add a request to the queue, or all requests of a file at once.
 
     An object of a file has `title`, `priority` and `type`, and where wanted `id`,
     `description`, `created-at`, `discovered-in` and `context`.
@@ -138,7 +138,7 @@ def requests_of(
 @REQUEST
 @with_reading
 def show(request: str, reading: ReadOptions) -> None:
-    """Show a request, and who decided what of it and when."""
+    """Show a request and its decisions: who, what and when."""
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         entry = find_request(sprint, request)
@@ -174,7 +174,7 @@ def approve(
     dry_run: bool,
     **given: Any,
 ) -> None:
-    """Approve a request and inject what it asks for, right after the current work.
+    """Approve a request and insert its work right after the current work.
 
     Decision and injection are one append: neither is there without the other, and a
     rollback behind them takes back both. A question is answered with --prompt: what is
@@ -241,7 +241,7 @@ def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> No
 )
 @with_recording
 def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
-    """Put a request off; once what it waits for is reached it is pending again.
+    """Defer a request; it is pending again once its condition is met.
 
     end-of-phase is the end of the top phase that the pointer is in now. end-of-sprint is
     when nothing is left to do. next-sprint is the next sprint of this log that starts: it
@@ -260,7 +260,7 @@ def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
 @REASONING
 @with_recording
 def backlog(request: str, reasoning: str, **given: Any) -> None:
-    """Put a request into the backlog."""
+    """Move a request to the backlog."""
     command = BacklogRequest(request, reasoning)
     record("queue backlog", given, command, typed=("request", "reasoning"))
     _who_decided(Options(given))
@@ -273,7 +273,7 @@ def backlog(request: str, reasoning: str, **given: Any) -> None:
 @typed.option("--reason", required=True, metavar="TEXT", help="Why it is decided again.")
 @with_recording
 def reopen(request: str, reason: str, **given: Any) -> None:
-    """Take a decision back: the request is pending again, and nothing else changes.
+    """Revert a decision: the request is pending again, and nothing else changes.
 
     What an approval put into the plan stays there; `phase skip` leaves it out.
     """
@@ -290,7 +290,7 @@ def reopen(request: str, reason: str, **given: Any) -> None:
 @typed.option("--dry-run", is_flag=True, help="Say what they decide, record nothing.")
 @with_recording
 def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
-    """Let rules decide on every pending request, all in one append.
+    """Apply rules to every pending request, in one append.
 
     The first rule that fits decides. Without --rules: a critical or high bug or security
     matter is approved after the current work; low docs go into the backlog;

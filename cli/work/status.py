@@ -74,7 +74,7 @@ TONES = {"completed": GOOD, "failed": BAD, "blocked": BAD}
 )
 @with_reading
 def command(is_watched: bool, reading: ReadOptions) -> None:
-    """Show how far a sprint is: status, pointer, figures, phases, goal and steps.
+    """Show the progress of a sprint: status, pointer, counts, phases, goal and steps.
 
     It says first what it is doing and since when; or why it stopped, since when, and what
     leads on. Then how good the best and the last iteration are, and which advice waits

@@ -16,7 +16,7 @@ from .injection import inject, with_injection
 
 @typed.group("step")
 def command() -> None:
-    """Add steps to a phase that has steps; record the steps towards a goal."""
+    """Insert steps into a for-each phase, or record the steps towards a goal."""
 
 
 @command.command(
@@ -26,7 +26,7 @@ def command() -> None:
 )
 @with_injection()
 def inject_(**given: Any) -> None:
-    """Put steps into a for-each phase, whatever it is at; the pointer stays on its work.
+    """Insert steps into a for-each phase of any status; the pointer does not move.
 
     After the current step without --position. A file holds `steps`, each with an id, a
     prompt and, where it has any, its `phases`.
@@ -49,7 +49,7 @@ def add(prompt: str, step: str | None, **given: Any) -> None:
 @typed.option("--prompt", metavar="TEXT", help="What is to be done, in new words.")
 @with_recording
 def update(step: str, status: str | None, prompt: str | None, **given: Any) -> None:
-    """Give a step towards the goal another status, another prompt, or both."""
+    """Change the status or the prompt of a step towards the goal."""
     record("step update", given, UpdateStep(step, status, prompt))
 
 
@@ -57,6 +57,6 @@ def update(step: str, status: str | None, prompt: str | None, **given: Any) -> N
 @click.argument("step", metavar="ID")
 @with_recording
 def complete(step: str, **given: Any) -> None:
-    """Say that a step towards the goal is done."""
+    """Mark a step towards the goal as completed."""
     command = UpdateStep(step, COMPLETED)
     record("step complete", given, command, typed=("step", "status"))

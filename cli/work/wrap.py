@@ -52,7 +52,7 @@ def command(
     no_mask: bool,
     wrapped: tuple[str, ...],
 ) -> None:
-    """Run a command as ever, and record it as an iteration.
+    """Run a command unchanged and record it as an iteration.
 
     Its streams, its terminal, its signals and its exit code are untouched, and nothing
     that goes wrong with the record stops it. Without a log or a sprint one is made. What

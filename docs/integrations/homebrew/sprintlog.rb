@@ -3,7 +3,7 @@
 class Sprintlog < Formula
   include Language::Python::Virtualenv
 
-  desc "Event-sourced state for the loops that coding agents run in"
+  desc "Append-only event log for coding-agent loops"
   homepage "https://example.invalid/sprintlog"
   url "https://example.invalid/sprintlog-0.2.0.tar.gz"
   version "0.2.0"

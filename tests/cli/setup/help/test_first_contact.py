@@ -45,7 +45,7 @@ def test_help_keeps_its_lines(
 ) -> None:
     """However wide the terminal is, the tables of the first screen are the same."""
     monkeypatch.setenv("COLUMNS", columns)
-    tables = screen("help").partition("Every day:")[2].partition("Options:")[0]
+    tables = screen("help").partition("Common commands:")[2].partition("Options:")[0]
     assert tables in done("--help").out
 
 

@@ -52,7 +52,7 @@ def test_every_option_explains_itself(name: str) -> None:
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_help_lists_every_command(done: Any, flag: str) -> None:
     """The first screen names every command, once."""
-    daily, topics = done(flag).out.partition("Every day:")[2].split("By topic")
+    daily, topics = done(flag).out.partition("Common commands:")[2].split("By topic")
     named = re.findall(r"^  ([a-z-]+)  ", daily, re.MULTILINE)
     for row in re.findall(r"^  (?:[a-z-]+)?  +([a-z, -]+)$", topics, re.MULTILINE):
         named += row.rstrip(",").split(", ")
