@@ -9,7 +9,7 @@ from sprintlog.engine.service import wrap
 from sprintlog.projections import Workspace
 
 from ..conftest import Run
-from ..setup.help.test_hints import MESSAGES
+from ..setup.help.test_hints import messages, naming
 from ..typed import HOLE, commands_in, typed
 
 AT = "2026-01-01T00:00:00.000Z"
@@ -49,17 +49,18 @@ def test_a_refusal_is_about_the_sprint_that_was_named(two: Path, run: Run) -> No
     assert "--why TEXT`" in run("phase", "start").err
 
 
-@pytest.mark.parametrize("text", MESSAGES)
 def test_every_command_in_a_message_takes_the_name(
-    text: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever a hint is made to say can still be typed."""
+    """A hint to which the name of a sprint was added can still be typed."""
     monkeypatch.setattr(named_sprint, "_given", lambda: "auth")
-    changed = named_sprint.with_it(text)
-    assert changed is not None
-    for words in commands_in(changed):
-        if HOLE not in words[:2]:
-            typed(words)
+    for place, text in messages().items():
+        changed = named_sprint.with_it(text)
+        assert changed is not None, place
+        for words in commands_in(changed):
+            if HOLE not in words[:2]:
+                with naming(place):
+                    typed(words)
 
 
 def test_a_loops_sprint_is_made_before_its_first_run(
