@@ -60,11 +60,12 @@ def test_examples_of_a_topic_work(topic: str, prepared: None, done: Run) -> None
     """Each example of a page can be typed, one after another."""
     found = examples(topic)
     assert found
-    for program, *words in found:
-        assert program == "sprintlog"
-        if words[0] == "wrap":
-            # It becomes the command, and ends as that does.
-            subprocess.run([sys.executable, "-m", "sprintlog.cli", *words], check=True)
+    for name, *words in found:
+        assert name == "sprintlog"
+        if words[0] in ("wrap", "rpc"):
+            # `wrap` replaces its process by the command, `rpc` handles SIGTERM.
+            program = [sys.executable, "-m", "sprintlog.cli", *words]
+            subprocess.run(program, stdin=subprocess.DEVNULL, check=True)
         else:
             done(*words)
 
