@@ -35,6 +35,7 @@ def flip(path: Path, chance: random.Random) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("number", range(40))
 def test_a_bit_is_noticed_and_the_next_snapshot_is_whole(
     root: Path, store: Store, filled: list[str], tmp_path: Path, number: int

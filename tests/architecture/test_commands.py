@@ -64,6 +64,7 @@ def test_every_struct_is_registered() -> None:
     assert structs - {Command, JournalCommand} == {one.struct for one in EVERY.values()}
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("command", EVERY.values(), ids=EVERY)
 def test_a_command_has_a_way_in(command: RegisteredCommand) -> None:
     """A terminal command makes it, the service does by itself, or `append` of its event."""

@@ -36,12 +36,14 @@ PLANTS = {
 """What breaks each contract, by the file it is put into."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(CONTRACTS))
 def test_the_contract_holds(name: str) -> None:
     """Nothing in the sources breaks it."""
     assert CONTRACTS[name](ROOT) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "file"), [(name, file) for name, files in PLANTS.items() for file in files]
 )

@@ -139,6 +139,7 @@ RECORDS = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", RECORDS)
 def test_nobody_looks_for_extensions_who_names_none(words: str, tmp_path: Path) -> None:
     """A recording command or a hook asks nothing of what is installed."""

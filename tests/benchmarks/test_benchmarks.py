@@ -85,6 +85,7 @@ def test_the_core_is_measured_unless_all_is_asked_for() -> None:
     assert set(core) < set(every)
 
 
+@pytest.mark.long
 def test_the_parts_of_an_append_make_up_the_whole(tmp_path: Path) -> None:
     """Every part is found in an append, and together they are the append."""
     found = parts.parts(Bench(tmp_path, TINY), rounds=3)
@@ -121,6 +122,7 @@ def test_the_page_has_the_form_of_what_is_written_into_it() -> None:
     assert page.standing(text, "parts")[:2] == parts.lines_of([], is_markdown=True)
 
 
+@pytest.mark.long
 def test_one_command_writes_the_page(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -165,6 +167,7 @@ def _compare(*arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess[
     )
 
 
+@pytest.mark.long
 @needs_history
 def test_compares_two_commits() -> None:
     """A commit compared with itself gives a ratio for a row, in lines of 80 columns."""
@@ -176,6 +179,7 @@ def test_compares_two_commits() -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+@pytest.mark.long
 @needs_history
 @pytest.mark.parametrize(
     ("arguments", "said"),
@@ -225,6 +229,7 @@ def test_rows_that_differ_are_told(tmp_path: Path) -> None:
     assert f"gone: only {ids[0]} has this row" in lines
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["old", "new"])
 def test_a_renamed_row_is_found_by_its_former_name(tmp_path: Path, engine: str) -> None:
     """A row that says what it was called is compared, whoever's definition is run."""

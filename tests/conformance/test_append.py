@@ -27,6 +27,7 @@ def new_event(number: int = 1, **changes: object) -> NewEvent:
     return NewEvent(**(fields | changes))  # type: ignore[arg-type]
 
 
+@pytest.mark.sampled(2)
 def test_positions_run_through_the_log_and_versions_through_each_stream(log: Log) -> None:
     """Positions count over all streams and versions within one, both without gaps."""
     log.append("a", [new_event(), new_event()], expect=0)

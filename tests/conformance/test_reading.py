@@ -35,6 +35,7 @@ BOUNDS = [
 ]
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(("after", "until", "expected"), BOUNDS)
 def test_bounds_of_the_log(
     log: Log, after: int, until: int | None, expected: list[int]

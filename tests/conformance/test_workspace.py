@@ -117,6 +117,7 @@ def _file(workspace: Workspace) -> bytes:
     return (workspace.location.root / "PROGRESS.yaml").read_bytes()
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("other", AT_HAND)
 def test_an_export_goes_into_any_store(
     workspace: Workspace, other: str, tmp_path: Path

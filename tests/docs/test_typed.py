@@ -59,6 +59,7 @@ def test_every_command_of_a_page_can_be_typed(path: Path) -> None:
     assert wrong == {}
 
 
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("path", PAGES_OF_TODAY, ids=lambda p: p.name)
 def test_every_option_of_a_page_is_one(path: Path) -> None:
     """An option that is named alone is an option of a command of ours."""

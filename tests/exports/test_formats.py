@@ -284,6 +284,7 @@ def add_notes(workspace: Workspace, number: int) -> None:
         workspace.log.append(AUTH, [one] * 256, expect=Expect.ANY)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("format_", ["cloudevents", "otlp-json", "csv"])
 def test_memory_does_not_grow_with_the_log(tmp_path: Path, format_: str) -> None:
     """A log that is four times as long takes far from four times the memory."""

@@ -61,6 +61,7 @@ def test_a_sample_is_read_as_stored(sample: Path) -> None:
     assert len(said["unread"]) == LEFT_OUT[sample.name]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("sample", SAMPLES, indirect=True)
 def test_a_sample_is_imported_by_name(sample: Path, done: Run) -> None:
     """`import NAME PATH` records it, tells what was not understood, and brings it once."""

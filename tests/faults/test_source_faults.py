@@ -16,6 +16,7 @@ def test_there_are_thirty_different_faults() -> None:
     assert len({fault.right for fault in FAULTS}) == len(FAULTS)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_can_be_planted(fault: Fault) -> None:
     """Its line stands in one place, the wrong one is Python, and its tests are there."""

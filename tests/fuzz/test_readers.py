@@ -11,6 +11,7 @@ from .targets import KEPT, TARGETS, run
 EXAMPLES = 25
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", TARGETS)
 def test_any_bytes(name: str, tmp_path: Path) -> None:
     """What is near a known input, or near one that broke it once, is read or refused."""

@@ -21,6 +21,7 @@ def looked_at() -> Iterator[Path]:
     rmtree(folder)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", SCREENS)
 def test_a_screen_is_the_stored_one(looked_at: Path, name: str) -> None:
     """On terminals of two widths, without colours and piped."""

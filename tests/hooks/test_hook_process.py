@@ -53,6 +53,7 @@ def test_a_named_log_is_the_one(log: Path, hook: Hook, tmp_path: Path) -> None:
     assert len(events_of(away)) == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b"\xff\xfe", b"hello", after_tool()[:-4], b"x" * 99]
 )

@@ -49,6 +49,7 @@ def test_a_log_where_the_agent_is_comes_before_its_project(
     assert len(events_of(log)) == 1
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("text", ["[record\n", "[record]\noof = true\n", "\0"])
 def test_where_settings_cannot_be_read_events_wait(
     log: Path, hook: Hook, folder: Path, text: str

@@ -136,6 +136,7 @@ def test_a_reading_server_offers_less(mode: str, sprint: Path) -> None:
     assert found == ["status", "next", "history", "query"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_process_serves_over_a_pipe(mode: str, sprint: Path, events: Events) -> None:
     """As an agent's program starts it: it answers, records, and ends with its input."""

@@ -43,6 +43,7 @@ def told(past: PagePast, workspace: Workspace, version: int) -> tuple[object, ..
     return past.story.course({}), past.works, history.first, lines, setters
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_past_carried_on_is_the_whole_past(name: str, tmp_path: Path) -> None:
     """Followed in steps it tells the same as read at once, whatever was rolled back."""
@@ -107,6 +108,7 @@ def append(workspace: Workspace, events: list[Event], at_ms: int) -> None:
     workspace.log.append("sprint/odd", new, expect=Expect.ANY)
 
 
+@pytest.mark.long
 def test_an_update_reads_no_more_of_a_long_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +130,7 @@ def test_an_update_reads_no_more_of_a_long_log(
     assert read[0] == read[1] <= READ_MAX
 
 
+@pytest.mark.long
 def test_a_long_night_keeps_its_memory(tmp_path: Path) -> None:
     """Of 2,000 events more, a page that was looked at keeps when they were, and no more."""
     with workspace_with(tmp_path, busy(1_000), step_ms=1_000) as workspace:

@@ -22,6 +22,7 @@ def blamed(workspace: Workspace, version: int) -> Told:
     ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", STREAMS)
 def test_every_line_is_blamed_at_every_version(name: str, tmp_path: Path) -> None:
     """Played from the beginning the file has the lines and setters of each version."""

@@ -54,6 +54,7 @@ def lazy() -> Iterator[Server]:
     server.remove()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("count", [1, 4])
 def test_a_network_that_breaks_loses_and_doubles_nothing(
     newest: Server, new_log: str, count: int

@@ -60,6 +60,7 @@ def recorded(folder: Path, after: int) -> list[Any]:
         ]
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", registered())
 def test_a_command_is_the_same_as_by_a_process(
     name: str,
@@ -138,6 +139,7 @@ def test_every_answer_can_be_called_for() -> None:
             assert isinstance(command, click.Command)
 
 
+@pytest.mark.long
 def test_all_answers_could_be_asked_for() -> None:
     """What `make accept` alone runs has all that it needs: it is set up, and not run."""
     program = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
@@ -164,6 +166,7 @@ CALLED = (
 )
 
 
+@pytest.mark.long
 def test_a_call_is_a_process(night: Path, done: Run) -> None:
     """What is called answers as typed: one answer or a list of lines, and an exit code."""
     with Here() as client:

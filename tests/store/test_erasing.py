@@ -66,6 +66,7 @@ def log(path: Path) -> Iterator[SqliteLog]:
         yield log
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", SIZES)
 def test_no_file_holds_what_was_erased(log: SqliteLog, path: Path, size: int) -> None:
     """Small payloads, those on pages of their own and large ones: no byte of them stays."""
@@ -155,6 +156,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.sampled(1)
 def test_killed_anywhere_it_is_done_or_not_begun(path: Path, tmp_path: Path) -> None:
     """Whatever line the process dies at, the next opening finds all of it or nothing."""
     mode = "wal" if journal_mode.LOCAL else "rollback"

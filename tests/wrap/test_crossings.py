@@ -28,6 +28,7 @@ def test_within_run(events: Events, sprintlog: Callable[..., str]) -> None:
     assert len(events("iteration-started")) == len(events("iteration-ended")) == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("said", ["", "ticket-7", "x" * 200, "odd\n"])
 def test_a_session_within_is_linked_to_its_iteration(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str], said: str

@@ -164,6 +164,7 @@ def test_a_person_is_told_whether_one_is_under_way(
     assert "now: " not in sprintlog("status")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("status", ["paused", "completed"])
 def test_whatever_the_status(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str], tmp_path: Path, status: str

@@ -140,6 +140,7 @@ _JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(
     said=st.dictionaries(st.text(max_size=9), _JSON, max_size=4),
     servers=st.none() | st.dictionaries(st.text(max_size=9), _JSON, min_size=1, max_size=3),

@@ -140,6 +140,7 @@ def test_a_build_succeeds_when_it_ends_with_zero(
     assert measured.notes == notes
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -203,6 +203,7 @@ def test_what_is_too_large_is_refused(
     assert "holds more than 100 elements" in refusal(many, tmp_path)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "content",
     [

@@ -12,6 +12,7 @@ from ..restores import files
 BACK = ("rollback", "iter:1", "--files", "--yes", "--json")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("line", "name"),
     [

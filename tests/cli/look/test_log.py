@@ -40,6 +40,7 @@ def versions(done: Any, *options: str) -> list[int]:
     return [event["version"] for event in done("log", *options, "--json").lines]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
@@ -116,6 +117,7 @@ def test_one_short_line_each(history: Path, done: Any) -> None:
     ]
 
 
+@pytest.mark.long
 def test_long_listings_are_read_in_both_directions(sprint: Path, run: Any) -> None:
     """Over many pages nothing is left out or twice, forwards and backwards."""
     lines = "".join('{"type": "note-added", "data": {"text": "x"}}\n' for _ in range(1300))

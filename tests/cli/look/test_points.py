@@ -131,6 +131,7 @@ def test_knows_every_command_of_the_table() -> None:
     assert set(ALWAYS_NOW) <= known
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("path", READING)
 @pytest.mark.parametrize("point", POINTS)
 def test_answers_as_of_every_form(history: Path, run: Run, path: str, point: str) -> None:

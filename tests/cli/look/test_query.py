@@ -212,6 +212,7 @@ HEAPS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("heap", HEAPS)
 def test_memory_is_bounded(sprint: Path, heap: str) -> None:
     """A question that heaps up values is broken off, or answered, in bounded memory."""
@@ -314,6 +315,7 @@ def everything(folder: Path) -> list[Any]:
     return answers
 
 
+@pytest.mark.long
 def test_no_flipped_bit_is_answered(history: Path) -> None:
     """Whichever bit of the file flips, the answers are those of the log."""
     whole = everything(history)
@@ -326,6 +328,7 @@ def test_no_flipped_bit_is_answered(history: Path) -> None:
         assert everything(history) == whole
 
 
+@pytest.mark.long
 def test_no_half_written_file_is_answered(history: Path, done: Any) -> None:
     """Whichever pages were not written before a power cut, the answers are the log's."""
     everything(history)
@@ -365,6 +368,7 @@ def test_any_tool_can_open_the_file(history: Path, done: Any) -> None:
     connection.close()
 
 
+@pytest.mark.long
 def test_many_may_ask_while_others_record(sprint: Path) -> None:
     """Questions side by side, during appends, are each answered from a whole table."""
     sql = "SELECT count(*) = max(position) FROM v_events"

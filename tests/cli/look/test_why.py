@@ -72,6 +72,7 @@ def read(folder: Path) -> Files:
     return {path.name: path.read_text().splitlines() for path in folder.glob("*.txt")}
 
 
+@pytest.mark.long
 def test_every_line_has_the_iteration_that_wrote_it(
     loop: Path, done: Run, ask: Callable[[str, int], LineReason]
 ) -> None:

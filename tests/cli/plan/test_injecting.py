@@ -163,6 +163,7 @@ def test_goes_with_a_rollback(sprint: Path, done: Any) -> None:
     assert (sprint / "PROGRESS.yaml").read_bytes() == after
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -67,6 +67,7 @@ def test_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert problem(b'{"a":1,"b":[1,{"c":2},3]}') == "holds more than 9 keys and values"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "text",
     [

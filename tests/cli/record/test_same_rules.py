@@ -140,6 +140,7 @@ def types(done: Run, *more: str) -> list[str]:
     return [event["type"] for event in done("log", "--json", *more).lines]
 
 
+@pytest.mark.sampled(1)
 def test_an_unfinished_restore_is_finished_first(
     tree: Path, way: Way, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,6 +144,7 @@ def test_without_a_terminal_it_only_offers(folder: Path, run: Run) -> None:
     assert run("log", "--all").out == "no events\n"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("word", "events"), [("y", 1), ("n", 0), ("", 0)])
 def test_on_a_terminal_it_asks(folder: Path, run: Run, word: str, events: int) -> None:
     """Only a yes takes an offer; the answer without a word is no."""

@@ -48,6 +48,7 @@ def spoil(sprint: Path, done: Any) -> Any:
     return spoil
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("change", SPOILT.values(), ids=SPOILT)
 def test_a_damaged_column_is_told_as_damage(spoil: Any, run: Any, change: str) -> None:
     """Verify names the event, no backup is made, and nobody meets a defect of ours."""
@@ -71,6 +72,7 @@ def test_a_damaged_column_is_told_as_damage(spoil: Any, run: Any, change: str) -
         assert answer.code in (0, 4), (line, answer)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("change", SPOILT.values(), ids=SPOILT)
 def test_what_was_salvaged_can_be_used(
     spoil: Any, run: Any, done: Any, monkeypatch: pytest.MonkeyPatch, change: str

@@ -159,6 +159,7 @@ def test_harm_is_what_is_tried() -> None:
     assert harm("é 😀 ✓ ◀ \t\n") == []
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("path", "command"), PRINTING, ids=[x[0] for x in PRINTING])
 def test_every_command_prints_harmless_text(
     log: str, run: Run, path: str, command: click.Command
@@ -271,6 +272,7 @@ def test_json_stays_json(log: str, run: Run, command: list[str]) -> None:
             assert isinstance(json.loads(line), dict | list)
 
 
+@pytest.mark.long
 def test_demo_plays_in_a_harmful_folder(folder: Path, run: Run) -> None:
     """The demo names its folder without harm."""
     result = run("demo", NAME)

@@ -136,6 +136,7 @@ def test_notices_a_killed_run(
     ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", STOPS)
 def test_is_cut_short_by_a_signal(
     gated: Gated, begin: Begin, run: Run, done: Run, folder: Path, number: signal.Signals

@@ -78,6 +78,7 @@ def adopted_whole(folder: Path, run: Any, gate: dict[str, Any]) -> Any:
 WAYS = (create, compiled, injected, appended, adopted, adopted_whole)
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("name", BAD)
 @pytest.mark.parametrize("way", WAYS, ids=[way.__name__ for way in WAYS])
 def test_no_way_takes_a_gate_that_is_none(

@@ -146,6 +146,7 @@ def test_keeps_fields_of_a_later_version(example: Path, done: Run) -> None:
     assert json.loads(example.read_text())["mood"] == "good"
 
 
+@pytest.mark.long
 def test_takes_more_than_one_append_holds(ralph: Path, done: Run) -> None:
     """A file of more events than an append may hold comes in all the same, once."""
     entries = [

@@ -177,6 +177,7 @@ def test_an_agents_other_folder_is_its_own(
     assert SEEN in run("run", *agent()).err
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "harm",
     [
@@ -284,6 +285,7 @@ for number in range(3):
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("wraps", [False, True])
 @pytest.mark.parametrize("tells", [False, True])
 def test_the_calls_of_a_stream_are_events_once(

@@ -83,6 +83,7 @@ def test_a_late_hook_that_names_no_call_adds_none(
     assert len(calls(done)) == count + 1
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("agent", "transcript"),
     [("claude", "claude-2.1.330-transcript"), ("gemini", "gemini-session")],

@@ -43,6 +43,7 @@ def ran(done: Run) -> list[dict[str, Any]]:
     return [x["data"] for x in done("log", "--type", "agent-ran", "--json").lines]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SPENT)
 def test_reaches_a_goal_and_knows_what_it_cost(
     name: str, folder: Path, run: Run, done: Run, state: Any
@@ -56,6 +57,7 @@ def test_reaches_a_goal_and_knows_what_it_cost(
     assert state()["ralph-exit"]["final-summary"] == "All done."
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SPENT)
 def test_a_finished_run_completes_a_phase(
     name: str, folder: Path, run: Run, done: Run, state: Any
@@ -68,6 +70,7 @@ def test_a_finished_run_completes_a_phase(
     assert state()["phases"][0]["summary"] == "All done. RALPH_COMPLETE"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FAILED)
 def test_a_failed_run_fails_a_phase(
     name: str, folder: Path, run: Run, done: Run, state: Any

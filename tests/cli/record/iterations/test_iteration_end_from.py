@@ -208,6 +208,7 @@ def test_an_agent_that_is_named_is_believed(begun: None, folder: Path, done: Run
     assert all("tool_calls" not in one for one in ran)
 
 
+@pytest.mark.long
 @needs.linux
 @pytest.mark.parametrize(
     "content", [b"x" * MEBIBYTE, b'{"a": "' + b"x" * 4086 + b'"}\n'], ids=["bytes", "lines"]

@@ -83,6 +83,7 @@ def test_goes_on_by_rule(folder: Path, run: Run, done: Run) -> None:
     assert "Its work is still there. Repair that first." in said
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("rule", "code", "goes_back", "numbers"),
     [("stop", 26, 0, [2, 3]), ("rollback", 0, 2, [2, 3, 4]), ("continue", 0, 0, [2, 3])],

@@ -376,6 +376,7 @@ def in_ten_hours() -> int:
     return wall_clock() + 10 * 3_600_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_killed_at_every_append_it_pays_no_more(
     run: Run, goal_agent: Make, done: Run, when: str

@@ -68,6 +68,7 @@ STOPS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("trait", "plan", "code", "said"), STOPS)
 def test_each_stop_has_its_exit_code_and_its_word(
     run: Run, agent: Any, done: Run, trait: str, plan: str, code: int, said: Any
@@ -313,6 +314,7 @@ def dying(at: int, when: str, command: list[str]) -> Result:
     return Result(ends.returncode, ends.stdout, ends.stderr)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_killed_at_every_append_it_ends_the_same(
     run: Run, goal_agent: Make, done: Run, state: Any, when: str

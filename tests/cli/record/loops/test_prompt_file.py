@@ -80,6 +80,7 @@ def test_the_file_is_read_anew_each_time(planned: Path, done: Run) -> None:
     assert handed(planned) == ["first", "second b"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("trait", "why"),
     [

@@ -160,6 +160,7 @@ def test_rests_after_an_iteration_without_change(
     assert slept == [1.0, 1.0]
 
 
+@pytest.mark.long
 def test_more_iterations_cost_none(run: Run, goal_agent: Make, done: Run) -> None:
     """After `sprint limit` the loop goes on with the next number."""
     command = goal_agent('print("words"); sys.exit()')

@@ -153,6 +153,7 @@ def test_an_iteration_of_ones_own_waits_by_commands(goal_agent: Make, done: Run)
     assert (answer["until"], answer["waits_for"]) == ("2099-01-01T03:00:00Z", "network")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [

@@ -105,6 +105,7 @@ def test_bash_keeps_what_it_splits(offered: Ask) -> None:
     assert offered("sprintlog show progress --at=version:", "bash") == ["2"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 @pytest.mark.parametrize(
     ("line", "words"),

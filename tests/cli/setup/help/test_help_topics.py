@@ -55,6 +55,7 @@ def prepared(request: pytest.FixtureRequest, topic: str) -> None:
         request.getfixturevalue("tree")
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("topic", TOPICS)
 def test_examples_of_a_topic_work(topic: str, prepared: None, done: Run) -> None:
     """Each example of a page can be typed, one after another."""

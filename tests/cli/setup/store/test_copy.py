@@ -140,6 +140,7 @@ def test_a_copy_that_was_cut_short_goes_on() -> None:
     assert list(target.read()) == list(source.read())
 
 
+@pytest.mark.long
 def test_a_target_is_not_held_while_lines_come(folder: Path, done: Run) -> None:
     """An export may come slowly, through a pipe: steps are kept before more is awaited."""
     done("init", "--here")

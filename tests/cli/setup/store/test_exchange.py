@@ -171,6 +171,7 @@ CASES: dict[str, tuple[Edit, str]] = {
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_comes_in_that_was_changed(
     exported: list[bytes], empty: Path, run: Any, name: str
@@ -186,6 +187,7 @@ def test_nothing_comes_in_that_was_changed(
     assert not (empty / "PROGRESS.yaml").exists()
 
 
+@pytest.mark.long
 def test_no_byte_can_be_changed(exported: list[bytes]) -> None:
     """Whichever byte of an export is another one, it is refused."""
     whole = b"".join(exported)

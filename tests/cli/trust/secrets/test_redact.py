@@ -70,6 +70,7 @@ def test_where_nobody_can_be_asked_nothing_is_erased(told: Path, run: Run) -> No
     assert holding(told, SECRET)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -138,6 +139,7 @@ def test_all_that_asks_about_the_past_goes_on(told: Path, done: Run) -> None:
     assert done("verify", "--json").json["sound"]
 
 
+@pytest.mark.long
 def test_it_goes_out_and_comes_in_with_the_gap(
     told: Path, done: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,6 +129,7 @@ def typed(name: str, command: click.Command) -> Iterator[list[str]]:
             break
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_nothing_that_is_typed_is_kept_or_shown(told: Path, run: Run, name: str) -> None:
     """A secret in any option or argument is masked or refused, in every command."""
@@ -273,6 +274,7 @@ WAYS: dict[str, list[tuple[str, ...]]] = {
 """The ways of what is not typed: files and what programs print."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_that_is_read_is_kept_or_shown(told: Path, run: Run, way: str) -> None:
     """A secret in a file or an output comes in masked; what is made of the log has none."""
