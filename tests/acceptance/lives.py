@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from tests.faults import settling
+from tests.faults.files import settling
 from tests.faults.runner import Runner, fast_folder, shared
 from tests.properties.living import WORDS, live_to_the_end
 from tests.properties.planted_rules import IN_LOOPS, PLANTED, find, find_in_loops
@@ -41,7 +41,8 @@ def go_back(data: Path, seed: int) -> Verdict:
     done = subprocess.run(
         [
             sys.executable, "-m", "pytest", "-q", "--long", "-p", "no:cacheprovider",
-            f"--hypothesis-seed={seed}", "tests/properties/test_rollback_target_laws.py",
+            f"--hypothesis-seed={seed}",
+            "tests/properties/iterations/test_rollback_target_laws.py",
         ],
         cwd=ROOT,
         env={**os.environ, "SPRINTLOG_EXAMPLES": "334"},

@@ -12,41 +12,33 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from . import (
-    agents,
+from . import fuzzing, installing, laws, lives, source_faults
+from .crashes import (
     concurrency,
     damage,
-    definitions,
-    documents,
-    exchange,
     file_faults,
-    following,
-    fuzzing,
-    gates,
-    going_on,
-    hooks,
-    installing,
-    journals,
     kills,
-    laws,
-    lives,
     loops,
-    masking,
     nights,
-    on_servers,
-    pages,
     power_cuts,
-    recorded_hooks,
     redactions,
-    requests,
-    servers,
     snapshots,
-    source_faults,
-    time_travel,
-    wrapped,
 )
 from .criterion import Skip, Verdict
 from .live_agents import hooked, recording, tooled
+from .postgres import on_servers, servers
+from .programs import gates, hooks, requests, wrapped
+from .real_data import (
+    agents,
+    definitions,
+    documents,
+    going_on,
+    journals,
+    masking,
+    recorded_hooks,
+    time_travel,
+)
+from .scale import exchange, following, pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -14,7 +14,7 @@ from sprintlog.engine import errors
 from sprintlog.engine.commands import registered
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.sprint.events import EVENTS
-from tests.docs.public import with_parts
+from tests.docs.reference.public import with_parts
 
 from .test_startup import modules_imported_by
 from .tree import ROOT

@@ -1,6 +1,7 @@
 """How large things may get, and that each says what it is."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from .tree import ROOMS, door_modules, modules, parse, relative
 
 MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
+TEST_FOLDER_FILES_MAX = 25
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -45,3 +47,9 @@ def test_functions_stay_short() -> None:
         if (size := (function.end_lineno or 0) - function.lineno + 1) > FUNCTION_LINES_MAX
     ]
     assert long == []
+
+
+def test_test_folders_stay_small() -> None:
+    """No test folder holds more than 25 files."""
+    sizes = Counter(relative(path.parent) for path in modules("tests"))
+    assert {n: size for n, size in sizes.items() if size > TEST_FOLDER_FILES_MAX} == {}

@@ -25,7 +25,7 @@ from sprintlog.engine.log.envelope import Head, NewEvent, RecordedEvent
 from sprintlog.engine.log.stores.sqlite.rows import READ, events_of
 
 from .measure import side_by_side
-from .rows_log import the_draft
+from .rows.rows_log import the_draft
 from .samples import STREAM, loop_events, new_events
 
 EVENTS, ROUNDS, PAGE_ROWS, APPEND = 30_000, 7, 512, 5_000

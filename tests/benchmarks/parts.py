@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sprintlog.engine.log.stores.sqlite import store
 
 from .logs import Bench
-from .rows_log import BareTable, OurLog, the_draft
+from .rows.rows_log import BareTable, OurLog, the_draft
 from .table import piped
 
 TURN, ROUNDS = 20, 150

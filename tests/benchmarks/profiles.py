@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from . import measure, rows_process
+from . import measure
 from .logs import Bench
 from .measure import Figure, Work
+from .rows import rows_process
 from .table import piped
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -24,10 +24,11 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from sprintlog.engine.errors import SprintlogError
-from tests.benchmarks import (
-    page,
-    parts,
-    profiles,
+from tests.benchmarks import page, parts, profiles
+from tests.benchmarks.logs import FULL, QUICK, Bench
+from tests.benchmarks.machine import events
+from tests.benchmarks.measure import Figure, Goal, Skip
+from tests.benchmarks.rows import (
     rows_compile,
     rows_files,
     rows_fold,
@@ -44,9 +45,6 @@ from tests.benchmarks import (
     rows_trust,
     rows_writers,
 )
-from tests.benchmarks.logs import FULL, QUICK, Bench
-from tests.benchmarks.machine import events
-from tests.benchmarks.measure import Figure, Goal, Skip
 from tests.benchmarks.table import (
     Broken,
     Markdown,

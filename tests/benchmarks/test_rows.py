@@ -72,7 +72,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
 
     original = measure.side_by_side
     for name, module in list(sys.modules.items()):
-        if name.startswith("tests.benchmarks.rows_"):
+        if name.startswith("tests.benchmarks.rows."):
             for attribute, value in list(vars(module).items()):
                 if value is original:
                     monkeypatch.setattr(module, attribute, side_by_side)

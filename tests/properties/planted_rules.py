@@ -23,10 +23,10 @@ from sprintlog.engine.sprint.state import tree
 from sprintlog.engine.sprint.state.node import Node, gate_is_open
 from sprintlog.engine.sprint.state.transitions import check_running
 
-from . import test_selection_laws, test_snapshot_laws
+from .iterations import test_selection_laws, test_snapshot_laws
 from .living import live_to_the_end
 from .loop_histories import loop_histories
-from .test_sprint_laws import laws
+from .sprint.test_sprint_laws import laws
 
 EXAMPLES = 1_000
 Plant = Callable[[pytest.MonkeyPatch], None]

@@ -144,7 +144,7 @@ def test_all_answers_could_be_asked_for() -> None:
     """What `make accept` alone runs has all that it needs: it is set up, and not run."""
     program = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*program, "--setup-plan", "tests/acceptance/every_answer.py"],
+        [*program, "--setup-plan", "tests/acceptance/programs/every_answer.py"],
         cwd=ROOT,
         capture_output=True,
         text=True,

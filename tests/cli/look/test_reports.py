@@ -9,7 +9,7 @@ import pytest
 
 from sprintlog.cli.output import shows_bars
 from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
-from tests.spec.measured import (
+from tests.spec.iterations.measured import (
     BASELINE_OF_PEAK,
     BASELINE_OF_REGRESSION,
     PEAK,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sprintlog.projections.health import examination
-from tests.faults.salvaging import digest
+from tests.faults.damage.salvaging import digest
 from tests.store.test_lock_holder import HOLD
 
 Checks = Callable[[], dict[str, dict[str, Any]]]

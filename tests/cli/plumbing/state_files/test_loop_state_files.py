@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.spec.measured import BASELINE_OF_PEAK, PEAK, named
+from tests.spec.iterations.measured import BASELINE_OF_PEAK, PEAK, named
 
 from ...conftest import Run
 from ...record.iterations.test_tracker_examples import Loop, loop, options

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sprintlog.projections.state_files.yaml.reader import load
-from tests.spec.measured import (
+from tests.spec.iterations.measured import (
     BASELINE_OF_PEAK,
     BASELINE_OF_REGRESSION,
     PEAK,

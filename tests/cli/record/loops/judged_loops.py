@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.projections.state_files.yaml.reader import load
 from sprintlog.projections.workspace import Workspace
 
-from ....faults.looping import without_times
+from ....faults.loops.looping import without_times
 
 PLAN = """\
 phases:

@@ -1,0 +1,88 @@
+"""Bits that flip, tails that are cut, and logs of yesterday: all of it must be told."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.faults.damage import damaging, salvaging
+from tests.faults.damage.damaging import Damage
+from tests.faults.damage.salvage_sweep import sweep_salvage
+from tests.faults.runner import fast_folder, shared
+from tests.faults.shim import Unavailable
+from tests.faults.specimens import Specimen, make_specimen
+
+from ..criterion import Skip, Verdict
+
+FLIPS = 10_000
+CUTS = 500
+SALVAGES = 1_000
+SALVAGE_FAULTS = 1_500
+EVENTS = 150
+SECONDS_MAX = 1800.0
+
+
+def flipped(data: Path, seed: int) -> Verdict:
+    """Of single flipped bits in database and journal every effective one is found."""
+    return _examine(lambda specimen: damaging.flips(specimen, FLIPS // 2, seed))
+
+
+def cut(data: Path, seed: int) -> Verdict:
+    """Cut tails and earlier copies put back are found, wherever they are cut."""
+    return _examine(
+        lambda specimen: [
+            *damaging.cuts(specimen, CUTS, seed),
+            *damaging.yesterdays(specimen),
+        ]
+    )
+
+
+def salvaged(data: Path, seed: int) -> Verdict:
+    """After damage of any kind a new log holds a sound beginning, and no more."""
+    problems: list[str] = []
+    tried = whole = more = 0
+    for live in (False, True):
+        with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
+            specimen = make_specimen(Path(name) / "log", events=EVENTS, live=live)
+            files = salvaging.random_damages(specimen, SALVAGES // 2, seed)
+            tally = salvaging.attempt(specimen, files, seconds=SECONDS_MAX)
+        problems += tally.problems
+        tried += tally.tried
+        whole += tally.whole
+        more += sum(one.saved > one.least for one in tally.attempts)
+    said = f"{tried} tried, {whole} saved whole, {more} times more than SQLite reads"
+    return Verdict(not problems and 0 < whole < tried, said, problems)
+
+
+def salvage_faults(data: Path, seed: int) -> Verdict:
+    """Whatever file operation of a salvage fails or is killed, the old log stays."""
+    try:
+        runner = shared()
+    except Unavailable as reason:
+        raise Skip(str(reason)) from reason
+    with fast_folder() as folder:
+        tried, problems = sweep_salvage(runner, folder, size=SALVAGE_FAULTS, seed=seed)
+    said = f"{tried} faults, {len(problems)} violations"
+    return Verdict(not problems, said, problems)
+
+
+def _examine(choose: Callable[[Specimen], list[Damage]]) -> Verdict:
+    """Damage a log that was closed, and one whose last events are in its journal."""
+    problems: list[str] = []
+    by_effect: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    for live in (False, True):
+        with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
+            specimen = make_specimen(Path(name) / "log", events=EVENTS, live=live)
+            counts = damaging.examine(specimen, choose(specimen), seconds=SECONDS_MAX)
+        problems += counts.problems
+        by_effect.update(counts.by_effect)
+        found.update(counts.found)
+    effective = sum(by_effect[effect] for effect in damaging.EFFECTIVE)
+    told = sum(found[effect] for effect in damaging.EFFECTIVE)
+    kinds = ", ".join(
+        f"{effect} {found[effect]} of {number}"
+        for effect, number in by_effect.most_common()
+    )
+    said = f"{by_effect.total()} tried, {told} of {effective} effective found ({kinds})"
+    return Verdict(not problems and effective > 0, said, problems)

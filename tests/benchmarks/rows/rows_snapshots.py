@@ -1,0 +1,71 @@
+"""Rows about snapshots: a large tree of which little changed, against `git status`."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from sprintlog.engine.adapters.snapshots.capture import take
+from sprintlog.engine.adapters.snapshots.store import Store
+
+from ..logs import Bench
+from ..measure import PROCESSES, Figure, Skip, duration, side_by_side
+
+CHANGED = 10
+PER_FOLDER = 20
+
+
+def after_few_changes(bench: Bench) -> Figure:
+    """Measure a snapshot after ten files of a large tree changed."""
+    root = bench.new_folder("tree")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    store = Store(bench.new_folder("store") / "snapshots", environment)
+    if _git(root, environment, "init", "-q"):
+        raise Skip("there is no git")
+    files = _fill(root, bench.sizes.tree)
+    _git(root, environment, "add", "-A")
+    _git(
+        root, environment, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"
+    )
+    rounds = iter(range(1_000_000))
+
+    def snapshot() -> None:
+        with store.lock():
+            made = take(store, root, at_seconds=1)
+        assert made.files == len(files), made.left_out
+
+    def change() -> None:
+        number = next(rounds)
+        for at in range(CHANGED):
+            path = files[(number * CHANGED + at) * 7 % len(files)]
+            path.write_text(f"changed in round {number}\n")
+
+    snapshot()
+    sides = side_by_side(
+        snapshot,
+        lambda: _git(root, environment, "status", "--porcelain"),
+        rounds=bench.sizes.rounds,
+        by=PROCESSES,
+        before=change,
+    )
+    return duration(sides, f"git status, {len(files):,} files")
+
+
+def _fill(root: Path, count: int) -> list[Path]:
+    files = []
+    for number in range(count):
+        folder = root / f"part{number // PER_FOLDER % 25}" / f"folder{number // PER_FOLDER}"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"module_{number}.py"
+        path.write_text(f"# {number}\n" * 60)
+        files.append(path)
+    return files
+
+
+def _git(root: Path, environment: dict[str, str], *arguments: str) -> int:
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=root, env=environment, capture_output=True, check=False
+        )
+    except FileNotFoundError:
+        return 1
+    return done.returncode

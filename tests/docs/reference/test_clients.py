@@ -1,0 +1,57 @@
+"""The types of the TypeScript client are those of today's schemas."""
+
+import pytest
+
+from sprintlog.cli.questions.registry import ROUTES
+from sprintlog.engine.commands import registered
+from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.projections.views.answers import ANSWERS
+
+from ..sessions import ROOT
+from .typescript import MODULES, typed
+
+SOURCES = ROOT / "docs" / "clients" / "typescript" / "src"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_is_generated_from_the_schemas(name: str) -> None:
+    """`python -m tests.docs.generate` writes exactly what is there."""
+    assert (SOURCES / name).read_text(encoding="utf-8") == MODULES[name]()
+
+
+def test_every_name_has_a_type() -> None:
+    """Each command, event type, question and answer can be named by a program."""
+    for file, names in (
+        ("commands.ts", registered()),
+        ("events.ts", CODEC.events),
+        ("answers.ts", {**ROUTES, **ANSWERS}),
+    ):
+        text = (SOURCES / file).read_text(encoding="utf-8")
+        missing = [
+            name
+            for name in names
+            if f'  "{name}": ' not in text and f"  {name}: " not in text
+        ]
+        assert missing == [], file
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "string | null"),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, '("a" | "b")[]'),
+        ({"type": "object", "additionalProperties": {"type": "number"}},
+         "{ [name: string]: number }"),
+        ({"$ref": "#/$defs/Usage"}, "Usage"),
+        ({}, "unknown"),
+    ],
+)  # fmt: skip
+def test_a_schema_is_a_type(schema: object, expected: str) -> None:
+    """Each form that our schemas have is written as TypeScript has it."""
+    assert typed(schema) == expected
+
+
+def test_a_form_that_is_not_known_is_no_type() -> None:
+    """Nothing is guessed: whoever brings a new form into a schema hears of it here."""
+    with pytest.raises(ValueError, match="no type for"):
+        typed({"not": {"type": "string"}})

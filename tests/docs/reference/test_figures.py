@@ -1,0 +1,62 @@
+"""How much there is to meet: commands, and options that are explained more than once."""
+
+from collections import Counter
+
+import click
+import pytest
+
+from sprintlog.cli.help.topics import page
+from sprintlog.cli.typed import READING, RECORDING
+
+from ..generate import commands, figures, how_many, own_options, shared_options
+
+COMMANDS_MAX = 139
+"""Eight came with a page, servers, trust and programs: serve, copy, redact, scan, head,
+prove, mcp, rpc; four with extensions: list, check, project, notify."""
+OWN_OPTIONS_MAX = 415
+"""Who adds more than these merges something, or says here why not.
+
+What a loop does by itself is typed to `run`, and to `rules set` for one's own loop. Four
+came with tools for agents: what a server of them leaves out and whose prompt it has, and
+`--mcp` where hooks are installed and taken out. Two came with exports to other tools,
+and two with a process that many programs share."""
+SAME_MAX = 12
+"""An option that means the same in more commands belongs on the page of a topic."""
+
+
+def test_there_are_not_many() -> None:
+    """Commands, and options that are explained in a command's own help, stay few."""
+    found = figures()
+    assert found.commands <= COMMANDS_MAX
+    assert found.own <= OWN_OPTIONS_MAX
+    assert f"{found.commands} commands" in how_many()
+
+
+def test_what_many_have_is_explained_once() -> None:
+    """No option of the same meaning is explained in the help of many commands."""
+    found = Counter(
+        (option.opts[0], option.help)
+        for _, command in commands()
+        for option in own_options(command)
+    )
+    assert [key for key, count in found.items() if count > SAME_MAX] == []
+
+
+@pytest.mark.parametrize("topic", [READING, RECORDING])
+def test_a_topic_explains_each_shared_option(topic: str) -> None:
+    """The page of a topic has a line for each of its options, and for no other."""
+    lines = page(topic).splitlines()
+    told = [line.split()[0] for line in lines if line.startswith("  --")]
+    assert sorted(told) == sorted(option.opts[0] for option in shared_options(topic))
+
+
+@pytest.mark.parametrize("path", ["sprintlog phase complete", "sprintlog status"])
+def test_help_begins_with_its_own_options(path: str) -> None:
+    """What is special about a command comes first, the rest is one sentence."""
+    command = dict(commands())[path]
+    said = command.get_help(click.Context(command, info_name=path))
+    own, shared = said.split("options, the same everywhere:")
+    assert "--json" not in own
+    assert all(option.opts[0] in own for option in own_options(command))
+    assert "--json" in shared
+    assert "`sprintlog help rec" in shared or "`sprintlog help reading`" in shared

@@ -1,0 +1,13 @@
+"""The variables of a prompt file are those that its page lists."""
+
+from sprintlog.engine.sprint.agent.prompt_template import VARIABLES
+
+from ..sessions import ROOT
+
+PAGE = ROOT / "docs" / "how-to" / "give-the-agent-its-prompt.md"
+
+
+def test_the_page_lists_every_variable() -> None:
+    """Each stands there with what it stands for, and no other does."""
+    rows = [line for line in PAGE.read_text().split("\n") if line.startswith("| `{{")]
+    assert rows == [f"| `{{{{{name}}}}}` | {says} |" for name, says in VARIABLES.items()]

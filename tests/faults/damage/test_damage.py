@@ -1,0 +1,86 @@
+"""Damage to the log's files is found, and never makes anything crash."""
+
+import pytest
+
+from .. import planted
+from ..specimens import Specimen
+from . import damaging
+from .damaging import examine
+
+SECONDS = 120.0
+
+
+def test_every_effective_flip_is_found(closed: Specimen, live: Specimen) -> None:
+    """Of single flipped bits each that changes what can be read is told."""
+    for specimen in (closed, live):
+        counts = examine(specimen, damaging.flips(specimen, 100, 1), seconds=SECONDS)
+        assert counts.problems == []
+        assert counts.by_effect[damaging.EVENTS] > 0
+
+
+def test_every_flip_in_an_index_is_found(closed: Specimen) -> None:
+    """An index that does not say what the table says would hide or double events."""
+    flips = damaging.index_flips(closed, 40, 2)
+    counts = examine(closed, flips, seconds=SECONDS)
+    assert counts.problems == []
+    assert counts.effective > 0
+
+
+def test_every_cache_that_misleads_is_told(closed: Specimen, live: Specimen) -> None:
+    """Of damaged saved states and digests each is told that would change an answer."""
+    for specimen, flips in (
+        (closed, damaging.cache_flips(closed, 60, 6)),
+        (live, damaging.flips(live, 60, 6)),
+    ):
+        counts = examine(specimen, flips, seconds=SECONDS)
+        assert counts.problems == []
+        assert counts.by_effect[damaging.ANSWER] > 0
+
+
+def test_garbled_schema_is_refused(closed: Specimen) -> None:
+    """Tables whose text is not even text any more are refused in plain words."""
+    counts = examine(closed, damaging.schema_flips(closed), seconds=SECONDS)
+    assert counts.problems == []
+
+
+def test_every_cut_is_found(closed: Specimen, live: Specimen) -> None:
+    """A database or a write-ahead log that lost its tail is not taken for whole."""
+    for specimen in (closed, live):
+        counts = examine(specimen, damaging.cuts(specimen, 10, 3), seconds=SECONDS)
+        assert counts.problems == []
+        assert counts.effective > 0
+
+
+def test_log_of_yesterday_is_found(closed: Specimen, live: Specimen) -> None:
+    """An older copy put back is told from the log by the head file beside it."""
+    for specimen in (closed, live):
+        counts = examine(specimen, damaging.yesterdays(specimen), seconds=SECONDS)
+        assert counts.problems == []
+        assert counts.effective >= len(specimen.yesterdays)
+
+
+def test_damaged_head_file_is_no_false_alarm(closed: Specimen) -> None:
+    """A head file that is damaged itself says nothing: the log is read without it."""
+    flips = damaging.head_flips(closed)[::8]
+    counts = examine(closed, flips, seconds=SECONDS)
+    assert counts.problems == []
+    assert counts.found == {damaging.HARMLESS: 0}
+
+
+def test_heads_not_compared_are_found(
+    live: Specimen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tail cutter finds a `verify` that does not read the head file."""
+    planted.ignore_heads(monkeypatch)
+    places = damaging.cuts(live, 0, 4) + damaging.yesterdays(live)
+    counts = examine(live, places, seconds=SECONDS)
+    assert counts.effective_found < counts.effective
+
+
+def test_payloads_not_hashed_are_found(
+    closed: Specimen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bit flipper finds a `verify` whose chain leaves the payloads out."""
+    planted.ignore_payloads(monkeypatch)
+    counts = examine(closed, damaging.flips(closed, 100, 5), seconds=SECONDS)
+    assert counts.effective_found < counts.effective

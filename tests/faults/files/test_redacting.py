@@ -1,0 +1,30 @@
+"""A redaction is finished or not begun, whatever file operation it dies at."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ..runner import Runner, fast_folder
+from ..sweep import sample
+from .redacting import prepare, sweep
+
+SEED = 20260115
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Give a folder in memory, where the disk's own speed does not matter."""
+    with fast_folder() as folder:
+        yield folder
+
+
+@pytest.mark.parametrize(
+    ("mode", "size"), [("write_ahead_log", 5), ("rollback_journal", 3)]
+)
+def test_finished_or_not_begun(mode: str, size: int, runner: Runner, folder: Path) -> None:
+    """Whoever comes next, a command or the library, leaves no half of it."""
+    template = prepare(runner, folder, mode)
+    chosen = sample(template, size=size, chance=random.Random(SEED))
+    assert list(sweep(runner, template, chosen, folder)) == []

@@ -1,0 +1,22 @@
+"""However a command ended, the next one leaves every state file as the log has it."""
+
+import random
+
+import pytest
+
+from ..runner import Runner, fast_folder
+from .settling import begin, unsettled
+
+SEEDS = range(4)
+ROUNDS = 12
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_next_command_leaves_the_files_as_the_log_has_them(
+    seed: int, runner: Runner
+) -> None:
+    """After a signal, a refusal or a pause from elsewhere the next command mends it all."""
+    with Runner() as other, fast_folder() as folder:
+        begin(runner, folder)
+        chance = random.Random(seed)
+        assert list(unsettled(runner, other, folder, rounds=ROUNDS, chance=chance)) == []

@@ -1,0 +1,44 @@
+"""State files that many refresh and somebody edits: nothing imagined, nothing lost."""
+
+from pathlib import Path
+
+import pytest
+
+from .. import planted
+from .drifting import ATOMIC, drift, edit_while_refreshed
+
+
+def test_nobody_sees_an_edit_that_nobody_made(tmp_path: Path) -> None:
+    """Eight processes that append and refresh never take each other for an editor."""
+    counts = drift(tmp_path / "log", writers=8, seconds=4, seed=1, how=[])
+    assert counts.problems == []
+    assert counts.refreshes > 0
+
+
+def test_edit_by_rename_is_kept_and_recorded(tmp_path: Path) -> None:
+    """Whenever the file is replaced by hand, its bytes are kept and recorded once."""
+    counts = drift(tmp_path / "log", writers=8, seconds=2, seed=2, how=[ATOMIC])
+    assert counts.problems == []
+    assert counts.edits[ATOMIC] > 0
+
+
+def test_edit_of_an_open_file_is_kept(tmp_path: Path) -> None:
+    """An editor that had the file open and saves after it was replaced loses nothing."""
+    assert edit_while_refreshed(tmp_path / "log") == []
+
+
+def test_refreshing_without_the_lock_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The instrument finds files that are compared and written without the lock."""
+    planted.refresh_unlocked(monkeypatch)
+    assert drift(tmp_path / "log", writers=8, seconds=1, seed=3, how=[]).problems
+
+
+def test_digests_not_kept_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The instrument finds writers that take their own files for edited ones."""
+    planted.know_nothing(monkeypatch)
+    problems = drift(tmp_path / "log", writers=4, seconds=0.5, seed=4, how=[]).problems
+    assert [problem for problem in problems if "nobody edited" in problem]

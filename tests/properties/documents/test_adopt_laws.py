@@ -1,0 +1,53 @@
+"""Edits of any kind, adopted over random plans and random histories."""
+
+from copy import deepcopy
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.document.adoption import AdoptEdit, adopt_edit
+from sprintlog.engine.sprint.document.patch import diff
+from sprintlog.engine.sprint.events import EditAdopted
+
+from ..sprint.test_sprint_laws import laws
+from ..sprint_histories import World, saved, worlds
+from ..sprint_plans import mutated
+
+number = st.integers(0, 59)
+
+
+def adopted(world: World, base: Any, changes: Any) -> list[Event]:
+    """Return what adopting decides; nothing where it is refused."""
+    observed = f.EditObserved("PROGRESS.yaml", "ab", "kept", 1, changes)
+    given: dict[str, Any] = {"edit": 1, "observed": observed, "base": base}
+    try:
+        return adopt_edit(world.sprint, AdoptEdit(**given, by="operator:ana"), world.time)
+    except RefusedError:
+        return []
+
+
+@laws
+@given(
+    worlds("import", "inject", "queue", "queue", "back"),
+    st.lists(st.tuples(number, number), min_size=1, max_size=4),
+)
+def test_any_edit_is_adopted_once(world: World, edits: list[tuple[int, int]]) -> None:
+    """Adopting raises nothing but refusals, folds, and has nothing to do a second time."""
+    base = deepcopy(world.sprint.document)
+    theirs = deepcopy(base)
+    for i, j in edits:
+        theirs = mutated(theirs, i, j)
+    changes = diff(base, theirs)
+    before = saved(world.sprint)
+    events = adopted(world, base, changes)
+    assert saved(world.sprint) == before
+    if not events:
+        return
+    assert isinstance(events[-1], EditAdopted)
+    world.append(events)
+    assert saved(world.rebuilt()) == saved(world.sprint)
+    assert adopted(world, base, changes) == []

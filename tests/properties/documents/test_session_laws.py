@@ -1,0 +1,107 @@
+"""A session that is read as it grows comes to what one reading at its end says."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import asdict
+
+from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.sprint.events import AgentRan, IterationEnded
+from sprintlog.engine.sprint.iterations.session_runs import runs_of, session_ended
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+from ..history.test_exchange_laws import laws
+
+FIGURES = ("input_tokens", "output_tokens", "cost_usd", "turns", "duration_ms")
+STEPS = st.lists(
+    st.fixed_dictionaries({name: st.integers(0, 50) for name in (*FIGURES, "tool_calls")}),
+    min_size=1,
+    max_size=6,
+)
+
+
+def reading(figures: dict[str, int], *, sha256: str, **more: Any) -> AgentRan:
+    """Return what a transcript says whose figures are these."""
+    usage = Usage(**{name: figures[name] for name in FIGURES})
+    return AgentRan(
+        "",
+        "completed",
+        usage=usage,
+        tool_calls=figures["tool_calls"],
+        sessions=("s",),
+        output_sha256=sha256,
+        iteration=1,
+        **more,
+    )
+
+
+def grown(steps: list[dict[str, int]]) -> list[dict[str, int]]:
+    """Return the figures after each step."""
+    names = steps[0]
+    return [
+        {name: sum(step[name] for step in steps[:end]) for name in names}
+        for end in range(1, len(steps) + 1)
+    ]
+
+
+def taken_in(readings: list[AgentRan]) -> list[AgentRan]:
+    """Return the runs that are recorded when readings are taken in, one by one."""
+    runs: list[AgentRan] = []
+    for one in readings:
+        before = runs_of(one, runs)
+        events = session_ended(Sprint("x"), one, before=before, summary=None)
+        assert isinstance(events[-1] if events else None, IterationEnded | AgentRan | None)
+        runs += [event for event in events if isinstance(event, AgentRan)]
+    return runs
+
+
+def totals(runs: list[AgentRan]) -> dict[str, int]:
+    """Return what runs come to together."""
+    used = [asdict(run.usage) for run in runs if run.usage is not None]
+    found = {name: sum(one[name] or 0 for one in used) for name in FIGURES}
+    return found | {"tool_calls": sum(run.tool_calls or 0 for run in runs)}
+
+
+@laws
+@given(STEPS)
+def test_in_pieces_it_is_what_it_is_at_once(steps: list[dict[str, int]]) -> None:
+    """However often it is read, what is recorded adds up to its own figures."""
+    said = grown(steps)
+    readings = [reading(one, sha256=f"d{n}") for n, one in enumerate(said)]
+    assert totals(taken_in(readings)) == said[-1]
+
+
+@laws
+@given(STEPS)
+def test_the_same_reading_again_brings_nothing(steps: list[dict[str, int]]) -> None:
+    """Twice is once, at each of its lengths."""
+    said = grown(steps)
+    once = [reading(one, sha256=f"d{n}") for n, one in enumerate(said)]
+    twice = [one for one in once for _ in range(2)]
+    assert taken_in(once) == taken_in(twice)
+
+
+@laws
+@given(STEPS, st.integers(0, 5))
+def test_what_was_run_here_is_never_doubled(
+    steps: list[dict[str, int]], number: int
+) -> None:
+    """A run that was recorded when it ended is subtracted, whatever it printed."""
+    said = grown(steps)
+    known = said[min(number, len(said) - 1)]
+    ran = reading(known, sha256="of its output", command="agent", output="done")
+    runs = [ran]
+    last = reading(said[-1], sha256="of the transcript")
+    events = session_ended(Sprint("x"), last, before=runs_of(last, runs), summary=None)
+    runs += [event for event in events if isinstance(event, AgentRan)]
+    assert totals(runs) == said[-1]
+
+
+def test_another_session_is_nothing_of_it() -> None:
+    """Sessions are told apart by their ids; without one by their bytes."""
+    one = AgentRan("", "completed", sessions=("a",), output_sha256="x")
+    other = AgentRan("", "completed", sessions=("b",), output_sha256="x")
+    unnamed = AgentRan("", "completed", output_sha256="x")
+    assert runs_of(one, [other, unnamed]) == []
+    assert runs_of(unnamed, [other]) == [other]

@@ -1,0 +1,69 @@
+"""Forks, undo and redo over random plans and random histories."""
+
+import tempfile
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.service.fork import fork
+from sprintlog.engine.sprint.iterations.rollback import Redo, Undo, undo
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+from ..sprint.test_sprint_laws import saved_plan
+from ..sprint_histories import World, worlds, written
+from .test_exchange_laws import laws, recorded
+
+
+def plan_of(sprint: Sprint) -> list[Any]:
+    """Return all that decides how a sprint goes on, but its name and place."""
+    document = {**sprint.document, "sprint-id": None}
+    plan = sprint.plan
+    last = {name: kept.keys() for name, kept in plan.last.stored().items()}
+    return [document, list(document), last, plan.last_at, plan.held, plan.turns]
+
+
+@laws
+@given(worlds("import", "inject", "back", "undo", "iterate"), st.data())
+def test_fork_is_the_fold_to_there(world: World, data: st.DataObject) -> None:
+    """A fork at a version folds to the state at that version; the source stays.
+
+    Restores of files stay with the source: they were about its files.
+    """
+    version = data.draw(st.sampled_from(world.ends[1:]))
+    with tempfile.TemporaryDirectory() as name, recorded(Path(name), world) as workspace:
+        before = list(workspace.log.read())
+        there = workspace.repository.at_version("s0", version)
+        wanted = plan_of(there), deepcopy(there.knowledge)
+        wanted[1].restoring, wanted[1].restored = [], []
+        options: dict[str, Any] = {
+            "name": "new",
+            "version": version,
+            "place": None,
+            "actor": "runtime",
+        }
+        made = fork(workspace, "s0", **options).sprint
+        assert (plan_of(made), made.knowledge) == wanted
+        again = workspace.repository.from_nothing("new")
+        assert (plan_of(again), again.knowledge) == wanted
+        assert list(workspace.log.read(until=len(before))) == before
+        assert fork(workspace, "s0", **options).events == []
+
+
+@laws
+@given(worlds("import", "inject", "back", "back", "undo"))
+def test_redo_takes_back_an_undo(world: World) -> None:
+    """After undo and redo document and Plan are what they were, as often as one likes."""
+    before, plan = written(world.sprint), saved_plan(world.sprint)
+    for _ in range(2):
+        try:
+            undo(world.sprint, Undo(), "2026-01-15T09:00:00Z")
+        except RefusedError:
+            return
+        world.handle_with(Undo())
+        world.handle_with(Redo())
+        assert written(world.sprint) == before
+        assert saved_plan(world.sprint) == plan

@@ -1,0 +1,51 @@
+"""The decision that `undo` takes back is the latest one in force."""
+
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sprintlog.engine.log.port import Expect
+from sprintlog.engine.service.completion import UNDOABLE, last_decision
+from sprintlog.engine.service.streams.catalogue import CODEC, new_event
+from sprintlog.engine.sprint.iterations.stretches import lies_on
+from sprintlog.projections.workspace import Workspace
+
+from ..sprint_histories import World, worlds
+from .test_exchange_laws import laws
+
+
+def by_definition(workspace: Workspace, world: World) -> int:
+    """Return the latest decision in force that no other event of its append caused.
+
+    What stopped the sprint counts too: from the first event of its append on.
+    """
+    live, found, caused, begin = world.live(len(world.events)), [0], False, 0
+    for event in workspace.log.read_stream("sprint/s"):
+        begin = begin if caused else event.version
+        how = CODEC.events[event.type].as_decision
+        is_one = how is not None and how.kind in UNDOABLE and (not caused or how.stops)
+        if is_one and begin not in world.sprint.knowledge.undone:
+            found += [begin] if lies_on(live, event.version) else []
+        caused = event.remaining > 0
+    return found[-1]
+
+
+@laws
+@given(worlds("inject", "back", "back", "undo", "queue", "sprint"), st.integers(1, 5))
+def test_the_latest_decision_is_found_from_the_end(world: World, near: int) -> None:
+    """However many events are looked at first, it is the one of the definition."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        Workspace.in_memory(Path(name)) as workspace,
+    ):
+        for first, last in pairwise(world.ends):
+            told = [
+                new_event(event, at=at, actor="runtime")
+                for _, at, event in world.events[first:last]
+            ]
+            workspace.log.append("sprint/s", told, expect=Expect.ANY)
+        found = last_decision(workspace.log, world.sprint, near=near)
+        assert found == by_definition(workspace, world)

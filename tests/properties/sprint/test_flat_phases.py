@@ -1,0 +1,115 @@
+"""A sprint whose nodes are made when they are asked for goes on like any other."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sprintlog.engine.sprint.events import PhaseCompleted, PhaseStarted, RolledBack
+from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
+from sprintlog.engine.sprint.phases.lifecycle import StartSprint
+from sprintlog.engine.sprint.state import flat, tree
+from sprintlog.engine.sprint.state.node import Node
+from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
+
+from ..random_sprints import Life
+from ..sprint_histories import Data, copied
+
+PHASES = [{"id": f"p{number}", "prompt": "x"} for number in range(1000)]
+
+
+def lived(life: Life, *, long: int) -> Sprint:
+    """Return what a sprint's events lead to, saved and read after each of them.
+
+    A rollback ends it: what came after it was decided on another state.
+    """
+    sprint = Sprint("s")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flat, "LONG", long)
+        for version, at, event in life.events:
+            if isinstance(event, RolledBack):
+                break
+            sprint = unpack(pack(fold(sprint, [(version, at, copied(event))])))
+    return sprint
+
+
+@given(st.integers(0, 2**32))
+def test_lives_are_the_same(seed: int) -> None:
+    """Whatever happens to it, a sprint is the same whether all nodes are made or not."""
+    life = Life(Random(seed))
+    for _ in range(12):
+        life.meddle()
+    made_late, made_at_once = lived(life, long=1), lived(life, long=10**9)
+    assert made_late.document == made_at_once.document
+    assert made_late.plan.held == made_at_once.plan.held
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give the address of each node that was made."""
+    found: list[str] = []
+
+    def counting(data: Data, address: str, place: tuple[int, ...], parent: Node) -> Node:
+        found.append(address)
+        return Node(data, address, place, parent)
+
+    monkeypatch.setattr(tree, "Node", counting)
+    return found
+
+
+def test_a_command_makes_few_nodes(made: list[str]) -> None:
+    """Of 1,000 phases only those get a node that a command is about, or the pointer."""
+    life = Life(Random(1), document={"phases": copied(PHASES)})
+    life.command(StartSprint())
+    life.sprint = sprint = unpack(pack(life.sprint))
+    made.clear()
+    life.command(StartPhase("p500"))
+    life.command(CompletePhase("p500", "done"))
+    assert sprint.document["stats"]["completed-phases"] == 1
+    assert sprint.document["current"]["phase"] == 0
+    assert {*made} == {"p500", "p0"}
+
+
+def test_a_phase_that_changes_again_is_noted() -> None:
+    """Also one that was changed before the notes began, which a fold then finds faster."""
+    life = Life(Random(1), document={"phases": copied(PHASES)})
+    sprint = life.sprint
+    for event in [PhaseStarted("p500"), PhaseCompleted("p500", "done")] * 2:
+        asked = sprint.plan.tree.watch()
+        fold(sprint, [(sprint.version + 1, "2026-01-15T09:00:00Z", event)])
+        assert asked == {500}
+
+
+def test_saved_phases_are_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That they are plain, and their tally, is saved: no process counts them anew."""
+    life = Life(Random(1), document={"phases": copied(PHASES)})
+    life.command(StartSprint())
+    life.command(StartPhase("p500"))
+    life.command(CompletePhase("p500", "done"))
+    saved = pack(life.sprint)
+    counted: list[object] = []
+    monkeypatch.setattr(flat, "Counter", counted.append)
+    found = unpack(saved).plan.tree
+    assert found.phases == life.sprint.plan.tree.phases
+    assert counted == []
+
+
+def test_a_document_ends_what_was_saved_of_its_phases() -> None:
+    """What is known of plain phases is not believed of others that come in."""
+    life = Life(Random(1), document={"phases": copied(PHASES)})
+    plan = unpack(pack(life.sprint)).plan
+    plan.replace({"phases": [{"id": "a", "status": "pending", "steps": []}]})
+    assert [*plan.tree.nodes] == ["a"]
+    assert plan.tree.phases["pending"] == 1
+
+
+def test_finished_phases_are_passed_without_nodes(made: list[str]) -> None:
+    """The pointer goes over what is finished and has no gate without making it."""
+    phases = copied(PHASES)
+    for number, phase in enumerate(phases):
+        phase["status"] = "completed" if number < 900 else "pending"
+    leaf = tree.Tree({"phases": phases}).open_leaf()
+    assert leaf is not None
+    assert made == [leaf.address] == ["p900"]

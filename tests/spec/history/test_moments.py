@@ -1,0 +1,57 @@
+"""What somebody says of when something happened must fit what is known."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.state.moments import check_moment
+
+from ..conftest import Scenario, simple
+
+BEGAN, STARTED = "2026-01-15T09:00:00Z", "2026-01-15T09:10:00Z"
+
+
+def working(running: Any) -> Scenario:
+    """Return a sprint whose first leaf was started ten minutes after it began."""
+    return running(simple("a", "b"), STARTED, f.PhaseStarted("a"))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("event", "at", "what"),
+    [
+        (f.PhaseCompleted("a"), "2026-01-15T09:09:59Z", "phase a began"),
+        (f.PhaseFailed("a", "x"), "2026-01-15T09:00:00Z", "phase a began"),
+        (f.GateChecked("a", 1, 0), "2026-01-15T09:00:00Z", "phase a began"),
+        (f.SprintCompleted(), "2025-01-15T09:00:00Z", "sprint s began"),
+    ],
+)
+def test_refuses_what_was_before(running: Any, event: Event, at: str, what: str) -> None:
+    """No sprint ends before it began, and nothing happens to a leaf before that began."""
+    with pytest.raises(RefusedError, match=what) as refused:
+        check_moment(working(running).sprint, [event], at)
+    assert refused.value.fields["field"] == "at"
+
+
+@pytest.mark.parametrize(
+    ("event", "at"),
+    [
+        (f.PhaseCompleted("a"), STARTED),
+        (f.PhaseStarted("a"), BEGAN),
+        (f.PhaseSkipped("b"), BEGAN),
+        (f.PhaseStarted("b"), "2026-01-15T08:59:59Z"),
+        (f.NoteAdded("x"), "2025-01-15T09:00:00Z"),
+    ],
+)
+def test_takes_what_fits(running: Any, event: Event, at: str) -> None:
+    """The same moment fits; knowledge, and what begins anew, is bound by nothing more."""
+    check_moment(working(running).sprint, [event], at)
+
+
+def test_takes_what_nobody_can_compare(running: Any) -> None:
+    """A time that another tool wrote and nobody can read bounds nothing."""
+    scenario = working(running)
+    scenario.node("a")["started-at"] = "yesterday"
+    check_moment(scenario.sprint, [f.PhaseCompleted("a")], BEGAN)

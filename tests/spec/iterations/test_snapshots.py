@@ -1,0 +1,282 @@
+"""Which snapshot an iteration's is, what a restore records, and which may be let go."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.iterations.events import ArtifactsApplied, BestSelected
+from sprintlog.engine.iterations.tracker import Best
+from sprintlog.engine.log.event import Event
+from sprintlog.engine.sprint.events import (
+    BEFORE_RESTORE,
+    OF_ITERATION,
+    OF_MOMENT,
+    FilesRestored,
+    ForkCreated,
+    IterationEnded,
+    IterationStarted,
+    NoteAdded,
+    PhaseStarted,
+    RestoreStarted,
+    RolledBack,
+    SnapshotsPruned,
+    SnapshotTaken,
+)
+from sprintlog.engine.sprint.iterations.rollback import (
+    RollBack,
+    Undo,
+    undo,
+)
+from sprintlog.engine.sprint.iterations.snapshots import (
+    EndRestore,
+    GiveRestoreUp,
+    PruneSnapshots,
+    StartRestore,
+    TakeSnapshot,
+    files_with,
+    give_restore_up,
+    protected,
+    purpose_now,
+    snapshot_named,
+    snapshot_of,
+)
+from sprintlog.engine.sprint.state.sprint import pack, unpack
+
+from ..conftest import Scenario, simple
+
+
+def taken(
+    name: str, iteration: int, *, purpose: str = OF_ITERATION, worktree: str = ""
+) -> SnapshotTaken:
+    """Return the event of a snapshot whose id begins with a name."""
+    whole = name.ljust(40, "0")
+    return SnapshotTaken(whole, iteration, "t" * 40, 1, 1, purpose, worktree)
+
+
+def restored(name: str, before: str, **more: Any) -> RestoreStarted:
+    """Return the event that a restore of a snapshot began."""
+    return RestoreStarted(name.ljust(40, "0"), before.ljust(40, "0"), **more)
+
+
+@pytest.fixture
+def loop(running: Any) -> Scenario:
+    """Give a sprint with two iterations, each with its snapshot."""
+    scenario: Scenario = running(
+        simple("a", "b"),
+        IterationStarted(1),
+        taken("aaaa", 1),
+        IterationStarted(2),
+        taken("bbbb", 2),
+    )
+    return scenario
+
+
+def found(scenario: Scenario, number: int, *, worktree: str = "") -> str:
+    """Return the first letters of the snapshot that is an iteration's."""
+    return snapshot_of(scenario.sprint, number, worktree=worktree).snapshot[:4]
+
+
+def test_snapshot_belongs_to_the_iteration_under_way(given: Any, loop: Scenario) -> None:
+    """The number is the one the plan is in; 0 before the first."""
+    assert given(simple("a")).sprint.plan.iteration == 0
+    assert loop.sprint.plan.iteration == 2
+
+
+def test_newest_snapshot_of_an_iteration_counts(loop: Scenario) -> None:
+    """A second snapshot of the same iteration takes the first one's place."""
+    loop.when(TakeSnapshot(taken=taken("cccc", 2))).then(taken("cccc", 2))
+    assert (found(loop, 1), found(loop, 2)) == ("aaaa", "cccc")
+
+
+def test_snapshot_after_the_end_does_not_count(loop: Scenario) -> None:
+    """What is taken for an iteration after it ended does not become its snapshot."""
+    loop.given(IterationStarted(3), taken("cccc", 1))
+    assert found(loop, 1) == "aaaa"
+
+
+def test_files_of_its_end_stay_an_iterations(loop: Scenario) -> None:
+    """What is taken after an iteration ended is of its own moment, if it has files."""
+    assert purpose_now(loop.sprint, worktree="") == OF_ITERATION
+    loop.given(IterationEnded(2))
+    assert purpose_now(loop.sprint, worktree="") == OF_MOMENT
+    assert purpose_now(loop.sprint, worktree="linked") == OF_ITERATION
+    loop.given(taken("cccc", 2, purpose=OF_MOMENT))
+    assert found(loop, 2) == "bbbb"
+    assert snapshot_named(loop.sprint, "cccc").iteration == 2
+    loop.given(IterationStarted(3), IterationEnded(3))
+    assert purpose_now(loop.sprint, worktree="") == OF_ITERATION
+
+
+def test_snapshot_before_a_restore_is_nobodys(loop: Scenario) -> None:
+    """What a restore was about to replace is not the iteration's snapshot."""
+    loop.given(taken("cccc", 2, purpose=BEFORE_RESTORE))
+    assert found(loop, 2) == "bbbb"
+
+
+def test_own_work_tree_goes_first(loop: Scenario) -> None:
+    """Of the snapshots of several work trees the own one counts, if there is one."""
+    loop.given(taken("cccc", 2, worktree="linked"))
+    assert found(loop, 2) == "bbbb"
+    assert found(loop, 2, worktree="linked") == "cccc"
+    assert found(loop, 1, worktree="linked") == "aaaa"
+
+
+def test_iteration_without_a_snapshot_is_not_found(loop: Scenario) -> None:
+    """The refusal names the iterations that have one."""
+    with pytest.raises(NotFoundError, match=r"iteration 7 has no snapshot.*: 1, 2"):
+        found(loop, 7)
+
+
+def test_rollback_forgets_no_snapshot(loop: Scenario) -> None:
+    """Snapshots are knowledge: going back before them voids none."""
+    loop.given(RolledBack(2))
+    assert (found(loop, 1), found(loop, 2)) == ("aaaa", "bbbb")
+
+
+def test_snapshot_is_named_by_its_first_letters(loop: Scenario) -> None:
+    """Enough letters name one snapshot; too few, none or several are refused."""
+    assert snapshot_named(loop.sprint, "aaaa").iteration == 1
+    for name in ("aaa", "ffff", ""):
+        with pytest.raises(NotFoundError, match="begin"):
+            snapshot_named(loop.sprint, name)
+
+
+def test_restore_records_what_stood_there_first(loop: Scenario) -> None:
+    """A restore begins with the snapshot of what it is about to replace."""
+    before, restore = taken("cccc", 2, purpose=BEFORE_RESTORE), restored("aaaa", "cccc")
+    loop.when(StartRestore(before=before, restore=restore)).then(before, restore)
+    assert [r.event for r in loop.sprint.knowledge.restoring] == [restore]
+
+
+def test_rollback_takes_its_files_along(loop: Scenario) -> None:
+    """State and files go back in one append, and the restore knows its rollback."""
+    before, restore = taken("cccc", 2, purpose=BEFORE_RESTORE), restored("aaaa", "cccc")
+    version = loop.sprint.version
+    gone_back = RollBack(to=4)
+    loop.when(StartRestore(before=before, restore=restore, rollback=gone_back)).then(
+        RolledBack(4), before, restored("aaaa", "cccc", rollback=version + 1)
+    )
+
+
+def _rolled_back_with_files(loop: Scenario) -> int:
+    """Go back with files; return the version of the rollback."""
+    before, restore = taken("cccc", 2, purpose=BEFORE_RESTORE), restored("aaaa", "cccc")
+    gone_back = RollBack(to=4)
+    loop.when(StartRestore(before=before, restore=restore, rollback=gone_back)).go()
+    version = loop.sprint.version
+    ended = FilesRestored(version, 1, 0)
+    loop.when(EndRestore(ended=ended)).then(ended)
+    return version - 2
+
+
+def test_end_of_a_restore_is_recorded_once(loop: Scenario) -> None:
+    """Two processes may finish the same restore; one of them says so."""
+    _rolled_back_with_files(loop)
+    ended = FilesRestored(loop.sprint.version - 1, 1, 0)
+    loop.when(EndRestore(ended, (ArtifactsApplied("a/", "b/"),))).then_nothing()
+    assert loop.sprint.knowledge.restoring == []
+
+
+def test_undo_knows_which_files_went_along(loop: Scenario) -> None:
+    """The rollback that an undo takes back names the files that stood there before."""
+    version = _rolled_back_with_files(loop)
+    events = undo(loop.sprint, Undo(), "2026-01-15T09:00:00Z")
+    found = files_with(loop.sprint, events, worktree="")
+    assert found is not None
+    assert (found.event.rollback, found.event.before[:4]) == (version, "cccc")
+    assert files_with(loop.sprint, events, worktree="linked") is None
+    assert files_with(loop.sprint, [RolledBack(2)], worktree="") is None
+
+
+def test_plain_rollback_after_one_with_files_has_none(loop: Scenario) -> None:
+    """Only the rollback that files belong to brings them back when it is undone."""
+    _rolled_back_with_files(loop)
+    loop.given(RolledBack(2))
+    assert (
+        files_with(
+            loop.sprint,
+            undo(loop.sprint, Undo(), "2026-01-15T09:00:00Z"),
+            worktree="",
+        )
+        is None
+    )
+
+
+def _many(running: Any, *more: Event) -> Scenario:
+    history: list[Event] = [taken("base", 0)]
+    for number in range(1, 9):
+        history += [IterationStarted(number), taken(f"i00{number}", number)]
+    scenario: Scenario = running(simple("a"), *history, *more)
+    return scenario
+
+
+def test_newest_snapshots_stay(running: Any) -> None:
+    """The newest stay, and with them the baseline, the best and the selected one."""
+    gone = tuple(f"i00{n}".ljust(40, "0") for n in (1, 2, 5, 6))
+    scenario = _many(running)
+    # Two that something else points to: the best one, and what was selected.
+    scenario.sprint.knowledge.tracker.best = Best(3, "9/10", ())
+    scenario.given(BestSelected(4, 4, True))
+    scenario.when(PruneSnapshots(keep=2))
+    scenario.then(SnapshotsPruned(gone))
+    assert [h.snapshot[:4] for h in scenario.sprint.knowledge.snapshots] == [
+        "base", "i003", "i004", "i007", "i008",
+    ]  # fmt: skip
+
+
+def test_target_of_a_rollback_stays(running: Any) -> None:
+    """What a rollback went back to is never let go."""
+    scenario = _many(running)
+    end = scenario.sprint.knowledge.snapshots[4].version
+    scenario.given(PhaseStarted("a"), RolledBack(end))
+    assert "i004" in {name[:4] for name in protected(scenario.sprint.knowledge)}
+
+
+def test_what_an_undo_needs_stays(loop: Scenario) -> None:
+    """What stood there before a restore, and what it brought back, is never let go."""
+    _rolled_back_with_files(loop)
+    assert {"aaaa", "cccc"} <= {name[:4] for name in protected(loop.sprint.knowledge)}
+
+
+def test_fork_takes_over_no_restore(loop: Scenario) -> None:
+    """A restore of another sprint is neither finished nor undone by its fork."""
+    _rolled_back_with_files(loop)
+    loop.given(restored("aaaa", "cccc"), ForkCreated("sprint/s", 9, "h"))
+    assert (loop.sprint.knowledge.restoring, loop.sprint.knowledge.restored) == ([], [])
+    assert found(loop, 1) == "aaaa"
+
+
+def test_saved_state_knows_snapshots_and_restores(loop: Scenario) -> None:
+    """A checkpoint keeps what is held, what is under way and what belongs to a rollback."""
+    _rolled_back_with_files(loop)
+    loop.given(restored("aaaa", "cccc", paths=("src",)))
+    assert unpack(pack(loop.sprint)).knowledge == loop.sprint.knowledge
+
+
+def test_nothing_to_let_go_is_no_event(loop: Scenario) -> None:
+    """Where all may stay nothing is recorded; none at all is refused."""
+    loop.when(PruneSnapshots(keep=5)).then_nothing()
+    loop.when(PruneSnapshots(keep=0)).then_refused(field="keep")
+
+
+def test_restore_that_was_given_up_is_none(loop: Scenario) -> None:
+    """It is not under way any more, cannot be undone, and takes its rollback back."""
+    restore = restored("aaaa", "eeee", rollback=7)
+    loop.given(RolledBack(3), taken("eeee", 2, purpose=BEFORE_RESTORE), restore)
+    at = loop.sprint.version
+    ended = FilesRestored(at, 1, 0)
+    events = give_restore_up(
+        loop.sprint, GiveRestoreUp(ended=ended), "2026-01-15T09:00:00Z"
+    )
+    assert [type(event) for event in events] == [RolledBack, FilesRestored]
+    loop.given(NoteAdded("later"))
+    (last,) = give_restore_up(
+        loop.sprint, GiveRestoreUp(ended=ended), "2026-01-15T09:00:00Z"
+    )
+    loop.given(last)
+    assert (loop.sprint.knowledge.restoring, loop.sprint.knowledge.restored) == ([], [])
+    assert (
+        give_restore_up(loop.sprint, GiveRestoreUp(ended=ended), "2026-01-15T09:00:00Z")
+        == []
+    )

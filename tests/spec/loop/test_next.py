@@ -1,0 +1,250 @@
+"""What is to be done now: the answer to every state a sprint can be in."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.agent.actions import ACTIONS, Action
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.gates.checks import InterruptGate
+from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
+
+from ..conftest import Data, Scenario, for_each, simple
+from ..gated import EACH, LEAF, NEXT, at_its_gate, check, start
+
+NOW = "2026-01-15T10:00:00Z"
+
+
+def answer(scenario: Scenario, now: str = NOW) -> Data:
+    """Return the answer as JSON gives it; a saved state gives the same."""
+    action = next_action(scenario.sprint, now=now)
+    assert action.do in ACTIONS
+    assert next_action(unpack(pack(scenario.sprint)), now=now) == action
+    told: Data = msgspec.to_builtins(action)
+    return told
+
+
+def do(scenario: Scenario, now: str = NOW) -> str:
+    """Return the answer's word."""
+    return str(answer(scenario, now)["do"])
+
+
+def test_without_a_plan() -> None:
+    """Nothing can be said of a sprint that is not there."""
+    with pytest.raises(NotFoundError):
+        next_action(Sprint("s"), now=NOW)
+
+
+def test_a_new_sprint_is_started() -> None:
+    """A plan in which nothing has happened begins with its start."""
+    assert answer(Scenario().given(simple("a"))) == {"do": "start"}
+
+
+def test_work_comes_with_all_that_an_agent_needs(running: Any) -> None:
+    """The first open leaf is worked on: prompt, nearest model, which attempt."""
+    plan = for_each("p", x=("i", "j"))
+    plan["model"] = "opus"
+    scenario: Scenario = running({"phases": [plan]}, f.PhaseSkipped("p/x/i"))
+    prompt = scenario.node("p/x/j")["prompt"]
+    assert answer(scenario) == {
+        "do": "work",
+        "phase": "p/x/j",
+        "prompt": prompt,
+        "model": "opus",
+        "attempt": 1,
+    }
+
+
+def test_work_that_was_cut_short_is_done_again(running: Any) -> None:
+    """A leaf in progress is handed out once more, and marked so."""
+    scenario: Scenario = running(simple("a"), f.PhaseStarted("a"))
+    assert answer(scenario)["resumed"] is True
+
+
+def test_counts_attempts(running: Any) -> None:
+    """A leaf that was retried once is at its second attempt."""
+    scenario: Scenario = running(simple("a"), f.PhaseStarted("a"), f.PhaseFailed("a", "x"))
+    assert answer(scenario.given(f.PhaseRetried("a")))["attempt"] == 2
+
+
+def test_waits_until_a_retry_is_due(running: Any) -> None:
+    """Before next-retry-at there is nothing to do, from it on the retry."""
+    scenario: Scenario = running(simple("a"), f.PhaseStarted("a"))
+    scenario.do(leaves.FailPhase(error="429", category="rate-limit"), at=NOW)
+    waiting = answer(scenario)
+    assert (waiting["do"], waiting["why"]) == ("wait", "429")
+    assert waiting["until"] == "2026-01-15T10:00:01Z"
+    assert do(scenario, waiting["until"]) == "retry"
+
+
+@pytest.mark.parametrize("due", ["soon", "2026-01-15", 7])
+def test_a_wait_that_nobody_can_read_is_over(running: Any, due: object) -> None:
+    """An imported next-retry-at of another form does not hold a sprint for ever."""
+    scenario: Scenario = running(simple("a"), f.PhaseStarted("a"), f.PhaseFailed("a", "x"))
+    scenario.node("a")["next-retry-at"] = due
+    assert do(scenario) in ("retry", "stop")
+
+
+def test_everything_done_is_completed(running: Any) -> None:
+    """When no leaf is open the sprint is completed, and then it is done."""
+    scenario: Scenario = running(simple("a"), f.PhaseSkipped("a"))
+    assert answer(scenario) == {"do": "complete"}
+    assert answer(scenario.do(lifecycle.CompleteSprint())) == {"do": "done"}
+
+
+def test_ralph_mode_is_not_over_without_its_goal(running: Any) -> None:
+    """Phases that are done do not complete a sprint that works towards a goal."""
+    plan = {"mode": "ralph", "goal": "Win", **simple("a")}
+    told = answer(running(plan, f.PhaseSkipped("a")))
+    assert (told["do"], told["iteration"], "Win" in told["prompt"]) == ("iterate", 1, True)
+
+
+def test_an_interrupted_loop_goes_on(running: Any) -> None:
+    """What a signal ended goes on without anybody's word."""
+    scenario: Scenario = running(simple("a"), f.SprintInterrupted())
+    told = answer(scenario)
+    assert (told["do"], told["why"]) == ("resume", "the sprint is interrupted")
+    scenario = running(simple("a"), f.SprintInterrupted("SIGTERM"))
+    assert answer(scenario)["why"] == "the sprint is interrupted: SIGTERM"
+
+
+@pytest.mark.parametrize(
+    ("event", "because", "why", "hint"),
+    [
+        (f.SprintPaused(), "paused", "the sprint is paused", "sprint resume"),
+        (f.SprintPaused("lunch"), "paused", "the sprint is paused: lunch", "sprint resume"),
+        (f.BreakpointReached("a"), "breakpoint", "the sprint is paused-at-breakpoint",
+         "look at"),
+        (f.SprintBlocked("no disk"), "blocked", "the sprint is blocked: no disk",
+         "--by NAME --why"),
+        (f.HumanNeeded("a", "a key", error="no key"), "person", "a key",
+         "--by NAME --why"),
+    ],
+)  # fmt: skip
+def test_a_person_is_asked_for(
+    running: Any, event: Any, because: str, why: str, hint: str
+) -> None:
+    """Where only a person leads on the answer is stop, with the reason and the way."""
+    told = answer(running(simple("a", "b"), event))
+    assert (told["do"], told["because"], told["why"]) == ("stop", because, why)
+    assert hint in told["hint"]
+
+
+def test_a_blocked_gate_of_steps_is_named(running: Any) -> None:
+    """Its own error is told, and what is hinted at is about the gate, not about a leaf."""
+    scenario: Scenario = running({"phases": [EACH]}, f.PhaseStarted("p/x/i"))
+    scenario.given(f.PhaseCompleted("p/x/i"), f.PhaseSkipped("p/y/i"))
+    while scenario.status != "blocked":
+        check(scenario, 1).go()
+    told = answer(scenario)
+    assert "the gate failed" in told["why"]
+    assert "`sprintlog gate run`" in told["hint"]
+    assert "phase" not in told["hint"]
+
+
+def test_a_leaf_at_work_is_not_to_be_retried(running: Any) -> None:
+    """Only the gate of a leaf that is in progress can have blocked: it is run again."""
+    tracked = {"gate-tracking": {"attempts": 1, "status": "blocked"}}
+    scenario: Scenario = running({"phases": [{**LEAF, **tracked}]}, f.PhaseStarted("p"))
+    scenario.given(f.SprintBlocked("no disk"))
+    hint = next_action(scenario.sprint, now=NOW).hint
+    assert hint is not None
+    assert ("gate run" in hint, "phase retry" in hint) == (True, False)
+
+
+def test_a_pending_leaf_of_a_blocked_sprint_needs_no_retry(running: Any) -> None:
+    """What a hint names is not refused: only what failed can be tried again."""
+    told = answer(running(simple("a"), f.SprintBlocked("no disk")))
+    assert "phase retry" not in told["hint"]
+    told = answer(running(simple("a"), f.PhaseBlocked("a", "x"), f.SprintBlocked("x")))
+    assert "`sprintlog phase retry a`" in told["hint"]
+
+
+def test_a_leaf_left_failed_needs_a_word(running: Any) -> None:
+    """A sprint resumed over a leaf that failed for good does not run it by itself."""
+    scenario: Scenario = running(simple("a"), f.PhaseStarted("a"), f.PhaseFailed("a", "x"))
+    told = answer(scenario)
+    assert (told["do"], told["why"], told["phase"]) == ("stop", "x", "a")
+    assert told["because"] == "blocked"
+
+
+def test_a_leaf_without_a_prompt_needs_a_person(running: Any) -> None:
+    """No agent can be told anything: the loop stops instead of telling it nothing."""
+    scenario: Scenario = running(simple("a"))
+    scenario.node("a").pop("prompt")
+    assert do(scenario) == "stop"
+
+
+def test_iterations_are_bounded(running: Any) -> None:
+    """When max-iterations were made no new leaf begins; one that is begun goes on."""
+    scenario: Scenario = running(simple("a", "b"), f.IterationStarted(2, 2))
+    told = answer(scenario)
+    assert (told["do"], told["why"]) == ("stop", "iteration 2 of at most 2 is over")
+    assert told["because"] == "limit"
+    assert do(scenario.given(f.PhaseStarted("a"))) == "work"
+
+
+def test_a_gate_comes_after_the_work(running: Any) -> None:
+    """Work whose leaf has a gate says so; once it is done the gate is next."""
+    scenario: Scenario = running({"phases": [LEAF, NEXT]})
+    assert answer(scenario)["gated"] is True
+    scenario.given(f.PhaseStarted("p"))
+    assert do(scenario) == "work"
+    scenario.given(f.WorkDone("p", "made it"))
+    assert answer(scenario) == {"do": "gate", "phase": "p", "attempt": 1}
+
+
+def test_work_done_before_is_not_done_again(running: Any) -> None:
+    """Work that ended while the sprint was paused waits only for its end."""
+    scenario: Scenario = running(simple("a"), f.PhaseStarted("a"), f.WorkDone("a", "ok"))
+    assert answer(scenario) == {"do": "end", "phase": "a"}
+
+
+def test_a_leaf_begun_anew_forgets_its_work(running: Any) -> None:
+    """What was done counts for one attempt only."""
+    scenario: Scenario = running(simple("a"), f.PhaseStarted("a"), f.WorkDone("a", "ok"))
+    scenario.given(f.PhaseCompleted("a"), f.PhaseReopened("a"), f.PhaseStarted("a"))
+    assert do(scenario) == "work"
+
+
+def test_a_gate_that_was_cut_short_is_run_again(running: Any) -> None:
+    """Whoever began to run a leaf's gate had its work done: that is not done again."""
+    scenario = start(running({"phases": [LEAF]}, f.PhaseStarted("p"))).go()
+    scenario.do(InterruptGate(phase="p", run="r", reason="Ctrl-C"))
+    assert answer(scenario) == {"do": "gate", "phase": "p", "attempt": 1}
+
+
+def test_a_gate_that_failed_is_repaired_first(running: Any) -> None:
+    """A failed gate includes the prompt for the agent that repairs it."""
+    scenario = at_its_gate(running, {"on-fail-prompt": "Mend it"})
+    assert answer(scenario) == {"do": "gate", "phase": "p", "attempt": 1}
+    check(scenario, 1, output="boom").go()
+    told = answer(scenario)
+    assert (told["do"], told["phase"], told["attempt"]) == ("gate", "p", 2)
+    assert told["prompt"].startswith("Mend it")
+    assert "boom" in told["prompt"]
+
+
+def test_after_a_passed_gate_the_leaf_ends(running: Any) -> None:
+    """A leaf's gate has passed: what is left is to complete it."""
+    scenario: Scenario = running({"phases": [LEAF, NEXT]}, f.PhaseStarted("p"))
+    check(scenario, 0).go()
+    assert answer(scenario) == {"do": "end", "phase": "p"}
+
+
+def test_a_gate_without_a_script_needs_a_person(running: Any) -> None:
+    """A gate that cannot be run is for somebody who hands in its result."""
+    phase = {**EACH, "gate": {}}
+    scenario: Scenario = running({"phases": [phase]}, f.PhaseStarted("p/x/i"))
+    told = answer(scenario.given(f.PhaseCompleted("p/x/i")))
+    assert told["do"] == "stop"
+    assert "gate record" in told["hint"]
+
+
+def test_actions_leave_out_what_means_nothing() -> None:
+    """An answer holds no field that does not belong to it."""
+    assert msgspec.json.encode(Action("done")) == b'{"do":"done"}'

@@ -1,0 +1,186 @@
+"""The operator queue of documents that other tools wrote, and of plans."""
+
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.document.adoption import AdoptEdit
+from sprintlog.engine.sprint.document.patch import diff
+from sprintlog.engine.sprint.events import RequestReturned
+from sprintlog.engine.sprint.iterations.rollback import RollBack
+from sprintlog.engine.sprint.phases import leaves
+from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.plan.create import ImportDocument
+from sprintlog.engine.sprint.plan.recompile import TakePlan, has_begun
+from sprintlog.engine.sprint.queue import decisions as d
+from sprintlog.engine.sprint.queue.requests import SubmittedRequest
+
+from ..conftest import Data, Scenario, simple
+from ..queued import BUG, deferred, derived, entry, found, queue, status
+
+WHY: Data = {"request": "x", "reasoning": "So"}
+skip = derived(leaves.SkipPhase())
+
+
+def imported(*requests: Any) -> Scenario:
+    """Return a sprint that came with a document and its queue."""
+    document = {
+        "sprint-id": "s",
+        "status": "in-progress",
+        "phases": [{**phase, "status": "pending"} for phase in simple("a", "b")["phases"]],
+        "operator-queue": [*requests],
+        "last-activity": "2026-01-15T09:00:00Z",
+    }
+    return Scenario().do(ImportDocument(document=document, source="x"))
+
+
+def theirs(**keys: Any) -> Data:
+    """Return a request as another tool wrote it."""
+    return {"id": "x", "title": "T", "status": "pending", "own": 1, **keys}
+
+
+def test_document_stays_as_it_came() -> None:
+    """A queue that nobody touched is what was imported, unknown keys included."""
+    requests = [theirs(), {"title": "no id"}, 7, theirs(title="twice")]
+    assert imported(*requests).document["operator-queue"] == requests
+
+
+def test_imported_requests_are_decided() -> None:
+    """An imported request goes on under our rules; what it says besides stays."""
+    scenario = imported(theirs()).do(d.ApproveRequest(**WHY))
+    shown = entry(scenario, "x")
+    assert (shown["status"], shown["own"]) == ("approved", 1)
+    assert scenario.node("fix-x-0")["prompt"] == "T"
+    scenario.when(d.RejectRequest(**WHY)).then_refused(state="approved")
+
+
+@pytest.mark.parametrize("word", ["approved", "rejected", "deferred", "backlog"])
+def test_imported_decisions_stand(word: str) -> None:
+    """What another tool decided is not decided anew."""
+    scenario = imported(theirs(status=word))
+    scenario.when(d.BacklogRequest(**WHY)).then_refused(state=word)
+
+
+def test_our_requests_follow_theirs() -> None:
+    """The queue shows theirs first and ours behind, in recording order."""
+    scenario = queue(imported(theirs()), BUG)
+    assert [e["id"] for e in scenario.document["operator-queue"]] == ["x", "r"]
+    assert list(scenario.document)[-1] == "last-activity"
+
+
+def test_imported_deferral_comes_back() -> None:
+    """Nobody knows its phase: the next top phase that ends brings it back, once."""
+    scenario = imported(theirs(status="deferred", **{"deferred-until": "end-of-phase"}))
+    scenario.when(skip).then(f.PhaseSkipped("a"), RequestReturned("x", "end-of-phase"))
+    assert status(scenario, "x") == "pending"
+    scenario.when(skip).then(f.PhaseSkipped("b"))
+
+
+def test_imported_deferral_to_the_end_comes_back() -> None:
+    """One that was put off to the end of the sprint waits for that."""
+    until = {"deferred-until": "end-of-sprint"}
+    scenario = imported(theirs(status="deferred", **until))
+    scenario.when(skip).then(f.PhaseSkipped("a"))
+    scenario.when(skip).then(f.PhaseSkipped("b"), RequestReturned("x", "end-of-sprint"))
+
+
+def test_import_of_our_own_document_records_nothing(running: Any) -> None:
+    """What we wrote is what we know: requests and decisions are no difference."""
+    scenario = queue(running(simple("a")), BUG)
+    scenario.do(d.DeferRequest(request="r", reasoning="So", until="end-of-phase"))
+    scenario.when(ImportDocument(document=scenario.document, source="x")).then_nothing()
+
+
+def test_edited_document_stands_for_the_queue(running: Any) -> None:
+    """Where another tool changed our document, its queue is what counts from then on."""
+    scenario = queue(running(simple("a")), BUG).given(found("q"))
+    document = scenario.document
+    document["operator-queue"][0]["title"] = "Other"
+    document["operator-queue"][0]["status"] = "backlog"
+    del document["operator-queue"][1]
+    scenario.do(ImportDocument(document=document, source="x"))
+    assert scenario.document == document
+    shown = queue(scenario, SubmittedRequest("New", "low", "docs")).document[
+        "operator-queue"
+    ]
+    assert [e["id"] for e in shown] == ["r", "req-1"]
+    scenario.do(RollBack(to=4, is_inside_append=False))
+    ids = [e["id"] for e in scenario.document["operator-queue"]]
+    assert ids == ["r", "q", "req-1"]
+
+
+def test_plan_compiled_again_keeps_requests(given: Any) -> None:
+    """Requests are knowledge, so another plan leaves them; a decision is a beginning."""
+    scenario: Scenario = queue(given(simple("a")), BUG)
+    scenario.when(TakePlan(plan=simple("a"))).then_nothing()
+    scenario.do(TakePlan(plan=simple("b")))
+    assert status(scenario) == "pending"
+    scenario.do(d.BacklogRequest(request="r", reasoning="So"))
+    assert has_begun(scenario.sprint)
+
+
+def test_completed_document_is_left_alone() -> None:
+    """What a document says of a sprint that is over is not changed by a remark on it."""
+    scenario = imported(theirs(status="deferred"))
+    document = {**scenario.document, "status": "completed"}
+    scenario.do(ImportDocument(document=document, source="x"))
+    scenario.when(derived(AddNote(text="hello"))).then(f.NoteAdded("hello"))
+    assert status(scenario, "x") == "deferred"
+
+
+def test_document_that_leaves_the_queue_leaves_decisions(running: Any) -> None:
+    """Another tool that changed something else changes nothing of the queue."""
+    scenario = deferred(queue(running(simple("a", "b")), BUG), "end-of-phase", "q")
+    document = scenario.document
+    document["goal"] = "g"
+    scenario.do(ImportDocument(document=document, source="x"))
+    (_, _, event) = scenario.events[-1]
+    assert isinstance(event, f.SprintImported)
+    assert "operator-queue" not in str(event.patch)
+    assert scenario.document == document
+    assert status(scenario, "q") == "deferred"
+    assert scenario.sprint.plan.decisions["q"].event.phase == "a"
+    assert status(scenario.do(skip), "q") == "pending"
+
+
+@pytest.mark.parametrize("is_of_the_queue", [False, True])
+def test_adopted_edit_keeps_the_queue(running: Any, is_of_the_queue: bool) -> None:
+    """An edit of our file becomes true with all requests, whatever it changed."""
+    scenario = deferred(queue(running(simple("a", "b")), BUG), "end-of-phase", "q")
+    scenario.do(d.BacklogRequest(request="r", reasoning="So"))
+    base = scenario.document
+    theirs = scenario.document
+    theirs["phases"][0] |= {"status": "skipped", "own": 1}
+    if is_of_the_queue:
+        theirs["operator-queue"][0]["title"] = "Other"
+    observed = f.EditObserved("P", "ab", "kept", 5, diff(base, theirs))
+    scenario.do(derived(AdoptEdit(6, observed, base, "ana")))
+    assert [e["id"] for e in scenario.document["operator-queue"]] == ["r", "q"]
+    assert (status(scenario), status(scenario, "q")) == ("backlog", "pending")
+    assert scenario.node("a")["own"] == 1
+    assert entry(scenario)["title"] == ("Other" if is_of_the_queue else "Crash")
+
+
+@pytest.mark.parametrize("queues", [[], [[]], [[theirs()]]])
+def test_document_that_drops_requests_drops_them(queues: Any) -> None:
+    """A queue that is as it was before ours came says that ours are gone."""
+    document = {"sprint-id": "s", "status": "in-progress", "phases": []}
+    document |= {"operator-queue": queues[0]} if queues else {}
+    scenario = Scenario().do(ImportDocument(document=document, source="x"))
+    before = scenario.document
+    scenario.given(found())
+    scenario.do(ImportDocument(document=before, source="x"))
+    assert scenario.document == before
+
+
+def test_document_that_ends_a_phase_stands_as_it_came(running: Any) -> None:
+    """What it makes due comes back with the first event of our own, once."""
+    scenario = deferred(running(simple("a", "b", "c")), "end-of-phase")
+    document = scenario.document
+    document["phases"][0]["status"] = "completed"
+    scenario.do(derived(ImportDocument(document, "x")))
+    assert scenario.document == document
+    scenario.when(derived(leaves.SkipPhase("b")))
+    scenario.then(f.PhaseSkipped("b"), RequestReturned("r", "end-of-phase"))
+    scenario.when(derived(leaves.SkipPhase("c"))).then(f.PhaseSkipped("c"))

@@ -1,0 +1,174 @@
+"""The forms of secrets are data: what each finds, and what it must leave alone."""
+
+import re
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any
+
+import pytest
+
+from sprintlog.engine.masking import (
+    IN_RUN,
+    RUN_CHARS,
+    RUN_CHARS_MIN,
+    WORDS,
+    mask,
+    masked_spans,
+)
+from sprintlog.engine.masking_forms import FORMS as COMPILED
+
+from ...docs.reference import masking
+from ...docs.reference.masking import FORMS
+
+NAMES = [form["name"] for form in FORMS]
+LONG_WORDS = 1_000
+DRAWN_CHARS_MIN = 16
+"""So many characters that a machine has drawn cannot be guessed by 32 bits of a digest."""
+UNBOUNDED = re.compile(r"[*+]|\{\d+,\}")
+AFTER_UNBOUNDED = re.compile(r"\+?(?:=\*|=\{0,\d\}|\(\?:[^()*+]*\)\?|\{0,\d\})*")
+KEYS = {"name", "words", "pattern", "looks_like", "is_chosen", "is_in_words"} | {
+    *("source", "tokens", "near_misses")
+}
+SEARCHED = {"json-web-token", "bearer-token", "password-in-address", "private-key"}
+"""Forms without a fixed prefix; the growth of each is tried."""
+
+
+def expanded(text: str) -> str:
+    """Return a text of the data: `{aB*3}` stands for aBaBaB."""
+    return re.sub(r"\{([^{}*]+)\*(\d+)\}", lambda m: m[1] * int(m[2]), text)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=NAMES)
+def test_every_form_has_a_token_and_a_near_miss(form: dict[str, Any]) -> None:
+    """A form without both is not known well enough; it says where it is from, too."""
+    assert form["tokens"]
+    assert form["near_misses"]
+    assert form["source"] in ("gitleaks", "vendor")
+    assert set(form) <= KEYS
+
+
+@pytest.mark.parametrize("form", FORMS, ids=NAMES)
+def test_a_token_is_masked_whole(form: dict[str, Any]) -> None:
+    """Of each example the token, and nothing around it, gives way to its form."""
+    for example in form["tokens"]:
+        before, token, after = expanded(example).split("#")
+        for left, right in [("", ""), ("use ", " end"), ("(", ")"), ("x=", "\n")]:
+            text = f"{left}{before}{token}{after}{right}"
+            shown = mask(text)
+            assert token not in shown
+            assert shown.startswith(f"{left}{before}[masked: {form['name']}")
+            assert shown.endswith(f"]{after}{right}")
+            assert shown.count("[masked: ") == 1
+            span = len(left + before), len(left + before + token)
+            assert span in masked_spans(text)
+            assert mask(shown) == shown
+            long = "word " * LONG_WORDS
+            assert mask(long + text) == long + shown
+
+
+@pytest.mark.parametrize("form", FORMS, ids=NAMES)
+def test_a_near_miss_is_left_alone(form: dict[str, Any]) -> None:
+    """What only looks like a token of the form stays as it is, whatever the other forms."""
+    for text in map(expanded, form["near_misses"]):
+        assert mask(f"see {text}, so") == f"see {text}, so"
+
+
+@pytest.mark.parametrize("form", FORMS, ids=NAMES)
+def test_every_alternative_of_a_form_has_a_token(form: dict[str, Any]) -> None:
+    """A word is in some example of its form, or is like one that differs in few letters."""
+    examples = "".join(map(expanded, form["tokens"]))
+    assert any(word in examples for word in form["words"])
+    known = [word for words in WORDS.values() for word in words]
+    assert all(any(one in word for one in known) for word in form["words"])
+
+
+@pytest.mark.parametrize("form", FORMS, ids=NAMES)
+def test_a_secret_is_in_a_run_or_in_words(form: dict[str, Any]) -> None:
+    """All that a pattern takes is of a run, and no less than one is taken."""
+    if masking.place_of(form) != IN_RUN:
+        return
+    parsed = _parser.parse(form["pattern"], re.ASCII | re.DOTALL)
+    assert parsed.getwidth()[0] >= RUN_CHARS_MIN
+    assert taken(parsed) <= {*RUN_CHARS}
+
+
+def taken(parsed: Any) -> set[str]:
+    """Return the characters that a parsed pattern may take; raise for one without end."""
+    found: set[str] = set()
+    for operation, argument in parsed:
+        match str(operation):
+            case "LITERAL":
+                found.add(chr(argument))
+            case "IN":
+                found |= set().union(*map(in_class, argument))
+            case "BRANCH":
+                found |= set().union(*map(taken, argument[1]))
+            case "SUBPATTERN":
+                found |= taken(argument[-1])
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                found |= taken(argument[2])
+            case "AT" | "ASSERT" | "ASSERT_NOT":
+                pass
+            case other:
+                raise AssertionError(other)
+    return found
+
+
+def in_class(part: tuple[Any, Any]) -> set[str]:
+    """Return the characters that a part of a class stands for."""
+    match str(part[0]), part[1]:
+        case "LITERAL", code:
+            return {chr(code)}
+        case "RANGE", (first, last):
+            return {chr(code) for code in range(first, last + 1)}
+        case "CATEGORY", category:
+            pattern = {"CATEGORY_WORD": r"\w", "CATEGORY_DIGIT": r"\d"}[str(category)]
+            return {chr(c) for c in range(128) if re.match(pattern, chr(c), re.ASCII)}
+        case other:
+            raise AssertionError(other)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=NAMES)
+def test_a_digest_gives_nothing_away(form: dict[str, Any]) -> None:
+    """What has a digest in the log is too long to guess; what a person chose has none."""
+    for example in form["tokens"]:
+        _, token, _ = expanded(example).split("#")
+        digest = re.fullmatch(
+            rf"\[masked: {form['name']}( [0-9a-f]{{8}})?\]", mask_of(example)
+        )
+        assert digest is not None
+        assert (digest[1] is None) == form.get("is_chosen", False)
+        prefix = max((len(word) for word in form["words"] if word in token), default=0)
+        assert digest[1] is None or len(token) - prefix >= DRAWN_CHARS_MIN
+
+
+def mask_of(example: str) -> str:
+    """Return what stands in the place of an example's token."""
+    before, token, after = expanded(example).split("#")
+    shown = mask(before + token + after)
+    return shown[len(before) : len(shown) - len(after)]
+
+
+@pytest.mark.parametrize("form", [f for f in FORMS if f["name"] not in SEARCHED],
+                         ids=[name for name in NAMES if name not in SEARCHED])  # fmt: skip
+def test_what_is_unbounded_stands_at_the_end(form: dict[str, Any]) -> None:
+    """A pattern takes bounded time at each place: nothing follows that could be missing."""
+    pattern = re.sub(r"\[(?:\\.|[^\]\\])+\]|\\.", "c", form["pattern"])
+    for found in UNBOUNDED.finditer(pattern):
+        alternatives = re.split(r"[|)](?![?])", pattern[found.end() :])
+        assert AFTER_UNBOUNDED.fullmatch(alternatives[0].rstrip("c")), found[0]
+
+
+def test_names_are_there_once() -> None:
+    """Each name stands for one form, and the module has the forms of the data, in order."""
+    assert len(set(NAMES)) == len(NAMES)
+    assert [name for name, *_ in COMPILED] == NAMES
+
+
+@pytest.mark.parametrize("module", ["masking.py", "masking_forms.py"])
+def test_modules_follow_the_data(module: str) -> None:
+    """What is imported is what masking_forms.toml says: `python -m tests.docs.generate`."""
+    generated = {
+        "masking.py": masking.masking_module,
+        "masking_forms.py": masking.forms_module,
+    }
+    assert (masking.ENGINE / module).read_text(encoding="utf-8") == generated[module]()
