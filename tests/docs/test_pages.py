@@ -1,10 +1,17 @@
-"""The pages hang together: short where they must be, and no link leads nowhere."""
+"""The pages keep their bounds and are reachable, and every relative link resolves."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
+import click
 import pytest
 
+from sprintlog.cli.help.screens import topic_screen, whole_screen
+from sprintlog.cli.help.topics import TOPICS
+from sprintlog.cli.main import cli
+
+from .idioms import search
 from .pages import PAGES
 from .sessions import ROOT
 
@@ -84,6 +91,26 @@ def test_no_installation_from_an_index_is_promised(page: str) -> None:
     """The README installs from a checkout: there is no package on an index."""
     text = (ROOT / page).read_text(encoding="utf-8")
     assert re.search(r"(?:install|uvx|pipx run) '?sprintlog", text) is None
+
+
+def idioms_in(lines: Iterable[str]) -> list[str]:
+    """Return the lines that contain an idiom, each with its replacement."""
+    return [f"{line}: write {one.write}" for line in lines for one, _ in search(line)]
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_the_first_pages_have_no_idioms(page: str) -> None:
+    """The pages that a newcomer reads first contain no idioms of the denylist."""
+    text = _FENCE.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    assert idioms_in(text.splitlines()) == []
+
+
+def test_the_first_screen_has_no_idioms() -> None:
+    """`sprintlog -h`, the topics and `help --all` contain no idioms of the denylist."""
+    root = click.Context(cli, info_name="sprintlog")
+    topics = [line for topic in TOPICS for line in topic_screen(topic)]
+    first = cli.get_help(root).splitlines()
+    assert idioms_in([*first, *topics, *whole_screen(root)]) == []
 
 
 @pytest.mark.parametrize(
