@@ -1,1 +1,1 @@
-"""What the command line says of itself; imported only when it is asked for."""
+"""The help of the command line; imported only on demand."""

@@ -1,4 +1,4 @@
-"""`sprintlog help`: a topic, a command, or all there is."""
+"""`sprintlog help`: explains a topic or a command, or lists all commands."""
 
 import click
 
@@ -8,7 +8,7 @@ from .screens import topic_screen, whole_screen
 from .topics import TOPICS
 
 ALSO = {"plan": "beginning", "start": "beginning", "loop": "working", "events": "scripts"}
-"""Words that are no topic, and the one that tells of them."""
+"""Other words for topics."""
 
 
 @typed.command(
@@ -17,7 +17,7 @@ ALSO = {"plan": "beginning", "start": "beginning", "loop": "working", "events": 
     "sprintlog help --all",
 )
 @click.argument("words", nargs=-1, metavar="[TOPIC|COMMAND…]")
-@typed.option("--all", "is_whole", is_flag=True, help="Every command, by topic.")
+@typed.option("--all", "is_whole", is_flag=True, help="List all commands, by topic.")
 def command(words: tuple[str, ...], is_whole: bool) -> None:
     """Explain a topic or a command; without an argument, show the first screen.
 
@@ -33,7 +33,7 @@ def command(words: tuple[str, ...], is_whole: bool) -> None:
 
 
 def _named(root: click.Context, words: tuple[str, ...]) -> click.Context:
-    """Return the context of a command; raise `typed.UnknownWordError` where none is."""
+    """Return the context of a command; raise `typed.UnknownWordError` if unknown."""
     context = root
     for word in words:
         group = context.command

@@ -1,4 +1,4 @@
-"""`sprintlog` alone: where one is, and what to type next."""
+"""`sprintlog` without arguments: the current state, and the next command to type."""
 
 from collections.abc import Iterator, Mapping
 
@@ -32,7 +32,7 @@ from ..screen import phrases
 
 NO_LOG = """\
 sprintlog is an append-only event log for coding-agent loops. It rebuilds state
-files from the log. There is no log here yet. Three ways to get started:
+files from the log. No log exists here yet. Three ways to get started:
 
   record a loop       sprintlog wrap -- COMMAND     (for example `claude -p`)
   import state files  sprintlog init
@@ -46,7 +46,7 @@ files from the log. There is no log here yet. Three ways to get started:
 
 SPRINTS_SHOWN_MAX = 4
 INDENT = " " * 8
-"""What is too long for a line goes on below its text."""
+"""The indentation of continuation lines."""
 
 _FAILED_GATE = (RETRYING, FAILED)
 TYPED = {
@@ -64,24 +64,24 @@ TYPED = {
     actions.COMPLETE: "`sprintlog sprint complete`",
     actions.DONE: "`sprintlog log`",
 }
-"""What a person types next, by what is to be done."""
+"""The next command to type, by action."""
 
 OR_TYPED = {
     actions.WORK: "by hand `sprintlog phase start`",
     actions.ITERATE: "by hand `sprintlog iteration start`",
     actions.DONE: "`sprintlog sprint create ID --plan FILE`",
 }
-"""What else can be typed: the same without an agent's command, or something new."""
+"""Alternative commands: without an agent, or to start something new."""
 
 WAS_BEGUN = {
     actions.WORK: "`sprintlog phase complete`",
     actions.ITERATE: "`sprintlog iteration end`",
 }
-"""The same for what was begun before."""
+"""The next command if the phase or iteration was already started."""
 
 
 def where_lines() -> list[str]:
-    """Return where one is in five sentences at most, and what to type next."""
+    """Return the current state and the next command, each item on a line."""
     try:
         find_log()
     except NotFoundError:
@@ -99,7 +99,7 @@ def _log(workspace: Workspace) -> Iterator[str]:
 
 
 def _sprint(workspace: Workspace) -> Iterator[str]:
-    """Yield the lines of the sprint that is meant, or of those that may be."""
+    """Yield the lines of the selected sprint, or of the candidates."""
     sprints = workspace.sprints()
     if not sprints:
         yield "sprint  none yet"
@@ -137,8 +137,8 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
         yield f"why     {told['stopped']}"
         yield _next(*filter(None, (back, told["hint"])))
     elif action.do == actions.ITERATE and not sprint.document.get("dynamic-steps"):
-        # Nobody says which steps it has: it may be anybody's loop.
-        # Who kept the files of its runs, or measured them, wants that of the next one, too.
+        # Without steps, any loop can continue. If earlier runs had snapshots or
+        # measurements, the next one should have them as well.
         keeping = "--snapshot " if sprint.knowledge.snapshots else ""
         measuring = "--measure CMD " if sprint.knowledge.tracker.measured else ""
         ways = (back, f"`sprintlog wrap {keeping}{measuring}-- COMMAND`", TYPED[action.do])
@@ -150,7 +150,7 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
 def _files(
     workspace: Workspace, sprint: Sprint, action: Action
 ) -> tuple[str | None, str | None]:
-    """Return whose files are there, where that is odd, and what brings the best back."""
+    """Return the origin of unusual files, and the command that restores the best ones."""
     tracker = sprint.knowledge.tracker
     is_measured = bool(tracker.highest)
     if sprint.plan.status == COMPLETED or not (is_measured or sprint.knowledge.restored):
@@ -165,13 +165,13 @@ def _files(
         return brought_back(sprint), None
 
     judged = evaluate(workspace.log, sprint)
-    # Where the loop goes on by itself, what is a little worse is no reason to go back.
+    # While the loop continues, a slightly worse iteration does not justify a rollback.
     is_due = action.do == actions.STOP or is_rollback_due(judged)
     return files_said(judged), way_back(judged) if is_due else None
 
 
 def _at(leaf: Node) -> str:
-    """Return where the work is: begun or not, and how often its gate has failed."""
+    """Return the address and status of a leaf, and the attempts of its gate."""
     said = [leaf.address]
     if leaf.status != PENDING:
         said.append(leaf.status)
@@ -187,13 +187,13 @@ def _at(leaf: Node) -> str:
 
 
 def _goal(sprint: Sprint) -> Iterator[str]:
-    """Yield what is to be reached, where somebody said it, and whether it is."""
+    """Yield the goal, if one is set, and its status."""
     if sprint.plan.is_ralph and (goal := goal_said(sprint.document)) is not None:
         yield f"goal    {goal_standing(sprint.plan)}: {goal}"
 
 
 def _state(sprint: Sprint, told: Mapping[str, str]) -> str:
-    """Return status and figures, as far as the document has them."""
+    """Return the status and the counts that the document contains."""
     stats = sprint.document.get("stats") or {}
     done, total = stats.get("completed-phases"), stats.get("total-phases")
     words = [str(sprint.plan.status)]
@@ -207,7 +207,7 @@ def _state(sprint: Sprint, told: Mapping[str, str]) -> str:
 
 
 def _after(action: Action, back: str | None = None) -> Iterator[str]:
-    """Yield what comes next, and why nothing does; what brings the best back is first."""
+    """Yield the reason of a stop and the next commands, a due rollback first."""
     if action.why:
         yield f"why     {action.why}"
     if action.details:
@@ -225,7 +225,7 @@ def _after(action: Action, back: str | None = None) -> Iterator[str]:
 
 
 def _several(workspace: Workspace, sprints: dict[str, int]) -> Iterator[str]:
-    """Yield the sprints among which nothing chooses, those that go on first."""
+    """Yield the sprints to choose from, unfinished ones first."""
     found = [(workspace.status_of(*one), one[0]) for one in sprints.items()]
     found.sort(key=lambda row: row[0] == COMPLETED)
     shown = [f"{name} ({status})" for status, name in found[:SPRINTS_SHOWN_MAX]]
@@ -235,5 +235,5 @@ def _several(workspace: Workspace, sprints: dict[str, int]) -> Iterator[str]:
 
 
 def _next(*commands: str) -> str:
-    """Return the line of what to type."""
+    """Return the line with the next commands."""
     return f"next    {', or '.join(commands)}"
