@@ -9,7 +9,7 @@ from .shim import Unavailable
 from .specimens import Specimen, make_specimen
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def runner() -> Runner:
     """Give the driver process with the shim, where that can be built."""
     try:
