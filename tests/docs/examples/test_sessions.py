@@ -75,6 +75,7 @@ def played(
             pool.shutdown(cancel_futures=True)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_shows_what_happens(played: Callable[[str], Played], name: str) -> None:
     """Every command of a page answers what the page shows below it."""

@@ -37,6 +37,7 @@ def test_generated_pages_are_up_to_date(name: str, generated: Callable[[], str])
     assert page(name) == generated(), "run `python -m tests.docs.generate`"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "generated"), PUBLIC.items())
 def test_public_lists_are_up_to_date(name: str, generated: Callable[[], str]) -> None:
     """What the front door names is what the engine defines, as this is written."""

@@ -41,6 +41,7 @@ def small_blocks() -> Iterator[None]:
         yield
 
 
+@pytest.mark.long
 @given(st.lists(documents, min_size=1, max_size=4), st.booleans())
 def test_any_document_after_any_other(ones: list[dict[str, Any]], is_kept: bool) -> None:
     """Whatever the document before said, the text is the whole writer's."""
@@ -50,6 +51,7 @@ def test_any_document_after_any_other(ones: list[dict[str, Any]], is_kept: bool)
         assert text.content == dump(document).encode()
 
 
+@pytest.mark.long
 @given(lists, st.data())
 def test_changed_items_are_made_anew(items: list[Any], data: st.DataObject) -> None:
     """A list that changes a little has the text of what it says now."""

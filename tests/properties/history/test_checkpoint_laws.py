@@ -78,6 +78,7 @@ def test_what_is_in_force_is_what_lies_on_the_path(steps: list[tuple[int, int]])
         assert taken.get(version) == by
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_reading_any_version_folds_in_proportion_to_its_distance(seed: int) -> None:
     """Of every branch, as a new process reads it, in a stream that went back often."""
@@ -91,6 +92,7 @@ def test_reading_any_version_folds_in_proportion_to_its_distance(seed: int) -> N
     assert len(stream.log.checkpoints.versions(STREAM, format_=_format(stream))) < 100
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("to", [1, 700, 2000, 2900, 3600])
 def test_a_rollback_folds_no_more_than_reading_its_target(to: int) -> None:
     """Both in the process that goes back and in the next one, though nothing was saved."""

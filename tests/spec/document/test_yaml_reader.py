@@ -243,6 +243,7 @@ def test_number_of_directives_is_bounded() -> None:
     assert (error.fields["line"], "64 directives" in str(error)) == (66, True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", ["x" * 2**20, "x " * 2**19 + "x", "9" * 2**20 + "x"])
 def test_huge_scalar_is_read(text: str, parser: str) -> None:
     """A text of megabytes is read whole, in time."""

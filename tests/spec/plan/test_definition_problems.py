@@ -222,6 +222,7 @@ def test_a_phase_has_one_gate(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("times", [3, 100_000])
 def test_a_plan_that_cannot_be_recorded_is_refused(tmp_path: Path, times: int) -> None:
     """Neither a large plan nor one that no memory could hold is built."""
@@ -232,6 +233,7 @@ def test_a_plan_that_cannot_be_recorded_is_refused(tmp_path: Path, times: int) -
     ]
 
 
+@pytest.mark.long
 def test_workflows_that_multiply_are_not_laid_out(tmp_path: Path) -> None:
     """A hundred phases that each inline a hundred, five deep, end in a refusal."""
     workflows = {

@@ -72,6 +72,7 @@ SEARCHED = {"azure-client-secret", "terraform-token", "telegram-token", "maxmind
 """Forms that do not simply begin with a prefix; of the others the shape is checked."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("form", [f for f in FORMS if f[0] in SEARCHED], ids=itemgetter(0))
 def test_long_texts_take_no_longer_for_their_size(
     form: tuple[str, tuple[str, ...], str, bool],

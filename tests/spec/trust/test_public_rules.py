@@ -18,6 +18,7 @@ from ...docs.public_rules import LEFT_OUT, RULES
 RULES_MIN = 100
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("rule", public_rules(), ids=lambda rule: rule.name)
 def test_a_rule_finds_what_it_describes(rule: PublicRule) -> None:
     """What has the form, with a digit and more than one letter, is found where it is."""
