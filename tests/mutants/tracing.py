@@ -137,10 +137,13 @@ def _run_batch(trace: Trace, batch: list[str], copy: Copy, lock: Lock) -> float:
         trace.tests |= passed
         trace.excluded |= excluded
         trace.imports |= {name: s for what, s, name in times if what == "file"}
+        found: dict[str, dict[str, None]] = {}
         for number, label in reached:
-            found = trace.reached.setdefault(trace.mutations[number].key, [])
             named = _tests_of(label.rpartition(" (")[0], users)
-            found += [name for name in named if name in passed and name not in found]
+            key = trace.mutations[number].key
+            found.setdefault(key, {}).update(dict.fromkeys(named))
+        for key, tests in found.items():
+            trace.reached.setdefault(key, []).extend(x for x in tests if x in passed)
     return result.seconds
 
 
