@@ -210,7 +210,7 @@ _with_sprint_id = typed.option(
     envvar="SPRINTLOG_SPRINT",
     metavar="ID",
     topic=READING,
-    help="Which sprint; needed only when several are unfinished. [SPRINTLOG_SPRINT]",
+    help="The sprint; required if several are unfinished. [SPRINTLOG_SPRINT]",
 )
 
 
@@ -242,7 +242,7 @@ def with_reading(function: Function) -> Function:
 UNTIL = typed.option(
     "--until",
     metavar="TIME",
-    help="A limit ends then (ISO 8601): wait for it, nothing failed. "
+    help="Wait until this time (ISO 8601) for a limit; not a failure. "
     "Category rate-limit or network.",
 )
 
@@ -340,14 +340,14 @@ _ENVELOPE = [
         "--key",
         metavar="KEY",
         topic=RECORDING,
-        help="Idempotency key: record only once.",
+        help="Idempotency key: repeating the command records nothing.",
     ),
     typed.option(
         "--expect",
         metavar="N",
         callback=_expected,
         topic=RECORDING,
-        help="Refuse unless the stream is at version N, or none, exists, any.",
+        help="Fail unless the stream is at version N, or none, exists, any.",
     ),
     typed.option(
         "--correlation-id",
@@ -365,7 +365,7 @@ _ENVELOPE = [
         "--no-mask",
         is_flag=True,
         topic=RECORDING,
-        help="Record secrets in texts as they are.",
+        help="Record secrets in texts unmasked.",
     ),
 ]
 

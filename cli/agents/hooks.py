@@ -23,8 +23,8 @@ INSTALLED, OUTDATED, MISSING = "installed", "outdated", "missing"
 def command() -> None:
     """Install hooks that record what an agent does: sessions, tools, changed files.
 
-    An agent's own hooks run `sprintlog hook AGENT`. It prints nothing, never fails and
-    records what was done, not what is in the files. No folder is made trusted by it.
+    The agent's hooks run `sprintlog hook AGENT`, which prints nothing, never fails and
+    records actions but not the content of files. Installing it makes no folder trusted.
     """
 
 
@@ -39,7 +39,7 @@ def _with_scope(function: Any) -> Any:
         "--scope",
         type=typed.Choice([*SCOPES]),
         default=SCOPES[0],
-        help="Whose file: the project's, or your own for all projects. [project]",
+        help="The project's file, or your own for all projects. [project]",
     )(function)
 
 
@@ -48,13 +48,13 @@ def _with_mcp(function: Any) -> Any:
         "--mcp",
         "is_mcp",
         is_flag=True,
-        help="Not the hooks, but the tools of `sprintlog mcp`.",
+        help="The tools of `sprintlog mcp` instead of the hooks.",
     )(function)
 
 
 def _with_dry_run(function: Any) -> Any:
     return typed.option(
-        "--dry-run", is_flag=True, help="Show what would be done; change nothing."
+        "--dry-run", is_flag=True, help="Show the changes without making them."
     )(function)
 
 
@@ -69,8 +69,8 @@ def install(
 ) -> None:
     """Add sprintlog's hooks to the settings of an agent; running it again is safe.
 
-    It says what keeps the agent from running them, and the one thing that helps. With
-    --mcp it is the agent's list of MCP servers that gets an entry.
+    If a setting prevents the agent from running them, it is printed with its remedy. With
+    --mcp, an entry is added to the agent's list of MCP servers.
     """
     around = around_here()
     file = around.file(agent_name, scope, what=MCP if is_mcp else HOOKS)
@@ -98,7 +98,7 @@ def uninstall(
 ) -> None:
     """Remove sprintlog's hooks from the settings of an agent; nothing else changes.
 
-    A file that nobody changed since is what it was before, byte for byte.
+    A file not changed since the installation is restored byte for byte.
     """
     around = around_here()
     file = around.file(agent_name, scope, what=MCP if is_mcp else HOOKS)

@@ -24,9 +24,9 @@ def command() -> None:
     "--transcript",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The transcript. [what the hooks named, in the agent's own folder]",
+    help="The transcript. [the file reported by hooks, in the agent's folder]",
 )
-@typed.option("--ended", is_flag=True, help="The agent is gone: what it began has no end.")
+@typed.option("--ended", is_flag=True, help="The agent is gone; open calls are unfinished.")
 @with_actor
 @with_json
 def reconcile(
@@ -34,10 +34,10 @@ def reconcile(
 ) -> None:
     """Record the tool calls and tokens found only in the transcript of a session.
 
-    SESSION is `AGENT-ID` or the beginning of it; without it the latest one is meant.
-    Tokens are recorded in the sprint that the session worked on, if nobody stated them.
-    A call without an end is recorded as unfinished once the session has ended, or once
-    its transcript was silent for 15 minutes. Twice is once.
+    SESSION is `AGENT-ID` or a prefix of it; the default is the latest session. Tokens are
+    recorded in the sprint of the session unless another event contains them. A call without
+    an end is recorded as unfinished once the session has ended, or after 15 minutes without
+    a change of the transcript. The command is idempotent.
     """
     # Imported here: it needs what reads transcripts.
     from .reconciliation import lines_of_answer, reconcile_session

@@ -36,12 +36,11 @@ def command(
 ) -> None:
     """Record an edit of PROGRESS.yaml as events: the latest edit or that at VERSION.
 
-    Statuses go through the commands that lead there, new phases and steps are injected,
-    other fields come in as a patch. What is derived, what no command allows and what
-    changed here since then is left and told. `sprintlog undo` takes it back.
+    Statuses are set by the corresponding commands, new phases and steps are injected, and
+    other fields are patched. Derived fields, changes that no command allows and fields
+    changed since then are skipped and reported. `sprintlog undo` reverts it.
 
-    With --journal the entries, learnings and patterns that were edited are put right;
-    of a journal nothing is taken back.
+    With --journal, edited entries, learnings and patterns are corrected, without undo.
     """
     options, wanted = Options(given), Agreement(dry_run, yes)
     with recording("adopt", options) as run:

@@ -26,10 +26,12 @@ def with_asking(function: Function) -> Function:
 
 
 with_dry_run = typed.option(
-    "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
+    "--dry-run", is_flag=True, help="Show the changes without making them."
 )
 _with_yes = typed.option(
-    "--yes", is_flag=True, help="Do not ask; files need it where nobody can be asked."
+    "--yes",
+    is_flag=True,
+    help="Skip the confirmation prompt. Required to change files if stdin is not a tty.",
 )
 
 

@@ -27,14 +27,14 @@ from .way_back import Step, go_back, show
 @typed.command("extract", epilog="Example: sprintlog extract iter:3 src --into ../best-src")
 @click.argument("of", metavar="OF")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
-@typed.option("--into", metavar="FOLDER", help="A new folder; with --apply any.")
+@typed.option("--into", metavar="FOLDER", help="A new folder; with --apply, any.")
 @typed.option("--branch", metavar="NAME", help="A new git branch.")
 @typed.option(
     "--apply",
     "is_applied",
     is_flag=True,
-    help="Put what changed since before iteration 1, or PATHs, into a folder of the work "
-    f"tree, as the loop's results: --into, or {OUTPUT}/.",
+    help="Copy the files changed since before iteration 1, or PATHs, to a folder in the "
+    f"work tree as the loop's result: --into, or {OUTPUT}/.",
 )
 @with_asking
 @with_recording
@@ -50,9 +50,9 @@ def command(
 ) -> None:
     """Copy saved files to another place; OF is iter:N, best or snapshot:ID.
 
-    Plan and work tree stay as they are, but for the folder that --apply names: that is
-    in the work tree, is shown first, and `sprintlog undo` takes it back. To bring files
-    back to where they were, use `sprintlog rollback`.
+    Plan and work tree do not change, except for the folder of --apply: it is in the work
+    tree, the changes are shown first, and `sprintlog undo` reverts them. To restore files
+    in place, use `sprintlog rollback`.
     """
     if branch and (into or is_applied or paths):
         raise click.UsageError("--branch takes all files, and no other place or PATH")

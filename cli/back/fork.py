@@ -35,7 +35,7 @@ from .agreement import with_dry_run
 @typed.option(
     "--sprint-dir",
     type=click.Path(path_type=Path),
-    help="Where its PROGRESS.yaml is written. [NAME beside the old one's folder]",
+    help="The folder of its PROGRESS.yaml. [NAME, next to the folder of the original]",
 )
 @typed.option("--reason", metavar="TEXT", help="Why.")
 @with_dry_run
@@ -54,9 +54,9 @@ def command(
 ) -> None:
     """Create a sprint NAME from a point of another one, which does not change.
 
-    All that happened until then is taken over, with versions, times and actors. Both go on
-    by themselves, each with its own PROGRESS.yaml. Files are not copied: `sprintlog
-    extract iter:N --branch NAME` makes a branch of those that were kept.
+    The events up to that point are included, with versions, times and actors. The sprints
+    are then independent, each with its own PROGRESS.yaml. Files are not copied: `sprintlog
+    extract iter:N --branch NAME` creates a branch from the saved ones.
     """
     check_actor(actor)
     with open_workspace() as workspace:

@@ -27,8 +27,8 @@ FILES_OF = ("iter:", "snapshot:")
 )
 @click.argument("to", metavar="TO", callback=AT_POINT)
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
-@typed.option("--plan", "of_plan", is_flag=True, help="The plan alone; the files stay.")
-@typed.option("--files", "of_files", is_flag=True, help="The files alone; the plan stays.")
+@typed.option("--plan", "of_plan", is_flag=True, help="Only the plan, not the files.")
+@typed.option("--files", "of_files", is_flag=True, help="Only the files, not the plan.")
 @typed.option("--reason", metavar="TEXT", help="Why.")
 @with_asking
 @with_recording
@@ -45,12 +45,12 @@ def command(
     """Roll back to TO: the plan, and the files saved at that point.
 
     TO is iter:N (its end), best, snapshot:ID, version:N, position:N, start, a time
-    or '2h ago'. Files were kept of iterations, and snapshot:ID has nothing else; with
-    PATHs only those come back, and the plan stays.
+    or '2h ago'. Files are saved for iterations; snapshot:ID has files only. With PATHs,
+    only these files are restored, and the plan does not change.
 
-    Nothing is lost: what no longer counts stays in the log, and files are kept in a
-    snapshot before. `sprintlog undo` takes it back. Beside the work tree: `sprintlog
-    extract` puts files elsewhere, `sprintlog fork` begins a new sprint.
+    Nothing is lost: discarded events stay in the log, and the current files are saved in a
+    snapshot first. `sprintlog undo` reverts it. To leave the work tree alone: `sprintlog
+    extract` copies files elsewhere, `sprintlog fork` creates a new sprint.
     """
     of_files = of_files or bool(paths) or to.startswith("snapshot:")
     if of_plan and of_files:

@@ -20,13 +20,13 @@ def command(
 ) -> None:
     """Undo the latest change: state and files are as they were before it.
 
-    That is the latest of these: a rollback, of plan, files or both; results put into the
-    work tree; an edit that was adopted; a decision, which is a skip, a block, an
-    injection, one on a request, or what a person stopped or went on with; or the failure
-    or the gate that stopped the sprint.
+    It undoes the latest of these: a rollback of plan, files or both; results copied into
+    the work tree; an adopted edit; a decision: a skip, a block, an injection, a decision on
+    a request, a stop or continuation by a person; or the failure or gate that stopped the
+    sprint.
 
-    What was recorded since no longer counts either, and is named. Files that were being
-    brought back when a command was killed are put back. `sprintlog redo` takes an undo
-    back; `sprintlog rollback` goes to any other point.
+    Later events are discarded as well, and listed. A restore of files that was interrupted
+    is reverted. `sprintlog redo` reverts an undo; `sprintlog rollback` goes to any other
+    point.
     """
     take_back("undo", Undo(reason), given, of_plan=of_plan, wanted=Agreement(dry_run, yes))

@@ -25,7 +25,7 @@ SHOWN_MAX = 3
 """So many of the events that no longer count are named."""
 
 with_plan_alone = typed.option(
-    "--plan", "of_plan", is_flag=True, help="The plan alone; files that came with it stay."
+    "--plan", "of_plan", is_flag=True, help="Only the plan, not the files changed with it."
 )
 
 

@@ -20,9 +20,9 @@ def command() -> None:
 
 @command.command("set", epilog="Example: sprintlog goal set 'Every test is green'")
 @click.argument("text", metavar="GOAL")
-@typed.option("--idle-threshold", type=int, help="Idle iterations before it reflects. [3]")
-@typed.option("--min-iterations", type=int, help="Before this one it is not reached. [0]")
-@typed.option("--max-iterations", type=int, help="How many iterations the loop allows.")
+@typed.option("--idle-threshold", type=int, help="Idle iterations before a reflection. [3]")
+@typed.option("--min-iterations", type=int, help="First iteration that can reach it. [0]")
+@typed.option("--max-iterations", type=int, help="Limit of iterations.")
 @with_recording
 def set_(
     text: str,
@@ -37,13 +37,13 @@ def set_(
 
 
 @command.command(epilog="Example: sprintlog goal complete --summary 'login works'")
-@typed.option("--summary", metavar="TEXT", help="What was reached.")
+@typed.option("--summary", metavar="TEXT", help="A summary of the result.")
 @with_recording
 def complete(summary: str | None, **given: Any) -> None:
     """Mark the goal as reached, which completes the sprint.
 
     Before `ralph.min-iterations`, and while critical or high requests are undecided, it is
-    recorded as a claim, and the sprint goes on.
+    recorded as a claim, and the sprint continues.
     """
     sprint = record("goal complete", given, CompleteGoal(summary))
     if (why := claim_in_force(sprint.plan)) is not None:

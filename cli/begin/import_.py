@@ -81,8 +81,8 @@ class Recognising(typed.TypedGroup):
 def command() -> None:
     """Import records of other tools, or an exported log.
 
-    Given a file or a folder in place of a command, it says what that is, and takes it in.
-    An importer that an extension brings is a command here, too: `extensions list`.
+    With a file or folder in place of a subcommand, its format is detected and reported.
+    Importers of extensions are subcommands as well: `extensions list`.
     """
 
 
@@ -100,7 +100,7 @@ def command() -> None:
 @typed.option(
     "--sprint-dir",
     type=click.Path(path_type=Path),
-    help="Where PROGRESS.yaml is written. [where it was imported from]",
+    help="The folder in which PROGRESS.yaml is written. [the folder of the import]",
 )
 @with_recording
 def progress(
@@ -108,9 +108,9 @@ def progress(
 ) -> None:
     """Import PROGRESS.yaml documents unchanged.
 
-    The first version of a sprint is its beginning, each later one the difference to
-    the one before. Nothing is dropped; what contradicts the rules is reported. All
-    files are checked before the first is recorded.
+    The first version of a sprint is recorded in full, each later one as the difference to
+    its predecessor. Nothing is dropped; violations of the rules are reported. All files are
+    checked before the first is recorded.
     """
     from ..intake.versions import committed_versions, given_versions
 
@@ -148,9 +148,9 @@ def progress(
 def log(file: Path, as_json: bool) -> None:
     """Import a log that `export` wrote into an empty log; - reads stdin.
 
-    Every event keeps its position and its hash. Lines, chain and head are checked on
-    the way; at the first problem nothing is taken in. State files that are missing are
-    written, others are left alone.
+    Every event keeps its position and hash. Lines, chain and head are checked during the
+    import; if there is a problem, nothing is imported. Missing state files are written,
+    existing ones do not change.
     """
     name = "standard input" if str(file) == "-" else str(file)
     with open_workspace() as workspace, _lines(file) as lines:
@@ -183,9 +183,9 @@ def _lines(file: Path) -> Iterator[Iterator[bytes]]:
 def journal(files: tuple[Path, ...], **given: Any) -> None:
     """Import progress.json: each entry, learning and pattern with its own time.
 
-    What was recorded before is matched by its id, so the same file again brings nothing,
-    and a later version of it what it has more. An entry is never replaced: what differs
-    from what was recorded is told and not taken.
+    Records are matched by id, so the import is idempotent, and a later version of the file
+    adds only its new records. An entry is never replaced: differences from recorded entries
+    are reported and not imported.
     """
     from ..intake.files import read_bytes
     from ..intake.journal import JOURNAL_BYTES_MAX

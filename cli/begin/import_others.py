@@ -36,7 +36,7 @@ def _with_source(function: Function) -> Function:
     help="The text of the loop's entries. [progress.txt beside FILE]",
 )
 @typed.option(
-    "--sprint-dir", type=FILE, help="Where PROGRESS.yaml is to be written. [nowhere]"
+    "--sprint-dir", type=FILE, help="The folder in which to write PROGRESS.yaml. [none]"
 )
 @_with_source
 def prd(
@@ -44,8 +44,8 @@ def prd(
 ) -> None:
     """Import a prd.json or feature_list.json: each story becomes a phase.
 
-    A story that passes is completed. The entries of the progress.txt beside it go to the
-    journal. The same source again brings nothing.
+    A story that passes is completed. The entries of progress.txt in the same folder are
+    added to the journal. Importing the same source again has no effect.
     """
     from .import_prd import take_prd
     from .taken import options_of
@@ -61,8 +61,8 @@ def prd(
 def orchestrator(path: Path, **given: Any) -> None:
     """Import history.jsonl and events-*.jsonl of ralph-orchestrator.
 
-    Each iteration is recorded with its own times, and every event as a note. PATH is the
-    folder .ralph, or one of these files. The sprint is completed when the loop says so.
+    Each iteration is recorded with its original times, and every event as a note. PATH is
+    the folder .ralph, or one of these files. The sprint is completed if the loop completed.
     """
     from ..intake.others.orchestrator import read_orchestrator
     from .import_loops import take_loop
@@ -80,8 +80,8 @@ def aiwg(path: Path, **given: Any) -> None:
     """Import the loops of AIWG: their state, analytics and measurements.
 
     PATH is the folder .aiwg, or one file. Each loop becomes a sprint; its iterations are
-    recorded with their outcome, what they learned and their score. The sprint is completed
-    when the state says so.
+    recorded with outcome, learnings and score. The sprint is completed if the state of the
+    loop is completed.
     """
     from ..intake.others.aiwg import read_aiwg
     from .import_loops import take_aiwg
@@ -100,8 +100,8 @@ def aiwg(path: Path, **given: Any) -> None:
 def ralph_loop(file: Path, **given: Any) -> None:
     """Import the file of the ralph-loop plugin of Claude Code while the loop runs.
 
-    Its prompt is the goal of a sprint, and each iteration that began is recorded. The
-    plugin takes its file away when the loop ends.
+    Its prompt becomes the goal of a sprint, and each iteration begun is recorded. The
+    plugin deletes its file when the loop ends.
     """
     from ..intake.others.ralph_loop import read_ralph_loop
     from .import_loops import take_loop
@@ -121,10 +121,10 @@ def ralph_loop(file: Path, **given: Any) -> None:
 def transcript(files: tuple[Path, ...], **given: Any) -> None:
     """Import transcripts of an agent: each session becomes an iteration.
 
-    Understood are those of Claude Code with the subagents beside them, Codex, Gemini,
-    Copilot and opencode. Tokens, duration and final words are recorded, no prompts. They
-    go to the sprint in force; without one a sprint is made. A session that `wrap` or an
-    earlier import recorded brings only what it has more. The sprint stays open.
+    Supported are sessions of Claude Code including subagents, Codex, Gemini, Copilot and
+    opencode. Tokens, duration and the last message are recorded, but no prompts. They are
+    added to the current sprint; if there is none, one is created. For a session recorded by
+    `wrap` or an earlier import, only new data is added. The sprint stays open.
     """
     from ..intake.others.transcript import read_transcript, session_file
     from .import_sessions import take_sessions

@@ -37,20 +37,20 @@ TAKEN_AT_ONCE = ("state", "plan")
     help="The log is on a server: postgresql://HOST/DATABASE?log=NAME. [SPRINTLOG_LOG]",
 )
 @typed.option(
-    "--yes", is_flag=True, help="Take in what is safe: what only records, and runs nothing."
+    "--yes", is_flag=True, help="Accept the safe offers, which record and run nothing."
 )
 @with_json
 def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> None:
     """Create a log for this work tree and suggest what to import.
 
-    In a git repository it is stored in the git directory, where cleaning up does not
-    reach it and all work trees share it; elsewhere in .sprintlog. An existing log is never
-    touched. With --log many machines share one log in PostgreSQL: who comes first makes
-    it, the others join, and the folder has what is this machine's own.
+    In a git repository it is stored in the git directory, which `git clean` does not touch
+    and all work trees share; otherwise in .sprintlog. An existing log does not change. With
+    --log, several machines share one log in PostgreSQL: the first one creates it, the
+    others join, and the local folder holds only data of this machine.
 
-    Then it looks for state files of loops, agents, tests and CI, and names the command
-    that fits each. On a terminal it asks; --yes takes in each PROGRESS.yaml. Nothing that
-    is found is run, and no link is followed.
+    Then it searches for state files of loops, agents, tests and CI, and prints a suitable
+    command for each. On a terminal it asks; --yes imports each PROGRESS.yaml. It runs none
+    of the files found and follows no links.
     """
     start, named = log_place()
     address = _address(address)

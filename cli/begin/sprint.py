@@ -47,32 +47,32 @@ def command() -> None:
 @typed.option(
     "--sprint-dir",
     type=click.Path(path_type=Path),
-    help="Where PROGRESS.yaml is written. [the plan's folder, else this one]",
+    help="The folder of PROGRESS.yaml. [the plan's folder, else this one]",
 )
 @typed.option("--strict", is_flag=True, help="Refuse keys of the plan that no field has.")
 @typed.option(
     "--max-iterations",
     type=click.IntRange(0),
-    help="How many iterations the loop allows, 0 for no limit. [towards a goal 100]",
+    help="Limit of iterations, 0 for none. [with a goal 100]",
 )
 @typed.option("--mode", type=typed.Choice(MODES), help="ralph works towards a goal.")
-@typed.option("--goal", metavar="TEXT", help="What is to be reached, in Ralph mode.")
+@typed.option("--goal", metavar="TEXT", help="The goal, in Ralph mode.")
 @typed.option(
     "--idle-threshold",
     type=click.IntRange(1),
-    help="Idle iterations before it reflects. [3]",
+    help="Idle iterations before a reflection. [3]",
 )
 @typed.option(
     "--min-iterations",
     type=click.IntRange(1),
-    help="Before this one it is not reached. [0]",
+    help="First iteration that can reach the goal. [0]",
 )
 @typed.option(
     "--hook",
     "hooks",
     multiple=True,
     metavar="id=ID,workflow=NAME,…",
-    help="What is run after each iteration; also parallel=true, command=TEXT.",
+    help="A hook after each iteration; also parallel=true, command=TEXT.",
 )
 @with_envelope
 def create(
@@ -90,11 +90,11 @@ def create(
 ) -> None:
     """Create a sprint from a compiled plan without any progress, or from a goal.
 
-    With neither it is for a loop of yours that `wrap` records, as `wrap` makes one: so
-    rules can be set before the first run.
+    With neither, it is a sprint for your own loop, as `wrap` creates it, so that you can
+    set rules before the first run.
 
-    The plan is a YAML file that you write: `sprintlog help plan` shows one. It may be a
-    PROGRESS.yaml, too. A goal needs no plan: its steps are found on the way.
+    The plan is a YAML file that you write: `sprintlog help plan` shows one. It can also be
+    a PROGRESS.yaml. A goal needs no plan: steps are added during the work.
     """
     check_sprint_id(new_id, field="ID")
     fields = _goal_fields(mode, goal, idle_threshold, min_iterations, hooks)
@@ -220,17 +220,17 @@ def interrupt(reason: str | None, **given: Any) -> None:
 
 @command.command(epilog="Example: sprintlog sprint resume --by ana --why 'pinned foo'")
 @typed.option("--by", metavar="WHO", help="Who resolved it. [the actor, if operator:WHO]")
-@typed.option("--why", metavar="TEXT", help="Why it can go on.")
-@typed.option("--done", metavar="TEXT", help="What was done about it.")
-@typed.option("--retry", is_flag=True, help="What failed or is blocked is done again.")
+@typed.option("--why", metavar="TEXT", help="Why it can continue.")
+@typed.option("--done", metavar="TEXT", help="The action taken.")
+@typed.option("--retry", is_flag=True, help="Repeat failed or blocked work.")
 @with_recording
 def resume(
     by: str | None, why: str | None, done: str | None, retry: bool, **given: Any
 ) -> None:
     """Resume after a pause, a breakpoint, an interruption or a block.
 
-    After `blocked` and `needs-human` somebody says who resolved it (--by) and why. What
-    else is needed before it goes on is told, unless --retry does it.
+    After `blocked` and `needs-human`, specify who resolved it (--by) and why. Any further
+    action needed to continue is printed, unless --retry performs it.
     """
     actor = str(given["actor"])
     who = by or (actor.removeprefix("operator:") if actor.startswith("operator:") else None)
@@ -256,8 +256,8 @@ def block(reason: str, **given: Any) -> None:
     "needs-human", epilog="Example: sprintlog sprint needs-human --reason 'which key?'"
 )
 @typed.option("--reason", required=True, metavar="TEXT", help="What a person must decide.")
-@typed.option("--details", metavar="TEXT", help="What helps to decide it.")
-@typed.option("--error", metavar="TEXT", help="The error that led here. [the reason]")
+@typed.option("--details", metavar="TEXT", help="Details for the decision.")
+@typed.option("--error", metavar="TEXT", help="The underlying error. [the reason]")
 @typed.option("--phase", metavar="ADDRESS", help="Which leaf. [the pointer's]")
 @with_recording
 def needs_human(
@@ -269,7 +269,7 @@ def needs_human(
 
 
 @command.command(epilog="Example: sprintlog sprint complete --summary 'merged'")
-@typed.option("--summary", metavar="TEXT", help="What was reached.")
+@typed.option("--summary", metavar="TEXT", help="A summary of the result.")
 @typed.option("--abandon-goal", is_flag=True, help="Give up a goal that is not reached.")
 @typed.option("--reason", metavar="TEXT", help="Why the goal is given up.")
 @with_recording
@@ -278,8 +278,8 @@ def complete(
 ) -> None:
     """Complete the sprint once every leaf is completed or skipped.
 
-    A goal that is not reached keeps it open, and so do critical and high requests that
-    nobody has decided; other requests stay pending in its operator queue.
+    It stays open while its goal is not reached or critical or high requests are undecided;
+    other requests stay pending in its operator queue.
     """
     command = lifecycle.CompleteSprint(summary, abandon_goal, reason)
     sprint = record("sprint complete", given, command)
@@ -304,7 +304,7 @@ def reopen(reason: str | None, **given: Any) -> None:
 def limit(max_iterations: int, **given: Any) -> None:
     """Set the limit of iterations; all iterations ever started count.
 
-    0 is no limit. Without a word a sprint with a goal has one of 100, others have none.
+    0 means no limit. The default is 100 for a sprint with a goal and no limit otherwise.
     """
     record("sprint limit", given, LimitIterations(max_iterations))
 

@@ -30,8 +30,8 @@ KIND = typed.Choice([*found.GROUPS])
 def command() -> None:
     """List, check and run extensions from other packages.
 
-    A package names what it brings by entry points. It is imported when something names
-    it, and no recording command looks for it before.
+    A package declares its extensions as entry points. An extension is imported when it is
+    used by name; recording commands do not search for extensions.
     """
 
 
@@ -55,7 +55,7 @@ def list_(kind: str | None, as_json: bool) -> None:
 def check(name: str | None, kind: str | None, as_json: bool) -> None:
     """Import all extensions, or those named, and report which are unusable.
 
-    It ends with 1 where one cannot.
+    The exit code is 1 if one cannot be used.
     """
     # Imported here: what each kind has to be like is known by who tries it.
     from .checks import problem_of
@@ -78,8 +78,8 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
 def project(name: str, sprint_id: str | None, as_json: bool) -> None:
     """Print the result of an extension's projection of a sprint.
 
-    It goes on where it was, and is told what a rollback voided and what its undoing
-    brought back. What it keeps is a cache.
+    It continues from its saved state, and is notified of events that a rollback discards
+    and an undo restores. The saved state is a cache.
     """
     from sprintlog.projections.extended import projected
 
@@ -99,8 +99,8 @@ def project(name: str, sprint_id: str | None, as_json: bool) -> None:
 def notify(name: str) -> None:
     """Send a notice to an extension: a JSON object on standard input.
 
-    It is what `run --notify` runs, which ends it at its time limit. That it fails is a
-    warning there, and nothing more.
+    `run --notify` runs this command, and terminates it at its timeout. A failure is only a
+    warning there.
     """
     with found.named_notifier(name) as send:
         send(load(sys.stdin.buffer.read(NOTICE_BYTES_MAX), field="standard input"))

@@ -43,8 +43,8 @@ PHASE = typed.option(
 def command() -> None:
     """Run the gate of a phase, or record its result.
 
-    A gate checks work that is done: of a leaf in progress, or of a phase whose leaves are
-    all finished. The phase is not finished before its gate has passed.
+    A gate checks completed work: of a leaf in progress, or of a phase whose leaves are all
+    finished. A phase is not completed before its gate has passed.
     """
 
 
@@ -54,7 +54,7 @@ def command() -> None:
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="How long the script may take. [what the plan says; 60]",
+    help="Timeout of the script. [the timeout in the plan; 60]",
 )
 @typed.option(
     "--env",
@@ -62,7 +62,7 @@ def command() -> None:
     multiple=True,
     setting="gate.environment",
     metavar="NAME",
-    help="Pass on one more variable of the environment.",
+    help="Pass another environment variable.",
 )
 @with_recording
 def run(
@@ -70,8 +70,8 @@ def run(
 ) -> None:
     """Run the script of a gate in the work tree and record its result.
 
-    When it fails the exit code is 6, and standard output is what an agent that repairs it
-    is to be told: the gate's on-fail prompt, and what the script printed.
+    If the gate fails, the exit code is 6, and standard output is a prompt for the agent
+    that repairs it: the gate's on-fail prompt and the output of the script.
     """
     options = Options(given)
     arguments = {"phase": phase, "timeout": timeout, "env": pass_on}
@@ -106,16 +106,16 @@ def run(
 @command.command(
     epilog="Example: sprintlog gate record --exit-code 1 --output-file ci.log --phase build"
 )
-@typed.option("--exit-code", required=True, type=click.IntRange(0, 255), help="Its end.")
+@typed.option("--exit-code", required=True, type=click.IntRange(0, 255), help="Its code.")
 @typed.option(
     "--output-file",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="What it printed; - for standard input.",
+    help="A file with its output; - for standard input.",
 )
 @PHASE
-@typed.option("--timed-out", is_flag=True, help="It was ended at its time limit.")
+@typed.option("--timed-out", is_flag=True, help="It was terminated at its timeout.")
 @typed.option(
-    "--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="How long it took."
+    "--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="Its duration."
 )
 @typed.option(
     "--attempt", type=click.IntRange(1), help="Which attempt it was: recorded once. [next]"
@@ -132,7 +132,7 @@ def record(
 ) -> None:
     """Record the result of a gate that ran elsewhere; the event is marked as such.
 
-    The same rules hold, and the answer is that of `gate run`.
+    The same rules apply, and the output is that of `gate run`.
     """
     options = Options(given)
     duration_ms = None if duration is None else round(1000 * duration)

@@ -19,7 +19,7 @@ BEGUN = "it was started: hand the prompt to an agent, record how it ended"
 
 @typed.command(epilog="Example: sprintlog next --json | jq -r .do")
 @typed.option(
-    "--prompt", "only_prompt", is_flag=True, help="Print alone all that an agent is told."
+    "--prompt", "only_prompt", is_flag=True, help="Print only the agent's complete prompt."
 )
 @with_prompt_file
 @with_reading
@@ -27,8 +27,8 @@ def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) ->
     """Show the next action of a sprint, now or at an earlier point.
 
     The first word is one of start, work, iterate, hooks, gate, end, retry, wait, resume,
-    complete, stop and done; docs/reference/next.md says what a loop does with each.
-    The prompt is the one that `run` hands over. Nothing is recorded.
+    complete, stop and done; docs/reference/next.md describes the action for each.
+    The prompt is the one that `run` passes to the agent. Nothing is recorded.
     """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)

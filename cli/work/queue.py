@@ -51,9 +51,7 @@ from ..screen import phrases
 from .injection import Coming, named, of_workflow, with_position, with_workflow
 from .queue_input import name_request, read_asked
 
-REASONING = typed.option(
-    "--reasoning", required=True, metavar="TEXT", help="Why it is decided so."
-)
+REASONING = typed.option("--reasoning", required=True, metavar="TEXT", help="The reason.")
 REQUEST = click.argument("request", metavar="ID")
 
 
@@ -62,7 +60,7 @@ def command() -> None:
     """Add requests to the operator queue and decide on them.
 
     A request is pending until somebody approves, rejects or defers it or puts it into the
-    backlog. What is deferred comes back by itself.
+    backlog. Deferred requests become pending again automatically.
     """
 
 
@@ -71,16 +69,16 @@ def command() -> None:
     "--type bug\n\nsprintlog queue add --file found.jsonl"
 )
 @click.argument("title", required=False, metavar="[TITLE]")
-@typed.option("--description", metavar="TEXT", help="All that is known. [the title]")
-@typed.option("--priority", type=typed.Choice(PRIORITIES), help="How urgent it is.")
-@typed.option("--type", type=typed.Choice(REQUEST_TYPES), help="What it is.")
+@typed.option("--description", metavar="TEXT", help="The details. [the title]")
+@typed.option("--priority", type=typed.Choice(PRIORITIES), help="Its urgency.")
+@typed.option("--type", type=typed.Choice(REQUEST_TYPES), help="Its type.")
 @typed.option("--id", "identity", metavar="ID", help="Its id. [req-N, the next number]")
 @typed.option(
     "--discovered-in",
     metavar="PATH",
-    help="Where it was found, like 'build > login > check'. [the pointer]",
+    help="The location, such as 'build > login > check'. [the pointer]",
 )
-@typed.option("--context", metavar="JSON", help="An object, kept as it is given.")
+@typed.option("--context", metavar="JSON", help="A JSON object, stored unchanged.")
 @typed.option(
     "--file",
     metavar="FILE",
@@ -90,7 +88,7 @@ def command() -> None:
 def add(title: str | None, file: str | None, context: str | None, **given: Any) -> None:
     """Add a request to the queue, or all requests of a file at once.
 
-    An object of a file has `title`, `priority` and `type`, and where wanted `id`,
+    An object in the file has `title`, `priority` and `type`, and optionally `id`,
     `description`, `created-at`, `discovered-in` and `context`.
     """
     requests, where = read_asked(title, file=file, context=context, given=given)
@@ -157,14 +155,12 @@ def show(request: str, reading: ReadOptions) -> None:
 )
 @REQUEST
 @REASONING
-@typed.option(
-    "--prompt", metavar="TEXT", help="What is to be done. [title and description]"
-)
+@typed.option("--prompt", metavar="TEXT", help="The prompt. [title and description]")
 @typed.option("--id-prefix", metavar="TEXT", help="Make ids from it. [fix-ID]")
 @typed.option("--model", type=typed.Choice(MODELS), help="The model to execute it.")
 @with_workflow
 @with_position
-@typed.option("--dry-run", is_flag=True, help="Say what comes of it, record nothing.")
+@typed.option("--dry-run", is_flag=True, help="Show the result, record nothing.")
 @with_recording
 def approve(
     request: str,
@@ -176,9 +172,8 @@ def approve(
 ) -> None:
     """Approve a request and insert its work right after the current work.
 
-    Decision and injection are one append: neither is there without the other, and a
-    rollback behind them takes back both. A question is answered with --prompt: what is
-    to be done then.
+    Decision and injection are recorded atomically, and a rollback to an earlier point
+    discards both. To answer a question, pass the resulting task with --prompt.
     """
     said = {name: given.pop(name) for name in ("reasoning", "prompt", "id_prefix", "model")}
     if workflow is not None and (said["prompt"] is not None or said["model"] is not None):
@@ -237,15 +232,15 @@ def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> No
     "--until",
     required=True,
     type=typed.Choice(DEFERRALS),
-    help="When it comes back by itself.",
+    help="When it becomes pending again.",
 )
 @with_recording
 def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
     """Defer a request; it is pending again once its condition is met.
 
-    end-of-phase is the end of the top phase that the pointer is in now. end-of-sprint is
-    when nothing is left to do. next-sprint is the next sprint of this log that starts: it
-    takes the request over.
+    end-of-phase is the end of the current top-level phase. end-of-sprint is when no work is
+    left. next-sprint is when the next sprint of this log starts, which takes over the
+    request.
     """
     command = DeferRequest(request, reasoning, until)
     typed = ("request", "reasoning", "until")
@@ -275,26 +270,26 @@ def backlog(request: str, reasoning: str, **given: Any) -> None:
 def reopen(request: str, reason: str, **given: Any) -> None:
     """Revert a decision: the request is pending again, and nothing else changes.
 
-    What an approval put into the plan stays there; `phase skip` leaves it out.
+    Work that an approval added to the plan stays there; `phase skip` skips it.
     """
     record("queue reopen", given, ReopenRequest(request, reason))
 
 
 @command.command(epilog="Example: sprintlog queue decide --auto --dry-run")
-@typed.option("--auto", is_flag=True, help="Let rules decide; never without it.")
+@typed.option("--auto", is_flag=True, help="Let rules decide. Required.")
 @typed.option(
     "--rules",
     type=click.Path(path_type=Path),
     help="Other rules than sprintlog's own; YAML or JSON.",
 )
-@typed.option("--dry-run", is_flag=True, help="Say what they decide, record nothing.")
+@typed.option("--dry-run", is_flag=True, help="Show the decisions, record nothing.")
 @with_recording
 def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
     """Apply rules to every pending request, in one append.
 
-    The first rule that fits decides. Without --rules: a critical or high bug or security
-    matter is approved after the current work; low docs go into the backlog;
-    whatever else is deferred to the end of the phase.
+    The first matching rule decides. Without --rules, critical or high bugs and security
+    requests are approved after the current work, low docs go into the backlog, and all
+    others are deferred to the end of the phase.
     """
     if not auto:
         raise click.UsageError("rules decide only when they are asked to: give --auto")

@@ -62,21 +62,21 @@ REST_SECONDS = 1
     default=TIMEOUT_SECONDS,
     setting="agent.timeout",
     metavar="SECONDS",
-    help=f"How long COMMAND may take each time. [{TIMEOUT_SECONDS}]",
+    help=f"Timeout of each run of COMMAND. [{TIMEOUT_SECONDS}]",
 )
 @typed.option(
     "--hook-command",
     setting="agent.hook-command",
     metavar="COMMAND",
-    help="What a shell runs for a per-iteration hook without `command`.",
+    help="Shell command for a per-iteration hook without `command`.",
 )
 @with_judging(by_file=True)
 @typed.option(
     "--stop-on-request",
     "stops_on_request",
     type=typed.Choice(PRIORITIES),
-    help="Stop at once, not at the end, for an undecided request of this priority or a "
-    "higher one.",
+    help="Stop immediately, not at the end, for an undecided request of this priority or "
+    "higher.",
 )
 @typed.option(
     "--rest",
@@ -84,17 +84,16 @@ REST_SECONDS = 1
     type=click.FloatRange(min=0),
     default=REST_SECONDS,
     metavar="SECONDS",
-    help="How long to rest after an iteration towards a goal that changed nothing. "
-    f"[{REST_SECONDS}]",
+    help=f"Pause after an iteration towards a goal that changed nothing. [{REST_SECONDS}]",
 )
 @with_prompt_file
 @with_notify
-@typed.option("--no-wait", is_flag=True, help="End where a retry would be waited for.")
+@typed.option("--no-wait", is_flag=True, help="End instead of waiting for a retry.")
 @with_run_budgets
 @typed.option(
     "--dry-run",
     is_flag=True,
-    help="Show what would be done next, and under which budgets; change nothing.",
+    help="Show the next action and the budgets; change nothing.",
 )
 @typed.option(
     "--actor",
@@ -103,7 +102,7 @@ REST_SECONDS = 1
     metavar="WHO",
     help="runtime, agent:… or operator:…. [SPRINTLOG_ACTOR; runtime]",
 )
-@typed.option("--no-mask", is_flag=True, help="Record secrets in texts as they are.")
+@typed.option("--no-mask", is_flag=True, help="Record secrets in texts unmasked.")
 @with_sprint
 @with_json
 def command(
@@ -125,22 +124,22 @@ def command(
 ) -> None:
     """Drive a sprint: do what `next` answers until it is done or a person is needed.
 
-    COMMAND is given each prompt on its standard input, in the work tree: position, task,
-    how the attempt before failed, what was learned, how to answer; with --prompt-file that
-    file alone. Exit code 0 and words are a success; so is a result of an agent's command
-    line, as JSON or as a stream. Its output, tokens and cost are recorded. Killed and
-    started again, it goes on where it was.
+    COMMAND runs in the work tree and gets each prompt on standard input: position, task,
+    failure of the last attempt, learnings, form of the answer; with --prompt-file only that
+    file. Exit code 0 with any output is a success, as is a successful result in an agent's
+    JSON or stream output. Its output, tokens and cost are recorded. If it is killed and
+    started again, it continues.
 
-    It ends with 0 when the sprint is done, else with what made it stop: 20 the limit of
-    iterations, 21 a breakpoint, 22 a pause, 23 blocked, 24 a person is needed, 25 a budget.
-    Over critical and high requests that nobody has decided it finishes no sprint. What is
-    under way may pass a budget; `rules set` has those of all runs together.
+    The exit code is 0 if the sprint is done, otherwise the reason for stopping: 20 limit of
+    iterations, 21 breakpoint, 22 pause, 23 blocked, 24 a person is needed, 25 budget. A
+    sprint with undecided critical or high requests is not completed. Work in progress may
+    exceed a budget; `rules set` sets budgets for all runs together.
 
-    With --measure each run of COMMAND is an iteration that is measured and judged; what
-    was typed of that is recorded as rules, and holds until other rules are set. 26 is a
-    stop by what was measured.
+    With --measure, each run of COMMAND is an iteration that is measured and judged. These
+    options are stored as rules and apply until other rules are set. Exit code 26 is a stop
+    because of a measurement.
 
-    Without COMMAND it works with `agent.command` of sprintlog.toml, once that is trusted.
+    Without COMMAND it runs `agent.command` from sprintlog.toml, if that file is trusted.
     """
     check_actor(actor)
     agent = _agent_meant(agent)

@@ -70,15 +70,15 @@ TONES = {"completed": GOOD, "failed": BAD, "blocked": BAD}
     "--watch",
     "is_watched",
     is_flag=True,
-    help="Stay, and show it again when something happens, until Ctrl-C.",
+    help="Show it again after each change, until Ctrl-C.",
 )
 @with_reading
 def command(is_watched: bool, reading: ReadOptions) -> None:
     """Show the progress of a sprint: status, pointer, counts, phases, goal and steps.
 
-    It says first what it is doing and since when; or why it stopped, since when, and what
-    leads on. Then how good the best and the last iteration are, and which advice waits
-    for an answer. With it what all agents took so far: runs, tokens, cost.
+    The first lines show the current activity and its start, or why and when it stopped and
+    how to continue. Then follow the quality of the best and the last iteration, pending
+    advice, and the total usage of all agents: runs, tokens, cost.
     """
     if is_watched and (reading.as_json or reading.at is not None):
         raise click.UsageError("--watch shows what is now, to a person: no --json, no --at")

@@ -19,29 +19,29 @@ from ..wrapping.start import wrap as run
     "--sprint",
     "sprint_id",
     metavar="ID",
-    help="Which sprint; one that is not there is made. [SPRINTLOG_SPRINT]",
+    help="The sprint; created if it does not exist. [SPRINTLOG_SPRINT]",
 )
 @typed.option(
     "--snapshot",
     is_flag=True,
-    help="Keep the files as they are at its end, and before the first run of all; before "
-    "that of another sprint `sprintlog iteration snapshot` does.",
+    help="Save the files at its end, and before the very first run; before the first run "
+    "of another sprint, use `sprintlog iteration snapshot`.",
 )
 @typed.option(
     "--measure",
     metavar="CMD",
-    help="Run this after it, and record whether it ends with 0, and what its last line "
-    "says: `3/4` (passed of all), or a JSON object of metrics.",
+    help="Run this afterwards, and record whether it exits with 0, and the metrics in its "
+    "last line: `3/4` (passed/total), or a JSON object.",
 )
 @typed.option(
     "--report",
     "reports",
     multiple=True,
     metavar="[FORMAT=]FILE",
-    help="Read metrics from what --measure wrote, like JUnit; it may fail then.",
+    help="Read metrics from a report of --measure, such as JUnit; it may fail then.",
 )
 @typed.option("--state-files", is_flag=True, help="Write PROGRESS.yaml into the work tree.")
-@typed.option("--no-mask", is_flag=True, help="Record secrets as they are.")
+@typed.option("--no-mask", is_flag=True, help="Record secrets unmasked.")
 @click.argument("wrapped", metavar="[--] COMMAND...", nargs=-1, type=click.UNPROCESSED)
 def command(
     sprint_id: str | None,
@@ -54,13 +54,13 @@ def command(
 ) -> None:
     """Run a command unchanged and record it as an iteration.
 
-    Its streams, its terminal, its signals and its exit code are untouched, and nothing
-    that goes wrong with the record stops it. Without a log or a sprint one is made. What
-    known agents print is understood: tokens, cost, model, session, tools. Within `run`
-    or another `wrap` it adds to the iteration that is under way.
+    Streams, terminal, signals and exit code do not change, and the command runs even if
+    recording fails. A missing log or sprint is created. The output of known agents is
+    parsed: tokens, cost, model, session, tools. Inside `run` or another `wrap` it adds to
+    the iteration in progress.
 
-    To find the best run, let --measure count: with an exit code alone all runs that end
-    with 0 are equal. `sprintlog help judging` says how runs are compared.
+    To find the best run, let --measure count: with an exit code alone, all runs that exit
+    with 0 are equal. `sprintlog help judging` explains how runs are compared.
     """
     if not wrapped:
         raise click.UsageError("say which command: `sprintlog wrap -- COMMAND`")
