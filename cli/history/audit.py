@@ -47,9 +47,8 @@ def command(
 ) -> None:
     """List the decisions of a sprint: who, when, on what evidence, with what effect.
 
-    Decisions are gates, rollbacks, edits from outside, what people stopped, skipped,
-    blocked or went on with, injections, and what was decided of requests, goals and
-    iterations.
+    Decisions are gates, rollbacks, external edits, stops, skips, blocks and continuations
+    by people, injections, and decisions on requests, goals and iterations.
     """
     if markdown + as_csv + reading.as_json > 1:
         raise click.UsageError("give one of --markdown, --csv and --json")

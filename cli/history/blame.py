@@ -36,18 +36,18 @@ from ..screen.terminal import terminal
     "--file",
     type=typed.Choice(list(STATE_FILES)),
     default="progress",
-    help="Which state file. [progress]",
+    help="The state file. [progress]",
 )
 @with_reading
 def command(fields: tuple[str, ...], every: bool, file: str, reading: ReadOptions) -> None:
     """Show who set a field of a state file, when, why and by which event.
 
-    That is the last event after which the field is another than before; what it was then
-    is told, too. Where that is a rollback, the event is named that it brought back; where
-    an agent worked, its session: `sprintlog log --session` says what it did.
+    It shows the last event that changed the field, and the previous value. For a rollback
+    it also shows the event whose value was restored, and for an agent's event its session:
+    `sprintlog log --session` lists the events of the session.
     FIELD is a path such as phases[ID].status, phases[0].steps[1].prompt, stats.elapsed
-    or operator-queue[req-1].status, or a JSON Pointer. What holds . [ ] or quotes stands
-    in brackets and double quotes: phases["a.b"].status
+    or operator-queue[req-1].status, or a JSON Pointer. Put keys with . [ ] or quotes in
+    brackets and double quotes: phases["a.b"].status
     """
     if every == bool(fields):
         raise click.UsageError("give FIELD, one or several, or --all")

@@ -31,7 +31,7 @@ from ..screen.terminal import BAD, GOOD, QUIET, Ready
     "--file",
     type=typed.Choice(list(STATE_FILES)),
     default="progress",
-    help="Which state file. [progress]",
+    help="The state file. [progress]",
 )
 @with_sprint
 @with_json
@@ -46,9 +46,9 @@ def command(
 ) -> None:
     """Compare the plan at two points; without TO, one point and now.
 
-    A point is position:N, version:N, iter:N, best, start, a time or '2h ago';
-    SPRINT@POINT is one of another sprint, SPRINT@ that sprint as it is now. One line for
-    each field. A JSON Patch leads from one document to exactly the other.
+    A point is position:N, version:N, iter:N, best, start, a time or '2h ago'; SPRINT@POINT
+    is a point of another sprint, and SPRINT@ its current state. The output has one line per
+    field. Applying the JSON Patch to the first document results in exactly the second.
     """
     if json_patch + unified + as_json > 1:
         raise click.UsageError("give one of --json-patch, --unified and --json")

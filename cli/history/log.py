@@ -60,38 +60,42 @@ def _known(
     callback=_known,
     help="Only these types; * means anything.",
 )
-@typed.option("--phase", metavar="ADDRESS", help="Only about this or what is below it.")
-@typed.option("--iteration", type=click.IntRange(0), metavar="N", help="Only of this one.")
+@typed.option("--phase", metavar="ADDRESS", help="Only of this phase or its children.")
 @typed.option(
-    "--actor", "actors", multiple=True, metavar="WHO", help="Only by these; * as above."
+    "--iteration", type=click.IntRange(0), metavar="N", help="Only of this iteration."
+)
+@typed.option(
+    "--actor", "actors", multiple=True, metavar="WHO", help="Only by these; * as in --type."
 )
 @typed.option(
     "--since",
     metavar="POINT",
     callback=SINCE_POINT,
-    help="From there on; the forms of --at.",
+    help="From this point; as in --at.",
 )
 @typed.option(
     "--until",
     metavar="POINT",
     callback=AT_POINT,
-    help="Up to there; the forms of --at.",
+    help="Up to this point; as in --at.",
 )
-@typed.option("--grep", "text", metavar="TEXT", help="Only where a text holds this.")
+@typed.option("--grep", "text", metavar="TEXT", help="Only with this text.")
 @typed.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N.")
 @typed.option(
     "-n", "--limit", type=click.IntRange(1), metavar="N", help="Stop after N events."
 )
-@typed.option("--reverse", is_flag=True, help="The newest first.")
-@typed.option("--all", "whole", is_flag=True, help="Of the whole log, by position.")
-@typed.option("--journal", "of_journal", is_flag=True, help="Of the journal.")
+@typed.option("--reverse", is_flag=True, help="Newest first.")
+@typed.option("--all", "whole", is_flag=True, help="The whole log, by position.")
+@typed.option("--journal", "of_journal", is_flag=True, help="The journal.")
+@typed.option("--session", metavar="ID", help="An agent's session; a prefix is enough.")
+@typed.option("-f", "--follow", "follows", is_flag=True, help="Wait for new events.")
+@typed.option("--oneline", is_flag=True, help="Only position, type and summary.")
 @typed.option(
-    "--session", metavar="ID", help="Of an agent's session; a beginning is enough."
-)
-@typed.option("-f", "--follow", "follows", is_flag=True, help="Wait for what comes, too.")
-@typed.option("--oneline", is_flag=True, help="Position, type and what it says.")
-@typed.option(
-    "-v", "--full", "full", is_flag=True, help="Nothing cut, both numbers, whole times."
+    "-v",
+    "--full",
+    "full",
+    is_flag=True,
+    help="Full text, position and version, full times.",
 )
 @with_reading
 def command(
@@ -115,10 +119,10 @@ def command(
 ) -> None:
     """List the events of a sprint, or of the journal, in order.
 
-    An event must fit every filter that is given. By time it is in a range when it
-    happened then. With --json one line each: the whole envelope and its data.
-    --follow goes on until Ctrl-C, or until nobody reads. With --all each session of an
-    agent is one line where nothing else came in between; --session or -v shows all of it.
+    An event must match all filters. Time ranges refer to the time of occurrence. --json
+    prints one line per event: the whole envelope and its data. --follow ends at Ctrl-C or
+    when the output is closed. With --all, consecutive events of an agent's session are one
+    line; --session or -v shows all of them.
     """
     if of_journal + whole + (session is not None) > 1:
         raise click.UsageError("give one of --journal, --session and --all")

@@ -44,10 +44,10 @@ SECONDS_MAX = 10.0
     type=click.FloatRange(0.001, 86_400),
     default=SECONDS_MAX,
     metavar="SECONDS",
-    help="How long it may compute. [10]",
+    help="Timeout in seconds. [10]",
 )
-@typed.option("--fresh", is_flag=True, help="Make the tables again from the whole log.")
-@typed.option("--file", "says_file", is_flag=True, help="Only say where the tables are.")
+@typed.option("--fresh", is_flag=True, help="Rebuild the tables from the log.")
+@typed.option("--file", "says_file", is_flag=True, help="Only print the path of query.db.")
 @with_json
 def command(
     sql: str | None,
@@ -60,9 +60,9 @@ def command(
 ) -> None:
     """Run a SELECT on events, sprints, phases, gates, iterations and decisions.
 
-    It reads query.db beside the log, which is brought up to date first and which any
-    SQLite tool can open. Nothing can be changed with it. - reads the question from
-    stdin. With --json one line each: an object with the columns.
+    It updates query.db in the log's folder, which any SQLite tool can open, and reads from
+    it. The query cannot change the log. - reads the query from stdin. --json prints one
+    line per row: an object with the columns.
     """
     if as_json and as_csv:
         raise click.UsageError("give --json or --csv, not both")

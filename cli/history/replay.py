@@ -31,14 +31,14 @@ NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
     "since",
     metavar="POINT",
     callback=AT_POINT,
-    help="Only what came after position:N, version:N, iter:N, best, start or a time.",
+    help="Only after position:N, version:N, iter:N, best, start or a time.",
 )
 @typed.option("--to", "until", metavar="POINT", callback=AT_POINT, help="The same as --at.")
 @typed.option(
     "--step",
     "stepwise",
     is_flag=True,
-    help="On a terminal stop at each event: next, back or quit.",
+    help="On a terminal, pause at each event: next, back or quit.",
 )
 @with_reading
 def command(
@@ -46,9 +46,9 @@ def command(
 ) -> None:
     """Replay the events of a sprint one by one and show their effects.
 
-    With --json one line for each event: its type, time, actor and reason, its changes to
-    PROGRESS.yaml as JSON Patch, and the same field by field. The changes from one point
-    to another, applied in order, lead from the first state to the second.
+    --json prints one line per event: type, time, actor and reason, its changes to
+    PROGRESS.yaml as JSON Patch, and the same changes field by field. Applying the patches
+    in order turns the state at the first point into the state at the second.
     """
     if reading.at is not None and until is not None:
         raise click.UsageError("--to and --at are the same; give one of them")

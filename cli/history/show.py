@@ -124,7 +124,7 @@ def _field(name: str, value: str) -> list[str]:
     epilog="Examples: sprintlog show iteration 3 --files\n\nsprintlog show iter:3"
 )
 @click.argument("number", type=click.IntRange(0))
-@typed.option("--files", "with_files", is_flag=True, help="List the files it left.")
+@typed.option("--files", "with_files", is_flag=True, help="List its files.")
 @with_reading
 def iteration(number: int, with_files: bool, reading: ReadOptions) -> None:
     """Print the course of an iteration, its snapshot and the files in it."""
@@ -163,7 +163,7 @@ def iteration(number: int, with_files: bool, reading: ReadOptions) -> None:
 def session(session: str | None, as_json: bool) -> None:
     """Print the actions of an agent in a session, or list the sessions.
 
-    SESSION is `AGENT-ID`, the agent's own id, or a beginning of either.
+    SESSION is `AGENT-ID`, the agent's session id, or a prefix of either.
     """
     from sprintlog.engine.service.agent_sessions import known_sessions
     from sprintlog.projections.views import sessions

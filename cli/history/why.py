@@ -32,9 +32,9 @@ _KNOWN = {
 def command(place: str, sprint_id: str | None, as_json: bool) -> None:
     """Explain a line of a file: iteration, session, prompt, gates and approval.
 
-    The snapshots of iterations know it, whether the line was committed or not, through
-    other names and rollbacks. Without them the commits know it that an iteration made,
-    or whose message ends with `Sprintlog-Iteration: NUMBER`.
+    It uses the snapshots of iterations, so the line need not be committed, and follows
+    renames and rollbacks. Without snapshots it uses commits made during an iteration, or
+    with a trailer `Sprintlog-Iteration: NUMBER`.
     """
     if (found := _PLACE.fullmatch(place)) is None:
         raise click.UsageError("give FILE:LINE, like src/login.py:12")

@@ -27,7 +27,7 @@ TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
     "--iteration",
     type=click.IntRange(0),
     metavar="N",
-    help="Which iteration. [the one measured last]",
+    help="The iteration. [the last measured one]",
 )
 @typed.option("--all", "of_all", is_flag=True, help="Of every iteration.")
 @with_reading

@@ -19,13 +19,13 @@ from .judgements import breakdown_lines, judged_at, list_lines
 
 
 @typed.command("best", epilog="Example: sprintlog best --explain")
-@typed.option("--explain", is_flag=True, help="Say what its score was made from.")
+@typed.option("--explain", is_flag=True, help="Explain its score.")
 @with_reading
 def command(explain: bool, reading: ReadOptions) -> None:
     """Show the iteration with the highest score; of equal ones the earliest.
 
-    `sprintlog rollback best` goes back to the latest one on the path that is verified
-    and as good; where that is another one it is told too.
+    `sprintlog rollback best` goes back to the latest verified iteration that is as good and
+    not discarded; if that is another one, it is shown as well.
     """
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)

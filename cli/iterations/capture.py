@@ -44,29 +44,29 @@ def with_capturing(function: Function) -> Function:
             "reports",
             multiple=True,
             metavar="[FORMAT=]FILE",
-            help="Read metrics from what a tool wrote; a pattern names many files.",
+            help="Read metrics from a tool's report; a pattern matches several files.",
         ),
         typed.option(
             "--source",
             "sources",
             multiple=True,
             metavar="PATH",
-            help="Count the files, lines and complexity of sources, with lizard.",
+            help="Measure files, lines and complexity of sources with lizard.",
         ),
         typed.option(
             "--run",
             "runs",
             multiple=True,
             metavar="CMD",
-            help="Run this in the work tree first; the reports must be written by it.",
+            help="Run this in the work tree first; it must write the reports.",
         ),
         typed.option(
             "--build",
             "builds",
             multiple=True,
             metavar="CMD",
-            help="Run this; the build is a success when it ends with 0. Its last line may "
-            "be `3/4` (passed of all) or a JSON object of metrics.",
+            help="Run this; exit code 0 means that the build succeeded. Its last line may "
+            "be `3/4` (passed/total) or a JSON object of metrics.",
         ),
         typed.option(
             "--timeout",
@@ -74,20 +74,20 @@ def with_capturing(function: Function) -> Function:
             type=click.FloatRange(min=0, min_open=True),
             default=TIMEOUT_SECONDS,
             metavar="SECONDS",
-            help=f"How long each of these may take. [{TIMEOUT_SECONDS:g}]",
+            help=f"Timeout of each of these. [{TIMEOUT_SECONDS:g}]",
         ),
         typed.option(
             "--env",
             "pass_on",
             multiple=True,
             metavar="NAME",
-            help="Pass on one more variable of the environment to them.",
+            help="Pass another environment variable to them.",
         ),
         typed.option(
             "--measure",
             "by_file",
             is_flag=True,
-            help="Run and read what [measure] in sprintlog.toml says, once it is trusted.",
+            help="Measure according to [measure] in sprintlog.toml, if it is trusted.",
         ),
     ]
 

@@ -38,8 +38,8 @@ _HERE = "iter"
 def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
     """Compare iterations side by side: N, iter:N, or SPRINT:N; 0 is the baseline.
 
-    What was measured and what it is worth, what they were made with, what they cost. For
-    two there is the difference too, and the files that differ where both have a snapshot.
+    It shows metrics, scores, parameters and costs. For two iterations it also shows the
+    difference, and the changed files if both have a snapshot.
     """
     iterations = (first, *others)
     if len(iterations) > SIDES_MAX:

@@ -19,7 +19,7 @@ with_params = typed.option(
     "params",
     multiple=True,
     metavar="NAME=VALUE",
-    help="What it is made with, like temperature=0.2; repeat it for more.",
+    help="A parameter, such as temperature=0.2; can be repeated.",
 )
 
 
@@ -41,10 +41,10 @@ def read_params(given: tuple[str, ...]) -> dict[str, str]:
 )
 @click.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
 @with_params
-@typed.option("--note", metavar="TEXT", help="Keep a note with it.")
-@typed.option("--tag", "tags", multiple=True, metavar="WORD", help="Tag it.")
+@typed.option("--note", metavar="TEXT", help="Add a note.")
+@typed.option("--tag", "tags", multiple=True, metavar="WORD", help="Add a tag.")
 @typed.option(
-    "--untag", "tags_removed", multiple=True, metavar="WORD", help="Take a tag away."
+    "--untag", "tags_removed", multiple=True, metavar="WORD", help="Remove a tag."
 )
 @with_recording
 def describe(
@@ -57,9 +57,8 @@ def describe(
 ) -> None:
     """Record how an iteration was made, or add a note or a tag.
 
-    It is the latest one, unless N says which. All of it is shown beside what was measured,
-    and no rollback takes it back. Of a parameter that is given again the last value
-    counts.
+    The default is the latest iteration. The data is shown with the measurements, and a
+    rollback does not discard it. The last value of a parameter is used.
     """
     command = DescribeIteration(number, read_params(params), note, tags, tags_removed)
     fields = ("number", "params", "note", "tags", "tags_removed")
@@ -75,9 +74,9 @@ def describe(
 def retract(number: int, reason: str, **given: Any) -> None:
     """Retract a wrong measurement: it no longer affects any judgement.
 
-    The best iteration is found again without it; what was built on it is compared with what
-    it was built on. What was recommended before stays in the log. The iteration can be
-    measured again, with `iteration measure --number N`; nothing takes a retraction back.
+    The best iteration is determined again without it; iterations based on it are compared
+    with its predecessor. Earlier advice stays in the log. To measure the iteration again,
+    use `iteration measure --number N`; a retraction cannot be undone.
     """
     command = RetractMeasurement(number, reason)
     record("iteration retract", given, command, typed=("number", "reason"))

@@ -22,25 +22,22 @@ EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
     "--exit-code",
     "says_by_code",
     is_flag=True,
-    help="End with 0 continue, 10 stop, 11 rollback, 12 escalate.",
+    help="Exit with 0 continue, 10 stop, 11 rollback, 12 escalate.",
 )
-@typed.option(
-    "--go-on", is_flag=True, help="Decide yourself: the loop goes on all the same."
-)
-@typed.option("--reason", metavar="TEXT", help="Why it goes on.")
-@typed.option("--explain", is_flag=True, help="Say every reason, and how sure it makes.")
+@typed.option("--go-on", is_flag=True, help="Override the advice: the loop continues.")
+@typed.option("--reason", metavar="TEXT", help="Why it continues.")
+@typed.option("--explain", is_flag=True, help="Show every reason and its confidence.")
 @with_recording
 def command(
     says_by_code: bool, explain: bool, go_on: bool, reason: str | None, **given: Any
 ) -> None:
     """Decide whether to continue, stop, roll back or ask a person.
 
-    It speaks of the latest iteration on the path; one that went without a measurement is
-    for a person. What was answered is recorded; the same state asked again records
-    nothing new.
+    The advice is about the latest iteration that is not discarded; an unmeasured one needs
+    a person. The advice is recorded, once per state.
 
-    Where a loop stopped by that, --go-on lets it go on: a person's word stands until
-    something new is measured.
+    If a loop stopped because of the advice, --go-on lets it continue until the next
+    measurement.
     """
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.engine.service.streams.catalogue import CODEC

@@ -63,12 +63,12 @@ def with_output(function: Function) -> Function:
         "--from",
         "source",
         metavar="FILE",
-        help="What its agent printed, or its transcript; - is standard input.",
+        help="The agent's output or transcript; - is standard input.",
     )
     agent = typed.option(
         "--agent",
         type=AgentName(AGENTS),
-        help="Whose output it is. [told by what is in it]",
+        help="The agent. [detected from the output]",
     )
     return source(agent(function))
 

@@ -63,9 +63,9 @@ for further in (snapshot, diff, select, describe, retract):
 
 @command.command(epilog="Example: sprintlog iteration start")
 @typed.option("--number", type=int, help="The iteration's number. [the next one]")
-@typed.option("--max-iterations", type=int, help="How many iterations the loop allows.")
-@typed.option("--phase", metavar="ADDRESS", help="The phase that it is begun for.")
-@typed.option("--beyond-limit", is_flag=True, help="Begin it although none is allowed.")
+@typed.option("--max-iterations", type=int, help="Limit of iterations.")
+@typed.option("--phase", metavar="ADDRESS", help="The phase it is for.")
+@typed.option("--beyond-limit", is_flag=True, help="Ignore the limit of iterations.")
 @with_params
 @with_recording
 def start(
@@ -78,8 +78,7 @@ def start(
 ) -> None:
     """Start an iteration; its number is never reused, even after a rollback.
 
-    Refused when as many as the loop allows were begun, also where a rollback took some
-    back.
+    It is rejected at the limit of iterations; discarded iterations count as well.
     """
     command = StartIteration(
         number, max_iterations, phase, beyond_limit, read_params(params)
@@ -94,16 +93,14 @@ def start(
     "sprintlog iteration end --metric test_count=10 --metric tests_passed=9\n\n"
     "sprintlog iteration end --from agent.jsonl"
 )
-@typed.option(
-    "--summary", metavar="TEXT", help="What was reached. [the agent's last words]"
-)
+@typed.option("--summary", metavar="TEXT", help="A summary. [the agent's last message]")
 @with_output
 @with_metrics
 @with_capturing
 @with_score
 @with_params
 @with_writing
-@typed.option("--snapshot", "with_files", is_flag=True, help="Keep the files as they are.")
+@typed.option("--snapshot", "with_files", is_flag=True, help="Save the files.")
 @with_snapshot_options
 @with_recording
 @doing_when_off(pass_over)
@@ -124,12 +121,12 @@ def end(
 ) -> None:
     """End the current iteration and record its measurements, if any.
 
-    With metrics it is judged: what to do now is said in a few words. With --snapshot the
-    work tree's files are kept in the same append. The start of the next one ends one that
-    was left open.
+    With metrics it is judged, and short advice is printed. With --snapshot the work tree's
+    files are saved in the same append. Starting an iteration ends the previous one if it is
+    still open.
 
-    With --from it is recorded, too, what its agent printed: tokens, cost, tools, models,
-    whether it failed, and its last words. The same file again changes nothing.
+    With --from, the agent's output is recorded as well: tokens, cost, tools, models,
+    success or failure, and its last message. Reading the same file again has no effect.
     """
     if agent and source is None:
         raise click.UsageError("--agent goes with --from")
@@ -169,15 +166,15 @@ def end(
     "--category",
     type=typed.Choice(FAILURE_CATEGORIES),
     default="logic",
-    help="What kind of failure; the policy retries some. [logic]",
+    help="The kind of failure; the policy retries some. [logic]",
 )
 @UNTIL
 @with_recording
 def fail(error: str, category: str, until: str | None, **given: Any) -> None:
     """Record that the run for a goal failed in the current iteration.
 
-    The iteration goes on when the policy allows another attempt; else the sprint blocks.
-    With --until a limit keeps the agent from it: nothing failed, and it goes on then.
+    The iteration continues if the policy allows another attempt; otherwise the sprint is
+    blocked. With --until the agent is rate-limited, which is not a failure.
     """
     if until is not None:
         # Imported here: who records a failure seldom waits for a limit.
@@ -192,11 +189,11 @@ def fail(error: str, category: str, until: str | None, **given: Any) -> None:
 @command.command(
     epilog="Example: sprintlog iteration measure --number 3 --metrics metrics.json"
 )
-@typed.option("--number", type=int, help="Which iteration. [the latest one]")
+@typed.option("--number", type=int, help="The iteration. [the latest one]")
 @typed.option(
     "--by-rules",
     is_flag=True,
-    help="Measure what `next` asks for, as the rules in force say.",
+    help="Measure the iteration that `next` prints, by the stored rules.",
 )
 @with_metrics
 @with_capturing
@@ -215,9 +212,9 @@ def measure(
 ) -> None:
     """Record the measurements of an iteration, once, without ending it.
 
-    With --by-rules that is run and read which `rules set --measure` or `run --measure` put
-    in force: for the iteration that is due, or again where that failed last; else nothing.
-    What cannot be measured is recorded, too.
+    --by-rules runs the commands and reads the reports set by `rules set --measure` or `run
+    --measure`, if a measurement is due or the last one failed. A failed measurement is
+    recorded as well.
     """
     if by_rules:
         typed = (number, *given_metrics, metrics_file, score, capturing or None)
@@ -241,9 +238,9 @@ def measure(
     "number",
     type=click.IntRange(0),
     metavar="N",
-    help="Measure nothing: what comes is compared with iteration N from now on.",
+    help="Measure nothing: compare later iterations with iteration N.",
 )
-@typed.option("--reason", metavar="TEXT", help="Why another one.")
+@typed.option("--reason", metavar="TEXT", help="The reason.")
 @typed.option(
     "--loop-id", metavar="ID", help="Names the loop, like ralph-001. [the sprint's id]"
 )
@@ -263,7 +260,7 @@ def baseline(
 ) -> None:
     """Measure iteration 0, the state before any change, for comparison.
 
-    With --from another iteration takes its place for what is measured from now on.
+    With --from, another iteration replaces it for later measurements.
     """
     if number is not None:
         if given_metrics or metrics_file or capturing or loop_id or is_written:
@@ -283,9 +280,9 @@ def baseline(
 def list_(last: int | None, reading: ReadOptions) -> None:
     """List iterations: class, score, tests, coverage, errors, alerts and cost.
 
-    How its run ended is said behind that, a failure first. The class is how it compares
-    with the one before: `forward`, `regression`, `plateau` (neither), `stalled` (the third
-    plateau in a row or later); `sprintlog help judging` explains the words.
+    The last column shows how the run ended, failures first. The class compares it with the
+    previous iteration: `forward`, `regression`, `plateau` (neither), `stalled` (at least
+    the third plateau in a row); `sprintlog help judging` explains the terms.
     """
     from sprintlog.projections.views.iterations import judgements
 

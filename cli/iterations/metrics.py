@@ -20,13 +20,13 @@ def with_metrics(function: Function) -> Function:
             "given_metrics",
             multiple=True,
             metavar="NAME=VALUE",
-            help="One metric, like tests_passed=9; repeat it for more.",
+            help="A metric, such as tests_passed=9; can be repeated.",
         ),
         typed.option(
             "--metrics",
             "metrics_file",
             type=click.Path(path_type=Path, allow_dash=True),
-            help="Metrics by name, or a document with iteration_metrics, as JSON or YAML; "
+            help="A file with metrics by name, or with iteration_metrics, as JSON or YAML; "
             "- for standard input.",
         ),
     ]
@@ -39,7 +39,7 @@ with_score = typed.option(
     "--score",
     type=float,
     metavar="NUMBER",
-    help="A judgement from elsewhere, 0 to 1: it replaces the formula's.",
+    help="An external score, 0 to 1, instead of the computed one.",
 )
 
 

@@ -38,31 +38,31 @@ from .report_files import tell_written, write_files
     "sprintlog report --html night.html --open",
 )
 @click.argument("point", required=False, metavar="[iter:N|N]")
-@typed.option("--selection", "is_selection", is_flag=True, help="Of the selected output.")
+@typed.option("--selection", "is_selection", is_flag=True, help="Report on the selection.")
 @typed.option(
     "--write",
     "is_written",
     is_flag=True,
-    help="Write the files below .aiwg/ralph/LOOP/ instead: of all iterations, or of one.",
+    help="Write the files under .aiwg/ralph/LOOP/ instead: of all iterations, or of one.",
 )
 @typed.option(
     "--html",
     "page",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write all of it as one page, to look at in a browser.",
+    help="Write the whole report as one HTML page.",
 )
 @typed.option(
     "--svg",
     "drawing",
     type=typed.Choice(["quality", "gantt"]),
-    help="Print one picture of that page as SVG.",
+    help="Print one chart of that page as SVG.",
 )
 @typed.option(
     "--markdown",
     "is_job_summary",
     is_flag=True,
-    help="The same with a timeline, for the summary of a CI job: at most 1 MiB.",
+    help="Markdown with a timeline, for the summary of a CI job: at most 1 MiB.",
 )
 @typed.option("--open", "opens", is_flag=True, help="With --html: open it in the browser.")
 @with_reading
@@ -78,12 +78,12 @@ def command(
 ) -> None:
     """Print a one-page report on a sprint, or the report on one iteration.
 
-    The page says why the sprint stopped, how long it took and what it cost, which
-    iteration is the best, and what got worse; it has a row for each iteration.
+    The report shows why the sprint stopped, its duration and cost, the best iteration, and
+    all regressions; it has a row for each iteration.
 
-    The report of an iteration says what was known when it was measured: later ones do
-    not change it. Of one that was not measured it says why, and what is known.
-    Best Preserved is whether a snapshot held the best files then.
+    The report of an iteration reflects the time of its measurement; later iterations do not
+    change it. For an unmeasured iteration it contains the reason and the available data.
+    Best Preserved states whether a snapshot contained the best files at that time.
     """
     if point is not None and is_selection:
         raise click.UsageError("--selection is of all iterations")

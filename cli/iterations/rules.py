@@ -39,15 +39,15 @@ def command() -> None:
     "weights",
     multiple=True,
     metavar="[NAME=]NUMBER",
-    help="What a dimension counts; together they are 1. Without NAME: what the --metric "
-    "counts of the whole score, 0 for not at all.",
+    help="The weight of a dimension; all weights add up to 1. Without NAME: the weight of "
+    "the --metric in the whole score, 0 for none.",
 )
 @typed.option(
     "--threshold",
     "thresholds",
     multiple=True,
     metavar="NAME=NUMBER",
-    help="A limit; `target=none` takes the target away.",
+    help="A limit; `target=none` removes the target.",
 )
 @typed.option(
     "--verification/--no-verification",
@@ -58,42 +58,42 @@ def command() -> None:
 @typed.option(
     "--progress-edits",
     type=typed.Choice(("observe", "adopt", "refuse")),
-    help="What becomes of an edit of PROGRESS.yaml: kept and replaced, made events as far "
-    "as it can be, or nothing is recorded until it is gone.",
+    help="The reaction to an edit of PROGRESS.yaml: save a copy and overwrite it, adopt it "
+    "as events where possible, or reject commands until it is gone.",
 )
 @typed.option(
     "--metric",
     metavar="NAME",
-    help="Declare a metric of your own, or change it: it is shown, and with a weight it is "
+    help="Declare or change a custom metric: it is shown, and if it has a weight, it is "
     "part of the score.",
 )
 @typed.option(
     "--better",
     type=typed.Choice(DIRECTIONS),
-    help="Which values of the --metric are better.",
+    help="The better values of the --metric.",
 )
 @typed.option(
     "--target",
     metavar="NUMBER",
-    help="What the --metric is compared with in place of the baseline's value; `none` "
-    "takes it away.",
+    help="The reference value of the --metric instead of the baseline's; `none` removes "
+    "it.",
 )
 @typed.option(
     "--pointer",
     metavar="POINTER",
-    help="Where a JSON report has the --metric, like /latency/p95; `none` takes it away.",
+    help="The place of the --metric in a JSON report, such as /latency/p95; or `none`.",
 )
 @typed.option(
     "--no-metric",
     "dropped",
     multiple=True,
     metavar="NAME",
-    help="Declare a metric of your own no more.",
+    help="Remove a custom metric.",
 )
 @typed.option(
     "--from-config",
     is_flag=True,
-    help="Record what [rules] in sprintlog.toml says; what is typed comes first.",
+    help="Record [rules] from sprintlog.toml; options take precedence.",
 )
 @with_judging(by_file=False)
 @with_sprint_budgets
@@ -114,9 +114,9 @@ def set_(
 ) -> None:
     """Change rules, for all later measurements.
 
-    What is not named stays. A rollback does not take them back. A metric of your own gives
-    100 points where it is as good as the target or the baseline, else the part of it.
-    Budgets are for all runs of the sprint together; to raise one costs nothing.
+    Other rules do not change, and a rollback does not discard rules. A custom metric scores
+    100 if it reaches the target or the baseline, otherwise proportionally less. Budgets
+    apply to all runs of the sprint together.
     """
     budgets = taken_from(given)
     told = rules_of_file() if from_config else ChangeRules()

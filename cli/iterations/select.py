@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     "sprintlog iteration select 4 --reason 'reads better'"
 )
 @click.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
-@typed.option("--reason", metavar="TEXT", help="Why you choose that one.")
+@typed.option("--reason", metavar="TEXT", help="The reason for the choice.")
 @typed.option(
     "--apply",
     "is_applied",
     is_flag=True,
-    help="Put its files into the work tree's folder of results too, as `extract --apply`.",
+    help="Also copy its files to the results folder, as `extract --apply` does.",
 )
 @with_writing
 @with_asking
@@ -45,11 +45,11 @@ def select(
 ) -> None:
     """Select the best iteration as the result of the loop, instead of the last one.
 
-    The highest score of at least 0.70 whose tests pass, the latest of equals; the baseline
-    where all of these are regressions against it. With N the iteration that you say,
-    whatever its score. Applied are the files that changed since the snapshot from before
-    the first iteration, in .aiwg/output/; all of them without one.
-    `sprintlog undo` takes those away again.
+    It selects the highest score of at least 0.70 with passing tests, the latest of equals;
+    or the baseline if all of these are regressions. N selects that iteration regardless of
+    its score. --apply copies the files changed since the snapshot from before the first
+    iteration to .aiwg/output/; without such a snapshot, all files.
+    `sprintlog undo` removes them again.
     """
     from sprintlog.engine.service.streams.judged import evaluate
     from sprintlog.projections.views.iterations import selected

@@ -41,7 +41,7 @@ def with_snapshot_options(function: Function) -> Function:
         multiple=True,
         setting="snapshot.include-ignored",
         metavar="PATTERN",
-        help="Take ignored files too: paths from the root, with *, ? and **.",
+        help="Include ignored files: paths from the root, with *, ? and **.",
     )
     large = typed.option(
         "--file-max",
@@ -49,7 +49,7 @@ def with_snapshot_options(function: Function) -> Function:
         default=FILE_MEBIBYTES_MAX,
         setting="snapshot.file-max",
         metavar="MIB",
-        help=f"Leave out larger files. [{FILE_MEBIBYTES_MAX}]",
+        help=f"Skip larger files. [{FILE_MEBIBYTES_MAX}]",
     )
     return ignored(large(function))
 
@@ -60,11 +60,11 @@ def with_snapshot_options(function: Function) -> Function:
 def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     """Save the files of the work tree for the current iteration.
 
-    After its end the files that were kept by then stay the iteration's; what is taken
-    later has only its id.
+    After the end of an iteration, its files do not change; later snapshots have only an
+    id.
 
-    All that git would see is kept, with or without a repository: bytes, modes, links and
-    empty folders. What is left out is said, nested repositories among it.
+    All files that git would track are saved, with or without a repository: bytes, modes,
+    links and empty folders. Skipped files and nested repositories are reported.
     """
     from sprintlog.engine.adapters.snapshots.capture import Limits
     from sprintlog.engine.service.work_tree.snapshot import store_of, take_and_record
@@ -150,13 +150,13 @@ def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
 @typed.command(epilog="Example: sprintlog iteration diff iter:2 iter:3 src --patch")
 @click.argument("one")
 @click.argument("more", nargs=-1, metavar="[OTHER] [PATH]…")
-@typed.option("--patch", "as_patch", is_flag=True, help="Show the lines that differ.")
+@typed.option("--patch", "as_patch", is_flag=True, help="Show the changed lines.")
 @with_reading
 def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) -> None:
     """Compare the files of two snapshots; each is iter:N, best or snapshot:ID.
 
-    Of one iteration alone it shows what changed in it: since the files that were kept, or
-    brought back, last before it began.
+    For a single iteration it shows its changes since the last files saved or restored
+    before it began.
     """
     from sprintlog.engine.service.work_tree.own_paths import own_paths
     from sprintlog.engine.service.work_tree.shared_snapshots import bring
