@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     metavar="[SPRINT.yaml|DIR]",
 )
 @typed.option("--check", is_flag=True, help="Compile without recording.")
-@typed.option("--strict", is_flag=True, help="Refuse keys that no field has.")
+@typed.option("--strict", is_flag=True, help="Reject unknown keys.")
 @typed.option(
     "--workflows",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Where the workflows are. [the nearest .claude/workflows upwards]",
+    help="The folder of workflows. [the nearest .claude/workflows upwards]",
 )
 @typed.option(
     "--id",
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @typed.option(
     "--sprint-dir",
     type=click.Path(path_type=Path),
-    help="Where PROGRESS.yaml is written. [the folder of SPRINT.yaml]",
+    help="The folder of PROGRESS.yaml. [the folder of SPRINT.yaml]",
 )
 @with_envelope
 def command(
@@ -62,9 +62,9 @@ def command(
 ) -> None:
     """Compile a SPRINT.yaml and the workflows it names into a sprint.
 
-    Everything that is wrong with any of the files is reported at once, and nothing is
-    recorded then. Compiled again, a sprint that has not begun gets the new plan; one
-    that has begun takes additions, and refuses anything else.
+    All problems in all files are reported together, and nothing is recorded if there are
+    any. Compiling again replaces the plan of a sprint that has not started; a started
+    sprint accepts additions only.
     """
     from ..intake.definition import as_fields, compile_files
 

@@ -42,8 +42,9 @@ STATE_FILE = "PROGRESS.yaml"
 def command(folder: Path | None) -> None:
     """Play a short sprint in a new folder to show every command.
 
-    Record, crash, rebuild to the same bytes, notice a hand edit, roll back, get the files
-    of an iteration back, verify. The folder is left for you to look at.
+    It records events, simulates a crash, rebuilds the same bytes, detects a hand edit,
+    rolls back, restores the files of an iteration, and verifies the log. The folder remains
+    for inspection.
     """
     if folder is None:
         folder = Path(tempfile.mkdtemp(prefix="sprintlog-demo-"))

@@ -61,9 +61,7 @@ def _known(
     help="Only these types; * means anything.",
 )
 @typed.option("--phase", metavar="ADDRESS", help="Only of this phase or its children.")
-@typed.option(
-    "--iteration", type=click.IntRange(0), metavar="N", help="Only of this iteration."
-)
+@typed.option("--iteration", type=click.IntRange(0), metavar="N", help="Only iteration N.")
 @typed.option(
     "--actor", "actors", multiple=True, metavar="WHO", help="Only by these; * as in --type."
 )
@@ -91,11 +89,7 @@ def _known(
 @typed.option("-f", "--follow", "follows", is_flag=True, help="Wait for new events.")
 @typed.option("--oneline", is_flag=True, help="Only position, type and summary.")
 @typed.option(
-    "-v",
-    "--full",
-    "full",
-    is_flag=True,
-    help="Full text, position and version, full times.",
+    "-v", "--full", "full", is_flag=True, help="Full text, both numbers, full times."
 )
 @with_reading
 def command(

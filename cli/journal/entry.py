@@ -32,34 +32,32 @@ def command() -> None:
 )
 @click.argument("prd_id", metavar="PRD")
 @typed.option(
-    "--status", required=True, type=typed.Choice(words.STATUSES), help="How it ended."
+    "--status", required=True, type=typed.Choice(words.STATUSES), help="The outcome."
 )
 @typed.option("--summary", default="", metavar="TEXT", help="What happened, in one line.")
 @typed.option(
-    "--iteration", type=int, default=0, metavar="N", help="Which of this PRD. [next]"
+    "--iteration", type=int, default=0, metavar="N", help="Its number in this PRD. [next]"
 )
-@typed.option(
-    "--duration", type=float, default=0, metavar="SECONDS", help="How long it took."
-)
+@typed.option("--duration", type=float, default=0, metavar="SECONDS", help="Its duration.")
 @typed.option(
     "--observation",
     "observations",
     multiple=True,
     metavar=OBSERVATION,
-    help="What was noticed: `blocker: …`, `finding: …`, `completion: …`, or an object with "
+    help="An observation: `blocker: …`, `finding: …`, `completion: …`, or an object with "
     "type, title, description, file, category, severity, action_taken and "
     "related_learning_id.",
 )
 @typed.option("--file", "files", multiple=True, metavar="PATH", help="A file it changed.")
 @typed.option("--commit", "commits", multiple=True, metavar="SHA", help="A commit it made.")
-@typed.option("--retry-count", type=int, metavar="N", help="How often it was tried again.")
+@typed.option("--retry-count", type=int, metavar="N", help="Number of retries.")
 @typed.option("--previous-failure", metavar="TEXT", help="Why the iteration before failed.")
 @typed.option(
     "--recovery-action",
     type=typed.Choice(words.RECOVERY_ACTIONS),
-    help="What was done to get here.",
+    help="An action taken.",
 )
-@typed.option("--guidance", metavar="TEXT", help="What was advised for this iteration.")
+@typed.option("--guidance", metavar="TEXT", help="Advice for this iteration.")
 @typed.option(
     "--dependency", "dependencies", multiple=True, metavar="PRD", help="Completed before."
 )
@@ -83,7 +81,7 @@ def record(
 ) -> None:
     """Record the outcome of an iteration of a PRD.
 
-    It is the next iteration of this PRD, and its id follows from both. An entry is never
+    It is the next iteration of this PRD, and its id is derived from both. An entry is never
     replaced.
     """
     entry = Entry(

@@ -39,19 +39,19 @@ def command() -> None:
 
 
 @command.command("open", epilog="Example: sprintlog journal open --project-name my-app")
-@typed.option("--project-name", default="", metavar="NAME", help="The project it is about.")
+@typed.option("--project-name", default="", metavar="NAME", help="The name of the project.")
 @typed.option(
     "--place",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Where its file is: DIR/progress.json or DIR/journal.json. "
+    help="The path of its file: DIR/progress.json or DIR/journal.json. "
     "[SPRINTLOG_JOURNAL; .ralph/progress.json]",
 )
 @with_envelope
 def open_(project_name: str, place: Path | None, **given: Any) -> None:
     """Open the journal; the first entry, learning or pattern does this as well.
 
-    One that is open gets another place for its file; the file of before stays as it is.
+    If the journal exists, its file moves to a new path; the old file does not change.
     """
     with recording("journal open", Options(given)) as run:
         workspace = run.workspace
@@ -66,9 +66,7 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
 
 
 @command.command(epilog="Example: sprintlog journal status --prd auth-login --json")
-@typed.option(
-    "--prd", metavar="PRD", help="How often this PRD was tried, and how it ended."
-)
+@typed.option("--prd", metavar="PRD", help="The attempts at this PRD and their outcome.")
 @with_point
 @with_json
 def status(prd: str | None, at: str | None, as_json: bool) -> None:
@@ -104,7 +102,7 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
 def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) -> None:
     """Search learnings, observations and summaries for all of these words.
 
-    What fits best comes first. The index is a cache, made from the log when it is needed.
+    The best match is first. The index is a cache, built from the log on demand.
     """
     from sprintlog.projections.sql.search import search as search_in
     from sprintlog.projections.views.journal import found_part
@@ -135,12 +133,12 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
 def migrate(file: Path | None, **given: Any) -> None:
     """Import a progress.txt: entries, learnings, patterns and the whole text.
 
-    Without FILE it is looked for as .ralph/progress.txt, scripts/ralph/progress.txt and
-    progress.txt. A file of these places is renamed to progress.txt.backup, any other is
-    left as it is. The same file again brings nothing, a longer one what is new.
+    Without FILE it searches for .ralph/progress.txt, scripts/ralph/progress.txt and
+    progress.txt. A file found there is renamed to progress.txt.backup; a FILE does not
+    change. Importing a file again has no effect; a longer version adds its new entries.
 
-    Without FILE nothing happens where a progress.json or a journal is there already; where
-    there is no text either, an empty journal begins.
+    Without FILE nothing happens if there is a progress.json or a journal; if no text is
+    found either, an empty journal is created.
     """
     options = Options(given)
     with recording("journal migrate", options) as run:

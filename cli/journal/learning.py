@@ -37,13 +37,13 @@ def command() -> None:
     help="Its kind.",
 )
 @typed.option("--context", default="", metavar="TEXT", help="Where it applies.")
-@typed.option("--prd", default="", metavar="PRD", help="Where it was learned. [of --from]")
+@typed.option("--prd", default="", metavar="PRD", help="Its source. [the PRD of --from]")
 @typed.option("--from", "entry_id", default="", metavar="ENTRY", help="Its entry.")
 @typed.option(
     "--observation",
     type=click.IntRange(1),
     metavar="N",
-    help="Which observation of the entry, from 1; both name each other then.",
+    help="The number of the related observation in the entry, from 1.",
 )
 @with_envelope
 def add(
@@ -79,9 +79,7 @@ def add(
 @typed.option(
     "--type", "type_", type=typed.Choice(words.LEARNING_TYPES), help="Only of this type."
 )
-@typed.option(
-    "--all", "with_retired", is_flag=True, help="Those that were retired as well."
-)
+@typed.option("--all", "with_retired", is_flag=True, help="Include retired ones.")
 @with_point
 @with_json
 def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) -> None:
@@ -128,7 +126,7 @@ def show(learning_id: str, at: str | None, as_json: bool) -> None:
 
 @command.command(epilog="Example: sprintlog learning use learning-0003 --prd user-profile")
 @click.argument("learning_id", metavar="LEARNING")
-@typed.option("--prd", "prd_id", default="", metavar="PRD", help="What it was used for.")
+@typed.option("--prd", "prd_id", default="", metavar="PRD", help="The PRD that used it.")
 @with_envelope
 def use(learning_id: str, prd_id: str, **given: Any) -> None:
     """Count one more use of a learning."""
@@ -150,13 +148,13 @@ def retire(learning_id: str, reason: str | None, **given: Any) -> None:
 
 @command.command(epilog="Example: sprintlog learning extract auth-oauth-2 --add")
 @click.argument("entry_id", metavar="ENTRY")
-@typed.option("--add", "adds", is_flag=True, help="Add them; else they are only shown.")
+@typed.option("--add", "adds", is_flag=True, help="Add them instead of only showing them.")
 @with_envelope
 def extract(entry_id: str, adds: bool, **given: Any) -> None:
     """Suggest learnings from entries about documentation or architecture.
 
-    Of an observation that names a learning already nothing is proposed. The type follows
-    from its category, the text is its description.
+    An observation that already has a learning is skipped. The category determines the type,
+    and the description is the text.
     """
     with open_workspace() as workspace:
         entry = entry_of(workspace.document(), entry_id)

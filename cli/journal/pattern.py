@@ -33,14 +33,14 @@ def command() -> None:
     help="Its kind.",
 )
 @typed.option(
-    "--description", default="", metavar="TEXT", help="What it is, how to follow it."
+    "--description", default="", metavar="TEXT", help="A description, with its use."
 )
 @typed.option(
     "--example", "examples", multiple=True, metavar="TEXT", help="A path, or code."
 )
-@typed.option("--prd", default="", metavar="PRD", help="Where it was discovered.")
+@typed.option("--prd", default="", metavar="PRD", help="The PRD of its discovery.")
 @typed.option(
-    "--confidence", type=typed.Choice(words.CONFIDENCES), help="How sure that is."
+    "--confidence", type=typed.Choice(words.CONFIDENCES), help="The confidence in it."
 )
 @with_envelope
 def add(

@@ -25,14 +25,14 @@ from ..record import Options, recording, refresh_stream
     "--budget",
     type=click.IntRange(0),
     metavar="N",
-    help="At most N characters in all: the most used learnings, the most certain patterns.",
+    help="At most N characters: the most used learnings and the most certain patterns.",
 )
-@typed.option("--peek", is_flag=True, help="Only look; nothing is counted as used.")
+@typed.option("--peek", is_flag=True, help="Do not count learnings as used.")
 @with_envelope
 def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
     """Print the failure, learnings and patterns for the next iteration of a PRD.
 
-    Each learning that is given counts as used, once for an iteration.
+    Each printed learning is counted as used, once per iteration.
     """
     options = Options(given)
     # It is asked for as it was recorded.

@@ -15,15 +15,15 @@ from ..output import print_json, print_text
     "recover", epilog="Example: sprintlog recover auth-oauth --failure 'no credentials'"
 )
 @click.argument("prd_id", metavar="PRD")
-@typed.option("--failure", metavar="TEXT", help="What went wrong. [what its entry says]")
+@typed.option("--failure", metavar="TEXT", help="The failure. [from its entry]")
 @with_point
 @with_json
 def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> None:
     """Suggest how to handle a failure: retry with a known remedy, or ask a person.
 
-    After three unsuccessful entries since the last success a person is asked. Else a
-    blocker with at least half of its words in the failure, whose PRD was completed later,
-    or an error-workaround like it says how to go on.
+    After three unsuccessful entries since the last success, a person is asked. Otherwise
+    the advice comes from a blocker with at least half of its words in the failure, whose
+    PRD was completed later, or from a similar error-workaround.
     """
     with open_workspace() as workspace:
         document = (

@@ -63,8 +63,8 @@ def with_run_budgets(function: Function) -> Function:
         "--price",
         setting="budget.price",
         metavar="IN/OUT",
-        help="Dollars for a million tokens that are given and written, like 3/15, for an "
-        "agent that does not say what it costs; IN/OUT/CACHED for those from a cache.",
+        help="Dollars per million input and output tokens, such as 3/15, for an agent that "
+        "does not report its cost; IN/OUT/CACHED includes cache reads.",
     )(function)
     for budget, (metavar, what) in reversed(OPTIONS.items()):
         function = typed.option(

@@ -24,9 +24,9 @@ NEEDED = ("mcp", "mcp_types")
 def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) -> None:
     """Serve tools for agents over MCP, on standard input and output.
 
-    An agent's program starts it itself. Its tools are status, next, report, learn,
-    request, history and query. Gates, rollbacks, restores and rules are not among
-    them. It needs `pip install 'sprintlog[mcp]'`, and ends with its input.
+    The agent starts this command. Its tools are status, next, report, learn, request,
+    history and query; there are none for gates, rollbacks, restores and rules. It requires
+    `pip install 'sprintlog[mcp]'`, and ends when its input ends.
     """
     check_installed()
     # Imported here: it takes longer than any other command.

@@ -24,23 +24,23 @@ IDLE_SECONDS = 600.0
 @typed.option(
     "--listen",
     is_flag=True,
-    help="Answer many programs, on a socket in the log's folder; its path is printed.",
+    help="Serve several clients on a socket in the log's folder; its path is printed.",
 )
 @typed.option(
     "--idle",
     type=click.FloatRange(0),
     metavar="SECONDS",
-    help=f"With --listen: end when nobody was there for so long. [{IDLE_SECONDS:g}]",
+    help=f"With --listen: end after this time without clients. [{IDLE_SECONDS:g}]",
 )
 @with_sprint
 def command(sprint_id: str | None, listen: bool, idle: float | None) -> None:
     """Serve requests over JSON-RPC 2.0, one object per line, on stdin and stdout.
 
-    Its methods are initialize, record, append, ask, call, follow, unfollow, schema and
-    cancel. It ends with its input, once all that was asked is answered.
+    The methods are initialize, record, append, ask, call, follow, unfollow, schema and
+    cancel. It ends when its input ends, after answering all requests.
 
-    With --listen it answers all programs that connect to a socket, which only you can
-    reach, and records what they say with one commit for many. Nothing depends on it.
+    With --listen it serves all clients of a socket that only your user can access, and
+    groups their concurrent events into one commit.
     """
     actor = check_actor(os.environ.get("SPRINTLOG_ACTOR") or default_actor())
     signal.signal(signal.SIGTERM, _end)

@@ -19,9 +19,9 @@ from ..output import print_answer
 def command(file: Path, as_json: bool) -> None:
     """Back up the log to one file while others may write, and verify the copy.
 
-    A plain `cp` can miss what SQLite has not carried over yet. To restore, end every
-    sprintlog process, move the log's folder aside, `sprintlog init`, put the copy in
-    place as log.db, remove log.db-head, and `sprintlog verify`.
+    A plain `cp` can miss data that is only in SQLite's WAL. To restore, end every sprintlog
+    process, move the log's folder away, run `sprintlog init`, copy the backup to log.db,
+    remove log.db-head, and run `sprintlog verify`.
     """
     with open_workspace() as workspace:
         head = back_up(workspace.log, file, clock=workspace.clock)

@@ -28,16 +28,16 @@ from ..suggest import closest
     "--trust",
     "trusts",
     is_flag=True,
-    help="Trust what the file says now of commands, variables, places and the actor.",
+    help="Trust the commands, variables, paths and actor currently in the file.",
 )
 @with_json
 def command(key: str | None, trusts: bool, as_json: bool) -> None:
     """Show each setting with its origin: environment, file or default.
 
-    An option that is typed comes before all of them. The file is `sprintlog.toml` at the
-    work tree's root, or `[tool.sprintlog]` in its pyproject.toml. What it says to run, or
-    where and as whom to record, is used only once --trust was typed, and again after each
-    change of that.
+    Options on the command line take precedence over all of them. The file is
+    `sprintlog.toml` at the work tree's root, or `[tool.sprintlog]` in its pyproject.toml.
+    Its commands, and its paths and actor for recording, are used only after --trust, which
+    must be repeated after each change of them.
     """
     if key is not None and key not in KEYS:
         _unknown(key)

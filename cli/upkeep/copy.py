@@ -37,13 +37,13 @@ _SQLITE = b"SQLite format 3\0"
 def command(source: str, target: str, as_json: bool) -> None:
     """Copy a log to another store; positions, ids, keys and hashes do not change.
 
-    Each is a postgresql:// address, a folder with a log, a log's file, or an address of a
-    store that an extension brings; FROM may be an export. TO is made where it is missing:
-    a new folder, or a log on a server. The chain is checked on the way.
+    Each is a postgresql:// address, a folder with a log, a log file, or an address of an
+    extension's store; FROM may be an export. TO is created if it is missing: a new folder,
+    or a log on a server. The chain is checked during the copy.
 
-    What TO holds must be the beginning of FROM, and only the rest is copied. So a copy that
-    was cut short goes on where it was, and the same command again brings what is new. What
-    FROM erased since an earlier copy is told: such a copy has to be made anew.
+    The content of TO must be the beginning of FROM, and only the rest is copied. The same
+    command therefore continues an interrupted copy, and later adds new events. If FROM has
+    erased events since an earlier copy, this is reported: copy to a new TO.
     """
     with _target(target) as log:
         done = _copied(source, log)

@@ -48,17 +48,17 @@ LOSS = {
     "target",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="Make a log in a new folder of what is sound of this one.",
+    help="Create a log in a new folder from the intact events.",
 )
 @with_json
 def command(target: Path | None, as_json: bool) -> None:
     """Diagnose the log, its location and its surroundings; change nothing.
 
-    Works on a log that is damaged, locked or read-only, because it looks at a copy. Exit
-    code 4 when something is damaged, missing or drifted; `verify` reads everything, this
-    the newest events. With --salvage the events up to the first damaged one become a new
-    log. The later ones that can be read are written beside it, and the old log stays as
-    it is; exit code 4 when not everything could be saved.
+    It works on a damaged, locked or read-only log, because it reads a copy. Exit code 4 if
+    something is damaged, missing or drifted. It checks the newest events; `verify` checks
+    all. With --salvage, the events before the first damaged one become a new log. Readable
+    later events are written next to it, and the old log does not change; exit code 4 if
+    some events could not be saved.
     """
     location = find_log()
     if target is not None:

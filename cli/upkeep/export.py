@@ -34,7 +34,7 @@ FORMATS = (LOG, *EVENTS, OPENMETRICS)
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A new file for it. [standard output]",
+    help="A new file. [standard output]",
 )
 @typed.option("--sprint", "sprint_id", metavar="ID", help="Only the events of this sprint.")
 @typed.option(
@@ -42,22 +42,22 @@ FORMATS = (LOG, *EVENTS, OPENMETRICS)
     "format_",
     type=typed.Choice(FORMATS),
     default=LOG,
-    help="`log`, or a format of other tools. [log]",
+    help="`log`, or the format of another tool. [log]",
 )
 @typed.option(
     "--otlp-endpoint",
     metavar="URL",
-    help="Send what is new as traces of OpenTelemetry, over HTTP.",
+    help="Send new events as OpenTelemetry traces over HTTP.",
 )
 @typed.option(
     "--webhook",
     metavar="URL",
-    help="Send each new event there, signed with SPRINTLOG_WEBHOOK_SECRET.",
+    help="Send each new event, signed with SPRINTLOG_WEBHOOK_SECRET.",
 )
 @typed.option(
     "--with-content",
     is_flag=True,
-    help="With words, too: prompts, outputs, reasons. In a format of other tools.",
+    help="In another format, include text: prompts, outputs, reasons.",
 )
 @with_json
 def command(
@@ -71,12 +71,12 @@ def command(
 ) -> None:
     """Write the log as JSON Lines; `import log` restores the same log from them.
 
-    A header, every event with its whole envelope, and the head. The chain is checked on
-    the way. With --sprint the events of one sprint, for reading; that is no whole log.
-    In another --format the same for other tools, without what was said unless
-    --with-content asks for it. --json answers about the file that --out names.
+    It writes a header, every event with its whole envelope, and the head, and checks the
+    chain. --sprint exports the events of one sprint, which cannot be imported again. Other
+    formats are for other tools, without text unless --with-content is passed. --json prints
+    information about the file of --out.
 
-    --otlp-endpoint and --webhook send what is new since the last time to an address.
+    --otlp-endpoint and --webhook send the events since the last export to an address.
     """
     if otlp_endpoint or webhook:
         if (otlp_endpoint and webhook) or out is not None or format_ != LOG:

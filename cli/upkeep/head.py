@@ -17,27 +17,27 @@ from ..output import print_answer
     epilog="Examples: sprintlog head --sign --key ~/.ssh/id_ed25519\n\n"
     'git commit --allow-empty -m night --trailer "$(sprintlog head --trailer)"',
 )
-@typed.option("--sign", is_flag=True, help="Sign it, as `ssh-keygen -Y sign` does.")
+@typed.option("--sign", is_flag=True, help="Sign it like `ssh-keygen -Y sign`.")
 @typed.option(
     "--key",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The key: a private one, or a public one whose private one an agent has.",
+    help="The private key, or the public key if ssh-agent has the private key.",
 )
 @typed.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where to write it. With --sign: [HEAD.txt]",
+    help="The output file. With --sign: [HEAD.txt]",
 )
-@typed.option("--trailer", is_flag=True, help="Print it as a line for a commit's message.")
+@typed.option("--trailer", is_flag=True, help="Print it as a trailer for a commit.")
 @with_json
 def command(
     sign: bool, key: Path | None, out: Path | None, trailer: bool, as_json: bool
 ) -> None:
     """Print the head of the log, which identifies its whole content.
 
-    Kept elsewhere, or signed, it shows later whether anything before it was changed.
+    A copy elsewhere, or a signature, shows later whether an earlier event was modified.
     """
     from sprintlog.engine.adapters.replace import replace_file
     from sprintlog.engine.service.work_tree.own_paths import know_for_people

@@ -18,20 +18,20 @@ from ..output import print_answer
     "head_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A head that was written down, with its signature beside it. [the head of now]",
+    help="A saved head, with its signature in the same folder. [the current head]",
 )
 @typed.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where to write it. [proof-POSITION.json]",
+    help="The output file. [proof-POSITION.json]",
 )
 @with_json
 def command(position: int, head_file: Path | None, out: Path | None, as_json: bool) -> None:
     """Write a proof of one event for somebody without access to the log.
 
-    `sprintlog verify --proof FILE` checks it. It shows that event, and of all others
-    nothing but digests.
+    `sprintlog verify --proof FILE` checks it. It contains this event, and only digests of
+    all others.
     """
     from sprintlog.engine.adapters.replace import replace_file
     from sprintlog.engine.log.stores.descriptors import read_whole

@@ -43,19 +43,19 @@ def _age(
     default=KEEP_DEFAULT,
     setting="snapshot.keep",
     metavar="N",
-    help=f"How many of the newest snapshots stay. [{KEEP_DEFAULT}]",
+    help=f"Number of newest snapshots to keep. [{KEEP_DEFAULT}]",
 )
 @typed.option(
     "--older-than",
     "age",
     metavar="AGE",
     callback=_age,
-    help="Only what is older: 30d, 12h, 90m, 4w; then the copies for queries, too.",
+    help="Only older data: 30d, 12h, 90m, 4w; also removes the copies for queries.",
 )
 @typed.option(
     "--sessions",
     is_flag=True,
-    help="Erase what tool calls of agents' sessions said, no snapshots; with --older-than.",
+    help="Erase the content of agents' tool calls, not snapshots; with --older-than.",
 )
 @typed.option("--dry-run", is_flag=True, help="Show what would be removed; change nothing.")
 @with_recording
@@ -64,9 +64,9 @@ def command(
 ) -> None:
     """Remove old snapshots and copies of reports; events are never removed.
 
-    The newest stay, the first, the best, the selected one, and all that a rollback or its
-    undo goes back to. `doctor` says what takes space. With --sessions the calls of old
-    sessions stay as events, without what they said: that is gone for good.
+    It keeps the newest, the first, the best and the selected one, and all targets of a
+    rollback or its undo. `doctor` shows the space used. With --sessions the calls of old
+    sessions remain as events, but their content is erased permanently.
     """
     if sessions and age is None:
         raise click.UsageError("--sessions goes with --older-than, such as 30d")

@@ -31,7 +31,7 @@ FINE = ("same", "written", "imported", "elsewhere")
 def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
     """Rebuild every sprint and the journal from the log, and write their files.
 
-    Files that somebody else edited are kept in the log's folder first.
+    Copies of edited files are saved in the log's folder first.
     """
     found: list[tuple[str, Refreshed]] = []
     with open_workspace() as workspace:

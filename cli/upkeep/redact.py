@@ -45,16 +45,20 @@ def _ranges(
 )
 @click.argument("positions", nargs=-1, callback=_ranges, metavar="[POSITION]...")
 @typed.option("--stream", metavar="STREAM", help="Only events of this stream.")
-@typed.option("--session", metavar="SESSION", help="Only what an agent's session said.")
+@typed.option("--session", metavar="SESSION", help="Only events of this session.")
 @typed.option("--since", metavar="TIME", callback=HAPPENED, help="Only since then.")
 @typed.option("--until", metavar="TIME", callback=HAPPENED, help="Only until then.")
-@typed.option("--text", metavar="TEXT", help="What holds this text; - reads it from stdin.")
-@typed.option("--pattern", metavar="REGEX", help="What holds a match of a pattern.")
-@typed.option("--reason", required=True, metavar="TEXT", help="Why; this stays.")
+@typed.option(
+    "--text", metavar="TEXT", help="Events with this text; - reads it from stdin."
+)
+@typed.option("--pattern", metavar="REGEX", help="Events matching a pattern.")
+@typed.option(
+    "--reason", required=True, metavar="TEXT", help="The reason, which is recorded."
+)
 @typed.option(
     "--whole-sprint",
     is_flag=True,
-    help="Also plans: then all that their sprints say.",
+    help="Include plans, and with them all events of their sprints.",
 )
 @with_asking
 @with_actor
@@ -76,8 +80,8 @@ def command(
 ) -> None:
     """Erase the text of events, and the same text wherever sprintlog stores it.
 
-    That it was said stays: when, by whom, which kind of event, ids and figures. Snapshots
-    are written again without the text, and so are state files. It cannot be undone.
+    A record of the event remains: time, actor, type, ids and numbers. Snapshots and state
+    files are rewritten without the text. This cannot be undone.
     """
     from sprintlog.engine.masking import mask
     from sprintlog.projections.trust import redaction

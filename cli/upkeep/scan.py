@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command(since: str | None, as_json: bool) -> None:
     """Search events, stored files and snapshots for known forms of secrets.
 
-    Exit code 4 where one is found; each has the command that erases it.
+    The exit code is 4 if a secret is found; each is printed with a command to erase it.
     """
     from sprintlog.projections.trust.leaks import leaks
     from sprintlog.projections.views.trust import LeakFound

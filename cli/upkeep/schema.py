@@ -25,10 +25,10 @@ from ..output import print_document, warn
 def command(what: str, name: tuple[str, ...]) -> None:
     """Print the JSON Schema of a file, of the data of all events, or of all commands.
 
-    `progress` is PROGRESS.yaml, `plan` what `sprint create` takes, `sprint` SPRINT.yaml,
-    `metrics` what `iteration end --metrics` takes, `journal` progress.json,
-    `config` sprintlog.toml. `answers` is
-    what commands answer with --json; with NAME, like `gate show`, what one of them does.
+    `progress` is PROGRESS.yaml, `plan` the input of `sprint create`, `sprint` SPRINT.yaml,
+    `metrics` the input of `iteration end --metrics`, `journal` progress.json, `config`
+    sprintlog.toml. `answers` is the output of commands with --json; with NAME, such as
+    `gate show`, the output of one command.
     """
     if name and what != "answers":
         raise click.UsageError(f"NAME goes with answers, not with {what}")

@@ -97,15 +97,15 @@ INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _hooks,
     "uninstall",
     epilog="Examples: sprintlog uninstall --dry-run\n\nsprintlog uninstall --yes --and-log",
 )
-@typed.option("--dry-run", is_flag=True, help="Show what would be removed; change nothing.")
-@typed.option("--yes", is_flag=True, help="Remove what was installed without asking.")
+@typed.option("--dry-run", is_flag=True, help="Show the removals; change nothing.")
+@typed.option("--yes", is_flag=True, help="Skip the confirmation prompt.")
 @typed.option("--and-log", is_flag=True, help="With --yes: remove the log, too.")
 @with_json
 def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
     """Remove the completion and the list of trusted files; on request, the log as well.
 
-    It shows first what there is, and asks about the log by itself. State files like
-    PROGRESS.yaml stay; so does a file in the log's folder that sprintlog did not make.
+    It shows the installed files first, and asks about the log separately. State files
+    such as PROGRESS.yaml, and other files in the log's folder, are not removed.
     """
     if and_log and not (yes or dry_run):
         raise click.UsageError("--and-log goes with --yes: a log is removed on two words")

@@ -42,38 +42,34 @@ TONES = {"damage": BAD, "drift": ATTENTION, "remark": None}
     epilog="Examples: sprintlog verify --json\n\n"
     "sprintlog verify --expect-head 12:2f1c…  (from an earlier --json answer)",
 )
-@typed.option(
-    "--full", is_flag=True, help="Also read the snapshots: every byte that they hold."
-)
+@typed.option("--full", is_flag=True, help="Also read every byte of the snapshots.")
 @typed.option("--quick", is_flag=True, help="Only the newest events; trust checkpoints.")
 @typed.option(
     "--expect-head",
     metavar="POSITION:HASH",
-    help="A head written down elsewhere, which the log must still hold.",
+    help="A head saved elsewhere, which the log must contain.",
 )
 @typed.option(
     "--head",
     "head_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A head that `sprintlog head` wrote; with --allowed-signers its signature, too.",
+    help="A file of `sprintlog head`; with --allowed-signers, also check its signature.",
 )
 @typed.option(
     "--allowed-signers",
     "signers",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Whose keys count, as ssh-keygen's allowed_signers has them.",
+    help="The accepted keys, in the allowed_signers format of ssh-keygen.",
 )
 @typed.option(
     "--proof",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Only check a file that `prove` wrote; no log is needed.",
+    help="Only check a file of `prove`; requires no log.",
 )
-@typed.option(
-    "--git", "by_git", is_flag=True, help="Also compare the heads that commits name."
-)
+@typed.option("--git", "by_git", is_flag=True, help="Also compare the heads in commits.")
 @typed.option(
     "--determinism",
     is_flag=True,
@@ -93,7 +89,7 @@ def command(
 ) -> None:
     """Verify the hash chain, gaps, payloads, heads, checkpoints and state files.
 
-    Exit code 4 for damage or drift; what imported documents contradict is a remark.
+    The exit code is 4 for damage or drift; contradictions in imports are only notes.
     """
     expected = _parse_head(expect_head)
     if proof is not None:

@@ -26,36 +26,36 @@ ACTOR = "operator:web"
     "--host",
     default="127.0.0.1",
     metavar="ADDRESS",
-    help="Where it listens; others reach only what is not loopback. [127.0.0.1]",
+    help="The address to listen on; loopback is not reachable by others. [127.0.0.1]",
 )
 @typed.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=PORT,
     metavar="N",
-    help=f"On which port; 0 takes a free one. [{PORT}]",
+    help=f"The port; 0 selects a free one. [{PORT}]",
 )
 @typed.option(
     "--name",
     "names",
     multiple=True,
     metavar="HOST",
-    help="A name under which browsers reach it, besides localhost and addresses.",
+    help="An accepted host name, besides localhost and addresses.",
 )
 @typed.option(
     "--write",
     "writes",
     is_flag=True,
-    help="Let the page decide on requests, pause, resume and go back.",
+    help="Allow decisions, pause, resume and rollback from the page.",
 )
 @typed.option(
     "--actor",
     envvar="SPRINTLOG_ACTOR",
     default=ACTOR,
     metavar="WHO",
-    help=f"Who the page records for: operator or operator:…. [{ACTOR}]",
+    help=f"The actor of the page: operator or operator:…. [{ACTOR}]",
 )
-@typed.option("--new-token", is_flag=True, help="Make a new token: old addresses end.")
+@typed.option("--new-token", is_flag=True, help="Create a new token; old addresses expire.")
 @with_json
 @click.pass_context
 def command(
@@ -70,10 +70,10 @@ def command(
 ) -> None:
     """Serve a live view of the sprints to a browser.
 
-    It prints an address with a token, which opens it once and is then kept in a cookie.
-    Nobody else gets in, and nothing can be changed unless --write allows it. It
-    needs `pip install 'sprintlog[web]'`. Ctrl-C ends it; pages that are open go on when
-    it is started again.
+    It prints an address with a token, which the browser then stores in a cookie. Access
+    without the token is denied, and the page is read-only without --write. It requires `pip
+    install 'sprintlog[web]'`. Ctrl-C ends it; open pages reconnect when it is started
+    again.
     """
     check_installed()
     if check_actor(actor).partition(":")[0] != "operator":

@@ -69,13 +69,13 @@ def _pass_over(tag: str | None, **given: Any) -> None:
 @typed.option(
     "--stream",
     metavar="sprint/ID",
-    help="Which stream; the journal has its own events. [the only sprint]",
+    help="The stream; the journal has its own events. [the only sprint]",
 )
 @typed.option("--data", metavar="JSON", default="{}", help="The event's fields.")
 @typed.option(
     "--observed",
     is_flag=True,
-    help="Another tool says it happened: record it even against our rules, marked.",
+    help="Reported by another tool: record it regardless of the rules, marked.",
 )
 @with_recording
 @doing_when_off(_pass_over)
@@ -84,10 +84,10 @@ def command(
 ) -> None:
     """Append an event by calling the command that would have caused it.
 
-    Without TYPE every line of standard input is an object with `type`, `data` and, where
-    wanted, `stream`, `actor`, `at`, `key`, `expect`, `observed`; each is answered by one
-    line once it is durable, or by one with `error`. State files follow when the input
-    pauses, at the latest when it ends.
+    Without TYPE, each line of standard input is an object with `type`, `data` and
+    optionally `stream`, `actor`, `at`, `key`, `expect`, `observed`. Each is answered by one
+    line once it is durable, or by one with `error`. State files are updated when the input
+    pauses or ends.
     """
     options = Options(given)
     defaults = {"stream": stream, "observed": observed}

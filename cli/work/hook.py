@@ -15,11 +15,11 @@ from .. import typed
 def command(agent: str, more: tuple[str, ...]) -> None:
     """Record a hook call that an agent passes on stdin, as an event of its session.
 
-    AGENT is claude, codex, copilot, cursor, gemini or opencode. It reads JSON on
-    standard input, prints nothing, and always ends with 0, so that no agent waits or
-    stops for it. What the log cannot take now waits in files. Without a log nothing is
-    recorded. Of a tool call are kept: tool, outcome, exit code, duration, paths, lines,
-    digests and the beginning of a command; never what files hold.
+    AGENT is claude, codex, copilot, cursor, gemini or opencode. The command reads JSON from
+    standard input, prints nothing, and always exits with 0, so that no agent waits or stops
+    for it. If the log is unavailable, events are spooled. Without a log nothing is
+    recorded. For a tool call it stores tool, outcome, exit code, duration, paths, lines,
+    digests and the beginning of a command, but never the content of files.
     """
     # The process goes another way before it comes here, for the sake of time.
     from ..hooking.start import hook

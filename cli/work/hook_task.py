@@ -35,21 +35,21 @@ TAKEN = {
 )
 @click.argument("status", type=typed.Choice(STATUSES))
 @click.argument("hook_id", metavar="HOOK")
-@typed.option("--iteration", type=int, help="Which iteration it belongs to. [the latest]")
+@typed.option("--iteration", type=int, help="Its iteration. [the latest]")
 @typed.option("--pid", type=int, help="With spawned or running: the process.")
 @typed.option(
     "--transcript",
     metavar="PATH",
     help="With spawned: its output. [transcripts/iter-N-HOOK.jsonl]",
 )
-@typed.option("--again", is_flag=True, help="With spawned: what ran it before is gone.")
+@typed.option("--again", is_flag=True, help="With spawned: its previous process is gone.")
 @typed.option("--error", metavar="TEXT", help="With failed: what went wrong.")
 @with_recording
 def command(status: str, hook_id: str, iteration: int | None, **given: Any) -> None:
     """Record tasks that run in parallel with the iterations of a goal.
 
-    A hook is spawned when it is about to be run, and running once its process does. It
-    ends well as completed; where it failed the loop goes on.
+    A hook is spawned before it starts, and running once its process has started. It then
+    completes or fails; the loop continues after a failure.
     """
     options = {name: given.pop(name) for name in TAKEN}
     for name, value in options.items():

@@ -64,7 +64,7 @@ def with_workflow(function: Function) -> Function:
         "--workflows",
         type=click.Path(path_type=Path),
         metavar="DIR",
-        help="Where the workflows are. [the nearest .claude/workflows upwards]",
+        help="The folder of workflows. [the nearest .claude/workflows upwards]",
     )(function)
     name = typed.option("--workflow", metavar="NAME", help="All phases of a workflow.")
     return name(function)
@@ -73,7 +73,7 @@ def with_workflow(function: Function) -> Function:
 def with_injection(*more: Decorator) -> Decorator:
     """Return what adds the options of an injection, some more among them."""
     options: list[Decorator] = [
-        typed.option("--prompt", metavar="TEXT", help="What is to be done."),
+        typed.option("--prompt", metavar="TEXT", help="The prompt."),
         typed.option(
             "--prompt-file", metavar="FILE", help="A file with the prompt, - for stdin."
         ),
@@ -82,13 +82,13 @@ def with_injection(*more: Decorator) -> Decorator:
         typed.option(
             "--file",
             type=click.Path(path_type=Path),
-            help="Several at once, in the shape of a plan; YAML or JSON.",
+            help="Several at once, in the format of a plan; YAML or JSON.",
         ),
         *more,
         typed.option(
             "--prefix",
             metavar="TEXT",
-            help=f"Make ids from it: TEXT-0, TEXT-1 …, never twice. [{ID_PREFIX}]",
+            help=f"Prefix of new ids: TEXT-0, TEXT-1 …, never reused. [{ID_PREFIX}]",
         ),
         with_position,
     ]

@@ -13,7 +13,7 @@ from ..record import record
 
 @typed.command("note", epilog="Example: sprintlog note 'retried by hand, flaky network'")
 @click.argument("text")
-@typed.option("--phase", metavar="ADDRESS", help="What it is about. [the sprint]")
+@typed.option("--phase", metavar="ADDRESS", help="Its subject. [the sprint]")
 @with_recording
 def command(text: str, phase: str | None, **given: Any) -> None:
     """Add a note for readers of the log; the state does not change."""

@@ -54,15 +54,15 @@ def with_notify(function: Function) -> Function:
             "--notify",
             setting="notify.command",
             metavar="CMD",
-            help="Run this beside the loop when it ends, needs a person, gets worse or "
-            "waits for long; it is given a JSON object on its standard input.",
+            help="Run this when the loop ends, needs a person, regresses or waits for "
+            "long, with a JSON object on standard input.",
         ),
         typed.option(
             "--notify-of",
             multiple=True,
             setting="notify.of",
             type=typed.Choice(tuple(NOTICES)),
-            help="Report only this; can be given several times. [all]",
+            help="Report only this kind; can be repeated. [all]",
         ),
         typed.option(
             "--notify-wait",
@@ -70,7 +70,7 @@ def with_notify(function: Function) -> Function:
             default=WAIT_SECONDS,
             setting="notify.wait",
             metavar="SECONDS",
-            help=f"Report a wait that is longer than this. [{WAIT_SECONDS}]",
+            help=f"Report waits longer than this. [{WAIT_SECONDS}]",
         ),
     )
     for add in reversed(options):

@@ -43,15 +43,15 @@ class _Phases(typed.TypedGroup):
 def command() -> None:
     """Start, complete, fail, retry, skip or inject phases, steps and sub-phases.
 
-    A leaf is named by ids, like `build/step-1/implement`; without a name the one that
-    the pointer is on is meant. Parents get their status from their children; skip,
-    retry and reopen take them for all that is below them.
+    A leaf is addressed by ids, such as `build/step-1/implement`; the default is the
+    pointer. The status of parents is derived from their children; skip, retry and reopen
+    accept a parent for all leaves in it.
     """
 
 
 @command.command(epilog="Example: sprintlog phase start build/step-0/implement")
 @with_phase
-@typed.option("--model", type=typed.Choice(MODELS), help="The model that executes it.")
+@typed.option("--model", type=typed.Choice(MODELS), help="The executing model.")
 def start(phase: str | None, model: str | None, **given: Any) -> None:
     """Start a leaf."""
     record("phase start", given, leaves.StartPhase(phase, model))
@@ -59,13 +59,13 @@ def start(phase: str | None, model: str | None, **given: Any) -> None:
 
 @command.command(epilog="Example: sprintlog phase complete setup --summary 'branch made'")
 @with_phase
-@typed.option("--summary", metavar="TEXT", help="What was done.")
+@typed.option("--summary", metavar="TEXT", help="A summary of the work.")
 def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     """Mark a leaf as completed.
 
-    While the sprint is paused or stopped in another way the work is kept as done; once it
-    was resumed the leaf is completed by the loop, or by this command again. A step or a
-    phase is finished by what is below it, and then takes a summary.
+    While the sprint is paused or otherwise stopped, the work is recorded as done; after a
+    resume, the loop or another call of this command completes the leaf. A step or phase is
+    completed by its children, and then accepts a summary.
     """
     sprint = record("phase complete", given, leaves.CompletePhase(phase, summary))
     if waits_to_go_on(sprint.plan):
@@ -84,7 +84,7 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     "--category",
     type=typed.Choice(FAILURE_CATEGORIES),
     default="logic",
-    help="Decides whether it is tried again. [logic]",
+    help="Determines whether it is retried. [logic]",
 )
 @UNTIL
 def fail(
@@ -92,8 +92,8 @@ def fail(
 ) -> None:
     """Mark a leaf as failed.
 
-    By policy another attempt is scheduled (next-retry-at), or the sprint blocks. With
-    --until a limit keeps the agent from it: nothing failed, and the leaf goes on then.
+    The policy schedules another attempt (next-retry-at) or blocks the sprint. With --until
+    the agent is rate-limited, which is not a failure: the leaf continues at that time.
     """
     if until is None:
         record("phase fail", given, leaves.FailPhase(error, category, phase))
@@ -126,7 +126,7 @@ def skip(phase: str | None, reason: str | None, **given: Any) -> None:
 def retry(phase: str | None, reason: str | None, **given: Any) -> None:
     """Retry a failed or blocked leaf, or all of them in a step or a phase.
 
-    By a person's word all of its retries may be used again, and all of its gate's.
+    If a person retries it, its retries and those of its gate are available again.
     """
     record("phase retry", given, leaves.RetryPhase(phase, reason))
 
@@ -138,6 +138,6 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
 def reopen(phase: str, reason: str | None, **given: Any) -> None:
     """Set a completed or skipped leaf, step or phase back to pending.
 
-    The pointer goes back to it, where it comes before what is worked on now.
+    The pointer moves back to it if it precedes the current work.
     """
     record("phase reopen", given, leaves.ReopenPhase(phase, reason))

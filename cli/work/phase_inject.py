@@ -21,9 +21,8 @@ from .injection import inject, with_injection, with_workflow
 def command(**given: Any) -> None:
     """Insert phases into the plan of a running sprint; the pointer does not move.
 
-    Right after the work it is on, without --position, and behind what came in there
-    before. With --json the answer also says the `addresses` of what came in. A file holds
-    `phases` as a plan has them, simple or with steps. What a file or a workflow has comes
-    in whole, or not at all.
+    The default position is directly after the current work and earlier injections there.
+    --json also prints the `addresses` of the new phases. A file contains `phases` as in a
+    plan, simple or with steps. A file or workflow is injected as a whole, or not at all.
     """
     inject("phase inject", given, InjectPhases, key="phases")

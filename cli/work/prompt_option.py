@@ -16,7 +16,7 @@ with_prompt_file = typed.option(
     "--prompt-file",
     setting="agent.prompt-file",
     metavar="FILE",
-    help="The agent's prompt, alone: `{{task}}` and others stand for what is known.",
+    help="The agent's whole prompt, with variables such as `{{task}}`.",
 )
 """The option that names it; the file arrives as `prompt_file`."""
 

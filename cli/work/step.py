@@ -28,15 +28,15 @@ def command() -> None:
 def inject_(**given: Any) -> None:
     """Insert steps into a for-each phase of any status; the pointer does not move.
 
-    After the current step without --position. A file holds `steps`, each with an id, a
-    prompt and, where it has any, its `phases`.
+    The default position is after the current step. A file contains `steps`, each with an
+    id, a prompt and optionally `phases`.
     """
     inject("step inject", given, InjectSteps, key="steps")
 
 
 @command.command(epilog="Example: sprintlog step add --prompt 'Let people log out'")
-@typed.option("--prompt", required=True, metavar="TEXT", help="What is to be done.")
-@typed.option("--id", "step", metavar="ID", help="Its id. [step-N, never given before]")
+@typed.option("--prompt", required=True, metavar="TEXT", help="The task.")
+@typed.option("--id", "step", metavar="ID", help="Its id. [step-N, never used before]")
 @with_recording
 def add(prompt: str, step: str | None, **given: Any) -> None:
     """Add a step towards the goal of a sprint in Ralph mode."""
@@ -46,7 +46,7 @@ def add(prompt: str, step: str | None, **given: Any) -> None:
 @command.command(epilog="Example: sprintlog step update step-1 --status in-progress")
 @click.argument("step", metavar="ID")
 @typed.option("--status", type=typed.Choice(DYNAMIC_STEP_STATUSES), help="Its status.")
-@typed.option("--prompt", metavar="TEXT", help="What is to be done, in new words.")
+@typed.option("--prompt", metavar="TEXT", help="The new task.")
 @with_recording
 def update(step: str, status: str | None, prompt: str | None, **given: Any) -> None:
     """Change the status or the prompt of a step towards the goal."""
