@@ -22,7 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .copies import Copy
+from .copies import STOPPED, Copy
 from .drawing import COUNT, SEED, draw, locate
 from .judging import ALIVE, KILLED, LIMIT_SECONDS, Verdict, judge_all, listed
 from .mutations import Mutation
@@ -38,7 +38,8 @@ def main() -> int:
     options = _options()
     options.root = options.root.resolve()
     # In the background a shell ignores SIGINT, and so would the tests.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
     if options.list:
         _list(_mutations(options), as_json=options.json)
         return 0
@@ -48,6 +49,11 @@ def main() -> int:
         if not options.judge:
             trace = _trace(options, copies)
         return 0 if options.trace else _judge(options, trace, copies)
+
+
+def _stop(number: int, frame: object) -> None:
+    STOPPED.set()
+    raise SystemExit(128 + number)
 
 
 def _trace(options: argparse.Namespace, copies: list[Copy]) -> Trace:
@@ -142,6 +148,8 @@ def _judge(options: argparse.Namespace, trace: Trace, copies: list[Copy]) -> int
         stored = json.loads(options.results.read_text(encoding="utf-8"))["mutations"]
         verdicts = {one["key"]: Verdict(**one["verdict"]) for one in stored}
     todo = [one for one in mutations if one.key not in verdicts]
+    if moved := [name for name in trace.imports if not (options.root / name).exists()]:
+        raise SystemExit(f"error: the trace is out of date: {moved[0]} does not exist")
     for mutation, verdict in judge_all(todo, trace, copies, options.limit):
         verdicts[mutation.key] = verdict
         _say(_row(mutation, verdict))

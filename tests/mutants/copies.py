@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple
 
 _LEFT_OUT = shutil.ignore_patterns(
@@ -28,6 +29,8 @@ _POLL_SECONDS = 0.2
 _GRACE_SECONDS = 20
 HANG_FACTOR = 20
 HANG_SECONDS_MIN = 10
+STOPPED = Event()
+"""Ends every run."""
 NO_TESTS = 5
 """The exit status of pytest if it selects no test."""
 
@@ -117,6 +120,8 @@ class Copy:
 
         A test that takes 20 times its `usual` seconds hangs.
         """
+        if STOPPED.is_set():
+            raise InterruptedError
         for name in ("current", "reached", "times", "selected"):
             (self._shared / name).unlink(missing_ok=True)
         if selected is not None:
@@ -188,6 +193,8 @@ class Copy:
                 bound = max(HANG_FACTOR * usual.get(name, 0.0), HANG_SECONDS_MIN)
                 if what == "start" and time.time() - since > bound:
                     return None, name
+            if STOPPED.is_set():
+                raise InterruptedError
             if time.monotonic() > end:
                 return None, None
 
