@@ -1,7 +1,7 @@
 """What the pages show a reader typing is what a reader gets."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -58,7 +58,10 @@ Played = tuple[Session, list[Answer]]
 def played(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[str], Played]]:
-    """Play the sessions that are asked for, and give each when it ends."""
+    """Play the sessions of all selected tests before the first of these tests runs.
+
+    A session that runs beside a test would be reported as a leak of that test.
+    """
     items = {item.name for item in request.session.items}
     pages = {n: p for n, p in zip(NAMES, PAGES, strict=True) if any(n in i for i in items)}
     sessions = {name: session_of(page) for name, page in pages.items()}
@@ -70,6 +73,7 @@ def played(
 
         playing = {name: pool.submit(play, name) for name in sessions}
         try:
+            wait(playing.values())
             yield lambda name: (sessions[name], playing[name].result())
         finally:
             pool.shutdown(cancel_futures=True)
