@@ -156,9 +156,9 @@ def _record(workspace: Workspace, chance: random.Random) -> int:
 
 
 def _edit(file: Path, chance: random.Random, until: float, how: list[str]) -> list[Edit]:
-    """Edit the file now and then; the next edit waits until this one is out of the way."""
+    """Edit the file at least once; each edit waits until the one before was seen."""
     edits: list[Edit] = []
-    while how and time.monotonic() < until:
+    while how and (not edits or time.monotonic() < until):
         time.sleep(chance.uniform(*REST_SECONDS))
         line = f"# by hand {len(edits)}, {chance.randrange(10**9)}\n".encode()
         way = chance.choice(how)

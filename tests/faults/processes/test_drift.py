@@ -30,15 +30,24 @@ def test_edit_of_an_open_file_is_kept(tmp_path: Path) -> None:
 def test_refreshing_without_the_lock_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The instrument finds files that are compared and written without the lock."""
+    """The harness finds files that are compared and written without the lock."""
     planted.refresh_unlocked(monkeypatch)
-    assert drift(tmp_path / "log", writers=8, seconds=1, seed=3, how=[]).problems
+    # It takes two writers at the same moment, which on a busy machine may take a while.
+    assert any(
+        drift(tmp_path / f"log-{seed}", writers=8, seconds=1, seed=seed, how=[]).problems
+        for seed in range(3, 23)
+    )
 
 
 def test_digests_not_kept_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The instrument finds writers that take their own files for edited ones."""
+    """The harness finds writers that mistake their own files for edited ones."""
     planted.know_nothing(monkeypatch)
-    problems = drift(tmp_path / "log", writers=4, seconds=0.5, seed=4, how=[]).problems
-    assert [problem for problem in problems if "nobody edited" in problem]
+    assert any(
+        "nobody edited" in problem
+        for seed in range(4, 24)
+        for problem in drift(
+            tmp_path / f"log-{seed}", writers=4, seconds=0.5, seed=seed, how=[]
+        ).problems
+    )
