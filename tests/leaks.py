@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -82,8 +83,8 @@ class State:
 def leaks(before: State, home: Path) -> list[str]:
     """Return one line for each difference from `before`; an empty list if nothing leaked.
 
-    A thread that is about to end gets a second, and files that only the garbage collector
-    keeps are closed first: both are gone before they can disturb another test.
+    Threads that are about to end and files that are about to be closed get a second or two:
+    both are gone before they can disturb another test.
     """
     after = State.now(home)
     if new := after.threads - before.threads:
@@ -92,7 +93,12 @@ def leaks(before: State, home: Path) -> list[str]:
                 thread.join(1)
     if after.files.items() - before.files.items():
         gc.collect()
-        after = State.now(home)
+        # A server in a thread of its own may still be closing the files of the last answer.
+        end = time.monotonic() + 2
+        while (after := State.now(home)).files.items() - before.files.items():
+            if time.monotonic() > end:
+                break
+            time.sleep(0.02)
     found = []
     for field in fields(State):
         old, new_value = getattr(before, field.name), getattr(after, field.name)

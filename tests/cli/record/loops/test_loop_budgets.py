@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -158,7 +159,7 @@ def test_a_budget_of_a_run_does_not_raise_the_sprints(
     [
         ("--budget-tokens", "20", 25, "tokens 22 of 20 in this run, 2 too much"),
         ("--budget-iterations", "2", 20, "iterations 2 of 2 in this run"),
-        ("--budget-time", "1s", 25, "time 0:00:01 of 0:00:01 in this run"),
+        ("--budget-time", "1s", 25, r"time 0:00:\d\d of 0:00:01 in this run"),
     ],
 )
 def test_a_run_stops_at_other_budgets(
@@ -168,7 +169,7 @@ def test_a_run_stops_at_other_budgets(
     trait = "import time; time.sleep(1.1)" if option == "--budget-time" else ""
     result = run(*with_options(goal_agent(trait), option, limit))
     assert result.code == code
-    assert f"the budget is spent: {why}" in result.out
+    assert re.search(f"the budget is spent: {why}", result.out)
     assert ended(done)["exit_code"] == code
 
 
