@@ -151,10 +151,11 @@ def test_a_person_is_told_that_the_last_ones_failed(
 
 
 def test_a_person_is_told_whether_one_is_under_way(
-    wrap: Wrap, sprintlog: Callable[..., str]
+    wrap: Wrap, events: Events, sprintlog: Callable[..., str]
 ) -> None:
-    """`status` tells a loop that works from one that has ended; a pause says the rest."""
+    """`status` distinguishes an iteration under way from an ended one, except if paused."""
     wrap("--", "true")
+    assert events("iteration-ended")
     assert "now: iteration 1 ended, none is under way; last event 20" in sprintlog("status")
     status = shlex.join([sys.executable, "-P", "-m", "sprintlog.cli", "status"])
     # What is recorded of a command is written beside it.

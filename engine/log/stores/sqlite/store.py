@@ -62,8 +62,7 @@ class SqliteLog:
         self._head_file = HeadFile(head_path(path))
         self._head: Head | None = None
         self._versions: dict[str, int] = {}
-        self._looks_first = 0
-        self._growth = Growth()
+        self._looks_first, self._growth = 0, Growth()
         self._together: list[RecordedEvent] | None = None
         self._closed = False
         known = self._head_file.read() if check_head else None
@@ -74,9 +73,10 @@ class SqliteLog:
         """The journal mode chosen for this place, and why."""
         self.connection = Connection(path, opened.connection, entropy=entropy, wait=wait)
         # One cursor for all of them: to make one takes as long as to hash an event.
-        self._cursor = opened.connection.cursor()
-        self._write = self._cursor.execute
-        # What only reads is the queries' own, as it is.
+        cursor = opened.connection.cursor()
+        self._write = cursor.execute
+        # Closed in this order: SQLite keeps its files open for the statement of a cursor.
+        self._held = (self._head_file, cursor, opened.connection)
         queries = self._queries = Queries(self.connection)
         self.find_key, self.find_id = queries.find_key, queries.find_id
         self.read, self.pages = queries.read, queries.pages
@@ -89,7 +89,7 @@ class SqliteLog:
         self.locks = FileLocks(path.parent, wait)
         try:
             self._identity = Identity(path)
-            self._check_head(known)
+            check_head(known, queries.hash_at)
             if not self.readonly and os.path.exists(mark_path(path)):
                 self._clear()
         except BaseException:
@@ -397,10 +397,5 @@ class SqliteLog:
             self._release()
 
     def _release(self) -> None:
-        self._head_file.close()
-        # An open cursor holds a statement, and SQLite keeps its files for that.
-        self._cursor.close()
-        self.connection.raw.close()
-
-    def _check_head(self, known: Head | None) -> None:
-        check_head(known, self._queries.hash_at)
+        for one in self._held:
+            one.close()

@@ -61,13 +61,14 @@ def test_the_same_log_comes_in(sprint: Path, empty: Path, done: Any) -> None:
 
 def test_standard_input_and_output(sprint: Path, empty: Path, done: Any) -> None:
     """Without --out the lines go to standard output, and - reads standard input."""
-    descriptor = os.open(sprint / "log.jsonl", os.O_RDONLY)
     kept = os.dup(0)
-    os.dup2(descriptor, 0)
+    with (sprint / "log.jsonl").open("rb") as file:
+        os.dup2(file.fileno(), 0)
     try:
         done("import", "log", "-")
     finally:
         os.dup2(kept, 0)
+        os.close(kept)
     assert done("log", "--all").out
 
 
