@@ -20,7 +20,8 @@ from ...append import (
 from ...chain import START
 from ...envelope import Appended, Head, NewEvent, RecordedEvent, Span
 from ...port import WAIT, Clock, Entropy, Expected, Take, Wait
-from ..head_file import HeadFile, check_head
+from ..head_file import HeadFile
+from ..head_file import check_head as compare
 from ..locks import FileLocks
 from .checkpoints import SqliteCheckpoints
 from .connection import Connection
@@ -89,11 +90,12 @@ class SqliteLog:
         self.locks = FileLocks(path.parent, wait)
         try:
             self._identity = Identity(path)
-            check_head(known, queries.hash_at)
+            compare(known, queries.hash_at)
             if not self.readonly and os.path.exists(mark_path(path)):
                 self._clear()
         except BaseException:
-            self._release()
+            for one in self._held:
+                one.close()
             raise
 
     @classmethod
@@ -179,7 +181,7 @@ class SqliteLog:
                 # Nobody may read a state in between that was made of what is gone.
                 self.checkpoints.clear()
             end = self._queries.end(stream, acknowledged)
-            check_head(acknowledged, lambda position: end.known_hash)
+            compare(acknowledged, lambda position: end.known_hash)
             stamps = self._stamping.stamp(1)
             events = place(stream, [said], end.head, end.version, stamps, None, None)
             self._insert(events)
@@ -224,7 +226,7 @@ class SqliteLog:
         self._forget()
         try:
             with self.connection.transaction():
-                check_head(acknowledged, self._queries.hash_at)
+                compare(acknowledged, self._queries.hash_at)
                 self._together = []
                 yield
         except BaseException:
@@ -265,7 +267,7 @@ class SqliteLog:
         alone = self.connection.transaction if self._together is None else nullcontext
         with alone():
             end = self._queries.end(stream, acknowledged)
-            check_head(acknowledged, lambda position: end.known_hash)
+            compare(acknowledged, lambda position: end.known_hash)
             if key is not None and (before := self.find_key(key)):
                 check_key(before[0], key_digest)
                 return Appended(before, duplicate=True)
@@ -340,7 +342,7 @@ class SqliteLog:
 
     def check_acknowledged(self) -> None:
         """Raise `UnreadableError` when the log lacks an event once acknowledged."""
-        self._check_head(self.acknowledged())
+        compare(self.acknowledged(), self._queries.hash_at)
 
     def problems(self) -> Iterator[str]:
         """Ask SQLite whether its indexes say the same as its tables."""
@@ -394,8 +396,5 @@ class SqliteLog:
             if not self.readonly:
                 checkpoint_if_large(self.connection.raw, wal_path(self.path))
         finally:
-            self._release()
-
-    def _release(self) -> None:
-        for one in self._held:
-            one.close()
+            for one in self._held:
+                one.close()
