@@ -48,11 +48,11 @@ class Amount(click.ParamType):  # type: ignore[type-arg]
 
 
 OPTIONS = {
-    "iterations": ("N", "iterations, counted as they begin"),
-    "cost": ("USD", "US dollars"),
-    "tokens": ("N", "tokens that models are given and write, but for those from a cache"),
-    "time": ("TIME", "time: 8h, 90m, 1h30m"),
-    "failures": ("N", "failures of the agent in a row"),
+    "iterations": ("N", "N iterations, counted when they begin"),
+    "cost": ("USD", "this cost in US dollars"),
+    "tokens": ("N", "N tokens (input + cache writes + output; no cache reads)"),
+    "time": ("TIME", "this time: 8h, 90m, 1h30m"),
+    "failures": ("N", "N consecutive failures of the agent"),
 }
 FIELDS = {"cost": "cost_usd", "time": "seconds"}
 
@@ -74,9 +74,7 @@ def with_run_budgets(function: Function) -> Function:
             # `budget.iterations` is what a new sprint begins with.
             setting=None if budget == "iterations" else f"budget.{budget}",
             metavar=metavar,
-            help=f"This run stops after so many {what}."
-            if budget not in ("time", "cost")
-            else f"This run stops after so much: {what}.",
+            help=f"Stop after {what}.",
         )(function)
     return function
 
@@ -92,7 +90,7 @@ def with_sprint_budgets(function: Function) -> Function:
             f"budget_{budget}",
             type=Amount(budget, takes_none=True),
             metavar=metavar,
-            help=f"What the sprint may take in all: {what}; `none` for no limit.",
+            help=f"Stop all runs together after {what}; `none` for no limit.",
         )(function)
     return function
 
