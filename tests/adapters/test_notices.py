@@ -79,6 +79,7 @@ def test_nothing_is_run_for_nobody(make: Make, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_a_command_that_hangs_is_ended(
     make: Make, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

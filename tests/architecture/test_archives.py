@@ -64,6 +64,7 @@ def test_wheel_holds_the_rooms_and_nothing_else(wheel: list[str]) -> None:
     assert sorted({*files} - {manual}) == sorted(f"sprintlog/{name}" for name in ours)
 
 
+@pytest.mark.long
 def test_the_door_opens_in_a_wheel(tmp_path: Path) -> None:
     """What is public can be imported from a wheel, and its version is that of the wheel."""
     with zipfile.ZipFile(build("wheel", tmp_path / "made")) as archive:
@@ -91,6 +92,7 @@ def test_wheel_marks_every_room_as_typed(wheel: list[str], room: str) -> None:
     assert {"sprintlog/py.typed", f"sprintlog/{room}/py.typed"} <= {*wheel}
 
 
+@pytest.mark.long
 def test_sdist_holds_what_building_and_testing_need(sdist: list[str]) -> None:
     """A source archive holds the rooms once, and what builds and tests them."""
     needed = {

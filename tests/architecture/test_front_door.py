@@ -86,6 +86,7 @@ def test_every_error_is_public() -> None:
     assert ours.items() <= vars(sprintlog.errors).items()
 
 
+@pytest.mark.long
 def test_mypy_sees_what_is_wrong(tmp_path: Path) -> None:
     """A user's type checker, strict, accepts what is right and names each mistake."""
     (tmp_path / "wrong.py").write_text(WRONG)

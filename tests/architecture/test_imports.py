@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import grimp
+import pytest
 
 from .tree import PACKAGE_PATH, ROOMS, ROOT, door_modules, dotted, modules, parse, relative
 
@@ -22,6 +23,7 @@ def imported_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.module or ""
 
 
+@pytest.mark.long
 def test_nothing_imports_a_bare_room() -> None:
     """A room is imported as part of sprintlog: a second copy has other classes."""
     bare = [
@@ -33,6 +35,7 @@ def test_nothing_imports_a_bare_room() -> None:
     assert bare == []
 
 
+@pytest.mark.long
 def test_imports_are_relative_inside_a_room() -> None:
     """Inside a room imports are relative; absolute ones lead to another room."""
     own = [

@@ -69,6 +69,7 @@ def run(bare: Path, *words: str, at: Path) -> subprocess.CompletedProcess[str]:
     return done
 
 
+@pytest.mark.long
 def test_the_installed_wheel_plays_the_demo(bare: Path, tmp_path: Path) -> None:
     """The demo runs to its end with the packages that the wheel names."""
     assert "sound" in run(bare, "sprintlog", "demo", "played", at=tmp_path).stdout

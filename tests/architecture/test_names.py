@@ -3,12 +3,15 @@
 import ast
 from collections import Counter, defaultdict
 
+import pytest
+
 from .tree import ROOMS, ROOT, modules, parse, relative
 
 FOLDER_MODULES_MAX = 20
 NOUNS = {"briefing", "learning", "listing", "masking", "missing"}
 
 
+@pytest.mark.long
 def test_no_two_types_share_a_name() -> None:
     """A class that others can import has a name of its own."""
     found = defaultdict(list)

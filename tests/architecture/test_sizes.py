@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from .tree import ROOMS, door_modules, modules, parse, relative
 
 MODULE_LINES_MAX = 400
@@ -19,6 +21,7 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
             yield node
 
 
+@pytest.mark.long
 def test_every_module_says_what_lives_in_it() -> None:
     """Every module of a room opens with a docstring."""
     silent = [
@@ -38,6 +41,7 @@ def test_modules_stay_short() -> None:
     assert {n: size for n, size in lengths.items() if size > MODULE_LINES_MAX} == {}
 
 
+@pytest.mark.long
 def test_functions_stay_short() -> None:
     """A function has at most 70 lines, from `def` to its last statement."""
     long = [

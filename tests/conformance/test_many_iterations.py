@@ -139,6 +139,7 @@ def test_all_reports_are_written_in_one_fold(tmp_path: Path, read: list[int]) ->
         assert sum(folded) <= sprint.version
 
 
+@pytest.mark.long
 def test_reports_of_setbacks_look_back_over_what_is_new(
     tmp_path: Path, read: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

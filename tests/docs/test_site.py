@@ -63,6 +63,7 @@ def dead(site: Path) -> Iterator[str]:
                 yield f"{path.relative_to(site)}: {link}"
 
 
+@pytest.mark.long
 def test_the_site_is_whole(site: Path) -> None:
     """Each page is in it, the folder's address leads to the first, and no link is dead."""
     made = {path.relative_to(site).with_suffix(".md") for path in site.rglob("*.html")}

@@ -115,6 +115,7 @@ def piped(log: Path, format_: str, *words: str) -> Any:
     return json.loads(read.stdout)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("format_", ["cloudevents", "csv", "parquet"])
 def test_every_event_is_read(log: Path, done: Run, format_: str) -> None:
     """Each event is there once, in order, and says whether it counts and was erased."""
@@ -154,6 +155,7 @@ def test_figures_are_read(log: Path, done: Run) -> None:
     assert sum(tokens) == sum(spent[name] for name in spent if name.endswith("_tokens"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("format_", READERS)
 def test_what_was_erased_is_in_no_pipe(log: Path, format_: str) -> None:
     """With every word asked for, what was erased is not there, nor what is secret."""

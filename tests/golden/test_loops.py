@@ -68,6 +68,7 @@ def _sprintlog(folder: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", LOOPS)
 def test_a_loop_comes_to_the_expected_events(kind: str, tmp_path: Path) -> None:
     """What is recorded of a source never changes by accident."""

@@ -51,6 +51,7 @@ def ways(hooks: Told) -> Iterator[Told]:
         yield mixed
 
 
+@pytest.mark.long
 def test_sessions_are_the_same_in_any_order(folder: Path) -> None:
     """In order, shuffled, twice: the sessions say the same."""
     hooks = told()
@@ -60,6 +61,7 @@ def test_sessions_are_the_same_in_any_order(folder: Path) -> None:
         assert record(folder / str(number), way) == as_it_was
 
 
+@pytest.mark.long
 def test_sessions_are_the_same_from_many_processes(
     folder: Path, log: Path, hook: Hook
 ) -> None:
@@ -75,6 +77,7 @@ def test_sessions_are_the_same_from_many_processes(
     assert found == record(folder / "alone", hooks)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("count", [2, 5])
 def test_each_resumption_is_a_start_and_an_end(
     folder: Path, log: Path, hook: Hook, count: int

@@ -25,6 +25,7 @@ _VALUES = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(head=st.dictionaries(st.text(max_size=30), _VALUES), parts=st.lists(_VALUES))
 @settings(max_examples=examples(60), deadline=None)
 def test_any_answer_fits(head: dict[str, Any], parts: list[Any]) -> None:

@@ -155,6 +155,7 @@ def test_mutations_are_found_in_another_checkout(small: Path) -> None:
     assert moved.path == "cli/moved.py"
 
 
+@pytest.mark.long
 def test_only_a_test_that_notices_a_mutation_kills_it(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

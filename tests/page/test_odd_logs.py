@@ -98,6 +98,7 @@ def _iterations(count: int) -> Iterator[list[Event]]:
     yield from (events[at : at + size] for at in range(0, len(events), size))
 
 
+@pytest.mark.long
 def test_two_hundred_busy_iterations_are_small_too(tmp_path: Path) -> None:
     """However much happens in each, the page stays as small, and says what it leaves out.
 

@@ -34,6 +34,7 @@ def pair() -> Iterator[Pair]:
     pair.remove()
 
 
+@pytest.mark.long
 def test_an_answer_lost_with_the_primary_is_found_at_the_standby(pair: Pair) -> None:
     """What was committed and never answered is not recorded once more."""
     name = pair.new_log()
@@ -68,6 +69,7 @@ def test_an_answer_lost_with_the_primary_is_found_at_the_standby(pair: Pair) -> 
         assert [*check_chain(log.read())] == []
 
 
+@pytest.mark.long
 def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Path) -> None:
     """Where nobody waits for it, each machine that was told more refuses to go on."""
     name = pair.new_log()

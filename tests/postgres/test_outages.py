@@ -135,6 +135,7 @@ def _append_unsettled(url: str) -> None:
         assert answer[0] == "appended"
 
 
+@pytest.mark.long
 def test_what_was_read_is_there_after_a_crash(lazy: Server) -> None:
     """An event that a reader was shown is durable, though its writer had not waited."""
     url = lazy.new_url()
@@ -155,6 +156,7 @@ def test_what_was_read_is_there_after_a_crash(lazy: Server) -> None:
         assert list(log.read()) == seen
 
 
+@pytest.mark.long
 def test_acknowledged_is_durable_whatever_a_role_says(lazy: Server) -> None:
     """A session that would not wait for the disk waits for it on every way of an append."""
     with closing(made(lazy.new_url())) as new:

@@ -66,7 +66,7 @@ def log(path: Path) -> Iterator[SqliteLog]:
         yield log
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", SIZES)
 def test_no_file_holds_what_was_erased(log: SqliteLog, path: Path, size: int) -> None:
     """Small payloads, those on pages of their own and large ones: no byte of them stays."""

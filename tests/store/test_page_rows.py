@@ -63,7 +63,7 @@ def test_pages_hold_what_sqlite_reads(
     assert found_in(log.path) == events
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.long
 @pytest.mark.parametrize("page_bytes", [512, 1024, 32768])
 def test_pages_of_other_sizes_are_read(
     log: SqliteLog, new_event: NewEvent, raw: sqlite3.Connection, page_bytes: int

@@ -152,6 +152,7 @@ def test_what_is_left_prints_for_ever(tmp_path: Path, clean: dict[str, str]) -> 
     gone_with(f"PRINTS_FOR_EVER={tmp_path}")
 
 
+@pytest.mark.long
 @needs_proc
 def test_much_in_little_memory(wrap: Wrap, events: Events) -> None:
     """Whatever is printed, neither we nor who records holds more than a part of it."""

@@ -117,6 +117,7 @@ def test_pytest_without_tests_counts_none(tmp_path: Path) -> None:
     assert "no tests were collected" in measured.notes[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("branch", [False, True], ids=["lines", "branches"])
 def test_coverage_prints_what_we_read(project: Path, branch: bool) -> None:
     """JSON, XML and LCOV agree on the lines; the percentage is the one reported."""
@@ -156,6 +157,7 @@ def test_ruff_prints_what_we_read(project: Path) -> None:
     assert read("clean", folder=project).metrics == {"lint_errors": 0, "lint_warnings": 0}
 
 
+@pytest.mark.long
 def test_mypy_prints_what_we_read(project: Path) -> None:
     """JSON lines and plain text have the same errors; a clean run has none."""
     check = ("mypy", "--strict", "--cache-dir=cache", "--config-file=", "parts.py")

@@ -75,7 +75,7 @@ class Life:
         ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_every_change_in_place_is_undone(
     tree: Path, run: Run, monkeypatch: pytest.MonkeyPatch, seed: int

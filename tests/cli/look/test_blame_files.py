@@ -91,6 +91,7 @@ def test_is_exact_for_every_field_of_a_journal(learned: Path) -> None:
         assert check_against_every_version("journal", 8, ask, workspace) > 40
 
 
+@pytest.mark.long
 def test_is_exact_for_every_field_of_the_best(measured: Path) -> None:
     """The same holds for what is known of iterations, across a rollback."""
     with Workspace.open(Path()) as workspace:

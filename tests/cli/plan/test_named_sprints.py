@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.cli import named_sprint
 from sprintlog.engine.service import wrap
 from sprintlog.projections import Workspace
 
 from ..conftest import Run
-from ..setup.help.test_hints import messages, naming
-from ..typed import HOLE, commands_in, typed
+from ..typed import commands_in
 
 AT = "2026-01-01T00:00:00.000Z"
 PLAN = "phases: [{id: a, prompt: x}]"
@@ -47,20 +45,6 @@ def test_a_refusal_is_about_the_sprint_that_was_named(two: Path, run: Run) -> No
     """So is what a refusal names; without `--sprint` nothing is added."""
     assert "--why TEXT --sprint there`" in run("phase", "start", "--sprint", "there").err
     assert "--why TEXT`" in run("phase", "start").err
-
-
-def test_every_command_in_a_message_takes_the_name(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A hint to which the name of a sprint was added can still be typed."""
-    monkeypatch.setattr(named_sprint, "_given", lambda: "auth")
-    for place, text in messages().items():
-        changed = named_sprint.with_it(text)
-        assert changed is not None, place
-        for words in commands_in(changed):
-            if HOLE not in words[:2]:
-                with naming(place):
-                    typed(words)
 
 
 def test_a_loops_sprint_is_made_before_its_first_run(

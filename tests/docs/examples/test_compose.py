@@ -61,6 +61,7 @@ def test_its_workers_have_names_and_one_log(compose: dict[str, Any]) -> None:
         assert (address.log, address.has_secret) == ("demo", False)
 
 
+@pytest.mark.long
 def test_its_workers_bring_their_sprints_to_the_end(
     compose: dict[str, Any], tmp_path: Path
 ) -> None:

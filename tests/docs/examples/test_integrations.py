@@ -253,6 +253,7 @@ def test_nothing_given_is_run_by_the_action() -> None:
         assert "${{" not in one["run"], name
 
 
+@pytest.mark.long
 def test_datasette_shows_the_tables(log: Path) -> None:
     """The real program serves the tables with what the metadata says of them."""
     needs.package("datasette", "datasette")

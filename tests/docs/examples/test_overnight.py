@@ -77,6 +77,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
     return Night(folder)
 
 
+@pytest.mark.long
 def test_all_happens_in_its_order(night: Night) -> None:
     """A good one, a broken test, a regression, a limit, a kill; nothing comes twice."""
     assert [event["type"] for event in night.events(*ORDER)] == ORDER
@@ -129,6 +130,7 @@ def test_each_run_ends_with_its_reason(night: Night) -> None:
     assert "`sprintlog rules set --budget-cost 2`" in status["stopped"]["hint"]
 
 
+@pytest.mark.long
 def test_the_sums_are_exact_everywhere(night: Night) -> None:
     """Log, status, report and query say the same cost, tokens and turns, as decimals."""
     ran = [event["data"] for event in night.events("agent-ran")]
@@ -189,6 +191,7 @@ def test_log_and_state_files_are_sound(night: Night) -> None:
     assert "same" in night.says("rebuild", "--check")
 
 
+@pytest.mark.long
 def test_the_morning_is_as_its_page_has_it(night: Night, tmp_path: Path) -> None:
     """The page of the morning begins where the night ended, and shows what happens."""
     folder = tmp_path / "slugs"

@@ -10,6 +10,7 @@ from .damaging import examine
 SECONDS = 120.0
 
 
+@pytest.mark.long
 def test_every_effective_flip_is_found(closed: Specimen, live: Specimen) -> None:
     """Of single flipped bits each that changes what can be read is told."""
     for specimen in (closed, live):
@@ -26,6 +27,7 @@ def test_every_flip_in_an_index_is_found(closed: Specimen) -> None:
     assert counts.effective > 0
 
 
+@pytest.mark.long
 def test_every_cache_that_misleads_is_told(closed: Specimen, live: Specimen) -> None:
     """Of damaged saved states and digests each is told that would change an answer."""
     for specimen, flips in (
@@ -67,6 +69,7 @@ def test_damaged_head_file_is_no_false_alarm(closed: Specimen) -> None:
     assert counts.found == {damaging.HARMLESS: 0}
 
 
+@pytest.mark.long
 def test_heads_not_compared_are_found(
     live: Specimen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,6 +80,7 @@ def test_heads_not_compared_are_found(
     assert counts.effective_found < counts.effective
 
 
+@pytest.mark.long
 def test_payloads_not_hashed_are_found(
     closed: Specimen, monkeypatch: pytest.MonkeyPatch
 ) -> None:

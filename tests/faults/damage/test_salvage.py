@@ -19,6 +19,7 @@ def flip(specimen: Specimen, count: int, seed: int) -> Tally:
     return salvaging.attempt(specimen, files, seconds=SECONDS)
 
 
+@pytest.mark.long
 def test_whatever_happens_a_beginning_is_saved(closed: Specimen, live: Specimen) -> None:
     """After any damage the new log is a beginning of the old one, or there is none."""
     for specimen in (closed, live):
@@ -46,6 +47,7 @@ def test_a_page_without_events_costs_nothing(closed: Specimen) -> None:
     assert tally.whole == tally.tried
 
 
+@pytest.mark.long
 def test_a_cut_costs_what_was_cut_off(closed: Specimen, live: Specimen) -> None:
     """Of a file that lost its end the rest is saved, as far as SQLite reads it at least."""
     for specimen in (closed, live):
@@ -55,6 +57,7 @@ def test_a_cut_costs_what_was_cut_off(closed: Specimen, live: Specimen) -> None:
         assert tally.whole < tally.tried
 
 
+@pytest.mark.long
 def test_hashes_not_compared_are_found(
     closed: Specimen, monkeypatch: pytest.MonkeyPatch
 ) -> None:

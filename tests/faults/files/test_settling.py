@@ -11,6 +11,7 @@ SEEDS = range(4)
 ROUNDS = 12
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_next_command_leaves_the_files_as_the_log_has_them(
     seed: int, runner: Runner

@@ -25,6 +25,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> goals.Goal:
     return found
 
 
+@pytest.mark.long
 def test_every_number_is_right(calm: goals.Goal) -> None:
     """Iterations, idle stretches, reflections, claims, runs, tokens and cost."""
     counts = calm.figures["counts"]

@@ -26,6 +26,7 @@ def test_acknowledged_events_survive_kills(tmp_path: Path) -> None:
     assert counts.events > 0
 
 
+@pytest.mark.long
 def test_answer_before_the_commit_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -35,6 +36,7 @@ def test_answer_before_the_commit_is_found(
     assert [problem for problem in problems if "is lost" in problem]
 
 
+@pytest.mark.long
 def test_keys_that_are_forgotten_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,6 +116,7 @@ class Repository:
         return self.versions if last == self.now else [*self.versions, self.now]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_version_is_found_and_no_other(tmp_path: Path, seed: int) -> None:
     """Through edits, renames, deletions and merges it is the sprint's, and all of it."""

@@ -190,6 +190,7 @@ def test_a_later_reading_counts_where_the_first_is_absurd() -> None:
     assert until("limit reached|1000000000, try again in 5m") == "10-05 20:05:00"
 
 
+@pytest.mark.long
 @given(
     text=st.text(max_size=80)
     | st.from_regex(

@@ -62,7 +62,7 @@ def test_with_recording_off_nothing_is_recorded(
     assert events(run) == 0
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", SOURCES)
 def test_three_imports_at_a_time_are_one(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch, kind: str

@@ -204,6 +204,7 @@ def test_a_harmful_transcript_changes_nothing(
     done("verify")
 
 
+@pytest.mark.long
 def test_a_transcript_that_grows_is_read_to_where_it_was(
     agent: Agent, run: Run, done: Run
 ) -> None:

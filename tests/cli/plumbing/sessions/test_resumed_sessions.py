@@ -112,6 +112,7 @@ PRINTED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "reads", [("import", "transcript"), ("session", "reconcile", "--ended", "--transcript")]
 )

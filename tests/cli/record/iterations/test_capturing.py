@@ -265,6 +265,7 @@ def test_commands_get_stated_variables(
     assert measured(run)["metrics"] == {"build_status": "success"}
 
 
+@pytest.mark.long
 def test_real_tools_measure_an_iteration(loop: Path, run: Run) -> None:
     """What pytest writes is in the log a moment later, and the agent is told what to do."""
     (loop / "test_a.py").write_text("def test_a():\n    assert True\n")

@@ -38,6 +38,7 @@ def test_hooks_run_for_every_iteration(
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("text", "gets_others"), [("", True), ('[agent]\nenvironment = ["MODEL_KEY"]\n', False)]
 )
@@ -128,6 +129,7 @@ def test_a_signal_ends_agent_and_hooks(
     assert (state()["status"], tasks(state)) == ("interrupted", [(1, "slow", "running")])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_loop_that_was_ended_goes_on_in_its_iteration(
     folder: Path, run: Run, goal_agent: Make, state: Any, done: Run, number: int

@@ -63,6 +63,7 @@ def loop(tree: Path, sprint: str) -> "subprocess.Popen[str]":
     )
 
 
+@pytest.mark.long
 def test_both_come_to_their_ends(trees: dict[str, Path], done: Run) -> None:
     """Each does its own work in its own tree, in order; the log holds both, sound."""
     loops = {name: loop(tree, name) for name, tree in trees.items()}
@@ -88,6 +89,7 @@ def test_both_come_to_their_ends(trees: dict[str, Path], done: Run) -> None:
     done("verify")
 
 
+@pytest.mark.long
 def test_going_back_in_one_leaves_the_other(
     trees: dict[str, Path], done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -282,6 +282,7 @@ def test_what_is_shown_is_taken_away(folder: Path, agent: Any) -> None:
     assert shown[0][1] > shown[2][1] > 0
 
 
+@pytest.mark.long
 def test_a_line_counts_down_on_a_terminal(folder: Path, agent: Any, done: Run) -> None:
     """Until when, for what, and how long still: on one line that is cleared."""
     line = agent(RESETS.format(turn=1, seconds=3))

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from sprintlog.cli import named_sprint
 from tests.architecture.tree import ROOMS, modules, parse, relative
 
 from ...typed import HOLE, commands_in, typed
@@ -62,6 +63,20 @@ def test_every_command_in_a_message_can_be_typed() -> None:
         for words in found:
             with naming(place):
                 typed(words)
+
+
+def test_every_command_in_a_message_takes_the_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A hint to which the name of a sprint was added can still be typed."""
+    monkeypatch.setattr(named_sprint, "_given", lambda: "auth")
+    for place, text in messages().items():
+        changed = named_sprint.with_it(text)
+        assert changed is not None, place
+        for words in commands_in(changed):
+            if HOLE not in words[:2]:
+                with naming(place):
+                    typed(words)
 
 
 @contextmanager

@@ -189,6 +189,7 @@ def test_backups(begun: Path, done: Run) -> None:
     assert [one["severity"] for one in findings] == ["drift"], said
 
 
+@pytest.mark.long
 def test_out_by_a_pipe_and_in(begun: Path, done: Run) -> None:
     """`export | import log -` carries the gap over, and both are the same log."""
     done("note", f"it is {WORD}")

@@ -54,6 +54,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.long
 def test_killed_anywhere_the_next_command_finishes(told: Path, done: Run) -> None:
     """Whatever line it dies at, it was not begun, or the next command finishes it."""
     whole = told.parent / "whole"
@@ -124,6 +125,7 @@ def test_what_cannot_be_finished_is_reported(
     assert holding(told, SECRET) == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [20, 12_000, 900_000])
 @pytest.mark.parametrize("mode", ["wal", "rollback"])
 def test_texts_of_any_length(
