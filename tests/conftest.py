@@ -54,6 +54,7 @@ for _name in os.environ.keys() - {f"SPRINTLOG_{name}" for name in SETTINGS}:
 os.environ |= {
     "HOME": str(HOME),
     "GIT_CONFIG_NOSYSTEM": "1",
+    "HISTFILE": os.devnull,
     # Shared by all runs: the constants of the sources take seconds to collect.
     "HYPOTHESIS_STORAGE_DIRECTORY": str(HOME.with_name(f"hypothesis-{os.getuid()}")),
 }

@@ -32,6 +32,8 @@ SIGNALS = [
 ]
 # Names that their own module replaces: with a faster function once much has been hashed.
 REPLACED_BY_DESIGN = {"sprintlog.engine.hashes.sha256"}
+# Names of the threads of pools: of plugins, of libraries, and of the server for MCP.
+POOLS = ("execnet", "asyncio_", "AnyIO", "ThreadPoolExecutor", "tools_")
 # Set by pytest and by its plugins for each phase of a test.
 SET_BY_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_XDIST_TESTRUNUID")
 
@@ -208,5 +210,5 @@ def _running_loop() -> Any:
 
 
 def _is_of_a_pool(thread: threading.Thread) -> bool:
-    """Return whether the thread belongs to a pool that a plugin or library keeps."""
-    return thread.name.startswith(("execnet", "asyncio_", "AnyIO", "ThreadPoolExecutor"))
+    """Return whether the thread belongs to a pool, which ends with its owner."""
+    return thread.name.startswith(POOLS)
