@@ -58,6 +58,10 @@ os.environ |= {
     # Shared by all runs: the constants of the sources take seconds to collect.
     "HYPOTHESIS_STORAGE_DIRECTORY": str(HOME.with_name(f"hypothesis-{os.getuid()}")),
 }
+# Importing readline without a terminal sets them, and children would take them for true.
+for _name in ("COLUMNS", "LINES"):
+    os.environ.pop(_name, None)
+    os.unsetenv(_name)
 # Processes that tests start reuse the bytecode that the set-up compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

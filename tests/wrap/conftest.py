@@ -31,11 +31,13 @@ def _interruptible() -> Iterator[None]:
 
 
 @pytest.fixture
-def clean(tmp_path: Path) -> dict[str, str]:
+def clean(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return an environment that nobody wraps already, by which what we start is known."""
     ours = ("SPRINTLOG_", "GIT_")
     before = {n: v for n, v in os.environ.items() if not n.startswith(ours)}
-    return {**before, "STARTED_IN": str(tmp_path)}
+    # Shells, editors and pagers write their histories there.
+    home = tmp_path_factory.mktemp("home")
+    return {**before, "HOME": str(home), "STARTED_IN": str(tmp_path)}
 
 
 @pytest.fixture
