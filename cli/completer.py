@@ -113,6 +113,7 @@ def _parameter(
             waiting = None
         elif is_free or not word.startswith("-") or word == "-":
             given += 1
+            is_free = is_free or not context.allow_interspersed_args
         elif word == "--":
             is_free = True
         elif (found := _option(command, context, word)) is not None:

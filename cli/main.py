@@ -170,11 +170,12 @@ def _print_usage(error: click.ClickException) -> int:
         if _is_alone(context, error):
             print_text(*context.get_help().splitlines())
             return USAGE
-        hint = f"`{context.command_path} -h` shows how"
+        hint = getattr(error, "hint", None) or f"`{context.command_path} -h` shows how"
     said = error.format_message()
     if isinstance(error, click.NoSuchOption):
-        # By itself it would say what it is like in other words than we do.
-        said, unknown = error.message, (error.option_name, _options_of(context))
+        # Its own message would repeat the suggestion in other words.
+        said = f"no such option {error.option_name}"
+        unknown = error.option_name, _options_of(context)
         if error.option_name == "--sprint" and context is not None and not context.parent:
             hint = "it stands behind the command: `sprintlog status --sprint ID`"
     # Its choices are listed on lines of their own.

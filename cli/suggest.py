@@ -5,11 +5,31 @@ from difflib import get_close_matches
 from itertools import islice
 
 WORD_CHARS_MAX = 100
-OTHERS = {
-    **{"restore": "rollback", "reset": "rollback", "revert": "undo", "back": "rollback"},
-    **{"checkout": "extract", "branch": "fork"},
-}
-"""What other programs call what a word of ours does."""
+SYNONYMS = """\
+rollback restore reset back
+undo revert
+extract checkout
+fork branch
+budget-iterations max-iterations iterations max-loops max-runs max-turns
+budget-cost budget max-budget max-budget-usd max-cost cost-limit
+budget-time max-time max-duration time-limit
+budget-tokens max-tokens token-limit tokens
+measure test verify check
+prompt-file prompt instructions
+sprint name project
+json format output-format
+yes force assume-yes no-confirm f y
+dry-run simulate preview n
+last limit max-count count tail n
+out into output o
+follow watch live f w
+actor author user
+reason note summary description message m
+"""
+"""Words that mean the same, a group a line; the first one that is known is offered.
+
+They include the names that other programs use for commands and options.
+"""
 LIKE_LEAST = 0.65
 """How like a word has to be at least: `files` is no `rules`."""
 KNOWN_MAX = 20_000
@@ -28,12 +48,13 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     Case is no difference; the end of an address, or the beginning of a word, stands for
     it where it does so for one alone.
     """
-    by_lower = {one.lower(): one for one in known}
-    lower = word[:WORD_CHARS_MAX].lower()
+    by_lower = {one.lower().lstrip("-"): one for one in known}
+    lower = word[:WORD_CHARS_MAX].lower().lstrip("-")
     if lower in by_lower or not lower:
         return by_lower.get(lower)
-    if OTHERS.get(lower) in by_lower:
-        return by_lower[OTHERS[lower]]
+    for words in map(str.split, SYNONYMS.splitlines()):
+        if lower in words and (meant := next(filter(by_lower.get, words), None)):
+            return by_lower[meant]
     ends = [one for one in by_lower if one.endswith(f"/{lower}")]
     starts = [one for one in by_lower if one.startswith(lower)]
     for alone in (ends, starts):

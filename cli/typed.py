@@ -5,6 +5,7 @@ take a recording command longer than reading the log, so help waits until it is 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -251,9 +252,28 @@ def option(*names: str, **given: Any) -> Callable[[Function], Function]:
     return click.option(*names, cls=lambda *_, **__: made)  # type: ignore[arg-type]
 
 
-def command(name: str | None = None, **given: Any) -> Callable[..., TypedCommand]:
+def file_option(
+    *names: str, metavar: str = "FILE", **given: Any
+) -> Callable[[Function], Function]:
+    """Add an option whose value is a path."""
+    return option(*names, type=click.Path(path_type=Path), metavar=metavar, **given)
+
+
+def folder_option(*names: str, **given: Any) -> Callable[[Function], Function]:
+    """Add an option whose value is the path of a folder."""
+    return file_option(*names, metavar="DIR", **given)
+
+
+def number_option(*names: str, least: int, **given: Any) -> Callable[[Function], Function]:
+    """Add an option whose value is a whole number, the least one or more."""
+    return option(*names, type=click.IntRange(least), metavar="N", **given)
+
+
+def command(
+    name: str | None = None, cls: type[TypedCommand] = TypedCommand, **given: Any
+) -> Callable[..., TypedCommand]:
     """Make a command of a function."""
-    return click.command(name, cls=TypedCommand, **given)
+    return click.command(name, cls=cls, **given)
 
 
 def group(

@@ -20,10 +20,8 @@ def command() -> None:
     "sprintlog session reconcile 4f21 --transcript ~/.claude/projects/-shop/4f21.jsonl",
 )
 @click.argument("session", required=False)
-@typed.option(
+@typed.file_option(
     "--transcript",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
     help="The transcript. [the file reported by hooks, in the agent's folder]",
 )
 @typed.option("--ended", is_flag=True, help="The agent is gone; open calls are unfinished.")

@@ -32,9 +32,8 @@ from .agreement import with_dry_run
     callback=AT_POINT,
     help="version:N, position:N, iter:N (its end), start, a time, or '2h ago'.",
 )
-@typed.option(
+@typed.folder_option(
     "--sprint-dir",
-    type=click.Path(path_type=Path),
     help="The folder of its PROGRESS.yaml. [NAME, next to the folder of the original]",
 )
 @typed.option("--reason", metavar="TEXT", help="Why.")

@@ -33,11 +33,8 @@ if TYPE_CHECKING:
 )
 @typed.option("--check", is_flag=True, help="Compile without recording.")
 @typed.option("--strict", is_flag=True, help="Reject unknown keys.")
-@typed.option(
-    "--workflows",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The folder of workflows. [the nearest .claude/workflows upwards]",
+@typed.folder_option(
+    "--workflows", help="The folder of workflows. [the nearest .claude/workflows upwards]"
 )
 @typed.option(
     "--id",
@@ -45,10 +42,8 @@ if TYPE_CHECKING:
     metavar="ID",
     help="The sprint's id. [sprint-id of SPRINT.yaml, else its folder's name]",
 )
-@typed.option(
-    "--sprint-dir",
-    type=click.Path(path_type=Path),
-    help="The folder of PROGRESS.yaml. [the folder of SPRINT.yaml]",
+@typed.folder_option(
+    "--sprint-dir", help="The folder of PROGRESS.yaml. [the folder of SPRINT.yaml]"
 )
 @with_envelope
 def command(

@@ -91,15 +91,9 @@ def command() -> None:
     "sprintlog import progress --git sprints/auth/PROGRESS.yaml"
 )
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE…")
-@typed.option(
-    "--git",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="All committed versions of this file, oldest first.",
-)
-@typed.option(
+@typed.file_option("--git", help="All committed versions of this file, oldest first.")
+@typed.folder_option(
     "--sprint-dir",
-    type=click.Path(path_type=Path),
     help="The folder in which PROGRESS.yaml is written. [the folder of the import]",
 )
 @with_recording

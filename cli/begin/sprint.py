@@ -43,29 +43,21 @@ def command() -> None:
     "sprintlog sprint create auth --goal 'People can log in' --max-iterations 40"
 )
 @click.argument("new_id", metavar="ID")
-@typed.option("--plan", type=click.Path(path_type=Path), help="A compiled plan.")
-@typed.option(
-    "--sprint-dir",
-    type=click.Path(path_type=Path),
-    help="The folder of PROGRESS.yaml. [the plan's folder, else this one]",
+@typed.file_option("--plan", help="A compiled plan.")
+@typed.folder_option(
+    "--sprint-dir", help="The folder of PROGRESS.yaml. [the plan's folder, else this one]"
 )
 @typed.option("--strict", is_flag=True, help="Refuse keys of the plan that no field has.")
-@typed.option(
-    "--max-iterations",
-    type=click.IntRange(0),
-    help="Limit of iterations, 0 for none. [with a goal 100]",
+@typed.number_option(
+    "--max-iterations", least=0, help="Limit of iterations, 0 for none. [with a goal 100]"
 )
 @typed.option("--mode", type=typed.Choice(MODES), help="ralph works towards a goal.")
 @typed.option("--goal", metavar="TEXT", help="The goal, in Ralph mode.")
-@typed.option(
-    "--idle-threshold",
-    type=click.IntRange(1),
-    help="Idle iterations before a reflection. [3]",
+@typed.number_option(
+    "--idle-threshold", least=1, help="Idle iterations before a reflection. [3]"
 )
-@typed.option(
-    "--min-iterations",
-    type=click.IntRange(1),
-    help="First iteration that can reach the goal. [0]",
+@typed.number_option(
+    "--min-iterations", least=1, help="First iteration that can reach the goal. [0]"
 )
 @typed.option(
     "--hook",

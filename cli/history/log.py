@@ -61,7 +61,7 @@ def _known(
     help="Only these types; * means anything.",
 )
 @typed.option("--phase", metavar="ADDRESS", help="Only of this phase or its children.")
-@typed.option("--iteration", type=click.IntRange(0), metavar="N", help="Only iteration N.")
+@typed.number_option("--iteration", least=0, help="Only iteration N.")
 @typed.option(
     "--actor", "actors", multiple=True, metavar="WHO", help="Only by these; * as in --type."
 )
@@ -78,10 +78,8 @@ def _known(
     help="Up to this point; as in --at.",
 )
 @typed.option("--grep", "text", metavar="TEXT", help="Only with this text.")
-@typed.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N.")
-@typed.option(
-    "-n", "--limit", type=click.IntRange(1), metavar="N", help="Stop after N events."
-)
+@typed.number_option("--last", least=1, help="Only the last N.")
+@typed.number_option("-n", "--limit", least=1, help="Stop after N events.")
 @typed.option("--reverse", is_flag=True, help="Newest first.")
 @typed.option("--all", "whole", is_flag=True, help="The whole log, by position.")
 @typed.option("--journal", "of_journal", is_flag=True, help="The journal.")

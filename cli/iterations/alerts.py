@@ -23,12 +23,7 @@ TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 
 @typed.command("alerts", epilog="Example: sprintlog alerts --all")
 @click.argument("word", required=False, metavar="[list]", type=typed.Choice(["list"]))
-@typed.option(
-    "--iteration",
-    type=click.IntRange(0),
-    metavar="N",
-    help="The iteration. [the last measured one]",
-)
+@typed.number_option("--iteration", least=0, help="The iteration. [the last measured one]")
 @typed.option("--all", "of_all", is_flag=True, help="Of every iteration.")
 @with_reading
 def command(

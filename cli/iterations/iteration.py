@@ -233,11 +233,10 @@ def measure(
     "--metric tests_passed=5\n\n"
     "sprintlog iteration baseline --from 7 --reason 'new test machine'"
 )
-@typed.option(
+@typed.number_option(
     "--from",
     "number",
-    type=click.IntRange(0),
-    metavar="N",
+    least=0,
     help="Measure nothing: compare later iterations with iteration N.",
 )
 @typed.option("--reason", metavar="TEXT", help="The reason.")
@@ -275,7 +274,7 @@ def baseline(
 
 
 @command.command("list", epilog="Example: sprintlog iteration list --last 5")
-@typed.option("--last", type=click.IntRange(1), metavar="N", help="Only the newest ones.")
+@typed.number_option("--last", least=1, help="Only the newest ones.")
 @with_reading
 def list_(last: int | None, reading: ReadOptions) -> None:
     """List iterations: class, score, tests, coverage, errors, alerts and cost.

@@ -75,10 +75,9 @@ def options_of(*, by_file: bool) -> list[Callable[[Function], Function]]:
             setting=key("on-regression"),
             help="The reaction to a regression; rollback implies --snapshot. [stop]",
         ),
-        typed.option(
+        typed.number_option(
             "--rollbacks-max",
-            type=click.IntRange(0),
-            metavar="N",
+            least=0,
             help=f"Limit of automatic rollbacks. [{ROLLBACKS_MAX}]",
         ),
         typed.option(

@@ -45,13 +45,7 @@ from .report_files import tell_written, write_files
     is_flag=True,
     help="Write the files under .aiwg/ralph/LOOP/ instead: of all iterations, or of one.",
 )
-@typed.option(
-    "--html",
-    "page",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the whole report as one HTML page.",
-)
+@typed.file_option("--html", "page", help="Write the whole report as one HTML page.")
 @typed.option(
     "--svg",
     "drawing",

@@ -105,7 +105,7 @@ def record(
 @typed.option(
     "--status", type=typed.Choice(words.STATUSES), help="Only those that ended so."
 )
-@typed.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N.")
+@typed.number_option("--last", least=1, help="Only the last N.")
 @with_point
 @with_json
 def list_(

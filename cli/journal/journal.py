@@ -40,9 +40,8 @@ def command() -> None:
 
 @command.command("open", epilog="Example: sprintlog journal open --project-name my-app")
 @typed.option("--project-name", default="", metavar="NAME", help="The name of the project.")
-@typed.option(
+@typed.file_option(
     "--place",
-    type=click.Path(path_type=Path),
     metavar="PATH",
     help="The path of its file: DIR/progress.json or DIR/journal.json. "
     "[SPRINTLOG_JOURNAL; .ralph/progress.json]",
@@ -95,9 +94,7 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
 @command.command(epilog="Example: sprintlog journal search callback slash --kind learning")
 @click.argument("words", nargs=-1, required=True)
 @typed.option("--kind", type=typed.Choice(KINDS), help="Only of this kind.")
-@typed.option(
-    "--limit", type=click.IntRange(1), default=20, metavar="N", help="At most N. [20]"
-)
+@typed.number_option("--limit", default=20, least=1, help="At most N. [20]")
 @with_json
 def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) -> None:
     """Search learnings, observations and summaries for all of these words.

@@ -39,10 +39,9 @@ def command() -> None:
 @typed.option("--context", default="", metavar="TEXT", help="Where it applies.")
 @typed.option("--prd", default="", metavar="PRD", help="Its source. [the PRD of --from]")
 @typed.option("--from", "entry_id", default="", metavar="ENTRY", help="Its entry.")
-@typed.option(
+@typed.number_option(
     "--observation",
-    type=click.IntRange(1),
-    metavar="N",
+    least=1,
     help="The number of the related observation in the entry, from 1.",
 )
 @with_envelope

@@ -21,10 +21,9 @@ from ..record import Options, recording, refresh_stream
     "prepare", epilog="Example: sprintlog prepare auth-login --budget 4000 --json"
 )
 @click.argument("prd_id", metavar="PRD")
-@typed.option(
+@typed.number_option(
     "--budget",
-    type=click.IntRange(0),
-    metavar="N",
+    least=0,
     help="At most N characters: the most used learnings and the most certain patterns.",
 )
 @typed.option("--peek", is_flag=True, help="Do not count learnings as used.")

@@ -1,9 +1,8 @@
 """`sprintlog mcp`: the sprint as tools, for agents' programs."""
 
-from importlib.util import find_spec
 from uuid import uuid4
 
-from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.extras import check_installed
 
 from .. import typed
 from ..context import with_sprint
@@ -26,23 +25,12 @@ def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) ->
 
     The agent starts this command. Its tools are status, next, report, learn, request,
     history and query; there are none for gates, rollbacks, restores and rules. It requires
-    `pip install 'sprintlog[mcp]'`, and ends when its input ends.
+    the extra `mcp`, and ends when its input ends.
     """
-    check_installed()
+    check_installed("mcp", NEEDED, "the tools of MCP need it")
     # Imported here: it takes longer than any other command.
     from .caller import ServedLog
     from .server import serve
 
     base = None if prompt_file is None else prompt_base()
     serve(ServedLog(f"mcp-{uuid4().hex}", sprint_id, prompt_file, base, reads_only))
-
-
-def check_installed() -> None:
-    """Raise `RefusedError` where what it needs is not installed."""
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise RefusedError(
-            f"{', '.join(missing)}: not installed, and the tools of MCP need it",
-            hint="`pip install 'sprintlog[mcp]'`",
-            missing=missing,
-        )

@@ -5,8 +5,6 @@ from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
-import click
-
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.place.location import Location
 from sprintlog.engine.sprint.state.words import COMPLETED
@@ -43,12 +41,8 @@ LOSS = {
     "doctor",
     epilog="Examples: sprintlog doctor\n\nsprintlog doctor --salvage ../rescued-log",
 )
-@typed.option(
-    "--salvage",
-    "target",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="Create a log in a new folder from the intact events.",
+@typed.folder_option(
+    "--salvage", "target", help="Create a log in a new folder from the intact events."
 )
 @with_json
 def command(target: Path | None, as_json: bool) -> None:

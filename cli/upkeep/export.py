@@ -30,12 +30,7 @@ FORMATS = (LOG, *EVENTS, OPENMETRICS)
     epilog="Examples: sprintlog export --out auth.jsonl\n\n"
     "sprintlog export --format otlp-json --out traces.jsonl",
 )
-@typed.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A new file. [standard output]",
-)
+@typed.file_option("--out", help="A new file. [standard output]")
 @typed.option("--sprint", "sprint_id", metavar="ID", help="Only the events of this sprint.")
 @typed.option(
     "--format",

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-import click
-
 from sprintlog.engine.errors import InvalidInputError
 
 from .. import typed
@@ -18,18 +16,10 @@ from ..output import print_answer
     'git commit --allow-empty -m night --trailer "$(sprintlog head --trailer)"',
 )
 @typed.option("--sign", is_flag=True, help="Sign it like `ssh-keygen -Y sign`.")
-@typed.option(
-    "--key",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The private key, or the public key if ssh-agent has the private key.",
+@typed.file_option(
+    "--key", help="The private key, or the public key if ssh-agent has the private key."
 )
-@typed.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The output file. With --sign: [HEAD.txt]",
-)
+@typed.file_option("--out", help="The output file. With --sign: [HEAD.txt]")
 @typed.option("--trailer", is_flag=True, help="Print it as a trailer for a commit.")
 @with_json
 def command(

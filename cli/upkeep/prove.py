@@ -13,19 +13,12 @@ from ..output import print_answer
 
 @typed.command("prove", epilog="Example: sprintlog prove 412 --head HEAD.txt")
 @click.argument("position", type=click.IntRange(1))
-@typed.option(
+@typed.file_option(
     "--head",
     "head_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
     help="A saved head, with its signature in the same folder. [the current head]",
 )
-@typed.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The output file. [proof-POSITION.json]",
-)
+@typed.file_option("--out", help="The output file. [proof-POSITION.json]")
 @with_json
 def command(position: int, head_file: Path | None, out: Path | None, as_json: bool) -> None:
     """Write a proof of one event for somebody without access to the log.

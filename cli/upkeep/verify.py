@@ -49,26 +49,17 @@ TONES = {"damage": BAD, "drift": ATTENTION, "remark": None}
     metavar="POSITION:HASH",
     help="A head saved elsewhere, which the log must contain.",
 )
-@typed.option(
+@typed.file_option(
     "--head",
     "head_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
     help="A file of `sprintlog head`; with --allowed-signers, also check its signature.",
 )
-@typed.option(
+@typed.file_option(
     "--allowed-signers",
     "signers",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
     help="The accepted keys, in the allowed_signers format of ssh-keygen.",
 )
-@typed.option(
-    "--proof",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Only check a file of `prove`; requires no log.",
-)
+@typed.file_option("--proof", help="Only check a file of `prove`; requires no log.")
 @typed.option("--git", "by_git", is_flag=True, help="Also compare the heads in commits.")
 @typed.option(
     "--determinism",

@@ -1,10 +1,9 @@
 """`sprintlog serve`: sprints in a browser, as they are now."""
 
-from importlib.util import find_spec
-
 import click
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.extras import check_installed
 from sprintlog.projections.views.log import LogServed
 
 from .. import settings, typed
@@ -71,11 +70,10 @@ def command(
     """Serve a live view of the sprints to a browser.
 
     It prints an address with a token, which the browser then stores in a cookie. Access
-    without the token is denied, and the page is read-only without --write. It requires `pip
-    install 'sprintlog[web]'`. Ctrl-C ends it; open pages reconnect when it is started
-    again.
+    without the token is denied, and the page is read-only without --write. It requires the
+    extra `web`. Ctrl-C ends it; open pages reconnect when it is started again.
     """
-    check_installed()
+    check_installed("web", NEEDED, "a live page needs it")
     if check_actor(actor).partition(":")[0] != "operator":
         raise click.UsageError(f"--actor {actor[:40]!r}: give operator or operator:NAME")
     if writes and (off := settings.off_by()) is not None:
@@ -109,14 +107,3 @@ def command(
     if not as_json:
         note("Ctrl-C ends it; whoever has this address can read the log")
     run(Logged(app, log.info) if is_verbose else app, listening)
-
-
-def check_installed() -> None:
-    """Raise `RefusedError` where what it needs is not installed."""
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise RefusedError(
-            f"{', '.join(missing)}: not installed, and a live page needs it",
-            hint="`pip install 'sprintlog[web]'`",
-            missing=missing,
-        )

@@ -117,8 +117,8 @@ def run(
 @typed.option(
     "--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="Its duration."
 )
-@typed.option(
-    "--attempt", type=click.IntRange(1), help="Which attempt it was: recorded once. [next]"
+@typed.number_option(
+    "--attempt", least=1, help="Which attempt it was: recorded once. [next]"
 )
 @with_recording
 def record(

@@ -7,7 +7,7 @@ from .. import typed
 
 @typed.command(
     "hook",
-    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
+    context_settings={"allow_interspersed_args": False},
     epilog="Example: sprintlog hook claude < what-the-hook-was-handed.json",
 )
 @click.argument("agent", metavar="AGENT")

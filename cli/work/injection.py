@@ -60,10 +60,8 @@ with_position = typed.option(
 
 def with_workflow(function: Function) -> Function:
     """Add a whole workflow, and where it is looked for."""
-    function = typed.option(
+    function = typed.folder_option(
         "--workflows",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
         help="The folder of workflows. [the nearest .claude/workflows upwards]",
     )(function)
     name = typed.option("--workflow", metavar="NAME", help="All phases of a workflow.")
@@ -79,9 +77,8 @@ def with_injection(*more: Decorator) -> Decorator:
         ),
         typed.option("--id", "identity", metavar="ID", help="Its id. [a new one]"),
         typed.option("--model", type=typed.Choice(MODELS), help="The model to execute it."),
-        typed.option(
+        typed.file_option(
             "--file",
-            type=click.Path(path_type=Path),
             help="Several at once, in the format of a plan; YAML or JSON.",
         ),
         *more,

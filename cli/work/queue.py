@@ -277,11 +277,7 @@ def reopen(request: str, reason: str, **given: Any) -> None:
 
 @command.command(epilog="Example: sprintlog queue decide --auto --dry-run")
 @typed.option("--auto", is_flag=True, help="Let rules decide. Required.")
-@typed.option(
-    "--rules",
-    type=click.Path(path_type=Path),
-    help="Other rules than sprintlog's own; YAML or JSON.",
-)
+@typed.file_option("--rules", help="Other rules than sprintlog's own; YAML or JSON.")
 @typed.option("--dry-run", is_flag=True, help="Show the decisions, record nothing.")
 @with_recording
 def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:

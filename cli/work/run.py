@@ -3,6 +3,7 @@
 import shutil
 import sys
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -51,11 +52,38 @@ TIMEOUT_SECONDS = 60 * 60
 REST_SECONDS = 1
 
 
+class MisplacedOptionError(click.UsageError):
+    """An option of `run` behind the command that it runs."""
+
+    def __init__(self, name: str, word: str, context: click.Context) -> None:
+        super().__init__(f"{name} is an option of run and must precede {word}", context)
+        self.hint = (
+            f"`sprintlog run {name} … -- {word} …`; after `--`, {word} gets them all"
+        )
+
+
+class RunCommand(typed.TypedCommand):
+    """`run`, whose own options precede the command that it runs."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Raise `MisplacedOptionError` for an own option behind a command without `--`."""
+        given = [*args]
+        left = super().parse_args(ctx, args)
+        words = ctx.params["agent"]
+        known = {name for option in self.get_params(ctx) for name in option.opts}
+        if given[: len(given) - len(words)][-1:] != ["--"]:
+            for word in takewhile("--".__ne__, words):
+                if (name := word.partition("=")[0]) in known:
+                    raise MisplacedOptionError(name, words[0], ctx)
+        return left
+
+
 @typed.command(
-    context_settings={"ignore_unknown_options": True},
+    cls=RunCommand,
+    context_settings={"allow_interspersed_args": False},
     epilog="Example: sprintlog run -- claude -p --output-format json",
 )
-@click.argument("agent", nargs=-1, metavar="[COMMAND [ARGUMENT]…]")
+@click.argument("agent", nargs=-1, metavar="[COMMAND [ARGUMENT]…]", type=click.UNPROCESSED)
 @typed.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -138,6 +166,8 @@ def command(
     With --measure, each run of COMMAND is an iteration that is measured and judged. These
     options are stored as rules and apply until other rules are set. Exit code 26 is a stop
     because of a measurement.
+
+    Options of `run` precede COMMAND. After `--` every word belongs to COMMAND.
 
     Without COMMAND it runs `agent.command` from sprintlog.toml, if that file is trusted.
     """

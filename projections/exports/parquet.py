@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.extras import not_installed
 from sprintlog.engine.sprint.state.times import parse
 
 from .tables import COLUMNS, NUMBER, TEXT, TIME, TRUTH, rows
@@ -13,9 +13,10 @@ try:
     import pyarrow
     import pyarrow.parquet
 except ImportError as error:
-    raise RefusedError(
+    raise not_installed(
+        "parquet",
         "Parquet needs pyarrow, which is not installed here",
-        hint="pip install 'sprintlog[parquet]', or --format csv",
+        instead=", or --format csv",
     ) from error
 
 _TYPES = {

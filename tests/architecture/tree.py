@@ -14,6 +14,7 @@ _TEXT_FOLDERS = (*ROOMS, "tests", "fixtures", "docs", ".ci", ".package")
 _EFFECTS = (
     *("engine/adapters/", "engine/log/stores/", "engine/service/"),
     "engine/extensions.py",  # it looks at what is installed
+    "engine/extras.py",  # it looks at where sprintlog is installed
 )
 _PURE_WITHIN = "engine/adapters/agents/"
 

@@ -359,7 +359,7 @@ def test_parquet_needs_its_library(
     result = run("export", "--format", "parquet", "--out", "x.parquet")
     assert result.code == 1
     assert "Parquet needs pyarrow" in result.err
-    assert "sprintlog[parquet]" in result.err
+    assert "install 'pyarrow>=18'`, or --format csv" in result.err
     assert not (folder / "x.parquet").exists()
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from sprintlog.cli.web import serve
+from sprintlog.engine import extras
 from sprintlog.engine.sprint.phases.notes import AddNote
 from sprintlog.projections.workspace import Workspace
 
@@ -175,12 +176,15 @@ def test_what_is_not_installed_is_one_line(
 ) -> None:
     """Without the extra it is said what is missing, and the command that installs it."""
     os.chdir(log)
-    monkeypatch.setattr(serve, "find_spec", lambda name: None)
+    monkeypatch.setattr(
+        extras, "find_spec", lambda name: None if name in serve.NEEDED else name
+    )
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
     result = run("serve")
     assert result.code == 1
     assert result.err.splitlines() == [
         "error: starlette, uvicorn, sse_starlette: not installed, and a live page needs it",
-        "hint: `pip install 'sprintlog[web]'`",
+        "hint: `pip install 'sse-starlette>=2.1' 'starlette>=0.49' 'uvicorn>=0.30'`",
     ]
 
 

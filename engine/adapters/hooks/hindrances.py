@@ -2,9 +2,11 @@
 
 import json
 import os
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from .files import HOOKS, MCP, HookFile, hook_file
@@ -62,7 +64,7 @@ def _program(around: Around) -> Iterator[Hindrance]:
             return
     yield Hindrance(
         "sprintlog is not on the PATH, so agents do not find it",
-        "install it for yourself: `pipx install sprintlog`",
+        f"`export PATH={quote(str(Path(sys.executable).parent))}:$PATH`",
     )
 
 

@@ -1,4 +1,4 @@
-"""Size and complexity of source files, by lizard: the extra `sprintlog[complexity]`."""
+"""Size and complexity of source files, by lizard, which the extra `complexity` installs."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ...errors import InvalidInputError, NotFoundError, RefusedError
+from ...extras import not_installed
 from ...iterations.events import Origin
 from ..processes.output import Output
 from ..processes.supervised import run_kept
@@ -54,9 +55,8 @@ def measure_sources(
     if ended is not None and ended.timed_out:
         raise RefusedError(f"{named}: lizard did not end within {timeout_seconds:g} s")
     if ended is not None and ended.exit == MISSING:
-        raise RefusedError(
-            f"{named}: lizard, which measures source files, is not installed",
-            hint="pip install 'sprintlog[complexity]'",
+        raise not_installed(
+            "complexity", f"{named}: lizard, which measures source files, is not installed"
         )
     answer = _answer(output, errors, named)
     if not answer.files:

@@ -4,7 +4,7 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from ...errors import InvalidInputError, NotFoundError, RefusedError
+from ...errors import InvalidInputError, NotFoundError
 from ..port import WAIT, Clock, Entropy, Log, Wait
 
 if TYPE_CHECKING:
@@ -111,8 +111,10 @@ def _store(url: str, beside: "Path | None") -> tuple[Any, str, dict[str, Any]]:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "psycopg":
             raise
-        raise RefusedError(
-            "a log in PostgreSQL needs psycopg, which is not installed",
-            hint="`pip install 'sprintlog[postgres]'`",
+        # Imported here: the library is seldom missing.
+        from ...extras import not_installed
+
+        raise not_installed(
+            "postgres", "a log in PostgreSQL needs psycopg, which is not installed"
         ) from error
     return getattr(found, name), place, more

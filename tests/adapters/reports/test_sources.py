@@ -75,4 +75,4 @@ def test_without_lizard_there_is_a_hint(
     monkeypatch.setattr(complexity, "_PYTHON", [sys.executable, "-I", "-S"])
     with pytest.raises(RefusedError, match="is not installed") as caught:
         measured(".", folder=tmp_path)
-    assert caught.value.hint == "pip install 'sprintlog[complexity]'"
+    assert str(caught.value.hint).endswith(" install 'lizard>=1.17.10'`")

@@ -73,7 +73,7 @@ def question(bench: Bench) -> Figure:
 def tools(bench: Bench) -> Figure:
     """Measure `sprintlog mcp` from its start to its first answer and end."""
     if find_spec("mcp") is None:
-        raise Skip("sprintlog[mcp] is not installed")
+        raise Skip("mcp is not installed")
     folder = bench.new_folder("tools")
     make_started(folder, PHASES)
     shell, given = Shell(bench, folder), folder / "handshake.json"

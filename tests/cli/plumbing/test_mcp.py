@@ -2,11 +2,13 @@
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from sprintlog.cli.mcp import mcp
+from sprintlog.engine import extras
 
 from ..conftest import Run
 from ..setup.test_hooks import home as home
@@ -18,13 +20,14 @@ def test_without_the_extra_it_says_what_to_install(
     """One line and a hint that works when typed; stdout stays the protocol's."""
     real = importlib.util.find_spec
     monkeypatch.setattr(
-        mcp, "find_spec", lambda name: None if name in mcp.NEEDED else real(name)
+        extras, "find_spec", lambda name: None if name in mcp.NEEDED else real(name)
     )
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
     refused = run("mcp")
     assert (refused.code, refused.out) == (1, "")
     assert refused.err == (
         "error: mcp, mcp_types: not installed, and the tools of MCP need it\n"
-        "hint: `pip install 'sprintlog[mcp]'`\n"
+        "hint: `pip install 'mcp>=2.3,<3'`\n"
     )
 
 

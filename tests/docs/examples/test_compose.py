@@ -39,7 +39,7 @@ def test_what_it_names_is_there(compose: dict[str, Any]) -> None:
         for volume in service["volumes"]:
             source = volume.split(":")[0]
             if source.startswith("."):
-                assert (FILES / source).is_file()
+                assert (FILES / source).exists()
             else:
                 assert source in compose["volumes"]
     assert services["log"]["healthcheck"]["test"]

@@ -67,7 +67,7 @@ def version() -> str:
 
 
 def test_they_are_of_the_same_version() -> None:
-    """A shim fetches, and a formula makes, the version that pyproject.toml has."""
+    """A shim has, and a formula makes, the version that pyproject.toml has."""
     package = json.loads((FILES / "npm" / "package.json").read_text())
     assert package["version"] == version()
     formula = (FILES / "homebrew" / "sprintlog.rb").read_text()
@@ -84,18 +84,13 @@ def test_the_shim_runs_what_is_installed(tmp_path: Path) -> None:
 
 
 @needs_node
-@pytest.mark.parametrize(
-    ("name", "first"),
-    [
-        ("uvx", "uvx --from sprintlog=={version} sprintlog"),
-        ("pipx", "pipx run --spec sprintlog=={version} sprintlog"),
-    ],
-)
-def test_the_shim_fetches_its_own_version(tmp_path: Path, name: str, first: str) -> None:
-    """Where the program is not installed, the version of the package is fetched."""
-    folder = program(tmp_path / "bin", name)
+def test_the_shim_fetches_nothing(tmp_path: Path) -> None:
+    """If the program is not installed, no other one is asked to fetch it."""
+    for name in ("uvx", "uv", "pipx", "pip"):
+        folder = program(tmp_path / "bin", name)
     done = shim("status", path=f"{folder}:/usr/bin:/bin", at=tmp_path)
-    assert done.stdout == f"{first.format(version=version())} status\n"
+    assert (done.stdout, done.returncode) == ("", 1)
+    assert "error: sprintlog is not on the PATH\nhint: in a checkout" in done.stderr
 
 
 @needs_node
@@ -241,10 +236,13 @@ def test_the_action_reports_one_sprint(log: Path) -> None:
     assert step("Report", log, SPRINT="nobody").returncode != 0
 
 
-def test_the_action_installs_this_version() -> None:
-    """What it installs unless told otherwise is what these files belong to."""
-    action = load((FILES / "github" / "action.yml").read_bytes())
-    assert action["inputs"]["version"]["default"] == version()
+def test_the_action_installs_the_repository_it_is_part_of(tmp_path: Path) -> None:
+    """It is installed from the folder that the runner fetched at the commit."""
+    says = '#!/bin/sh\nprintf "%s\\n" "$1"\nrealpath "$2"\n'
+    programs = program(tmp_path / "bin", "pipx", says)
+    path = f"{programs}:/usr/bin:/bin"
+    done = step("Install", tmp_path, PATH=path, GITHUB_ACTION_PATH=str(FILES / "github"))
+    assert done.stdout.splitlines() == ["install", str(ROOT)]
 
 
 def test_nothing_given_is_run_by_the_action() -> None:

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Runs sprintlog from npm scripts: the one that is installed, else through uv or pipx.
+// Runs the installed sprintlog from npm scripts. It fetches nothing from a package index,
+// where sprintlog is not published and anyone could take its name.
 // Streams, signals and the exit code are those of the program. Nothing in a project's own
 // node_modules or current folder is run: only what the absolute folders of PATH have.
 "use strict";
@@ -8,14 +9,8 @@ const { spawn } = require("node:child_process");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
-const { version } = require("../package.json");
 
 const HERE = fs.realpathSync(__filename);
-const WAYS = [
-  ["sprintlog", []],
-  ["uvx", ["--from", `sprintlog==${version}`, "sprintlog"]],
-  ["pipx", ["run", "--spec", `sprintlog==${version}`, "sprintlog"]],
-];
 
 function find(name) {
   for (const folder of (process.env.PATH || "").split(path.delimiter)) {
@@ -31,10 +26,10 @@ function find(name) {
   return undefined;
 }
 
-const way = WAYS.map(([name, first]) => [find(name), first]).find(([file]) => file);
-if (way === undefined) {
-  console.error("error: neither sprintlog nor uv or pipx, which could fetch it, is on the PATH");
-  console.error("hint: install uv, or Python 3.11 and `pipx install sprintlog`");
+const file = find("sprintlog");
+if (file === undefined) {
+  console.error("error: sprintlog is not on the PATH");
+  console.error("hint: in a checkout of sprintlog: `pipx install .` or `uv tool install .`");
   process.exit(1);
 }
 
@@ -45,8 +40,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) {
     if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
   });
 }
-const [file, first] = way;
-const child = spawn(file, [...first, ...process.argv.slice(2)], { stdio: "inherit" });
+const child = spawn(file, process.argv.slice(2), { stdio: "inherit" });
 child.on("error", (error) => {
   console.error(`error: ${file}: ${error.message}`);
   process.exit(1);

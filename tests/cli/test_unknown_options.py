@@ -1,0 +1,148 @@
+"""An unknown option is a usage error everywhere, also before the command to be run."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.cli.suggest import closest
+
+from .answers import commands
+from .conftest import Run
+
+LEAVES = [name.split() for name, _ in commands()]
+RUNNING = ("run", "wrap")
+"""The commands that are given a command to run."""
+
+
+def content(folder: Path) -> dict[str, bytes | None]:
+    """Return every file and folder, with what the files hold."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_no_command_takes_an_unknown_option(sprint: Path, run: Run, words: Any) -> None:
+    """It exits with 2, prints one error and a hint, and neither records nor creates."""
+    before = content(sprint)
+    for more in ((), ("3", "--", "touch", "made")):
+        result = run(*words, "--no-such-option", *more)
+        assert (result.code, result.out) == (2, "")
+        error, hint = result.err.splitlines()
+        assert error == "error: no such option --no-such-option"
+        assert hint.startswith("hint: ")
+        assert f"`sprintlog {' '.join(words)} -h` shows how" in hint
+    assert content(sprint) == before
+
+
+@pytest.mark.parametrize("command", RUNNING)
+def test_the_process_refuses_it_as_well(folder: Path, command: str) -> None:
+    """The shortcut past click that `wrap` takes does not accept it, either."""
+    words = [command, "--max-iterations", "3", "--", "touch", "made"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "sprintlog.cli", *words], capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("error: no such option --max-iterations\nhint: ")
+    assert [*folder.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "option", "meant"),
+    [
+        ("run --max-iterations 3 -- cat", "--max-iterations", "--budget-iterations"),
+        ("run --iterations=3 -- cat", "--iterations", "--budget-iterations"),
+        ("run --max-turns 3 cat", "--max-turns", "--budget-iterations"),
+        ("run --max-budget-usd 3 -- cat", "--max-budget-usd", "--budget-cost"),
+        ("run --max-tokens 3 -- cat", "--max-tokens", "--budget-tokens"),
+        ("run --time-limit 3 -- cat", "--time-limit", "--budget-time"),
+        ("run --budget-iteration 3 -- cat", "--budget-iteration", "--budget-iterations"),
+        ("run --prompt p.md -- cat", "--prompt", "--prompt-file"),
+        ("run --test ./t -- cat", "--test", "--measure"),
+        ("run --name auth -- cat", "--name", "--sprint"),
+        ("run -n -- cat", "-n", "--dry-run"),
+        ("wrap --snapshots -- cat", "--snapshots", "--snapshot"),
+        ("wrap --name auth -- cat", "--name", "--sprint"),
+        ("sprint create x --iterations 3", "--iterations", "--max-iterations"),
+        ("iteration list -n 3", "-n", "--last"),
+        ("iteration list --max-count 3", "--max-count", "--last"),
+        ("log --author x", "--author", "--actor"),
+        ("log -w", "-w", "--follow"),
+        ("status --follow", "--follow", "--watch"),
+        ("status --format json", "--format", "--json"),
+        ("export --output x", "--output", "--out"),
+        ("rollback best --force", "--force", "--yes"),
+        ("undo -y", "-y", "--yes"),
+        ("status --JSON", "--JSON", "--json"),
+    ],
+)
+def test_the_option_that_is_meant_is_offered(
+    sprint: Path, run: Run, line: str, option: str, meant: str
+) -> None:
+    """Names of other programs are known, and mistyped ones are compared with all others."""
+    result = run(*line.split())
+    assert (result.code, result.out) == (2, "")
+    error, hint = result.err.splitlines()
+    assert error == f"error: no such option {option}"
+    assert hint.startswith(f"hint: did you mean `{meant}`? `sprintlog ")
+
+
+@pytest.mark.parametrize("option", ["--foo", "-x", "--max-iterations"])
+def test_no_option_is_offered_that_is_unlike(folder: Path, run: Run, option: str) -> None:
+    """The dashes that all options begin with do not make them alike."""
+    assert run("wrap", option, "--", "cat").err.splitlines()[1:] == [
+        "hint: `sprintlog wrap -h` shows how"
+    ]
+
+
+def test_a_synonym_means_what_a_command_has() -> None:
+    """The first of a group is offered unless the command has only a later one."""
+    assert closest("--turns", []) is None
+    assert closest("--iterations", ["--max-iterations"]) == "--max-iterations"
+    assert closest("-n", ["--limit", "--last"]) == "--last"
+
+
+SAYS = "import sys; print('given', *sys.argv[1:])"
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        (("AGENT", "--foo", "-p"), "--foo -p"),
+        (("--timeout", "9", "AGENT", "--foo=1"), "--foo=1"),
+        (("--", "AGENT", "--timeout", "5"), "--timeout 5"),
+        (("--timeout", "9", "--", "AGENT", "--json"), "--json"),
+        (("AGENT", "--", "--json"), "-- --json"),
+    ],
+)
+def test_the_command_is_given_its_own_options(
+    folder: Path, done: Run, words: tuple[str, ...], given: str
+) -> None:
+    """Options behind it are its own, after `--` also those that `run` has."""
+    agent = folder / "agent"
+    agent.write_text(f"#!{sys.executable}\n{SAYS}\n")
+    agent.chmod(0o755)
+    (folder / "plan.yaml").write_text("phases: [{id: a, prompt: do}]\n")
+    done("init")
+    done("sprint", "create", "auth", "--plan", "plan.yaml")
+    done("run", *(str(agent) if word == "AGENT" else word for word in words))
+    assert f"given {given}" in done("log", "--json").out
+
+
+@pytest.mark.parametrize("option", ["--timeout", "--timeout=5", "--json", "-h", "--color"])
+def test_an_own_option_behind_the_command_is_refused(
+    sprint: Path, run: Run, option: str
+) -> None:
+    """Without `--` it could be meant for either, so that neither gets it."""
+    before, name = content(sprint), option.partition("=")[0]
+    result = run("run", "cat", "-u", option, "never")
+    said = f"{name} is an option of run and must precede cat"
+    hint = f"`sprintlog run {name} … -- cat …`; after `--`, cat gets them all"
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
+    assert hint in result.err
+    assert content(sprint) == before
