@@ -9,8 +9,8 @@ import pytest
 
 from sprintlog.cli.suggest import closest
 
-from .answers import commands
-from .conftest import Run
+from ...answers import commands
+from ...conftest import Run
 
 LEAVES = [name.split() for name, _ in commands()]
 RUNNING = ("run", "wrap")
