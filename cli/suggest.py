@@ -26,7 +26,7 @@ follow watch live f w
 actor author user
 reason note summary description message m
 """
-"""Words that mean the same, a group a line; the first one that is known is offered.
+"""Synonyms, one group per line; the first known word of a group is suggested.
 
 They include the names that other programs use for commands and options.
 """

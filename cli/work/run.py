@@ -53,20 +53,20 @@ REST_SECONDS = 1
 
 
 class MisplacedOptionError(click.UsageError):
-    """An option of `run` behind the command that it runs."""
+    """An option of `run` after the command."""
 
     def __init__(self, name: str, word: str, context: click.Context) -> None:
         super().__init__(f"{name} is an option of run and must precede {word}", context)
         self.hint = (
-            f"`sprintlog run {name} … -- {word} …`; after `--`, {word} gets them all"
+            f"`sprintlog run {name} … -- {word} …`; after `--`, all words belong to {word}"
         )
 
 
 class RunCommand(typed.TypedCommand):
-    """`run`, whose own options precede the command that it runs."""
+    """`run`, whose options precede the command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Raise `MisplacedOptionError` for an own option behind a command without `--`."""
+        """Raise `MisplacedOptionError` for an option after COMMAND without `--`."""
         given = [*args]
         left = super().parse_args(ctx, args)
         words = ctx.params["agent"]

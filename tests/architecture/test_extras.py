@@ -1,4 +1,4 @@
-"""The optional libraries are those of pyproject.toml, and no text installs a stranger."""
+"""The optional libraries match pyproject.toml; no text installs from a package index."""
 
 import re
 import sys
@@ -23,16 +23,16 @@ _FROM_AN_INDEX = re.compile(
     )["'`]?sprintlog(?![\w./-])""",
     re.VERBOSE,
 )
-"""A program that installs, and the bare name as a word of its own behind it.
+"""An installer, followed by the bare name as a separate word.
 
-A path (`/sprintlog`, `./sprintlog`) and the names of other packages are not meant.
+A path (`/sprintlog`, `./sprintlog`) or the name of another package does not match.
 """
 _EXTRA = re.compile(r"(?<![\w./-])sprintlog\[")
 _DEPENDENCY = re.compile(r"dependencies = \[[^\]]*['\"]sprintlog\b(?!-)")
 
 
 def from_an_index(text: str) -> list[str]:
-    """Return the lines that fetch `sprintlog` by its name, or name its extras so."""
+    """Return the lines that fetch `sprintlog` or its extras by name."""
     found = [
         line.strip()
         for line in text.splitlines()
@@ -62,8 +62,8 @@ def from_an_index(text: str) -> list[str]:
         "the extra `sprintlog[mcp]`",
     ],
 )
-def test_a_stranger_is_recognised(line: str) -> None:
-    """Every form in which texts named an index is one that the test below refuses."""
+def test_an_install_from_an_index_is_found(line: str) -> None:
+    """The pattern matches every form in which texts named an index."""
     assert from_an_index(line)
 
 
@@ -82,13 +82,13 @@ def test_a_stranger_is_recognised(line: str) -> None:
         "Install such a program with pipx; `sprintlog extensions check` tries it.",
     ],
 )
-def test_what_is_here_is_no_stranger(line: str) -> None:
-    """A path, an environment and the command itself are installed from no index."""
+def test_local_installs_are_allowed(line: str) -> None:
+    """Paths, environments and the command itself do not match the pattern."""
     assert from_an_index(line) == []
 
 
 def test_no_text_installs_sprintlog_by_its_name() -> None:
-    """It is on no index: what has its name there is somebody else's."""
+    """A package of that name on an index belongs to somebody else."""
     workflows = [*(ROOT / ".github").rglob("*.yml")]
     named = [*texts(), *((str(path), path.read_text()) for path in workflows)]
     found = [
@@ -119,7 +119,7 @@ requirements = [
 
 
 def command_in(prefix: Path, monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
-    """Return what adds Parquet to an environment, by the program /bin/python of it."""
+    """Return the command that adds Parquet to an environment."""
     monkeypatch.setattr(sys, "prefix", str(prefix))
     monkeypatch.setattr(sys, "executable", "/x y/bin/python")
     monkeypatch.setenv("VIRTUAL_ENV", environment.get("active", ""))
@@ -129,7 +129,7 @@ def command_in(prefix: Path, monkeypatch: pytest.MonkeyPatch, **environment: str
 def test_pip_installs_into_the_environment_that_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`pip` is that of an active environment; of another one its own is called."""
+    """`pip` is used in an active environment, else the interpreter's own `pip` module."""
     assert command_in(tmp_path, monkeypatch, active=str(tmp_path)) == (
         "pip install 'pyarrow>=18'"
     )
@@ -143,7 +143,7 @@ def test_pip_installs_into_the_environment_that_runs(
 
 
 def test_pipx_injects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of pipx is named as it is, which may have a suffix."""
+    """The name of the pipx environment is used in full, with its suffix."""
     own = tmp_path / "sprintlog@main"
     own.mkdir()
     (own / "pipx_metadata.json").touch()
@@ -154,7 +154,7 @@ def test_pipx_injects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_tool_of_uv_is_installed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
-    """The same checkout, and all that was added before is kept."""
+    """The command names the same checkout and keeps the added requirements."""
     receipt = RECEIPT.format(source=f'{source} = "/src"')
     (tmp_path / "uv-receipt.toml").write_text(receipt)
     assert command_in(tmp_path, monkeypatch) == (
@@ -165,7 +165,7 @@ def test_a_tool_of_uv_is_installed_again(
 def test_a_tool_of_uv_without_a_checkout_is_not_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tool from elsewhere is added to as it is; its name is not handed to uv."""
+    """Libraries are installed into such a tool by pip; uv does not get its name."""
     receipt = RECEIPT.format(source='git = "https://example.invalid/x"')
     (tmp_path / "uv-receipt.toml").write_text(receipt)
     assert command_in(tmp_path, monkeypatch) == (

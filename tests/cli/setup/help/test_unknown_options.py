@@ -1,4 +1,4 @@
-"""An unknown option is a usage error everywhere, also before the command to be run."""
+"""An unknown option is a usage error everywhere, also before COMMAND of `run`."""
 
 import subprocess
 import sys
@@ -14,11 +14,11 @@ from ...conftest import Run
 
 LEAVES = [name.split() for name, _ in commands()]
 RUNNING = ("run", "wrap")
-"""The commands that are given a command to run."""
+"""The commands that run another command."""
 
 
 def content(folder: Path) -> dict[str, bytes | None]:
-    """Return every file and folder, with what the files hold."""
+    """Return every file and folder, with the content of the files."""
     return {
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
         for path in folder.rglob("*")
@@ -27,7 +27,7 @@ def content(folder: Path) -> dict[str, bytes | None]:
 
 @pytest.mark.parametrize("words", LEAVES, ids=" ".join)
 def test_no_command_takes_an_unknown_option(sprint: Path, run: Run, words: Any) -> None:
-    """It exits with 2, prints one error and a hint, and neither records nor creates."""
+    """The command exits with 2, prints an error and a hint, and changes nothing."""
     before = content(sprint)
     for more in ((), ("3", "--", "touch", "made")):
         result = run(*words, "--no-such-option", *more)
@@ -40,8 +40,8 @@ def test_no_command_takes_an_unknown_option(sprint: Path, run: Run, words: Any) 
 
 
 @pytest.mark.parametrize("command", RUNNING)
-def test_the_process_refuses_it_as_well(folder: Path, command: str) -> None:
-    """The shortcut past click that `wrap` takes does not accept it, either."""
+def test_the_process_rejects_it_as_well(folder: Path, command: str) -> None:
+    """The shortcut of `wrap` that bypasses click also rejects it."""
     words = [command, "--max-iterations", "3", "--", "touch", "made"]
     ended = subprocess.run(
         [sys.executable, "-m", "sprintlog.cli", *words], capture_output=True, text=True
@@ -80,10 +80,10 @@ def test_the_process_refuses_it_as_well(folder: Path, command: str) -> None:
         ("status --JSON", "--JSON", "--json"),
     ],
 )
-def test_the_option_that_is_meant_is_offered(
+def test_the_intended_option_is_suggested(
     sprint: Path, run: Run, line: str, option: str, meant: str
 ) -> None:
-    """Names of other programs are known, and mistyped ones are compared with all others."""
+    """The hint suggests the option for names of other programs and for mistyped names."""
     result = run(*line.split())
     assert (result.code, result.out) == (2, "")
     error, hint = result.err.splitlines()
@@ -92,15 +92,15 @@ def test_the_option_that_is_meant_is_offered(
 
 
 @pytest.mark.parametrize("option", ["--foo", "-x", "--max-iterations"])
-def test_no_option_is_offered_that_is_unlike(folder: Path, run: Run, option: str) -> None:
-    """The dashes that all options begin with do not make them alike."""
+def test_no_unlike_option_is_suggested(folder: Path, run: Run, option: str) -> None:
+    """The leading dashes do not count as similarity."""
     assert run("wrap", option, "--", "cat").err.splitlines()[1:] == [
         "hint: `sprintlog wrap -h` shows how"
     ]
 
 
-def test_a_synonym_means_what_a_command_has() -> None:
-    """The first of a group is offered unless the command has only a later one."""
+def test_a_synonym_is_an_option_of_the_command() -> None:
+    """The first word of a group that the command knows is suggested."""
     assert closest("--turns", []) is None
     assert closest("--iterations", ["--max-iterations"]) == "--max-iterations"
     assert closest("-n", ["--limit", "--last"]) == "--last"
@@ -122,7 +122,7 @@ SAYS = "import sys; print('given', *sys.argv[1:])"
 def test_the_command_is_given_its_own_options(
     folder: Path, done: Run, words: tuple[str, ...], given: str
 ) -> None:
-    """Options behind it are its own, after `--` also those that `run` has."""
+    """Options after the command belong to it; after `--` also options of `run`."""
     agent = folder / "agent"
     agent.write_text(f"#!{sys.executable}\n{SAYS}\n")
     agent.chmod(0o755)
@@ -134,14 +134,14 @@ def test_the_command_is_given_its_own_options(
 
 
 @pytest.mark.parametrize("option", ["--timeout", "--timeout=5", "--json", "-h", "--color"])
-def test_an_own_option_behind_the_command_is_refused(
+def test_an_option_of_run_after_the_command_is_rejected(
     sprint: Path, run: Run, option: str
 ) -> None:
-    """Without `--` it could be meant for either, so that neither gets it."""
+    """Without `--` the option is ambiguous, so it is a usage error."""
     before, name = content(sprint), option.partition("=")[0]
     result = run("run", "cat", "-u", option, "never")
     said = f"{name} is an option of run and must precede cat"
-    hint = f"`sprintlog run {name} … -- cat …`; after `--`, cat gets them all"
+    hint = f"`sprintlog run {name} … -- cat …`; after `--`, all words belong to cat"
     assert (result.code, result.out) == (2, "")
     assert said in result.err
     assert hint in result.err
