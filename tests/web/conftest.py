@@ -92,6 +92,8 @@ def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder = make_log(tmp_path_factory.mktemp("read"))
     server = make_server(lambda: Workspace.open(folder), [])
     with TestClient(make_app(server), base_url=ORIGIN) as client:
+        # The server opens the log for the first question, and keeps it open.
+        client.get(f"/?token={TOKEN}")
         yield client
 
 
