@@ -27,13 +27,15 @@ NewContext = Callable[..., "BrowserContext"]
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator["Browser"]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Browser"]:
     """Return a browser that is started once for all tests of a run, whatever folder."""
     api: Any = needs.package("playwright.sync_api", "playwright")
     if (path := found()) is None:
         needs.skip("a browser", "apt install chromium")
     with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=[*QUIET])
+        # It caches fonts in HOME.
+        own = {**os.environ, "HOME": str(tmp_path_factory.mktemp("browser"))}
+        started = playwright.chromium.launch(executable_path=path, args=[*QUIET], env=own)
         yield started
         started.close()
 
