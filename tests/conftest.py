@@ -1,5 +1,6 @@
 """Rules for every test: a HOME of the run, no leaks, no unexplained skip, short forms."""
 
+import gc
 import os
 import shutil
 import signal
@@ -120,6 +121,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept_ids = set(map(id, kept))
         config.hook.pytest_deselected(items=[i for i in items if id(i) not in kept_ids])
         items[:] = kept
+
+
+def pytest_collection_finish() -> None:
+    """Exclude what was imported and collected from each later run of the garbage collector."""
+    gc.collect()
+    gc.freeze()
 
 
 # --- Leaks ------------------------------------------------------------------------------

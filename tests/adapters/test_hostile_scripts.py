@@ -108,7 +108,7 @@ def play(folder: Path, script: str, seconds: float) -> Played:
     return Played(ran, time.monotonic() - began, alive_with(mark))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("script", ENDING)
 def test_tells_how_a_script_ended(played: dict[str, Played], script: str) -> None:
     """Exit code, signal and output are the script's own, and it is waited for."""

@@ -75,6 +75,7 @@ def test_the_installed_wheel_plays_the_demo(bare: Path, tmp_path: Path) -> None:
     assert "sound" in run(bare, "sprintlog", "demo", "played", at=tmp_path).stdout
 
 
+@pytest.mark.long
 def test_the_installed_wheel_records_shows_and_goes_back(
     bare: Path, tmp_path: Path
 ) -> None:
@@ -90,18 +91,21 @@ def test_the_installed_wheel_records_shows_and_goes_back(
     assert "sound" in run(bare, "sprintlog", "verify", at=tmp_path).stdout
 
 
+@pytest.mark.long
 def test_the_manual_page_comes_with_it(bare: Path) -> None:
     """`man sprintlog` finds its page where the environment's programs have theirs."""
     page = bare / "env" / "share" / "man" / "man1" / "sprintlog.1"
     assert page.read_bytes() == (ROOT / "docs" / "reference" / "sprintlog.1").read_bytes()
 
 
+@pytest.mark.long
 def test_the_same_sources_make_the_same_wheel(bare: Path, tmp_path: Path) -> None:
     """Two builds are the same bytes, so who builds it knows what was published."""
     (first,) = (bare / "made").iterdir()
     assert build("wheel", tmp_path / "made").read_bytes() == first.read_bytes()
 
 
+@pytest.mark.long
 def test_the_version_is_said_by_the_program(bare: Path, tmp_path: Path) -> None:
     """What `--version` answers is what pyproject.toml has."""
     said = run(bare, "sprintlog", "--version", at=tmp_path).stdout.split()[-1]

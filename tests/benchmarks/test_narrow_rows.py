@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from . import narrow_rows
 
 
+@pytest.mark.long
 def test_every_form_is_measured(tmp_path: Path) -> None:
     """Each form has a line for each sample; narrow rows make a chain that is sound."""
     lines = list(narrow_rows.sizes(tmp_path, 40))

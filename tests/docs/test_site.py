@@ -72,12 +72,14 @@ def test_the_site_is_whole(site: Path) -> None:
     assert list(dead(site)) == []
 
 
+@pytest.mark.long
 def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
     """No script, style, font or picture of another host: who reads it is told to nobody."""
     first = Page((site / "index.html").read_text(encoding="utf-8"))
     assert [link for link in first.links if urlsplit(link).netloc and ".js" in link] == []
 
 
+@pytest.mark.long
 def test_every_listed_page_stands_at_the_side(site: Path) -> None:
     """What the list of pages names is linked beside every page."""
     first = Page((site / "index.html").read_text(encoding="utf-8"))

@@ -4,6 +4,8 @@ import random
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from sprintlog.engine.log.chain import check_chain
 
 from .hosts import PHASES, SPRINTS, Night
@@ -13,6 +15,7 @@ from .server import Server
 KILLS = 5
 
 
+@pytest.mark.long
 def test_sprints_end_the_same_whoever_dies(newest: Server, tmp_path: Path) -> None:
     """Three machines run three sprints, killed five times: each phase is done once."""
     url = newest.new_url()

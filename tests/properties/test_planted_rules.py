@@ -7,7 +7,7 @@ from .planted_rules import IN_LOOPS, PLANTED, find, find_in_loops
 LIVES = 2_000
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_defect_is_found(name: str) -> None:
     """A rule of `next` or of hints that is broken on purpose breaks a law in some life."""

@@ -3,7 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 
+
+@pytest.mark.long
 def test_demo_plays_to_the_end(folder: Path, done: Any) -> None:
     """The demo records, crashes, rebuilds the same bytes, rolls back and verifies."""
     out = done("demo", folder / "play").out

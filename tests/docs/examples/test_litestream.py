@@ -9,6 +9,8 @@ from itertools import pairwise
 from os import urandom
 from pathlib import Path
 
+import pytest
+
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.stores import create_log, open_log
@@ -45,6 +47,7 @@ def replicating(database: Path, copies: Path) -> Iterator[None]:
     subprocess.run(words, check=True, timeout=60)
 
 
+@pytest.mark.long
 def test_the_page_shows_what_happens(tmp_path: Path) -> None:
     """Every command of the how-to, Litestream's among them, answers what is shown."""
     session = session_of(PAGE)

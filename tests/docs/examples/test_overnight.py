@@ -98,6 +98,7 @@ def test_all_happens_in_its_order(night: Night) -> None:
     ]
 
 
+@pytest.mark.long
 def test_it_ends_with_the_best_files(night: Night) -> None:
     """Work tree and selection are those of the best iteration, and its tests pass."""
     assert (night.folder / "slug.py").read_text().endswith(BEST)
@@ -115,6 +116,7 @@ def test_it_ends_with_the_best_files(night: Night) -> None:
     assert not list(night.folder.glob(".sprintlog/*restor*"))
 
 
+@pytest.mark.long
 def test_each_run_ends_with_its_reason(night: Night) -> None:
     """The killed run is lost, the other one ends because of the money, with 25."""
     lost, ended = (event["data"] for event in night.events("run-ended"))
@@ -161,6 +163,7 @@ def test_the_sums_are_exact_everywhere(night: Night) -> None:
     assert [row["turns"] for row in rows] == [1, 2, 3, 4, 5, 6, 7]
 
 
+@pytest.mark.long
 def test_what_the_agent_said_is_there(night: Night) -> None:
     """Its request is pending, its step is a request that carries it, it has learned."""
     asked, step = night.data("queue", "list")
@@ -185,6 +188,7 @@ def test_what_the_agent_said_is_there(night: Night) -> None:
     assert [one["content"] for one in written["learnings"]] == [learned["content"]]
 
 
+@pytest.mark.long
 def test_log_and_state_files_are_sound(night: Night) -> None:
     """Nothing of the night is missing or stale, and all follows from the log alone."""
     assert night.says("verify").startswith("sound: ")

@@ -19,6 +19,7 @@ def test_every_effective_flip_is_found(closed: Specimen, live: Specimen) -> None
         assert counts.by_effect[damaging.EVENTS] > 0
 
 
+@pytest.mark.long
 def test_every_flip_in_an_index_is_found(closed: Specimen) -> None:
     """An index that does not say what the table says would hide or double events."""
     flips = damaging.index_flips(closed, 40, 2)
@@ -45,6 +46,7 @@ def test_garbled_schema_is_refused(closed: Specimen) -> None:
     assert counts.problems == []
 
 
+@pytest.mark.long
 def test_every_cut_is_found(closed: Specimen, live: Specimen) -> None:
     """A database or a write-ahead log that lost its tail is not taken for whole."""
     for specimen in (closed, live):

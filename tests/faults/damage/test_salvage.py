@@ -29,6 +29,7 @@ def test_whatever_happens_a_beginning_is_saved(closed: Specimen, live: Specimen)
         assert 0 < tally.whole < tally.tried
 
 
+@pytest.mark.long
 def test_one_bit_costs_one_event(closed: Specimen, live: Specimen) -> None:
     """With one bit flipped all events but one at most are saved or at least readable."""
     for specimen in (closed, live):

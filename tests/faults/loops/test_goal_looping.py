@@ -44,6 +44,7 @@ def test_every_number_is_right(calm: goals.Goal) -> None:
     assert (spent["cost_usd"], spent["turns"]) == (0.25 * 40, 3 * 40)
 
 
+@pytest.mark.long
 def test_every_text_is_kept(calm: goals.Goal) -> None:
     """Ids, prompts and summaries come back as they were said, in the order they came."""
     document = calm.life.document
@@ -69,6 +70,7 @@ def test_every_text_is_kept(calm: goals.Goal) -> None:
     }
 
 
+@pytest.mark.long
 def test_a_killed_loop_reaches_the_same_goal(calm: goals.Goal, tmp_path: Path) -> None:
     """Killed and started again, document and figures are the same, times aside."""
     goals.prepare(tmp_path)

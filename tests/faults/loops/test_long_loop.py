@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from . import long_loop
 from .long_loop import Sample
 
 ITERATIONS = 12
 
 
+@pytest.mark.long
 def test_each_iteration_is_paid_and_measured_once(tmp_path: Path) -> None:
     """The short form: the loop is seen at work, ends at its limit, and sums are exact."""
     tree = long_loop.prepare(tmp_path, ITERATIONS)

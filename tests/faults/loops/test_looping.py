@@ -3,11 +3,14 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from . import looping
 
 KILLS = 8
 
 
+@pytest.mark.long
 def test_a_killed_loop_ends_the_same(tmp_path: Path) -> None:
     """Killed and started again, `run` writes the same PROGRESS.yaml, times aside."""
     lives = []

@@ -79,6 +79,7 @@ def dying(append: Callable[..., Any], *, at: int, before: bool) -> Callable[...,
     return whole
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("at", range(1, len(REQUESTS) + 2))
 def test_killed_starts_take_over_once(tmp_path: Path, at: int, before: bool) -> None:

@@ -69,6 +69,7 @@ def outcome(tree: Path) -> dict[str, Any]:
         }
 
 
+@pytest.mark.long
 def test_killed_after_any_append_nothing_is_said_twice(prepare: Any) -> None:
     """A retry, a repair and whoever goes on after a kill say the same; it is kept once."""
     tree = prepare("undisturbed")
