@@ -124,7 +124,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Exclude what was imported and collected from each later run of the garbage collector."""
+    """Exempt what was collected from garbage collection, which would look at it often."""
     gc.collect()
     gc.freeze()
 
