@@ -12,11 +12,11 @@ is_long = False  # set by tests/conftest.py from --long and --only-long
 def examples(number: int) -> int:
     """Return how many examples a property takes whose long form takes `number`.
 
-    The short form takes 15 at most. `SPRINTLOG_EXAMPLES=10` takes ten times `number`.
+    The short form takes 10 at most. `SPRINTLOG_EXAMPLES=10` takes ten times `number`.
     """
     if is_long:
         return number * int(os.environ.get("SPRINTLOG_EXAMPLES", "1"))
-    return min(number, 15)
+    return min(number, 10)
 
 
 def is_property(item: pytest.Item) -> bool:

@@ -117,9 +117,9 @@ def test_marked_tests_are_long() -> None:
 def test_a_property_takes_fewer_examples_in_the_short_form(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The short form of a property takes at most 15 examples, the long form all."""
+    """The short form of a property takes at most 10 examples, the long form all."""
     monkeypatch.setattr(lengths, "is_long", False)
-    assert (lengths.examples(100), lengths.examples(5)) == (15, 5)
+    assert (lengths.examples(100), lengths.examples(5)) == (10, 5)
     monkeypatch.setattr(lengths, "is_long", True)
     assert lengths.examples(100) == 100
 

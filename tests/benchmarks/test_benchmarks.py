@@ -215,6 +215,7 @@ def _commit(root: Path, engine: str, names: dict[str, str]) -> None:
         subprocess.run(["git", *command], cwd=root, check=True)
 
 
+@pytest.mark.long
 def test_rows_that_differ_are_told(tmp_path: Path) -> None:
     """A row that one side lacks is named; one that cannot be shared runs as each has it."""
     _commit(tmp_path, "old", {"shared": "", "gone": ""})

@@ -13,6 +13,8 @@ from sprintlog.engine.service.agent_sessions import hook as hooking
 
 from .conftest import SPRINTLOG, Hook, after_tool, events_of
 
+pytestmark = pytest.mark.long
+
 Ask = Callable[..., str]
 
 

@@ -117,6 +117,7 @@ def test_a_hook_imports_nothing_of_sprints(log: Path) -> None:
     assert "sprintlog.engine.service.workspace" not in modules
 
 
+@pytest.mark.long
 def test_a_hook_beats_for_the_sprint_once_a_minute(
     log: Path, hook: Hook, folder: Path
 ) -> None:

@@ -144,6 +144,7 @@ def test_what_is_taken_in_twice_is_one_event(log: Path) -> None:
     assert not spooled(log)
 
 
+@pytest.mark.long
 def test_two_take_it_in_at_once(log: Path, hook: Hook) -> None:
     """Processes that take in the same files record each of them once."""
     with locked(log):

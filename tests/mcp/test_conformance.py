@@ -158,6 +158,7 @@ def test_a_process_serves_over_a_pipe(mode: str, sprint: Path, events: Events) -
     assert events()[-1]["type"] == "phase-started"
 
 
+@pytest.mark.long
 def test_hostile_frames_are_answered_or_left(sprint: Path, events: Events) -> None:
     """Noise, huge and deep lines: the server lives, and only answers go to stdout."""
     before = len(events())

@@ -14,6 +14,8 @@ from tests import needs
 from .conftest import Events, Wrap
 from .terminals import SPRINTLOG
 
+pytestmark = pytest.mark.long
+
 INNER = " ".join([*SPRINTLOG, "wrap", "--", "echo", "inner"])
 
 
@@ -28,7 +30,6 @@ def test_within_run(events: Events, sprintlog: Callable[..., str]) -> None:
     assert len(events("iteration-started")) == len(events("iteration-ended")) == 1
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("said", ["", "ticket-7", "x" * 200, "odd\n"])
 def test_a_session_within_is_linked_to_its_iteration(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str], said: str

@@ -101,6 +101,7 @@ def test_every_command_is_an_iteration(wrap: Wrap, events: Events) -> None:
     assert events("reflection-started") == []
 
 
+@pytest.mark.long
 def test_iterations_that_nobody_measured_are_listed(
     wrap: Wrap, sprintlog: Callable[..., str]
 ) -> None:

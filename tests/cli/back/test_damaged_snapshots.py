@@ -11,6 +11,8 @@ from ...adapters.trees import git, put
 from ..conftest import Run
 from ..restores import STATE, cut_short, files
 
+pytestmark = pytest.mark.long
+
 STORE = ".git/sprintlog/snapshots/store.git"
 
 

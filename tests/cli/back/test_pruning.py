@@ -59,6 +59,7 @@ def test_copies_that_nobody_asks_go_with_age(many: Path, done: Run) -> None:
     assert done("query", "SELECT 1").out
 
 
+@pytest.mark.long
 def test_undo_of_files_works_after_pruning(many: Path, done: Run) -> None:
     """What a rollback of files needs to be taken back is never removed."""
     done("rollback", "iter:1", "--files", "--yes")

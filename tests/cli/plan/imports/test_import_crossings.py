@@ -8,6 +8,8 @@ import pytest
 
 from ...conftest import Run
 
+pytestmark = pytest.mark.long
+
 FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 SESSION = FIXTURES / "agents" / "codex-rollout.jsonl"
 SOURCES = {
@@ -62,7 +64,6 @@ def test_with_recording_off_nothing_is_recorded(
     assert events(run) == 0
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", SOURCES)
 def test_three_imports_at_a_time_are_one(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch, kind: str

@@ -15,6 +15,8 @@ import pytest
 
 from ...conftest import Run
 
+pytestmark = pytest.mark.long
+
 FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 KILLED = "claude-2.1.197-killed"
 AGENT = '''\
@@ -177,7 +179,6 @@ def test_an_agents_other_folder_is_its_own(
     assert SEEN in run("run", *agent()).err
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "harm",
     [
@@ -204,7 +205,6 @@ def test_a_harmful_transcript_changes_nothing(
     done("verify")
 
 
-@pytest.mark.long
 def test_a_transcript_that_grows_is_read_to_where_it_was(
     agent: Agent, run: Run, done: Run
 ) -> None:
@@ -286,7 +286,6 @@ for number in range(3):
 """
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("wraps", [False, True])
 @pytest.mark.parametrize("tells", [False, True])
 def test_the_calls_of_a_stream_are_events_once(

@@ -26,6 +26,8 @@ from .reconciling import (
     transcript_of,
 )
 
+pytestmark = pytest.mark.long
+
 LATE = [
     ("copilot", "copilot-1.0.102", "copilot-events", 3),
     ("gemini", "gemini-0.61.0", "gemini-session", 3),
@@ -83,7 +85,6 @@ def test_a_late_hook_that_names_no_call_adds_none(
     assert len(calls(done)) == count + 1
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("agent", "transcript"),
     [("claude", "claude-2.1.330-transcript"), ("gemini", "gemini-session")],

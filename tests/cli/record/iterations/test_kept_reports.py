@@ -5,6 +5,8 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
+
 from ...conftest import Run
 from ..loops.judged_loops import MEASURES, RUN, prepare
 
@@ -92,6 +94,7 @@ def test_what_cannot_be_kept_takes_nothing_away(folder: Path, run: Run, done: Ru
     ] * 3
 
 
+@pytest.mark.long
 def test_the_artefact_folder_of_an_iteration_is_real(
     folder: Path, run: Run, done: Run
 ) -> None:
@@ -116,6 +119,7 @@ def test_the_artefact_folder_of_an_iteration_is_real(
     assert copies[1].read_text() == "the copy of this report is damaged\n"
 
 
+@pytest.mark.long
 def test_prune_removes_old_copies(folder: Path, run: Run, done: Run) -> None:
     """The newest stay, and those of what is best; what no event names goes in time."""
     tree = prepare(done, folder)

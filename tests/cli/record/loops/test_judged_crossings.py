@@ -24,6 +24,8 @@ from .judged_loops import (
     types,
 )
 
+pytestmark = pytest.mark.long
+
 CLI = f"{sys.executable} -m sprintlog.cli"
 WORSE = "2) echo 1 > tests ;;"
 BACK = (*MEASURES, "--on-regression", "rollback")

@@ -11,6 +11,8 @@ import pytest
 from ...conftest import Run
 from .judged_loops import GATE, MEASURES, PLAN, aim, drive, outcome, prepare, runs
 
+pytestmark = pytest.mark.long
+
 NIGHT = "2) echo 1 > tests ;;"
 RULES = (*MEASURES, "--on-regression", "rollback", "--select")
 STEPS_MAX = 200
@@ -29,7 +31,6 @@ def goal(done: Run, folder: Path) -> Path:
     return aim(done, folder, f"2) {ends} 1 > tests ;;\n4) {ends} 9 > tests ;;")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("make", "last"), [(plan, 5), (goal, 4)])
 def test_killed_after_any_append_it_ends_the_same(
     folder: Path, done: Run, make: Callable[[Run, Path], Path], last: int

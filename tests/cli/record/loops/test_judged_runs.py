@@ -60,6 +60,7 @@ def test_goes_back_by_rule(folder: Path, run: Run, done: Run) -> None:
     done("verify")
 
 
+@pytest.mark.long
 def test_goes_back_so_often_and_no_more(folder: Path, run: Run, done: Run) -> None:
     """After so many rollbacks a regression ends the loop; more may be allowed then."""
     prepare(done, folder, "[2-9]) echo 1 > tests ;;")
@@ -114,6 +115,7 @@ def test_broken_tests_are_never_forward(
     assert (failed["command"], failed["exit_code"]) == ("sh measure.sh", 2)
 
 
+@pytest.mark.long
 def test_the_last_iteration_is_judged_before_the_end(
     folder: Path, run: Run, done: Run
 ) -> None:
@@ -124,6 +126,7 @@ def test_the_last_iteration_is_judged_before_the_end(
     assert done("status", "--json").json["status"] == "in-progress"
 
 
+@pytest.mark.long
 def test_what_was_put_right_is_measured_again(folder: Path, run: Run, done: Run) -> None:
     """Once a person mended what kept it from being measured, the work counts as it is."""
     tree = prepare(done, folder, BREAKS)
@@ -148,6 +151,7 @@ def test_what_was_put_right_is_measured_again(folder: Path, run: Run, done: Run)
     done("verify")
 
 
+@pytest.mark.long
 def test_a_person_lets_it_go_on(folder: Path, run: Run, done: Run) -> None:
     """A person's word stands against the advice until something new is measured."""
     prepare(done, folder, WORSE)
@@ -162,6 +166,7 @@ def test_a_person_lets_it_go_on(folder: Path, run: Run, done: Run) -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_rollback_that_is_undone_is_not_made_again(
     folder: Path, run: Run, done: Run
 ) -> None:
@@ -190,6 +195,7 @@ def test_a_repair_is_an_iteration(folder: Path, run: Run, done: Run) -> None:
     assert types(done).count("gate-repaired") == 1
 
 
+@pytest.mark.long
 def test_a_repair_that_breaks_is_taken_back(folder: Path, run: Run, done: Run) -> None:
     """A regression of a repair goes back to before it; the gate fails again, is mended."""
     tree = prepare(done, folder, "3) echo 0 > tests ;;", plan=PLAN % GATE)

@@ -337,6 +337,7 @@ def test_the_file_has_budgets_too(
     assert run(*command).code == 2
 
 
+@pytest.mark.long
 def test_a_budget_holds_over_kills(
     folder: Path, run: Run, goal_agent: Make, done: Run
 ) -> None:

@@ -5,9 +5,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from ....adapters.trees import git
 from ...conftest import Run
 from ...goals import start
+
+pytestmark = pytest.mark.long
 
 CLI = f"{sys.executable} -m sprintlog.cli"
 PAID = '{"type": "result", "result": "did it", "total_cost_usd": 0.25, "usage": {}}'

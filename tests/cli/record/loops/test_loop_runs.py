@@ -151,6 +151,7 @@ def test_a_killed_run_is_told_by_the_next_command(
     assert len(events(done, "run-ended")) == 1
 
 
+@pytest.mark.long
 def test_a_killed_run_is_told_by_the_next_run(
     folder: Path, run: Run, goal_agent: Make, done: Run
 ) -> None:
@@ -168,6 +169,7 @@ def test_a_killed_run_is_told_by_the_next_run(
     assert done("status", "--json").json["spent"]["runs_cut_short"] == 1
 
 
+@pytest.mark.long
 def test_nothing_is_said_of_another_machine(
     folder: Path, goal_agent: Make, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

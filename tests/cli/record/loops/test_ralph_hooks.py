@@ -12,6 +12,8 @@ from ...conftest import Run
 from ...goals import HANGS_ONCE, HOOK, Make, said, start, tasks, wait_for_nobody
 from .test_run import wait_for
 
+pytestmark = pytest.mark.long
+
 
 def test_hooks_run_for_every_iteration(
     folder: Path, run: Run, goal_agent: Make, state: Any
@@ -38,7 +40,6 @@ def test_hooks_run_for_every_iteration(
     )
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("text", "gets_others"), [("", True), ('[agent]\nenvironment = ["MODEL_KEY"]\n', False)]
 )
@@ -129,7 +130,6 @@ def test_a_signal_ends_agent_and_hooks(
     assert (state()["status"], tasks(state)) == ("interrupted", [(1, "slow", "running")])
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_loop_that_was_ended_goes_on_in_its_iteration(
     folder: Path, run: Run, goal_agent: Make, state: Any, done: Run, number: int

@@ -32,6 +32,7 @@ def test_reaches_a_goal(
     done("verify")
 
 
+@pytest.mark.long
 def test_keeps_the_files_of_each_iteration(
     folder: Path, run: Run, goal_agent: Make, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +133,7 @@ def test_a_failure_stops(run: Run, goal_agent: Make, trait: str, why: str) -> No
     assert (result.code, why in result.out) == (23, True)
 
 
+@pytest.mark.long
 def test_a_rate_limit_is_waited_for(folder: Path, run: Run, goal_agent: Make) -> None:
     """The same iteration goes on after its wait, or is left where that is asked."""
     limited = "len(open('said.txt').readlines()) == 1"
@@ -175,6 +177,7 @@ def test_more_iterations_cost_none(run: Run, goal_agent: Make, done: Run) -> Non
     done("iteration", "start", "--beyond-limit")
 
 
+@pytest.mark.long
 def test_stops_at_the_last_iteration(run: Run, goal_agent: Make, done: Run) -> None:
     """A goal that is not reached within `max-iterations` waits for a person."""
     command = goal_agent('print("words"); sys.exit()')

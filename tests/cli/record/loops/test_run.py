@@ -135,6 +135,7 @@ def test_a_rate_limit_is_waited_for(run: Run, agent: Any, done: Run) -> None:
     assert "phase-failed" not in types(done)
 
 
+@pytest.mark.long
 def test_a_failure_of_the_policy_is_retried(run: Run, agent: Any, done: Run) -> None:
     """A failure that the policy retries is tried again after its wait."""
     trait = "if len(open('said.txt').readlines()) == 1: sys.exit('the build timed out')"
@@ -202,6 +203,7 @@ def test_a_command_that_is_not_there(run: Run, agent: Any, done: Run) -> None:
     assert types(done) == before
 
 
+@pytest.mark.long
 def test_work_that_ends_in_a_pause_counts(run: Run, agent: Any, done: Run) -> None:
     """A sprint paused while its agent worked stops after it, and nothing is done twice."""
     line = "[sys.executable, '-m', 'sprintlog.cli', 'sprint', 'pause', '--json']"
@@ -259,6 +261,7 @@ def test_a_signal_ends_the_loop_in_order(
     assert state()["status"] == "completed"
 
 
+@pytest.mark.long
 def test_a_killed_loop_goes_on_where_it_was(
     folder: Path, run: Run, agent: Any, state: Any
 ) -> None:

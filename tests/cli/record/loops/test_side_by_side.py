@@ -11,6 +11,8 @@ import pytest
 
 from ...conftest import Run, read_state
 
+pytestmark = pytest.mark.long
+
 AGENT = """\
 import os, sys, time
 sprint, phase = os.environ["SPRINTLOG_SPRINT"], os.environ["PHASE_ID"]
@@ -63,7 +65,6 @@ def loop(tree: Path, sprint: str) -> "subprocess.Popen[str]":
     )
 
 
-@pytest.mark.long
 def test_both_come_to_their_ends(trees: dict[str, Path], done: Run) -> None:
     """Each does its own work in its own tree, in order; the log holds both, sound."""
     loops = {name: loop(tree, name) for name, tree in trees.items()}
@@ -89,7 +90,6 @@ def test_both_come_to_their_ends(trees: dict[str, Path], done: Run) -> None:
     done("verify")
 
 
-@pytest.mark.long
 def test_going_back_in_one_leaves_the_other(
     trees: dict[str, Path], done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,6 +79,7 @@ def test_a_plan_goes_on_when_the_limit_ends(
     done("verify")
 
 
+@pytest.mark.long
 def test_a_goal_goes_on_when_the_limit_ends(
     folder: Path, run: Run, goal_agent: Make, done: Run
 ) -> None:
@@ -92,6 +93,7 @@ def test_a_goal_goes_on_when_the_limit_ends(
     done("verify")
 
 
+@pytest.mark.long
 def test_a_repair_waits_and_is_made_again(
     run: Run, agent: Any, done: Run, state: Any
 ) -> None:
@@ -192,6 +194,7 @@ def test_a_signal_ends_a_wait_at_once(agent: Any, done: Run, run: Run) -> None:
     assert len(events(done, "agent-ran")) == 1
 
 
+@pytest.mark.long
 def test_a_killed_loop_waits_on(folder: Path, agent: Any, done: Run, run: Run) -> None:
     """Killed in the wait and started again, it waits for the rest of the same time."""
     line = agent(RESETS.format(turn=1, seconds=6))
@@ -206,6 +209,7 @@ def test_a_killed_loop_waits_on(folder: Path, agent: Any, done: Run, run: Run) -
     done("verify")
 
 
+@pytest.mark.long
 def test_a_long_wait_beats_seldom(
     run: Run, agent: Any, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ if os.environ["PHASE_ID"] == "setup":
 """
 
 
+@pytest.mark.long
 def test_finishes_nothing_over_an_urgent_request(run: Run, agent: Any, done: Run) -> None:
     """The loop works on to the end, and stops there until the request is decided."""
     command = agent(ASKS)

@@ -21,6 +21,8 @@ from sprintlog.projections.workspace import Workspace
 from ....adapters.trees import git, put
 from ...conftest import Run
 
+pytestmark = pytest.mark.long
+
 SECRET = 'it\'s "opensesame" 4711'
 QUOTED = SECRET.replace('"', '\\"')
 PLAN = f"""\
@@ -155,7 +157,6 @@ def test_all_that_holds_a_text_is_found(workspace: Workspace) -> None:
     }
 
 
-@pytest.mark.long
 def test_what_is_not_in_the_registry_is_noticed(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,7 +214,6 @@ def test_what_waits_in_the_persons_folder_is_found(
     assert not (elsewhere / "0123").exists()
 
 
-@pytest.mark.long
 def test_caches_come_back(workspace: Workspace, done: Run) -> None:
     """What was thrown away as a cache is made anew when somebody asks."""
     names = ["saved states", "read model", "search index"]

@@ -96,6 +96,7 @@ def test_what_cannot_be_meant_is_refused(
     assert holding(told, SECRET)
 
 
+@pytest.mark.long
 def test_a_snapshot_is_made_anew_and_restores_follow(told: Path, done: Run) -> None:
     """The files come back without the text, by the old name and after a rollback."""
     answer = redact(done)
@@ -121,6 +122,7 @@ def test_a_snapshot_is_made_anew_and_restores_follow(told: Path, done: Run) -> N
         assert store_of(workspace).read(old).commit == new
 
 
+@pytest.mark.long
 def test_all_that_asks_about_the_past_goes_on(told: Path, done: Run) -> None:
     """Blame, diff, replay, audit, query, fork, undo and points before it work."""
     redact(done)
@@ -188,6 +190,7 @@ def test_a_changed_remainder_is_damage(told: Path, done: Run, run: Run) -> None:
     assert "its payload is another one, and no event says so" in result.out
 
 
+@pytest.mark.long
 def test_a_process_that_stays_forgets_too(told: Path, done: Run) -> None:
     """Whoever has the log open, with states in memory, writes nothing of it again."""
     with sprintlog.open(told) as workspace:
@@ -199,6 +202,7 @@ def test_a_process_that_stays_forgets_too(told: Path, done: Run) -> None:
     assert holding(told, SECRET) == []
 
 
+@pytest.mark.long
 def test_a_position_takes_its_words_along(told: Path, done: Run) -> None:
     """Long lines of an erased event are erased elsewhere, and its twins are named."""
     (found, *_) = (e for e in done("log", "--json").lines if e["type"] == "phase-completed")

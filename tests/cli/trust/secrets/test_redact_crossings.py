@@ -17,6 +17,8 @@ from ...conftest import Run
 from ...plumbing.sessions.test_sessions import tell
 from .redacting import LOG, PLAN, holding
 
+pytestmark = pytest.mark.long
+
 WORD = "correct-horse-4711"
 SAID = ("--text", WORD, "--reason", "leaked", "--yes", "--json")
 
@@ -189,7 +191,6 @@ def test_backups(begun: Path, done: Run) -> None:
     assert [one["severity"] for one in findings] == ["drift"], said
 
 
-@pytest.mark.long
 def test_out_by_a_pipe_and_in(begun: Path, done: Run) -> None:
     """`export | import log -` carries the gap over, and both are the same log."""
     done("note", f"it is {WORD}")
