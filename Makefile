@@ -13,10 +13,10 @@ COMMA := ,
 VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
-# By file, since tests of a file share what they set up; one worker more than cores, since
-# many tests wait for processes that they start.
+# By file, since tests of a file share what they set up; two workers more than cores, since many
+# tests wait for processes; 8 at most, since each takes up to 700 MB.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-PARALLEL := -n $(shell expr $(CORES) + 1) --dist loadfile
+PARALLEL := -n $(shell expr \( $(CORES) \< 6 \) \* \( $(CORES) + 2 \) \| 8) --dist loadfile
 PYTEST := $(BIN)/python -m pytest $(PARALLEL)
 LINKS := $(addprefix .package/sprintlog/,engine projections cli)
 

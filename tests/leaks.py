@@ -85,7 +85,7 @@ class State:
 def leaks(before: State, home: Path) -> list[str]:
     """Return one line for each difference from `before`; an empty list if nothing leaked.
 
-    Threads that are about to end and files that are about to be closed get a second or two:
+    Threads that are about to end and files that are about to be closed get a second:
     both are gone before they can disturb another test.
     """
     after = State.now(home)
@@ -96,7 +96,7 @@ def leaks(before: State, home: Path) -> list[str]:
     if after.files.items() - before.files.items():
         gc.collect()
         # A server in a thread of its own may still be closing the files of the last answer.
-        end = time.monotonic() + 2
+        end = time.monotonic() + 1
         while (after := State.now(home)).files.items() - before.files.items():
             if time.monotonic() > end:
                 break

@@ -137,6 +137,7 @@ def test_ends_when_its_starter_does(tmp_path: Path, mark: str, number: int) -> N
     wait_for(lambda: alive_with(mark) == [])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("script", "limit", "code", "left"),
     [

@@ -65,6 +65,7 @@ def shown_version(page: "Page") -> int:
     return int(found[1])
 
 
+@pytest.mark.long
 def test_the_slider_shows_each_version(
     look: Open, night_page: Path, tmp_path: Path
 ) -> None:

@@ -154,6 +154,7 @@ def test_nothing_recorded_runs_and_no_request_leaves(page: "Page", log: Path) ->
     assert failed == []
 
 
+@pytest.mark.long
 def test_anybody_can_read_what_is_served(page: "Page", log: Path) -> None:
     """Axe finds nothing in the overview, a sprint with its forms, and what they ask."""
     with listening(log, writes=True) as port:

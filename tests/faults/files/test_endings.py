@@ -23,6 +23,7 @@ def folder(runner: Runner) -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("output", ["closed", "full", "unread"])
 def test_lost_answer_is_an_error(output: str, runner: Runner, folder: Path) -> None:
     """A command whose answer cannot be written fails in one line; its key settles it."""

@@ -33,6 +33,7 @@ def folder() -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 def test_failed_operation_leaves_all_or_nothing(
     scene: Scene, runner: Runner, folder: Path
@@ -44,6 +45,7 @@ def test_failed_operation_leaves_all_or_nothing(
     assert list(found) == []
 
 
+@pytest.mark.long
 def test_edit_is_recorded_once_whenever_a_command_is_killed(
     runner: Runner, folder: Path
 ) -> None:

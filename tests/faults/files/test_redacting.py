@@ -20,6 +20,7 @@ def folder() -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mode", "size"), [("write_ahead_log", 5), ("rollback_journal", 3)]
 )
