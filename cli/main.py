@@ -251,5 +251,5 @@ def _hold_standard_files() -> None:
 
 def _close_stdout() -> None:
     """Point stdout elsewhere, so that the interpreter's last flush does not fail."""
-    with suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    with suppress(OSError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)

@@ -137,7 +137,7 @@ def know_nothing(patch: pytest.MonkeyPatch) -> None:
 
 def ignore_heads(patch: pytest.MonkeyPatch) -> None:
     """Do not compare the log with its head file."""
-    patch.setattr(store, "check_head", lambda known, hash_at: None)
+    patch.setattr(store, "compare", lambda known, hash_at: None)
 
 
 def ignore_payloads(patch: pytest.MonkeyPatch) -> None:
