@@ -95,7 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("length")
     for line in (
         "long: runs by `make test-long` and `make check`, not by `make test`",
-        "sampled(n): of its cases the short form runs n, spread evenly",
+        "sampled(n, m): of its cases the short form runs n, the long form m or all",
     ):
         config.addinivalue_line("markers", line)
 
@@ -110,13 +110,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Keep the items of the requested forms; a test named by its id always runs."""
     if config.option.long:
         return
-    long = lengths.long_forms(items)
+    long, nowhere = lengths.long_forms(items), lengths.in_no_form(items)
     if config.option.only_long:
         kept = [item for item in items if item in long or lengths.is_property(item)]
     elif any("::" in argument for argument in config.args):
         return
     else:
-        kept = [item for item in items if item not in long]
+        kept = [item for item in items if item not in long | nowhere]
     if len(kept) < len(items):
         kept_ids = set(map(id, kept))
         config.hook.pytest_deselected(items=[i for i in items if id(i) not in kept_ids])

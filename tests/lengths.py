@@ -2,6 +2,7 @@
 
 import os
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,12 +11,13 @@ is_long = False  # set by tests/conftest.py from --long and --only-long
 
 
 def examples(number: int) -> int:
-    """Return how many examples a property takes whose long form takes `number`.
+    """Return how many examples a property takes that is meant to take `number`.
 
-    The short form takes 10 at most. `SPRINTLOG_EXAMPLES=10` takes ten times `number`.
+    The short form takes at most 10, the long form 40 % of `number`, and with
+    `SPRINTLOG_EXAMPLES=10` ten times as many as `number`.
     """
     if is_long:
-        return number * int(os.environ.get("SPRINTLOG_EXAMPLES", "1"))
+        return max(1, round(number * float(os.environ.get("SPRINTLOG_EXAMPLES", "0.4"))))
     return min(number, 10)
 
 
@@ -29,18 +31,41 @@ def long_forms(items: list[pytest.Item]) -> set[pytest.Item]:
 
     These are the items marked `long`, and of those marked `sampled(n)` all but n for each
     test function: the first, the last, and others at even distances between them.
+    With `sampled(n, m)`, the long form runs m of them; the others are in neither form.
     """
     long = {item for item in items if item.get_closest_marker("long")}
-    sampled: dict[tuple[Any, str], list[pytest.Item]] = defaultdict(list)
+    for cases, marker in _sampled(items):
+        short = _spread(cases, marker.args[0])
+        longer = _spread(cases, marker.args[1]) if len(marker.args) > 1 else {*cases}
+        long |= longer - short
+    return long
+
+
+def in_no_form(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return the cases that neither form of a test marked `sampled(n, m)` runs."""
+    found: set[pytest.Item] = set()
+    for cases, marker in _sampled(items):
+        if len(marker.args) > 1:
+            found |= (
+                {*cases} - _spread(cases, marker.args[0]) - _spread(cases, marker.args[1])
+            )
+    return found
+
+
+def _sampled(items: list[pytest.Item]) -> Iterator[tuple[list[pytest.Item], pytest.Mark]]:
+    """Yield the cases of each sampled test that is not long itself, with its mark."""
+    found: dict[tuple[Any, str], list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("sampled") and item not in long:
-            sampled[item.parent, getattr(item, "originalname", item.name)].append(item)
-    for cases in sampled.values():
+        if item.get_closest_marker("sampled") and not item.get_closest_marker("long"):
+            found[item.parent, getattr(item, "originalname", item.name)].append(item)
+    for cases in found.values():
         marker = cases[0].get_closest_marker("sampled")
         assert marker is not None
-        number = min(marker.args[0], len(cases))
-        kept = {
-            round(place * (len(cases) - 1) / max(number - 1, 1)) for place in range(number)
-        }
-        long.update(case for place, case in enumerate(cases) if place not in kept)
-    return long
+        yield cases, marker
+
+
+def _spread(cases: list[pytest.Item], number: int) -> set[pytest.Item]:
+    """Return that many of the cases: the first, the last, and some between them."""
+    number = min(number, len(cases))
+    step = (len(cases) - 1) / max(number - 1, 1)
+    return {cases[round(place * step)] for place in range(number)}

@@ -108,6 +108,23 @@ def test_a_sample_is_spread_evenly(number: int, kept: list[int]) -> None:
     assert [place for place, case in enumerate(cases) if case not in long] == kept
 
 
+def test_a_long_form_may_be_a_sample_too() -> None:
+    """With `sampled(n, m)` the long form runs m cases less those of the short form."""
+    mark = pytest.mark.sampled(2, 4).mark
+    cases: list[Any] = [Item("a", sampled=mark) for _ in range(10)]
+    long = lengths.long_forms(cases)
+    assert [place for place, case in enumerate(cases) if case in long] == [3, 6]
+    nowhere = lengths.in_no_form(cases)
+    assert [place for place, case in enumerate(cases) if case in nowhere] == [
+        1,
+        2,
+        4,
+        5,
+        7,
+        8,
+    ]
+
+
 def test_marked_tests_are_long() -> None:
     """A test marked `long` belongs to the long form alone."""
     items: list[Any] = [Item("a", long=pytest.mark.long.mark), Item("b")]
@@ -117,11 +134,13 @@ def test_marked_tests_are_long() -> None:
 def test_a_property_takes_fewer_examples_in_the_short_form(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The short form of a property takes at most 10 examples, the long form all."""
+    """The short form takes at most 10 examples, the long form 40 in a hundred."""
     monkeypatch.setattr(lengths, "is_long", False)
     assert (lengths.examples(100), lengths.examples(5)) == (10, 5)
     monkeypatch.setattr(lengths, "is_long", True)
-    assert lengths.examples(100) == 100
+    assert lengths.examples(100) == 40
+    monkeypatch.setenv("SPRINTLOG_EXAMPLES", "10")
+    assert lengths.examples(100) == 1000
 
 
 def test_a_missing_program_is_named_with_the_way_to_get_it(
