@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).resolve().parent.parent
 FILES = Path("/proc/self/fd")
 SIGNALS = [
     getattr(signal, name)
@@ -56,6 +57,7 @@ class State:
     threads: frozenset[threading.Thread]
     files: dict[int, str]
     home: frozenset[str]
+    checkout: frozenset[str]
     loop: Any
 
     @classmethod
@@ -78,6 +80,7 @@ class State:
             threads=frozenset(threading.enumerate()),
             files=open_files(),
             home=frozenset(os.listdir(home)),
+            checkout=frozenset(name for name in os.listdir(ROOT) if "_cache" not in name),
             loop=_running_loop(),
         )
 
@@ -112,9 +115,10 @@ def leaks(before: State, home: Path) -> list[str]:
             )
             if left:
                 found.append(f"threads still run: {', '.join(left)}")
-        elif field.name == "home":
+        elif field.name in ("home", "checkout"):
             if new_value - old:
-                found.append(f"written to HOME: {', '.join(sorted(new_value - old))}")
+                place = field.name.replace("home", "HOME")
+                found.append(f"written to {place}: {', '.join(sorted(new_value - old))}")
         elif field.name == "files":
             opened = {n: name for n, name in new_value.items() if old.get(n) != name}
             found += [

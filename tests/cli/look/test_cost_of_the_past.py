@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -52,7 +53,7 @@ def events(phases: int, rounds: int = 5) -> Iterator[Event]:
 @contextmanager
 def worked_on(phases: int, rounds: int = 5) -> Iterator[Workspace]:
     """Give a log of the same work on a plan of so many phases."""
-    with Workspace.in_memory(Path()) as workspace:
+    with TemporaryDirectory() as folder, Workspace.in_memory(Path(folder)) as workspace:
         record(workspace, *events(phases, rounds))
         yield workspace
 

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -33,7 +34,8 @@ def test_carried_on_they_are_those_made_anew(world: World, data: st.DataObject) 
     """Kept at any points and carried on, they are at each version what its events say."""
     with (
         pytest.MonkeyPatch.context() as patch,
-        Workspace.in_memory(Path()) as workspace,
+        TemporaryDirectory() as folder,
+        Workspace.in_memory(Path(folder)) as workspace,
     ):
         patch.setattr(kept_decisions, "EVERY", 1)
         patch.setattr(kept_decisions, "BLOCK", data.draw(st.sampled_from((1, 2, 1024))))

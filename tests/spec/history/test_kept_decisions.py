@@ -112,9 +112,9 @@ def test_a_block_that_is_gone_is_made_anew() -> None:
         assert states[key] == (format_, state)
 
 
-def test_a_few_events_keep_nothing() -> None:
+def test_a_few_events_keep_nothing(tmp_path: Path) -> None:
     """Reading a short sprint writes nothing."""
-    with Workspace.in_memory(Path()) as workspace:
+    with Workspace.in_memory(tmp_path) as workspace:
         record(workspace, f.SprintCompiled({"status": "not-started", "phases": []}))
         assert len(decisions_at(workspace, "s", 1)) == 1
         states: Any = workspace.log.checkpoints
