@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -23,6 +24,7 @@ from sprintlog.engine.sprint.phases.lifecycle import StartSprint
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
 from sprintlog.projections.workspace import Workspace
+from tests.leaks import open_files
 
 from ..cli.conftest import done as done
 from ..cli.conftest import folder as folder
@@ -92,8 +94,13 @@ def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder = make_log(tmp_path_factory.mktemp("read"))
     server = make_server(lambda: Workspace.open(folder), [])
     with TestClient(make_app(server), base_url=ORIGIN) as client:
-        # The server opens the log for the first question, and keeps it open.
+        # The log is opened for the first question and by the thread that follows it, and
+        # stays open: both are done before the first test.
         client.get(f"/?token={TOKEN}")
+        database = str(folder / ".sprintlog" / "log.db")
+        end = time.monotonic() + 10
+        while [*open_files().values()].count(database) < 2 and time.monotonic() < end:
+            time.sleep(0.01)
         yield client
 
 
