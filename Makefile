@@ -54,7 +54,7 @@ OF_COMMANDS := back/test_adopt.py back/test_snapshots.py look/test_blame.py look
 WITH_OLDEST := $(addprefix tests/cli/,$(OF_COMMANDS)) tests/store/test_[!eq]*.py \
 	$(addprefix tests/architecture/test_,commands.py front_door.py oldest.py startup.py)
 
-test-oldest: $(OLDEST)/.compiled ## the commands, with the oldest dependencies we allow
+test-oldest: $(OLDEST)/.installed ## the commands, with the oldest dependencies we allow
 	@$(OLDEST)/bin/python -m pytest $(PARALLEL) -p no:cacheprovider $(WITH_OLDEST) $(ARGS)
 
 check: lint test test-long test-oldest ## all that a change must pass: format, lint, types, every test
@@ -113,9 +113,6 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python $(LINKS)
 
 # Collecting the tests compiles them, too: pytest rewrites their assertions.
 $(VENV)/.compiled: $(VENV)/.installed-dev
-	$(call compile)
-
-$(OLDEST)/.compiled: $(OLDEST)/.installed
 	$(call compile)
 
 $(VENV)/.installed-bench: pyproject.toml | $(BIN)/python $(LINKS)

@@ -10,7 +10,7 @@ from . import nights
 KILLS_MIN = 12
 
 
-@pytest.mark.long
+@pytest.mark.sampled(0, 1)  # `make accept` plays both, and many more nights
 @pytest.mark.parametrize("kind", nights.NIGHTS)
 def test_killed_at_every_step_it_ends_the_same(tmp_path: Path, kind: str) -> None:
     """Documents, tracker, files and sums are equal; no run of the agent is paid twice."""
