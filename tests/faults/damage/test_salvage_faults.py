@@ -1,20 +1,11 @@
 """Salvage on a disk that fails, and salvage that is killed: a whole new log or none."""
 
-import pytest
-
-from tests import needs
-
-from ..runner import fast_folder, shared
-from ..shim import Unavailable
+from ..runner import Runner, fast_folder
 from .salvage_sweep import sweep_salvage
 
 
-def test_a_failing_disk_costs_the_new_log_at_most() -> None:
+def test_a_failing_disk_costs_the_new_log_at_most(runner: Runner) -> None:
     """Whatever operation fails or is killed, the old log stays and can be salvaged."""
-    try:
-        runner = shared()
-    except Unavailable as reason:
-        pytest.skip(needs.line(str(reason)))
     with fast_folder() as folder:
         _, problems = sweep_salvage(runner, folder, size=60, seed=17)
     assert not problems, "\n".join(problems)
