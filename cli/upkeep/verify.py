@@ -147,7 +147,7 @@ def _parse_head(text: str | None) -> Head | None:
 
 
 def _undetermined(workspace: Workspace) -> Iterator[Finding]:
-    """Yield every stream whose file comes out differently in another environment."""
+    """Yield each stream whose file differs or cannot be computed elsewhere."""
     ours: dict[str, tuple[bytes, tuple[str, ...]]] = {
         name: (
             render(workspace.repository.from_nothing(name)),
@@ -160,13 +160,18 @@ def _undetermined(workspace: Workspace) -> Iterator[Finding]:
         ours["the journal"] = progress_json.render(document), ("journal",)
     for name, (content, shown) in ours.items():
         for environment in ENVIRONMENTS:
-            theirs = subprocess.run(
+            done = subprocess.run(
                 # Not from the folder at hand: what lies there is not ours to run.
                 [sys.executable, "-P", "-m", "sprintlog.cli", "show", *shown],
                 env={**os.environ, **environment},
                 capture_output=True,
                 check=False,
-            ).stdout
-            if theirs != content:
-                said = " ".join(f"{key}={value}" for key, value in environment.items())
-                yield Finding("damage", name, f"its file is another one with {said}")
+            )
+            given = " ".join(f"{key}={value}" for key, value in environment.items())
+            if done.returncode:
+                # Python may be unable to start there, for example with LC_ALL=C from a
+                # folder whose name is not ASCII. That states nothing about the log.
+                cause = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+                yield Finding("remark", name, f"not compared with {given}: {cause}")
+            elif done.stdout != content:
+                yield Finding("damage", name, f"its file differs with {given}")

@@ -41,7 +41,8 @@ class Finding(msgspec.Struct, frozen=True):
 
     severity: str
     """`damage`: the log is not what was recorded; `drift`: a state file is not what the
-    log says; `remark`: an imported document contradicts the rules."""
+    log says; `remark`: an imported document contradicts the rules, or a
+    comparison could not be made."""
     where: str
     what: str
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sprintlog.cli.upkeep import verify
 from sprintlog.engine.log.stores.sqlite.schema import EVENTS
 from sprintlog.engine.sprint.events import NoteAdded
 from sprintlog.projections import Workspace
@@ -159,4 +160,25 @@ def test_quick_finds_the_event_missing_where_it_begins(sprint: Path, run: Any) -
 
 def test_computes_the_same_in_other_environments(sprint: Path, run: Any) -> None:
     """With --determinism the files are computed again in other processes."""
-    assert run("verify", "--determinism", "--quick").code == 0
+    result = run("verify", "--determinism", "--quick")
+    assert (result.code, "differs" in result.out) == (0, False)
+
+
+def test_a_file_that_differs_elsewhere_is_damage(
+    sprint: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that another environment computes differently is damage in each of them."""
+    monkeypatch.setattr(verify, "render", lambda document: b"other: true\n")
+    result = run("verify", "--determinism", "--quick")
+    assert result.code == 4
+    assert result.out.count("its file differs with PYTHONHASHSEED=") == 2
+
+
+def test_an_environment_that_does_not_start_is_no_damage(
+    sprint: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If Python cannot start in an environment, the comparison is reported as not made."""
+    monkeypatch.setattr(verify, "ENVIRONMENTS", ({"PYTHONHOME": "/nonexistent"},))
+    result = run("verify", "--determinism", "--quick")
+    assert result.code == 0
+    assert "remark  auth: not compared with PYTHONHOME=/nonexistent: " in result.out
