@@ -296,7 +296,7 @@ LOOKED = """
 import atexit, sys
 from sprintlog.cli.__main__ import main
 
-atexit.register(lambda: print(*sys.path_importer_cache, file=sys.stderr))
+atexit.register(lambda: print(*sys.path_importer_cache, sep="\\n", file=sys.stderr))
 main()
 """
 
@@ -313,7 +313,7 @@ def test_a_command_looks_through_no_folder_of_ours(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    folders = {Path(name) for name in done.stderr.split()}
+    folders = {Path(name) for name in done.stderr.splitlines()}
     ours = {ROOT / name for name in ("engine", "projections")}
     assert ROOT / "cli" in folders
     assert not {folder for folder in folders if ours & {folder, *folder.parents}}

@@ -15,12 +15,16 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from shlex import quote
 from subprocess import DEVNULL, PIPE, Popen
 from tempfile import TemporaryDirectory
 
 BYTES_MAX = 1 << 16
+# The shell starts Python, since the path in a line with `#!` must not contain spaces.
 CLIENT = """\
-#!{python} -IS
+#!/bin/sh
+'''exec' {quoted} -IS "$0" "$@"
+' '''
 import json, os, socket, sys
 if sys.argv[1:2] in (["wrap"], ["hook"]):
     os.execv({python!r}, [{python!r}, "-m", "sprintlog.cli", *sys.argv[1:]])
@@ -40,7 +44,11 @@ def serving() -> Iterator[Path]:
         folder = Path(name)
         address = str(folder / "socket")
         client = folder / "sprintlog"
-        client.write_text(CLIENT.format(python=sys.executable, address=address))
+        client.write_text(
+            CLIENT.format(
+                python=sys.executable, quoted=quote(sys.executable), address=address
+            )
+        )
         client.chmod(0o755)
         command = [sys.executable, "-m", "tests.docs.forked", address]
         root = Path(__file__).resolve().parents[2]

@@ -30,14 +30,17 @@ _SUFFIXES = (".md", ".py", ".rst", ".txt")
 _SKIPPED = {"__pycache__", "node_modules"}
 _LITERAL_LENGTH_MIN = 13
 _TOKEN = re.compile(
-    r"#[^\n]*+"
-    r'|"""((?:[^"\\]++|\\.|"(?!""))*+)"""'
-    r"|'''((?:[^'\\]++|\\.|'(?!''))*+)'''"
-    r'|"((?:[^"\\\n]++|\\.)*+)"'
-    r"|'((?:[^'\\\n]++|\\.)*+)'",
+    r"#[^\n]*"
+    r'|"""([^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*)"""'
+    r"|'''([^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*)'''"
+    r'|"([^"\\\n]*(?:\\.[^"\\\n]*)*)"'
+    r"|'([^'\\\n]*(?:\\.[^'\\\n]*)*)'",
     re.DOTALL,
 )
-"""A comment, or a string literal without its prefix."""
+"""A comment, or a string literal without its prefix.
+
+Without possessive quantifiers: Python 3.11.2 matches nested ones wrongly.
+"""
 _TRIPLE_GROUPS = 2
 _FIELD = re.compile(r"\{[^{}]*\}")
 _CODE = re.compile(r"`[^`]*`")

@@ -1,6 +1,7 @@
 """Wrapped commands and whatever else happens to a log meanwhile."""
 
 import json
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from .terminals import SPRINTLOG
 
 pytestmark = pytest.mark.long
 
-INNER = " ".join([*SPRINTLOG, "wrap", "--", "echo", "inner"])
+INNER = shlex.join([*SPRINTLOG, "wrap", "--", "echo", "inner"])
 
 
 def test_within_run(events: Events, sprintlog: Callable[..., str]) -> None:
@@ -36,7 +37,7 @@ def test_a_session_within_is_linked_to_its_iteration(
 ) -> None:
     """Iteration and session have one correlation id: what is said, if it is a name."""
     hooked = json.dumps({"session_id": "s", "hook_event_name": "SessionStart"})
-    script = f"printf '%s' '{hooked}' | {sys.executable} -m sprintlog.cli hook claude"
+    script = f"printf '%s' '{hooked}' | \"{sys.executable}\" -m sprintlog.cli hook claude"
     wrap("--", "true")
     wrap("--", "sh", "-c", script, SPRINTLOG_CORRELATION=said)
     events()
@@ -51,7 +52,7 @@ def test_a_session_within_is_linked_to_its_iteration(
 def test_within_another_one_at_once(wrap: Wrap, events: Events, tmp_path: Path) -> None:
     """What is wrapped within finds its iteration, however early it comes."""
     (tmp_path / "twice").write_text(INNER)
-    again = " ".join([*SPRINTLOG, "wrap", "--", "sh", "twice"])
+    again = shlex.join([*SPRINTLOG, "wrap", "--", "sh", "twice"])
     done = wrap("--sprint", "night", "--", "sh", "-c", again)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"inner\n", b"")
     assert [e["data"]["iteration"] for e in events("agent-ran")] == [1, 1, 1]
@@ -85,7 +86,7 @@ def test_a_rollback_amid_it(
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     for number in (1, 2):
         wrap("--snapshot", "--", "sh", "-c", f"echo {number} >made")
-    back = " ".join([*SPRINTLOG, "rollback", "iter:1", "--yes"])
+    back = shlex.join([*SPRINTLOG, "rollback", "iter:1", "--yes"])
     done = wrap("--snapshot", "--", "sh", "-c", f"sleep 0.5; {back}; cat made")
     assert done.returncode == 0
     assert done.stdout.endswith(b"1\n")

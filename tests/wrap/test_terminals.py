@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import shlex
 import signal
 import struct
 import sys
@@ -109,7 +110,7 @@ def test_a_prompt_by_a_pipe_on_a_terminal(
     tmp_path: Path, clean: dict[str, str], terminals: list[Terminal]
 ) -> None:
     """`cat PROMPT | wrap` on a terminal: read from the pipe, shown on a terminal."""
-    script = "cat; " + f'exec {sys.executable} -c "$LOOKS"'
+    script = "cat; " + f'exec "{sys.executable}" -c "$LOOKS"'
     environment = {**clean, "LOOKS": LOOKS}
     piped = 'echo prompt | "$@"; echo "code ${PIPESTATUS[1]}"'
     one = Terminal(tmp_path, environment, in_a_shell(piped, "sh", "-c", script))
@@ -156,7 +157,7 @@ def test_a_shell_that_stops_it(
     one = Terminal(tmp_path, clean, ["bash", "--norc", "-i"])
     terminals.append(one)
     one.until(b"$ ")
-    one.type(" ".join(wrapped("sh", "-c", "'echo ready; exec cat'")).encode() + b"\r")
+    one.type(shlex.join(wrapped("sh", "-c", "echo ready; exec cat")).encode() + b"\r")
     one.until(b"ready\r\n")
     one.type(b"first\r")
     one.until(b"first\r\nfirst\r\n")
@@ -183,7 +184,7 @@ def test_a_job_behind_a_shell(
     terminals.append(one)
     one.until(b"$ ")
     (tmp_path / "waits.py").write_text(WAITS)
-    one.type(" ".join(wrapped(sys.executable, "waits.py")).encode() + b"\r")
+    one.type(shlex.join(wrapped(sys.executable, "waits.py")).encode() + b"\r")
     one.until(b"ready\r\n")
     one.type(b"\x1a")
     one.until(b"Stopped")

@@ -300,7 +300,7 @@ def test_two_at_once(
 
 def test_within_another_one(wrap: Wrap, events: Events) -> None:
     """A wrapped command that wraps one adds to its own iteration."""
-    inner = " ".join([*SPRINTLOG, "wrap", "--", "echo", "inner"])
+    inner = shlex.join([*SPRINTLOG, "wrap", "--", "echo", "inner"])
     done = wrap("--", "sh", "-c", f"sleep 0.5; {inner}")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"inner\n", b"")
     assert len(events("iteration-started")) == 1
@@ -341,7 +341,7 @@ def test_what_it_leaves_running_goes_on_printing(
 
 def test_a_reader_that_has_gone(tmp_path: Path, clean: dict[str, str]) -> None:
     """The command meets a closed pipe as it would by itself: SIGPIPE ends it."""
-    quoted = " ".join([*SPRINTLOG, "wrap", "--", "yes"])
+    quoted = shlex.join([*SPRINTLOG, "wrap", "--", "yes"])
     script = f'{quoted} | head -n1 >/dev/null; echo "${{PIPESTATUS[0]}}"'
     done = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, env=clean, check=True, capture_output=True

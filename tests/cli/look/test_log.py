@@ -200,7 +200,7 @@ def on_terminal(words: list[str], **environment: str) -> str:
 
 def test_a_pager_on_a_terminal_only(history: Path, done: Any) -> None:
     """On a terminal $PAGER shows the list; elsewhere and with --json there is none."""
-    pager = f"{sys.executable} -c 'import sys; print(len(sys.stdin.readlines()))'"
+    pager = f"'{sys.executable}' -c 'import sys; print(len(sys.stdin.readlines()))'"
     piped, plain = done("log").out, on_terminal(["log"], PAGER="cat")
     assert on_terminal(["log"], PAGER=pager).startswith("11\n")
     assert on_terminal(["log", "--no-pager"], PAGER=pager) == plain

@@ -17,7 +17,7 @@ from sprintlog.projections.workspace import Workspace
 from ..conftest import Run
 
 SPRINTLOG = [sys.executable, "-m", "sprintlog.cli"]
-NOTE = f"{sys.executable} -m sprintlog.cli note seen"
+NOTE = f'"{sys.executable}" -m sprintlog.cli note seen'
 PLAN = f"""\
 phases:
   - id: build

@@ -57,7 +57,7 @@ AGENT = f"""\
 n=$ITERATION_NUMBER
 echo "$n" >> ../calls
 cat > prompt.txt
-if test "$n" = {LIMITED} && ! {sys.executable} -m sprintlog.cli log \\
+if test "$n" = {LIMITED} && ! '{sys.executable}' -m sprintlog.cli log \\
     --type retry-scheduled --json | grep -q retry-scheduled
 then echo "429: try again in 1s" >&2; exit 1; fi
 case "$n" in

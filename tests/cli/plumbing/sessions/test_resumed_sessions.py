@@ -127,7 +127,7 @@ def test_what_is_read_while_it_runs_is_not_counted_again(
     Path("printed").write_text(json.dumps(PRINTED) + "\n")
     hook = {"session_id": "4f21", "hook_event_name": "SessionStart", "source": "startup"}
     Path("hook").write_text(json.dumps(hook))
-    ours = f"{sys.executable} -m sprintlog.cli"
+    ours = f"'{sys.executable}' -m sprintlog.cli"
     read = f"{' '.join(reads)} 4f21.jsonl >&2 || true"
     script = f"{ours} hook claude < hook; {ours} {read}; cat printed"
     words = [sys.executable, "-m", "sprintlog.cli", outer, "--", "sh", "-c", script]

@@ -91,7 +91,7 @@ def test_an_error_on_standard_error(folder: Path, run: Run, done: Run, state: An
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: Do it}]")
     done("init")
     done("sprint", "create", "s", "--plan", "plan.yaml")
-    script = f"cat {FIXTURES / 'gemini-error.json'} >&2; exit 41"
+    script = f"cat '{FIXTURES / 'gemini-error.json'}' >&2; exit 41"
     assert run("run", "--", "sh", "-c", script).code != 0
     assert state()["phases"][0]["error"] == "no key was given"
 

@@ -26,7 +26,7 @@ from .judged_loops import (
 
 pytestmark = pytest.mark.long
 
-CLI = f"{sys.executable} -m sprintlog.cli"
+CLI = f"'{sys.executable}' -m sprintlog.cli"
 WORSE = "2) echo 1 > tests ;;"
 BACK = (*MEASURES, "--on-regression", "rollback")
 TOKEN = "ghp_" + "a1" * 18

@@ -171,7 +171,7 @@ def test_a_rollback_that_is_undone_is_not_made_again(
     folder: Path, run: Run, done: Run
 ) -> None:
     """Whoever takes a rollback back goes on with the work as it is."""
-    pauses = f"{sys.executable} -m sprintlog.cli sprint pause"
+    pauses = f"'{sys.executable}' -m sprintlog.cli sprint pause"
     tree = prepare(done, folder, f"{WORSE}\n3) {pauses} ;;")
     assert run("run", *MEASURES, "--on-regression", "rollback", *RUN).code == 22
     assert types(done).count("rolled-back") == 1

@@ -13,7 +13,7 @@ from ...goals import start
 
 pytestmark = pytest.mark.long
 
-CLI = f"{sys.executable} -m sprintlog.cli"
+CLI = f"'{sys.executable}' -m sprintlog.cli"
 PAID = '{"type": "result", "result": "did it", "total_cost_usd": 0.25, "usage": {}}'
 GATED = """\
 phases:

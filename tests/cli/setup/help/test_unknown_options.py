@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -124,7 +125,7 @@ def test_the_command_is_given_its_own_options(
 ) -> None:
     """Options after the command belong to it; after `--` also options of `run`."""
     agent = folder / "agent"
-    agent.write_text(f"#!{sys.executable}\n{SAYS}\n")
+    agent.write_text(f'#!/bin/sh\nexec {quote(sys.executable)} -c {quote(SAYS)} "$@"\n')
     agent.chmod(0o755)
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: do}]\n")
     done("init")
