@@ -193,7 +193,7 @@ def test_a_job_behind_a_shell(
     one.until(b"went\r")
     one.type(b"echo shell 1>&2; fg\r")
     one.until(b"shell\r\n")
-    one.until(b"\r\n" + wrapped()[0].encode())
+    one.until(b"\r\n" + shlex.quote(wrapped()[0]).encode())
     one.type(b"in front\r")
     one.until(b"in front\r\nin front\r\n")
     one.seen = b""
