@@ -66,7 +66,7 @@ lint: $(VENV)/.installed-dev ## the fast half of check: all but the tests
 	@echo "types"   && $(BIN)/python -m mypy
 	@echo "workflows" && $(BIN)/zizmor --offline --quiet --no-progress .github
 
-mutants: $(VENV)/.compiled ## change the program in 80 places: does a test fail each time?
+mutants: $(VENV)/.compiled ## change the program in 84 places: does a test fail each time?
 	@$(BIN)/python -m tests.mutants $(ARGS)
 
 bench: $(VENV)/.installed-bench ## measure the core, as ratios to something run beside it; ARGS=all: every row

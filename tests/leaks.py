@@ -98,7 +98,7 @@ def leaks(before: State, home: Path) -> list[str]:
                 thread.join(1)
     if after.files.items() - before.files.items():
         gc.collect()
-        # A server in a thread of its own may still be closing the files of the last answer.
+        # The thread of a server may still be closing the files of its last answer.
         end = time.monotonic() + 1
         while (after := State.now(home)).files.items() - before.files.items():
             if time.monotonic() > end:

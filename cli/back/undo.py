@@ -18,7 +18,7 @@ from .undo_redo import take_back, with_plan_alone
 def command(
     reason: str | None, of_plan: bool, dry_run: bool, yes: bool, **given: Any
 ) -> None:
-    """Undo the latest change: state and files are as they were before it.
+    """Undo the latest change: restore the state and the files from before it.
 
     It undoes the latest of these: a rollback of plan, files or both; results copied into
     the work tree; an adopted edit; a decision: a skip, a block, an injection, a decision on

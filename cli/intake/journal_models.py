@@ -1,7 +1,7 @@
 """progress.json as its document specifies it; its JSON Schema is made from this.
 
-Six closed objects. Fields of a later version of the schema are told apart from mistakes by
-whoever reads the file, since the version decides that (JRN-111).
+Six closed objects. The code that reads the file distinguishes fields of a later schema
+version from mistakes, since that depends on the version (JRN-111).
 """
 
 from typing import Annotated, Any

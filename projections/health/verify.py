@@ -40,8 +40,8 @@ class Finding(msgspec.Struct, frozen=True):
     """One thing that verification found."""
 
     severity: str
-    """`damage`: the log is not what was recorded; `drift`: a state file is not what the
-    log says; `remark`: an imported document contradicts the rules, or a
+    """`damage`: the log is not what was recorded; `drift`: a state file differs from the
+    log; `remark`: an imported document contradicts the rules, or a
     comparison could not be made."""
     where: str
     what: str

@@ -1,4 +1,4 @@
-"""What CI runs is what the README and CONTRIBUTING tell a newcomer to run."""
+"""CI runs the commands that the README and CONTRIBUTING name."""
 
 import re
 

@@ -5,8 +5,8 @@ field needs a default; anything else needs a step in `engine/log/upcast.py`.
 
 A new event is a class in the module of its topic; in the rules of its topic a line says
 how it changes a sprint (`EVOLVE`) and which command records it (`CAUSED`); and a stream
-in `fixtures/streams` has one. What of this is missing, and what the class has to declare,
-is said by the tests (`tests/spec/log/test_events.py`).
+in `fixtures/streams` has one. `tests/spec/log/test_events.py` reports a missing part, and
+what the class must declare.
 """
 
 from ...iterations.events import ITERATION_EVENTS, Usage

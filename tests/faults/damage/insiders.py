@@ -1,7 +1,7 @@
 """What somebody with write access to a log's folder can do to it, and what finds it.
 
-Each attack changes the database as its owner could: triggers left out, hashes computed
-anew, the head file written to fit. `python -m tests.faults.damage.insiders` prints the
+Each attack changes the database as its owner could: triggers left out, hashes recomputed,
+the head file rewritten to match. `python -m tests.faults.damage.insiders` prints the
 table of docs/explanation/threat-model.md.
 """
 

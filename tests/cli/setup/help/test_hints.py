@@ -1,4 +1,4 @@
-"""What messages tell people to type can be typed."""
+"""Commands in messages work when typed."""
 
 import ast
 import re
@@ -19,7 +19,7 @@ SHOWN = re.compile(r"`sprintlog (?!…)")
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield every text of a module that is no docstring, with its line; with its holes."""
+    """Yield line and text of each string of a module except docstrings; f-strings too."""
     tree = parse(path)
     said = {
         id(node.value)
