@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -59,7 +59,7 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
     )
     workspace.stands_in = here()
     workspace.environment, workspace.tell = os.environ, warn
-    workspace.snapshot_remote = settings.snapshot_remote
+    workspace.setting = settings.setting
     if check_head and os.path.lexists(workspace.location.folder / REDACTION):
         _finish_redaction(workspace)
     if named := os.environ.get("SPRINTLOG_JOURNAL"):
@@ -159,6 +159,10 @@ HAPPENED = _spoken(takes_days=False)
 SPRINT_POINT = _spoken(has_sprint=True)
 
 
+_for_reading = partial(typed.option, topic=READING)
+_for_recording = partial(typed.option, topic=RECORDING)
+
+
 def with_json(function: Function) -> Function:
     """Add `--json` and `--fields`."""
     return _as_json(_fields(function))
@@ -170,31 +174,22 @@ def _keep_fields(context: click.Context, parameter: click.Parameter, value: Any)
     # Imported here: what a command can answer is looked up only when it is asked for.
     from .screen.fields import read
 
-    names: list[str] = []
-    at: click.Context | None = context
-    while at is not None and at.parent is not None:
-        names.insert(0, str(at.info_name))
-        at = at.parent
-    context.meta[typed.FIELDS] = read(" ".join(names), value)
+    context.meta[typed.FIELDS] = read(" ".join(typed.words_of(context)), value)
 
 
-_as_json = typed.option(
-    "--json", "as_json", is_flag=True, topic=READING, help="Answer as JSON."
-)
-_fields = typed.option(
+_as_json = _for_reading("--json", "as_json", is_flag=True, help="Answer as JSON.")
+_fields = _for_reading(
     "--fields",
     "answer_fields",
     metavar="NAMES",
     expose_value=False,
     callback=_keep_fields,
-    topic=READING,
     help="With --json: only these fields, like a,b.c.",
 )
-with_point = typed.option(
+with_point = _for_reading(
     "--at",
     metavar="POINT",
     callback=AT_POINT,
-    topic=READING,
     help="As of position:N, version:N, iter:N, best, start, a time, yesterday, '2h ago'.",
 )
 
@@ -204,12 +199,11 @@ def with_sprint(function: Function) -> Function:
     return _with_sprint_id(telling(function))
 
 
-_with_sprint_id = typed.option(
+_with_sprint_id = _for_reading(
     "--sprint",
     "sprint_id",
     envvar="SPRINTLOG_SPRINT",
     metavar="ID",
-    topic=READING,
     help="The sprint; required if several are unfinished. [SPRINTLOG_SPRINT]",
 )
 
@@ -280,10 +274,6 @@ def doing_when_off(act: Callable[..., None]) -> Callable[[Function], Function]:
     return named
 
 
-def _nothing(**given: Any) -> None:
-    """Do nothing."""
-
-
 def _unless_off(function: Function) -> Function:
     """Let a recording command do nothing where recording is off, and say so."""
 
@@ -292,18 +282,17 @@ def _unless_off(function: Function) -> Function:
         if (off := settings.off_by()) is None:
             return function(*args, **given)
         note(f"nothing is recorded: {off}")
-        act: Callable[..., None] = _WHEN_OFF.get(function, _nothing)
-        return act(**given)
+        act = _WHEN_OFF.get(function)
+        return act(**given) if act is not None else None
 
     return cast(Function, recorded)
 
 
-_actor_option = typed.option(
+_actor_option = _for_recording(
     "--actor",
     envvar="SPRINTLOG_ACTOR",
     default=default_actor,
     metavar="WHO",
-    topic=RECORDING,
     help="runtime, operator, operator:…, agent:… or import:…. "
     "[SPRINTLOG_ACTOR; operator on a terminal, else runtime]",
 )
@@ -316,9 +305,7 @@ def with_actor(function: Function) -> Function:
 
 def with_envelope(function: Function) -> Function:
     """Add the options about the event itself, and `--json`."""
-    for option in reversed(_ENVELOPE):
-        function = option(function)
-    return with_json(function)
+    return with_json(_with_event(function))
 
 
 def _expected(
@@ -327,47 +314,41 @@ def _expected(
     return parse_expected(value)
 
 
-_ENVELOPE = [
+_with_event = typed.several(
     with_actor,
-    typed.option(
+    _for_recording(
         "--at",
         metavar="TIME",
         callback=HAPPENED,
-        topic=RECORDING,
         help="When it happened: ISO 8601, 9:00, 'yesterday 23:10'. [now]",
     ),
-    typed.option(
+    _for_recording(
         "--key",
         metavar="KEY",
-        topic=RECORDING,
         help="Idempotency key: repeating the command records nothing.",
     ),
-    typed.option(
+    _for_recording(
         "--expect",
         metavar="N",
         callback=_expected,
-        topic=RECORDING,
         help="Fail unless the stream is at version N, or none, exists, any.",
     ),
-    typed.option(
+    _for_recording(
         "--correlation-id",
         metavar="ID",
-        topic=RECORDING,
         help="The work this belongs to. [SPRINTLOG_CORRELATION]",
     ),
-    typed.option(
+    _for_recording(
         "--causation-id",
         metavar="ID",
-        topic=RECORDING,
         help="The event that caused this.",
     ),
-    typed.option(
+    _for_recording(
         "--no-mask",
         is_flag=True,
-        topic=RECORDING,
         help="Record secrets in texts unmasked.",
     ),
-]
+)
 
 
 def parse_expected(value: str | None) -> Expected | None:

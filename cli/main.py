@@ -21,7 +21,7 @@ FOLDERS = {
     "begin": ("init", "demo", "import", "compile", "sprint", "goal"),
     "work": (
         *("next", "run", "status", "phase", "step", "gate", "queue", "hook-task"),
-        *("note", "append", "wrap", "hook"),
+        *("note", "append", "wrap", "wait", "hook"),
     ),
     "iterations": ("iteration", "best", "compare", "decide", "alerts", "report", "rules"),
     "journal": ("entry", "learning", "pattern", "prepare", "recover", "journal"),
@@ -193,12 +193,7 @@ def _options_of(context: click.Context | None) -> list[str]:
 
 def _is_alone(context: click.Context, error: click.ClickException) -> bool:
     """Tell whether a command was typed alone, and needs a word that its help lists."""
-    words: list[str | None] = []
-    at: click.Context | None = context
-    while at is not None and at.parent is not None:
-        words.insert(0, at.info_name)
-        at = at.parent
-    if sys.argv[1:] != words:
+    if sys.argv[1:] != typed.words_of(context):
         return False
     missing = error.param if isinstance(error, click.MissingParameter) else None
     needs_choice = missing is not None and isinstance(missing.type, click.Choice)

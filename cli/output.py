@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 STDOUT, STDERR = 1, 2
 CUT = "sprintlog.cut"
+LONG_SECONDS = 1.0
 PROBLEMS_SHOWN_MAX = 100
 """More problems of one definition than this are only counted on a terminal."""
 
@@ -132,6 +134,24 @@ def progress(text: str) -> None:
     _write(STDERR, f"{visible(mask(text))}\n".encode(errors="backslashreplace"))
 
 
+@contextmanager
+def progress_if_long(text: str) -> Iterator[None]:
+    """Report work that takes longer than a second, in one line on a terminal's stderr."""
+    if not shows_counting():
+        yield
+        return
+    # Imported here: few commands do such work.
+    from threading import Timer
+
+    timer = Timer(LONG_SECONDS, progress, [text])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def counting(what: str) -> Callable[[int], None]:
     """Return what keeps one line on a terminal's stderr up to date: `1,000 WHAT`.
 
@@ -196,20 +216,10 @@ def json_line(answer: Any) -> bytes:
     try:
         return msgspec.json.encode(answer, enc_hook=str) + b"\n"
     except UnicodeEncodeError:
-        # The name of a file or an argument need not be UTF-8; JSON must be.
-        return msgspec.json.encode(_as_utf8(answer), enc_hook=str) + b"\n"
+        # Imported here: the name of a file need not be UTF-8, but almost all are.
+        from sprintlog.engine.readable import as_json
 
-
-def _as_utf8(answer: Any) -> Any:
-    if isinstance(answer, str):
-        return answer.encode(errors="backslashreplace").decode()
-    if isinstance(answer, list):
-        return [_as_utf8(item) for item in answer]
-    if isinstance(answer, msgspec.Struct):
-        answer = msgspec.to_builtins(answer, enc_hook=str)
-    if isinstance(answer, dict):
-        return {name: _as_utf8(value) for name, value in answer.items()}
-    return answer
+        return as_json(answer, str) + b"\n"
 
 
 def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:

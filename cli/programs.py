@@ -26,7 +26,8 @@ def program_command(name: str) -> click.Command | None:
     """
     if not NAME.fullmatch(name):
         return None
-    places = [*_places(name)]
+    found = (folder / f"{PREFIX}{name}" for folder in _folders())
+    places = [place for place in found if _can_run(place)]
     if not places:
         return None
     trees = [*_trees()]
@@ -59,14 +60,8 @@ def _folders() -> Iterator[Path]:
             yield Path(entry)
 
 
-def _places(name: str) -> Iterator[Path]:
-    for folder in _folders():
-        if _can_run(place := folder / f"{PREFIX}{name}"):
-            yield place
-
-
 def _can_run(place: Path) -> bool:
-    return place.is_file() and os.access(place, os.X_OK)
+    return os.path.isfile(place) and os.access(place, os.X_OK)
 
 
 def _trees() -> Iterator[Path]:

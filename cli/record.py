@@ -12,6 +12,7 @@ from msgspec.structs import asdict, replace
 from sprintlog.engine import actor as actors
 from sprintlog.engine.actor import UNNAMED as UNNAMED
 from sprintlog.engine.command import Command, JournalCommand, digest_of
+from sprintlog.engine.command import arguments_of as arguments_of
 from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask, mask_all, mask_texts
@@ -29,6 +30,7 @@ from sprintlog.projections.workspace import (
     Workspace,
 )
 
+from . import settings
 from .context import diagnose, open_workspace
 from .output import hint, print_json, print_text, warn
 
@@ -41,18 +43,21 @@ Keep = Callable[[Command], Decide]
 
 
 class Options:
-    """The options of a recording command, as click hands them over."""
+    """The options of a recording command, by the names that click gives them.
+
+    Only the actor is required: another entry point passes the options that it has.
+    """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self.sprint_id: str | None = given.get("sprint_id")
         self.actor: str = check_actor(given["actor"])
-        self.at: str | None = given["at"]
-        self.key: str | None = given["key"]
-        self.expect: Expected | None = given["expect"]
-        self.correlation_id: str | None = given["correlation_id"] or _work()
-        self.causation_id: str | None = given["causation_id"]
-        self.as_json: bool = given["as_json"]
-        self.masks: bool = not given["no_mask"]
+        self.at: str | None = given.get("at")
+        self.key: str | None = given.get("key")
+        self.expect: Expected | None = given.get("expect")
+        self.correlation_id: str | None = given.get("correlation_id") or _work()
+        self.causation_id: str | None = given.get("causation_id")
+        self.as_json: bool = given.get("as_json", False)
+        self.masks: bool = not given.get("no_mask", False)
         if self.masks and self.key:
             self.key = mask(self.key)
 
@@ -95,6 +100,12 @@ def check_actor(actor: str) -> str:
         raise click.UsageError(
             f"{actor[:40]!r} is no actor (--actor, SPRINTLOG_ACTOR): give {actors.FORMS}"
         ) from error
+
+
+def check_is_on() -> None:
+    """Raise `RefusedError` if recording is off."""
+    if (off := settings.off_by()) is not None:
+        raise RefusedError(f"nothing is recorded: {off}")
 
 
 class Recording:
@@ -209,12 +220,6 @@ def record(
         return outcome.sprint
 
 
-def arguments_of(command: Command, typed: Collection[str] | None = None) -> dict[str, Any]:
-    """Return the fields of a command that a key stands for, all of them or some."""
-    given = asdict(command)
-    return given if typed is None else {name: given[name] for name in typed}
-
-
 def record_in_journal(
     name: str,
     given: Mapping[str, Any],
@@ -252,7 +257,10 @@ def _diagnose(command: str, outcome: "Outcome | Handled[Journal]") -> None:
 def answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
     """Print what was recorded, in one write; the events are durable by now."""
     try:
-        _print_answer(outcome, as_json=as_json)
+        if as_json:
+            print_json(answer_of(outcome))
+        else:
+            print_text(summary(outcome))
     except OSError as error:
         what = "it was recorded" if outcome.events else "there was nothing to record"
         raise SprintlogError(
@@ -264,13 +272,6 @@ def answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
 def stream_of(state: "Sprint | Journal") -> str:
     """Return the stream that a state is of."""
     return sprint_stream(state.id) if isinstance(state, Sprint) else state.id
-
-
-def _print_answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
-    if as_json:
-        print_json(answer_of(outcome))
-        return
-    print_text(summary(outcome))
 
 
 def summary(outcome: "Outcome | Handled[Journal]", unsaid: Collection[str] = ()) -> str:

@@ -21,20 +21,28 @@ class TypedOption(click.Option):
     """An option whose help stays as it is written here.
 
     Where it is not given, the work tree's file may say the same under `setting`. What
-    many commands have is explained once: on the page of a topic.
+    many commands have is explained once: on the page of a topic. An empty value is
+    refused unless the option `may_be_empty`.
     """
 
     def __init__(self, names: Sequence[str], **given: Any) -> None:
         help_text, self.setting = given.pop("help", None), given.pop("setting", None)
         self.topic: str | None = given.pop("topic", None)
+        self.may_be_empty: bool = given.pop("may_be_empty", False)
         super().__init__(names, **given)
         self.help = help_text
 
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
     ) -> tuple[Any, ParameterSource]:
-        """Return what is given, else what the file says, else the default."""
+        """Return what is given, else what the file says, else the default.
+
+        Raise `click.BadParameter` for an empty value on the command line.
+        """
         value, source = super().consume_value(ctx, opts)
+        is_empty = value == "" or (isinstance(value, list | tuple) and "" in value)
+        if is_empty and source is ParameterSource.COMMANDLINE and not self.may_be_empty:
+            raise click.BadParameter("an empty text is not a value", ctx, self)
         is_asked = source is ParameterSource.DEFAULT and not ctx.resilient_parsing
         if self.setting is not None and is_asked:
             told = settings.setting(self.setting)
@@ -139,6 +147,18 @@ _ANYWHERE = (
 )
 SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
 """The options that can stand before or behind any command."""
+
+
+def words_of(context: click.Context) -> list[str]:
+    """Return the words that name a command, behind that of the program."""
+    if context.parent is None:
+        return []
+    return [*words_of(context.parent), str(context.info_name)]
+
+
+def summary_of(command: click.Command) -> str:
+    """Return the first paragraph of a command's help, on one line."""
+    return " ".join((command.help or "").partition("\n\n")[0].split())
 
 
 class Sorted(msgspec.Struct, frozen=True):
@@ -250,6 +270,17 @@ def option(*names: str, **given: Any) -> Callable[[Function], Function]:
     """Add an option to a command; several commands have the same one."""
     made = TypedOption(names, **given)
     return click.option(*names, cls=lambda *_, **__: made)  # type: ignore[arg-type]
+
+
+def several(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Add options to a command, which its help shows in their order."""
+
+    def add(function: Function) -> Function:
+        for one in reversed(options):
+            function = one(function)
+        return function
+
+    return add
 
 
 def file_option(

@@ -1,7 +1,8 @@
 """The shape every command shares: a command as data, which a pure function decides on."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import chain, combinations, islice
 from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar
 
@@ -74,11 +75,21 @@ def rule_of(command: Command) -> Decider:
     return rule
 
 
+_NEVER_EMPTY = ("reason", "error", "details")
+"""Fields of a command that are texts, or None if they are not given."""
+
+
 def decided(
     decide: Command | Callable[[Any, str], list[Event]], state: Any, at: str
 ) -> list[Event]:
-    """Return what is decided on a command, or by what decides in its place."""
+    """Return what is decided on a command, or by what decides in its place.
+
+    Raise `InvalidInputError` for a reason, an error or details that are an empty text.
+    """
     if isinstance(decide, Command):
+        for name in _NEVER_EMPTY if decide.stream == Command.stream else ():
+            if isinstance(text := getattr(decide, name, None), str) and not text.strip():
+                raise InvalidInputError("is empty", field=name, hint="give a text")
         return rule_of(decide)(state, decide, at)
     return decide(state, at)
 
@@ -121,13 +132,74 @@ def made_of(
     return made(**{n: x for n, x in said.items() if n not in left_out or x != left_out[n]})
 
 
-def digest_of(name: str, arguments: Mapping[str, Any]) -> bytes:
+OLDER_DIGESTS_MAX = 4096
+_EMPTY: tuple[object, ...] = None, False, "", (), [], {}
+
+
+class GivenArguments(dict[str, Any]):
+    """The arguments of a command by name, with the defaults of those that have one."""
+
+    defaults: Mapping[str, Any] = MappingProxyType({})
+
+
+class KeyDigest(bytes):
+    """What an idempotency key stands for: a command, and its arguments but for defaults.
+
+    So a field that a later version adds with a default changes nothing.
+    """
+
+    older: Iterator[bytes] = iter(())
+    """The same by earlier versions, which digested every field that the command had then.
+
+    Any of those that are at their defaults may have been unknown. Whatever matches agrees
+    in all others.
+    """
+
+
+def digest_of(name: str, arguments: Mapping[str, Any]) -> KeyDigest:
     """Return what an idempotency key stands for: a command and its arguments."""
-    return hashes.sha256(
-        msgspec.json.encode([name, dict(arguments)], order="sorted")
-    ).digest()
+    defaults = getattr(arguments, "defaults", {})
+    said = {n: x for n, x in arguments.items() if x != defaults.get(n)}
+    digest, optional = KeyDigest(_sha256(name, said)), [*(arguments.keys() - said.keys())]
+    optional += [n for n, x in said.items() if x in _EMPTY]
+    counts = range(len(optional) + 1)
+    left_out = chain.from_iterable(combinations(optional, n) for n in counts)
+    digest.older = (
+        _sha256(name, {n: x for n, x in arguments.items() if n not in names})
+        for names in islice(left_out, OLDER_DIGESTS_MAX)
+    )
+    return digest
 
 
-def digest(command: Command) -> bytes:
+def digest(command: Command) -> KeyDigest:
     """Return what an idempotency key of a command stands for."""
-    return digest_of(command.name(), asdict(command))
+    return digest_of(command.name(), arguments_of(command))
+
+
+def arguments_of(command: Command, typed: Collection[str] | None = None) -> GivenArguments:
+    """Return the fields of a command that a key stands for, all of them or some."""
+    given = asdict(command)
+    found = GivenArguments(
+        given if typed is None else {name: given[name] for name in typed}
+    )
+    found.defaults = _defaults(type(command))
+    return found
+
+
+def _defaults(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the defaults of a struct's fields, by name."""
+    names, values = struct.__struct_fields__, struct.__struct_defaults__
+    pairs = zip(names[len(names) - len(values) :], values, strict=True)
+    return {n: x.factory() if hasattr(x, "factory") else x for n, x in pairs}
+
+
+def _sha256(name: str, arguments: Mapping[str, Any]) -> bytes:
+    said = [name, dict(arguments)]
+    try:
+        encoded = msgspec.json.encode(said, order="sorted")
+    except UnicodeEncodeError:
+        # Imported here: hardly any argument is not UTF-8.
+        from .readable import as_json
+
+        encoded = as_json(said, order="sorted")
+    return hashes.sha256(encoded).digest()

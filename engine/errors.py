@@ -131,6 +131,18 @@ class UnreadableError(SprintlogError):
         super().__init__(f"{where}{problem}", hint=hint, position=position, problem=problem)
 
 
+class LostLogError(UnreadableError):
+    """The log was deleted or replaced while it was open."""
+
+
+class MovedLogError(UnreadableError):
+    """The log was moved while it was open, and nobody can tell where to."""
+
+
+class NewerVersionError(UnreadableError):
+    """A newer sprintlog wrote it, and is required to read it."""
+
+
 class ExtensionError(SprintlogError):
     """An extension failed; the message says which."""
 

@@ -3,7 +3,8 @@
 The library's door hands it on: `from sprintlog import Workspace`.
 """
 
-from sprintlog.engine.log.port import Clock, Log
+from sprintlog.engine.log.port import Log
+from sprintlog.engine.log.stores import wall_clock as wall_clock
 from sprintlog.engine.service import workspace as service
 from sprintlog.engine.service.place.location import Location
 from sprintlog.engine.service.port import Decide as Decide
@@ -13,7 +14,6 @@ from sprintlog.engine.service.port import Handled as Handled
 from sprintlog.engine.service.port import Outcome as Outcome
 from sprintlog.engine.service.state_files import Refreshed, StateFiles
 from sprintlog.engine.service.streams.catalogue import sprint_of
-from sprintlog.engine.service.workspace import wall_clock as wall_clock
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .state_files.files import FilesService
@@ -24,8 +24,9 @@ from .state_files.sprint_file import SprintFile
 class Workspace(service.ServiceWorkspace):
     """One log, the work tree it belongs to, and the state files in that."""
 
-    def __init__(self, location: Location, log: Log, *, clock: Clock) -> None:
-        super().__init__(location, log, clock=clock)
+    def connect(self, location: Location, log: Log) -> None:
+        """Use a log, and read all of it again."""
+        super().connect(location, log)
         self.files = Files(location, log.digests, log.locks)
         self.state_files = OwnStateFiles(self)
 

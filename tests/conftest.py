@@ -43,6 +43,12 @@ for _number in range(3):
 if sys.stdin is None:
     sys.stdin = open(os.devnull)  # noqa: SIM115
 
+# In memory, where there is room and programs may run: waiting for the disk takes a third.
+_MEMORY = "/dev/shm"
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK):
+    _limits = os.statvfs(_MEMORY)
+    if _limits.f_bavail * _limits.f_frsize > 4 << 30 and not _limits.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = tempfile.tempdir = _MEMORY
 HOME = Path(tempfile.mkdtemp(prefix="sprintlog-home-"))
 (HOME / ".gitconfig").write_text(
     "[user]\nname = A Tester\nemail = tester@example.invalid\n"
@@ -66,16 +72,6 @@ for _name in ("COLUMNS", "LINES"):
 # Processes that tests start reuse the bytecode that the set-up compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-hypothesis.settings.register_profile(
-    "sprintlog",
-    database=None,
-    deadline=None,
-    suppress_health_check=[
-        hypothesis.HealthCheck.too_slow,
-        hypothesis.HealthCheck.data_too_large,
-    ],
-)
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that choose between the short and the long forms."""
@@ -88,11 +84,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Set the lengths of properties before any module of tests is imported."""
     lengths.is_long = config.option.long or config.option.only_long
     hypothesis.settings.register_profile(
-        "length",
-        hypothesis.settings.get_profile("sprintlog"),
+        "sprintlog",
         max_examples=lengths.examples(100),
+        database=None,
+        deadline=None,
+        suppress_health_check=[
+            hypothesis.HealthCheck.too_slow,
+            hypothesis.HealthCheck.data_too_large,
+        ],
     )
-    hypothesis.settings.load_profile("length")
+    hypothesis.settings.load_profile("sprintlog")
     for line in (
         "long: runs by `make test-long` and `make check`, not by `make test`",
         "sampled(n, m): of its cases the short form runs n, the long form m or all",
@@ -112,15 +113,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     long, nowhere = lengths.long_forms(items), lengths.in_no_form(items)
     if config.option.only_long:
-        kept = [item for item in items if item in long or lengths.is_property(item)]
+        dropped = {i for i in items if i not in long and not lengths.is_property(i)}
     elif any("::" in argument for argument in config.args):
         return
     else:
-        kept = [item for item in items if item not in long | nowhere]
-    if len(kept) < len(items):
-        kept_ids = set(map(id, kept))
-        config.hook.pytest_deselected(items=[i for i in items if id(i) not in kept_ids])
-        items[:] = kept
+        dropped = long | nowhere
+    if dropped:
+        config.hook.pytest_deselected(items=[item for item in items if item in dropped])
+        items[:] = [item for item in items if item not in dropped]
 
 
 def pytest_collection_finish() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = Path("/proc/self/fd")
+FILES = "/proc/self/fd"
 SIGNALS = [
     getattr(signal, name)
     for name in (
@@ -88,18 +88,20 @@ class State:
 def leaks(before: State, home: Path) -> list[str]:
     """Return one line for each difference from `before`; an empty list if nothing leaked.
 
-    Threads that are about to end and files that are about to be closed get a second:
-    both are gone before they can disturb another test.
+    Threads that are about to end and files that are about to be closed get five seconds:
+    both are gone before they can disturb another test. What only garbage refers to is no
+    leak: a pool of threads ends when its owner is collected.
     """
     after = State.now(home)
-    if new := after.threads - before.threads:
+    new = [thread for thread in after.threads - before.threads if not _is_of_a_pool(thread)]
+    if new:
+        gc.collect()
         for thread in new:
-            if not _is_of_a_pool(thread):
-                thread.join(1)
+            thread.join(5)
     if after.files.items() - before.files.items():
         gc.collect()
         # The thread of a server may still be closing the files of its last answer.
-        end = time.monotonic() + 1
+        end = time.monotonic() + 5
         while (after := State.now(home)).files.items() - before.files.items():
             if time.monotonic() > end:
                 break
@@ -164,7 +166,7 @@ def open_files() -> dict[int, str]:
         for number in os.listdir(FILES):
             # The descriptor of the listing itself is closed by now.
             with suppress(OSError):
-                name = os.readlink(FILES / number)
+                name = os.readlink(f"{FILES}/{number}")
                 if not name.startswith(("anon_inode:", "/memfd:")):
                     found[int(number)] = name
     return found

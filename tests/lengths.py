@@ -13,11 +13,11 @@ is_long = False  # set by tests/conftest.py from --long and --only-long
 def examples(number: int) -> int:
     """Return how many examples a property takes that is meant to take `number`.
 
-    The short form takes at most 10, the long form 40 % of `number`, and with
+    The short form takes at most 10, the long form a quarter of `number`, and with
     `SPRINTLOG_EXAMPLES=10` ten times as many as `number`.
     """
     if is_long:
-        return max(1, round(number * float(os.environ.get("SPRINTLOG_EXAMPLES", "0.4"))))
+        return max(1, round(number * float(os.environ.get("SPRINTLOG_EXAMPLES", "0.25"))))
     return min(number, 10)
 
 

@@ -134,11 +134,11 @@ def test_marked_tests_are_long() -> None:
 def test_a_property_takes_fewer_examples_in_the_short_form(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The short form takes at most 10 examples, the long form 40 in a hundred."""
+    """The short form takes at most 10 examples, the long form a quarter."""
     monkeypatch.setattr(lengths, "is_long", False)
     assert (lengths.examples(100), lengths.examples(5)) == (10, 5)
     monkeypatch.setattr(lengths, "is_long", True)
-    assert lengths.examples(100) == 40
+    assert lengths.examples(100) == 25
     monkeypatch.setenv("SPRINTLOG_EXAMPLES", "10")
     assert lengths.examples(100) == 1000
 

@@ -7,12 +7,18 @@ import click
 
 from sprintlog.engine.adapters.hooks.files import HOOKS, MCP, SCOPES, HookFile
 from sprintlog.engine.adapters.hooks.forms import FORMS
-from sprintlog.engine.adapters.hooks.hindrances import Around, covered_by, hindrances
+from sprintlog.engine.adapters.hooks.hindrances import (
+    Around,
+    Hindrance,
+    covered_by,
+    hindrances,
+)
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.readable import quoted
 from sprintlog.projections.views.hooks import HookNote, HooksOfAgent, HooksStatus
 
 from .. import typed
-from ..context import with_json
+from ..context import here, with_json
 from ..output import hint, print_answer, table
 from .place import around_here
 
@@ -138,7 +144,9 @@ def _state(
 ) -> HooksOfAgent:
     events = file.events()
     state = INSTALLED if file.is_current() else OUTDATED if events else MISSING
-    found = hindrances(file, around) if notes and (events or not done) else ()
+    found = [*hindrances(file, around)] if notes and (events or not done) else []
+    if events and notes and file.scope == SCOPES[0]:
+        found += _elsewhere(around)
     return HooksOfAgent(
         agent=file.form.agent,
         what=file.what,
@@ -150,6 +158,15 @@ def _state(
         done=done,
         notes=[HookNote(one.says, one.helps) for one in found],
     )
+
+
+def _elsewhere(around: Around) -> Iterator[Hindrance]:
+    """Yield that only an agent in the project's root reads the project's file."""
+    if (root := around.project) != here():
+        yield Hindrance(
+            f"an agent that is started in {here()} does not read it, only one in {root}",
+            f"`cd {quoted(str(root))}` before you start the agent",
+        )
 
 
 def _lines_of(answer: HooksOfAgent, action: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ import click
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.adopt import edit_of, observed_edit
-from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.workspace import JOURNAL
 from sprintlog.engine.sprint.document.adoption import AdoptEdit
 from sprintlog.engine.sprint.events import EditAdopted
@@ -44,27 +44,28 @@ def command(
     """
     options, wanted = Options(given), Agreement(dry_run, yes)
     with recording("adopt", options) as run:
-        if of_journal:
-            _in_journal(run, version, wanted)
+        sprint_id = None if of_journal else run.sprint_id
+        adopt = (_journal_edit if of_journal else _sprint_edit)(run, version, wanted)
+        if wanted.is_dry or (asks(as_json=options.as_json) and not wanted.is_agreed):
+            events = run.workspace.preview(adopt, sprint_id=sprint_id, at=options.at)
+            stream = JOURNAL if sprint_id is None else sprint_stream(sprint_id)
+            if _show(run, events, stream, wanted):
+                return
+        outcome: Handled[Any]
+        if isinstance(adopt, AdoptEdit):
+            outcome = run.handle_with(adopt, {"edit": adopt.edit})
         else:
-            _in_sprint(run, version, wanted)
+            outcome = run.handle_on_journal(adopt, {"edit": adopt.edit})
+        _tell(run, outcome, undo=None if of_journal else "sprintlog undo")
 
 
-def _in_sprint(run: Recording, version: int | None, wanted: Agreement) -> None:
-    """Adopt an edit of PROGRESS.yaml."""
-    workspace, sprint_id = run.workspace, run.sprint_id
+def _sprint_edit(run: Recording, version: int | None, wanted: Agreement) -> AdoptEdit:
+    """Return the command for an edit of PROGRESS.yaml."""
     if version is None:
         # An edit that stands there is recorded; nothing of it is adopted yet.
         _observe(run, wanted)
-    edit, observed, base = observed_edit(workspace, sprint_id, version)
-    by = run.options.actor
-    command = AdoptEdit(edit=edit, observed=observed, base=base, by=by)
-    if _is_to_be_shown(run, wanted):
-        events = workspace.preview(command, sprint_id=sprint_id, at=run.options.at)
-        stream = stream_of(workspace.sprint(sprint_id))
-        if _show(run, events, stream, wanted):
-            return
-    _tell(run, run.handle_with(command, {"edit": edit}), undo="sprintlog undo")
+    edit, observed, base = observed_edit(run.workspace, run.sprint_id, version)
+    return AdoptEdit(edit=edit, observed=observed, base=base, by=run.options.actor)
 
 
 def _observe(run: Recording, wanted: Agreement) -> None:
@@ -82,25 +83,18 @@ def _observe(run: Recording, wanted: Agreement) -> None:
         )
 
 
-def _in_journal(run: Recording, version: int | None, wanted: Agreement) -> None:
-    """Put right what an edit of the journal's file changed."""
-    if version is None and not wanted.is_dry:
-        run.workspace.refresh_journal()
-    edit, command = _journal_command(run, version)
-    if _is_to_be_shown(run, wanted):
-        events = run.workspace.preview_on_journal(command, at=run.options.at)
-        if _show(run, events, JOURNAL, wanted):
-            return
-    _tell(run, run.handle_on_journal(command, {"edit": edit}), undo=None)
-
-
-def _journal_command(run: Recording, version: int | None) -> "tuple[int, AdoptJournalEdit]":
+def _journal_edit(
+    run: Recording, version: int | None, wanted: Agreement
+) -> "AdoptJournalEdit":
+    """Return the command for an edit of the journal's file."""
     # Imported here: an edit of a sprint's file needs no pydantic.
     from sprintlog.engine.journal.corrections import AdoptJournalEdit
 
     from ..intake.journal import read_journal
 
     workspace = run.workspace
+    if version is None and not wanted.is_dry:
+        workspace.refresh_journal()
     edit, event = edit_of(
         workspace.log,
         JOURNAL,
@@ -118,12 +112,7 @@ def _journal_command(run: Recording, version: int | None) -> "tuple[int, AdoptJo
         )
     theirs = read_journal(content, file=event.kept).document
     base = workspace.documents.at_version(JOURNAL, event.since)
-    return edit, AdoptJournalEdit(edit, event, base, theirs)
-
-
-def _is_to_be_shown(run: Recording, wanted: Agreement) -> bool:
-    is_asked = asks(as_json=run.options.as_json) and not wanted.is_agreed
-    return wanted.is_dry or is_asked
+    return AdoptJournalEdit(edit, event, base, theirs)
 
 
 def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreement) -> bool:

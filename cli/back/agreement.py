@@ -18,6 +18,8 @@ class Agreement(NamedTuple):
 
     is_dry: bool = False
     is_agreed: bool = False
+    is_forced: bool = False
+    """Whether files change although an agent is at work."""
 
 
 def with_asking(function: Function) -> Function:
@@ -32,6 +34,11 @@ _with_yes = typed.option(
     "--yes",
     is_flag=True,
     help="Skip the confirmation prompt. Required to change files if stdin is not a tty.",
+)
+
+
+with_force = typed.option(
+    "--force", "forced", is_flag=True, help="Restore files although an agent is at work."
 )
 
 

@@ -1,5 +1,6 @@
 """Files that were being brought back when something broke off: all is put back."""
 
+from sprintlog.engine.service.agent_sessions.at_work import refuse_while_at_work
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.work_tree import restore
 from sprintlog.engine.service.work_tree.snapshot import store_of
@@ -9,9 +10,9 @@ from sprintlog.projections.workspace import Outcome
 
 from ..output import print_json, print_text
 from ..record import Recording, summary
-from .agreement import Agreement, agree, asks
+from .agreement import Agreement
 from .paths import warn_of_kept
-from .way_back import file_lines, show, touches_files
+from .way_back import Done, agree_to, end_as_restored, file_lines, show
 
 
 def put_back(run: Recording, wanted: Agreement) -> bool:
@@ -24,15 +25,15 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
         [views.changed_files(plan) for plan in restore.ways_back(workspace, store, sprint)]
     )
     planned = views.would_go_back("undo", sprint, sprint_stream(sprint_id), None, would)
-    is_asked = asks(as_json=run.options.as_json)
     if wanted.is_dry:
         show(run, planned)
         return True
-    if not wanted.is_agreed and (is_asked or touches_files(planned)):
-        show(run, planned)
-        agree(is_asked=is_asked)
+    if not wanted.is_agreed:
+        agree_to(run, planned)
+    if not wanted.is_forced:
+        refuse_while_at_work(workspace.location)
     done = restore.give_up(workspace, sprint_id, store, actor=run.options.actor)
-    events = [event for given_up in done for event in given_up.outcome.events]
+    events = [event for given_up in done for event in given_up.events]
     outcome = Outcome(workspace.sprint(sprint_id), events)
     files = _together([views.changed_files(d.plan, placed=d.placed) for d in done])
     answer = views.went_back(
@@ -52,6 +53,7 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
         run.refresh()
     for given_up in done:
         warn_of_kept(store.folder, given_up.placed)
+    end_as_restored(Done(outcome, answer))
     return True
 
 

@@ -71,38 +71,30 @@ def command(
             order = into_output(workspace, sprint_id, order, into)
             arguments = {"of": of, "paths": list(paths), "into": order.into}
             go_back(run, Step("extract", arguments, order=order), wanted)
-        elif branch:
-            _branch(run, held, branch, wanted)
         else:
             target = Path(os.path.normpath(here() / (into or "")))
-            _folder(run, held, target, meant, wanted)
+            files = _copied(run, held, branch, target, meant, is_dry=wanted.is_dry)
+            where = f"{branch} {files.commit or ''}".rstrip() if branch else str(target)
+            _tell(run, held, files, where, wanted)
 
 
-def _folder(
+def _copied(
     run: Recording,
     held: HeldSnapshot,
+    branch: str | None,
     target: Path,
     paths: tuple[str, ...],
-    wanted: Agreement,
-) -> None:
-    store = store_of(run.workspace)
-    made = into_folder(
-        run.workspace, store, held.snapshot, target, paths, is_dry=wanted.is_dry
-    )
-    files = views.changed_files(made, order=_order(held, str(target)))
-    _tell(run, held, files, str(target), wanted)
-
-
-def _branch(run: Recording, held: HeldSnapshot, name: str, wanted: Agreement) -> None:
-    store = store_of(run.workspace)
-    commit, made, left = into_branch(run.workspace, store, held, name, is_dry=wanted.is_dry)
-    made = made._replace(skipped=left)
-    files = views.changed_files(made, order=_order(held), branch=name, commit=commit)
-    _tell(run, held, files, f"{name} {commit or ''}".rstrip(), wanted)
-
-
-def _order(held: HeldSnapshot, into: str = "") -> RestoreOrder:
-    return RestoreOrder(held.snapshot, held.iteration, into=into)
+    *,
+    is_dry: bool,
+) -> ChangedFiles:
+    """Copy files to a branch or a folder, unless that is only to be shown."""
+    workspace, store = run.workspace, store_of(run.workspace)
+    order = RestoreOrder(held.snapshot, held.iteration)
+    if branch:
+        commit, made = into_branch(workspace, store, held, branch, is_dry=is_dry)
+        return views.changed_files(made, order=order, branch=branch, commit=commit)
+    made = into_folder(workspace, store, held.snapshot, target, paths, is_dry=is_dry)
+    return views.changed_files(made, order=order._replace(into=str(target)))
 
 
 def _tell(

@@ -59,8 +59,12 @@ def into_output(
 
 def left_lines(left: Sequence[LeftPath]) -> list[str]:
     """Return in words what could not be brought back; much is only counted."""
+    # Those that differ come first.
+    shown = sorted(left, key=lambda one: one.differs is not True)[:SHOWN_MAX]
     lines = [
-        f"left as it is: {one.path or 'all'}: {one.reason}" for one in left[:SHOWN_MAX]
+        f"{'differs' if one.differs is True else 'left as it is'}: "
+        f"{one.path or 'all'}: {one.reason}"
+        for one in shown
     ]
     more = len(left) - SHOWN_MAX
     return [*lines, f"left as it is: {more} more"] if more > 0 else lines

@@ -1,9 +1,11 @@
 """`sprintlog rollback`: go back to an earlier point, with plan and files."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.streams.points import target_of
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
@@ -13,8 +15,8 @@ from .. import typed
 from ..context import AT_POINT, with_recording
 from ..output import warn
 from ..record import Options, Recording, recording
-from .agreement import Agreement, with_asking
-from .way_back import Step, go_back, hint_at
+from .agreement import Agreement, with_asking, with_force
+from .way_back import Step, end_as_restored, go_back, hint_at
 
 FILES_OF = ("iter:", "snapshot:")
 """The points at which files were kept, besides the best."""
@@ -30,6 +32,11 @@ FILES_OF = ("iter:", "snapshot:")
 @typed.option("--plan", "of_plan", is_flag=True, help="Only the plan, not the files.")
 @typed.option("--files", "of_files", is_flag=True, help="Only the files, not the plan.")
 @typed.option("--reason", metavar="TEXT", help="Why.")
+@typed.folder_option(
+    "--into",
+    help="Restore files of another work tree into this one: its root, like `.`.",
+)
+@with_force
 @with_asking
 @with_recording
 def command(
@@ -38,6 +45,8 @@ def command(
     of_plan: bool,
     of_files: bool,
     reason: str | None,
+    into: Path | None,
+    forced: bool,
     dry_run: bool,
     yes: bool,
     **given: Any,
@@ -57,15 +66,23 @@ def command(
         raise click.UsageError("--plan leaves the files: give no --files and no PATH")
     options = Options(given)
     with recording("rollback", options) as run:
+        if into is not None and into.resolve() != run.workspace.location.root.resolve():
+            raise InvalidInputError(
+                f"{into} is not the root of this work tree",
+                hint=f"give {run.workspace.location.root}, or repeat the command there",
+                field="--into",
+            )
         reason = options.masked({"reason": reason})["reason"]
         step = step_back(run, to, paths, reason, of_plan=of_plan, of_files=of_files)
-        done = go_back(run, step, Agreement(dry_run, yes))
+        step = step._replace(of_any_tree=into is not None)
+        done = go_back(run, step, Agreement(dry_run, yes, forced))
         if done.outcome is not None and done.outcome.events and step.order is None:
             sprint, number = done.outcome.state, done.outcome.state.plan.iteration
             more = (
                 f"to bring the files back too: `sprintlog rollback iter:{number} --files`"
             )
             hint_at(run, more if has_snapshot(sprint, number) else None)
+        end_as_restored(done)
 
 
 def step_back(

@@ -1,5 +1,7 @@
 """What `undo` and `redo` share: files that went along with a change go along again."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from msgspec.structs import asdict
@@ -16,34 +18,58 @@ from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
+from ..context import with_recording
 from ..output import counted, warn
 from ..record import Options, Recording, arguments_of, recording
-from .agreement import Agreement
-from .way_back import Step, go_back
+from .agreement import Agreement, with_asking, with_force
+from .way_back import Step, end_as_restored, go_back
 
 SHOWN_MAX = 3
 """So many of the events that no longer count are named."""
 
-with_plan_alone = typed.option(
-    "--plan", "of_plan", is_flag=True, help="Only the plan, not the files changed with it."
-)
+
+def taking_back(
+    kind: type[Undo | Redo],
+) -> Callable[[Callable[[], None]], Callable[..., None]]:
+    """Return what makes a command of its help: the options, and what it does with them."""
+
+    def made(documented: Callable[[], None]) -> Callable[..., None]:
+        @typed.option("--reason", metavar="TEXT", help="Why.")
+        @typed.option(
+            "--plan",
+            "of_plan",
+            is_flag=True,
+            help="Only the plan, not the files changed with it.",
+        )
+        @with_force
+        @with_asking
+        @with_recording
+        @wraps(documented)
+        def command(
+            reason: str | None,
+            of_plan: bool,
+            forced: bool,
+            dry_run: bool,
+            yes: bool,
+            **given: Any,
+        ) -> None:
+            wanted = Agreement(dry_run, yes, forced)
+            _take_back(kind(reason), Options(given), of_plan=of_plan, wanted=wanted)
+
+        return command
+
+    return made
 
 
-def take_back(
-    name: str,
-    command: Undo | Redo,
-    given: dict[str, Any],
-    *,
-    of_plan: bool,
-    wanted: Agreement,
+def _take_back(
+    command: Undo | Redo, options: Options, *, of_plan: bool, wanted: Agreement
 ) -> None:
     """Take a change back, with the files that came with it unless they are to stay.
 
     Where files alone were changed after it, they are what is taken back. Which later work
     goes with it is said.
     """
-    options = Options(given)
-    command = options.masked_command(command)
+    command, name = options.masked_command(command), command.name()
     with recording(name, options) as run:
         if isinstance(command, Undo) and not of_plan and _put_back(run, wanted):
             return
@@ -53,9 +79,10 @@ def take_back(
         step = step._replace(undo="sprintlog redo" if name == "undo" else "sprintlog undo")
         if not of_plan:
             step = _with_files(run, step, command)
-        outcome, answer = go_back(run, step, wanted)
+        outcome, answer = done = go_back(run, step, wanted)
         if outcome is not None and answer.to is not None and not outcome.duplicate:
             _tell_gone(run.workspace, outcome.state, name)
+        end_as_restored(done)
 
 
 def _put_back(run: Recording, wanted: Agreement) -> bool:
@@ -92,7 +119,7 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
 def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
     """Return the step with the files that go along, or with those that are alone."""
     workspace, sprint_id = run.workspace, run.sprint_id
-    sprint, worktree = workspace.sprint(sprint_id), workspace.location.worktree
+    sprint, tree = workspace.sprint(sprint_id), workspace.tree
     if not sprint.knowledge.restored:
         return step
     # Imported here: most rollbacks are of the plan alone.
@@ -101,18 +128,18 @@ def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
 
     alone: Restore | None
     if isinstance(command, Redo):
-        alone = files_to_redo(sprint, worktree=worktree)
+        alone = files_to_redo(sprint, tree=tree)
     else:
         since = rollback_to_undo(sprint) or 0
         since = max(since, last_decision(workspace.log, sprint, after=since))
-        alone = files_to_undo(sprint, worktree=worktree, than=since)
+        alone = files_to_undo(sprint, tree=tree, than=since)
     arguments = asdict(command)
     if alone is not None:
         # It had nothing to do with the plan.
         order = RestoreOrder(alone.event.before, undoes=alone.version)
         return step._replace(order=order, command=None, arguments=arguments)
     events = workspace.preview(command, sprint_id=sprint_id, at=run.options.at)
-    restore = files_with(sprint, events, worktree=worktree)
+    restore = files_with(sprint, events, tree=tree)
     if restore is None:
         return step
     order = RestoreOrder(restore.event.before)

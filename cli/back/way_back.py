@@ -1,24 +1,37 @@
 """The one way in which all goes back: shown, agreed to, done, told in the same words."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
-from sprintlog.engine.adapters.snapshots.placement import PlacedFiles
-from sprintlog.engine.adapters.snapshots.plan import PlacementPlan
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.service.agent_sessions.at_work import refuse_while_at_work
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.service.work_tree.restore import cut_short, in_place
+from sprintlog.engine.service.work_tree.restore import Restored, cut_short, in_place
 from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.events import RestoreStarted, SnapshotTaken
 from sprintlog.engine.sprint.iterations.snapshots import Back
 from sprintlog.projections.views import back as views
-from sprintlog.projections.views.back import ChangedFiles, PlanTurn, WentBack
+from sprintlog.projections.views.back import (
+    ChangedFiles,
+    PlanTurn,
+    WentBack,
+    differing,
+)
 from sprintlog.projections.workspace import Handled
 
-from ..output import counted, hint, print_json, print_text
+from ..output import (
+    INTEGRITY,
+    counted,
+    hint,
+    print_json,
+    print_text,
+    progress_if_long,
+    warn,
+)
 from ..record import Recording, stream_of, summary
 from ..screen import phrases
 from .agreement import Agreement, agree, asks
@@ -42,11 +55,17 @@ class Step(NamedTuple):
     """What takes it back."""
     there: str | None = None
     """How it is where nothing is to be done; None where that cannot be."""
+    is_forced: bool = False
+    """Whether files change although an agent is at work."""
+    of_any_tree: bool = False
+    """Whether the files may be those of another work tree."""
 
-    @property
-    def nothing(self) -> str:
-        """Return that nothing is to be done."""
-        return f"nothing to do: {self.there or 'it is so'} already"
+    def nothing(self, files: ChangedFiles | None) -> list[str]:
+        """Return the lines for a step that changes nothing."""
+        said = f"nothing to do: {self.there or 'it is so'} already"
+        if differing(files):
+            said = "nothing can be restored"
+        return [said, *left_lines(files.left if files else [])]
 
 
 class Done(NamedTuple):
@@ -59,6 +78,9 @@ class Done(NamedTuple):
 
 def go_back(run: Recording, step: Step, wanted: Agreement) -> Done:
     """Take a step back as it is wanted, and answer."""
+    step = step._replace(is_forced=wanted.is_forced)
+    if not wanted.is_dry:
+        _check_work(run, step)
     if (answer := shown(run, step, wanted)) is not None:
         return Done(None, answer)
     done = perform(run, step)
@@ -69,23 +91,35 @@ def go_back(run: Recording, step: Step, wanted: Agreement) -> Done:
     return done
 
 
+def end_as_restored(done: Done) -> None:
+    """End with 4 if files differ from the snapshot although they were restored."""
+    if (found := differing(done.answer.files)) and done.outcome is not None:
+        be = "differs" if len(found) == 1 else "differ"
+        warn(f"{counted(len(found), 'path')} {be} from the snapshot")
+        sys.exit(INTEGRITY)
+
+
 def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
     """Show what would be done, and ask; None where it is to be done."""
-    if wanted.is_agreed and not wanted.is_dry:
-        return None
     is_asked = asks(as_json=run.options.as_json)
-    if not (wanted.is_dry or is_asked or step.order):
+    if not wanted.is_dry and (wanted.is_agreed or not (is_asked or step.order)):
         return None
     answer, turn = planned(run, step)
     if wanted.is_dry:
-        show(run, answer, turn, step.nothing)
+        show(run, answer, turn, step.nothing(answer.files))
         if touches_files(answer) and not is_asked:
             hint_at(run, "with `--yes` in place of `--dry-run` it is done")
         return answer
+    agree_to(run, answer, turn)
+    return None
+
+
+def agree_to(run: Recording, answer: WentBack, turn: PlanTurn | None = None) -> None:
+    """Show what would be done, and ask; raise `RefusedError` where it is not wanted."""
+    is_asked = asks(as_json=run.options.as_json)
     if (is_asked and not is_nothing(answer)) or touches_files(answer):
         show(run, answer, turn)
         agree(is_asked=is_asked)
-    return None
 
 
 def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
@@ -106,15 +140,8 @@ def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
                 hint="`sprintlog undo --yes` puts them back; any other command that "
                 "records finishes them",
             )
-        made = in_place(
-            workspace,
-            sprint_id,
-            store_of(workspace),
-            step.order,
-            is_agreed=False,
-            envelope=run.envelope(),
-        )
-        files = views.changed_files(made.plan, order=step.order)
+        made = _restored(run, step, is_agreed=False).plan
+        files = views.changed_files(made, order=step.order)
     stream = sprint_stream(sprint_id)
     return views.would_go_back(step.action, sprint, stream, turn, files), turn
 
@@ -131,14 +158,17 @@ def touches_files(answer: WentBack) -> bool:
 
 
 def show(
-    run: Recording, answer: WentBack, turn: PlanTurn | None = None, nothing: str = ""
+    run: Recording,
+    answer: WentBack,
+    turn: PlanTurn | None = None,
+    nothing: Sequence[str] = (),
 ) -> None:
     """Show what would be done."""
     if run.options.as_json:
         print_json(answer)
         return
     if nothing and is_nothing(answer):
-        print_text(nothing, *left_lines(answer.files.left if answer.files else []))
+        print_text(*nothing)
         return
     if turn is not None:
         print_text(plan_line(turn))
@@ -157,7 +187,7 @@ def show(
             print_text(*named_lines("folder", files.folders, SHOWN_MAX))
         print_text(*left_lines(files.left))
         if not touches_files(answer):
-            print_text("every file is as it was then")
+            print_text(_all_as_then(files))
     elif turn is None:
         print_text("nothing to do, it is so already")
 
@@ -201,57 +231,61 @@ def plan_line(turn: PlanTurn) -> str:
     return f"plan  goes back to version {turn.to}{said}"
 
 
+def _check_work(run: Recording, step: Step) -> None:
+    """Raise `RefusedError` if a step changes files in place while an agent is at work."""
+    if step.order is not None and not step.order.into and not step.is_forced:
+        refuse_while_at_work(run.workspace.location)
+
+
 def perform(run: Recording, step: Step) -> Done:
     """Do it; nothing is told yet but what is kept of files that changed meanwhile."""
-    order, placed, made = step.order, None, None
-    if order is None:
+    workspace, files = run.workspace, None
+    _check_work(run, step)
+    if step.order is None:
         assert step.command is not None
         outcome: Handled[Any] = run.handle_with(step.command, step.arguments)
     else:
-        workspace = run.workspace
-        restored = in_place(
-            workspace,
-            run.sprint_id,
-            store_of(workspace),
-            order,
-            is_agreed=True,
-            envelope=run.envelope(step.arguments),
-            roll_back=step.command,
-            # A rollback of the plan says it itself.
-            reason=step.arguments.get("reason") if step.command is None else None,
-        )
+        restored = _restored(run, step, is_agreed=True)
         assert restored.outcome is not None
-        outcome, placed, made = restored.outcome, restored.placed, restored.plan
-    files = _files(made, order, placed)
-    if placed is not None and placed.kept:
-        warn_of_kept(store_of(run.workspace).folder, placed)
-    return Done(outcome, _answer(run, step, outcome, files))
-
-
-def _files(
-    made: PlacementPlan | None, order: RestoreOrder | None, placed: PlacedFiles | None
-) -> ChangedFiles | None:
-    if made is None:
-        return None
-    if placed is None:
-        # Nothing was to be done to files.
-        made = made._replace(writes={}, removals=[], folders={}, folders_gone=[])
-    return views.changed_files(made, order=order, placed=placed)
-
-
-def _answer(
-    run: Recording, step: Step, outcome: Handled[Any], files: ChangedFiles | None
-) -> WentBack:
-    return views.went_back(
+        made, outcome = restored.plan, restored.outcome
+        if restored.placed is None:
+            # Nothing was to be done to files.
+            made = made._replace(writes={}, removals=[], folders={}, folders_gone=[])
+        files = views.changed_files(made, order=step.order, placed=restored.placed)
+        warn_of_kept(store_of(workspace).folder, restored.placed)
+    answer = views.went_back(
         WentBack,
         step.action,
         stream_of(outcome.state),
         outcome,
         # What ends a restore is recorded after what begins it.
-        version=run.workspace.sprint(run.sprint_id).version,
+        version=workspace.sprint(run.sprint_id).version,
         files=files,
         undo=step.undo if outcome.events else None,
     )
+    return Done(outcome, answer)
+
+
+def _restored(run: Recording, step: Step, *, is_agreed: bool) -> Restored:
+    """Restore the files of a step in place, or only make the plan for that."""
+    assert step.order is not None
+    workspace = run.workspace
+    doing = "comparing the files with the snapshot"
+    if is_agreed:
+        doing = "saving the present files and restoring the others"
+    with progress_if_long(doing):
+        return in_place(
+            workspace,
+            run.sprint_id,
+            store_of(workspace),
+            step.order,
+            is_agreed=is_agreed,
+            envelope=run.envelope(step.arguments),
+            roll_back=step.command,
+            of_any_tree=step.of_any_tree,
+            # A rollback of the plan says it itself.
+            reason=step.arguments.get("reason") if step.command is None else None,
+        )
 
 
 def tell(run: Recording, step: Step, done: Done) -> None:
@@ -261,7 +295,7 @@ def tell(run: Recording, step: Step, done: Done) -> None:
         print_json(answer)
         return
     if step.there and outcome is not None and not (outcome.events or outcome.duplicate):
-        print_text(step.nothing, *left_lines(answer.files.left if answer.files else []))
+        print_text(*step.nothing(answer.files))
         return
     lines: Sequence[str] = []
     if outcome is not None and (outcome.events or answer.files is None):
@@ -285,7 +319,7 @@ def file_lines(files: ChangedFiles | None) -> list[str]:
     if files is None:
         return []
     where = f" in {files.into}/" if files.into else ""
-    said = "every file is as it was then"
+    said = _all_as_then(files)
     if files.written or files.removed:
         written, removed = counted(len(files.written), "file"), len(files.removed)
         said = f"{written} written, {removed} removed{where}"
@@ -295,6 +329,10 @@ def file_lines(files: ChangedFiles | None) -> list[str]:
         )
     gone = named_lines("removed", files.removed, REMOVED_SHOWN_MAX)
     return [said, *gone, *left_lines(files.left)]
+
+
+def _all_as_then(files: ChangedFiles) -> str:
+    return f"every {'other ' if differing(files) else ''}file is as it was then"
 
 
 def hint_at(run: Recording, text: str | None) -> None:

@@ -100,7 +100,7 @@ def _programs(names: Iterable[str], path: str, *, root: Path) -> Iterator[str]:
     for name in names:
         for folder in folders:
             program = folder / name
-            if not (program.is_file() and os.access(program, os.X_OK)):
+            if not (os.path.isfile(program) and os.access(program, os.X_OK)):
                 continue
             if not program.resolve().is_relative_to(tree):
                 yield name

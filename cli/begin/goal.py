@@ -1,15 +1,19 @@
 """`sprintlog goal …`: what a sprint in Ralph mode is to reach."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import click
 
+from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint.goal.goal import CompleteGoal, SetGoal, claim_in_force
 from sprintlog.engine.sprint.queue.requests import urgent
+from sprintlog.engine.sprint.state.words import COMPLETED
 
 from .. import typed
 from ..context import with_recording
-from ..output import hint, warn
+from ..output import hint, note, warn
 from ..record import record
 
 
@@ -31,13 +35,35 @@ def set_(
     max_iterations: int | None,
     **given: Any,
 ) -> None:
-    """Set the goal and switch the sprint to Ralph mode."""
+    """Set the goal and switch the sprint to Ralph mode.
+
+    A work tree without an unfinished sprint gets one, with a limit of 100 iterations.
+    """
+    if given["sprint_id"] is None:
+        _begin_sprint(given)
     command = SetGoal(text, idle_threshold, min_iterations, max_iterations)
     record("goal set", given, command)
 
 
+def _begin_sprint(given: Mapping[str, Any]) -> None:
+    """Begin a sprint, and a log, if none is unfinished in this work tree."""
+    # Imported here: for the first goal alone.
+    from ..wrapping.recorder import begin_sprint, open_or_make
+
+    with open_or_make(note) as workspace:
+        if given["key"] and any(workspace.log.find_key(given["key"])):
+            return
+        with suppress(NotFoundError):
+            if workspace.sprint(workspace.choose(None)).plan.status != COMPLETED:
+                return
+        at = given["at"] or workspace.now()
+        begin_sprint(workspace, note, actor=given["actor"], at=at)
+
+
 @command.command(epilog="Example: sprintlog goal complete --summary 'login works'")
-@typed.option("--summary", metavar="TEXT", help="A summary of the result.")
+@typed.option(
+    "--summary", may_be_empty=True, metavar="TEXT", help="A summary of the result."
+)
 @with_recording
 def complete(summary: str | None, **given: Any) -> None:
     """Mark the goal as reached, which completes the sprint.

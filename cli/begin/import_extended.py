@@ -18,7 +18,7 @@ from ..intake.others.found import FoundLoop
 from ..intake.others.imported import Imported, document_of, facts_of
 from ..record import Options, Recording, refresh
 from .import_prd import in_force
-from .loop_facts import take_facts
+from .loop_facts import is_there, take_facts
 from .taken import options_of, tell
 
 
@@ -66,16 +66,9 @@ def take_imported(
     named_ids = [options.sprint_id or one.id for one in imported.sprints]
     for sprint_id in named_ids:
         refresh(workspace, sprint_id)
-    tell(
-        workspace,
-        path,
-        kind=kind,
-        sprint_id=", ".join(named_ids),
-        found=dict(imported.found),
-        recorded=recorded,
-        unread=imported.unread,
-        as_json=options.as_json,
-    )
+    run, found = Recording(f"import {kind}", options, workspace), dict(imported.found)
+    names, unread = ", ".join(named_ids), imported.unread
+    tell(run, path, kind, names, found=found, recorded=recorded, unread=unread)
 
 
 def record_imported(
@@ -102,7 +95,7 @@ def record_imported(
             )
         document = document_of(sprint, kind=kind, file=path) if sprint.phases else None
         facts = [*facts_of(sprint, file=path)]
-        _check_free(workspace, sprint.id, options, kind)
+        is_there(Recording(f"import {kind}", options, workspace), sprint.id, kind=kind)
         checked.append((sprint, document, facts))
     recorded = 0
     for sprint, document, facts in checked:
@@ -112,17 +105,6 @@ def record_imported(
         loop = FoundLoop(sprint.id, sprint.goal, facts, {}, [], more=sprint.more)
         recorded += take_facts(run, sprint.id, loop, kind=kind)
     return recorded
-
-
-def _check_free(workspace: Workspace, sprint_id: str, options: Options, kind: str) -> None:
-    if sprint_id not in workspace.sprints() or options.sprint_id == sprint_id:
-        return
-    if workspace.sprint(sprint_id).plan.document.get("imported-from") != kind:
-        raise RefusedError(
-            f"there is a sprint {sprint_id} already, which is not of {kind}",
-            hint="name it, or another one, with --sprint",
-            sprint=sprint_id,
-        )
 
 
 def _take_document(

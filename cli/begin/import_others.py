@@ -3,14 +3,31 @@
 What is read, and how it is recorded, is imported when it is asked for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from msgspec.structs import replace
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.service.from_transcripts.iterations import (
+    SessionBegins,
+    SessionEnds,
+    known_as,
+    sprint_of,
+)
+from sprintlog.engine.service.holders import loop_holder
+from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import open_workspace, with_actor, with_json, with_sprint
+from ..intake.others.aiwg import FoundAiwg
+from ..intake.others.found import FoundLoop
+from ..intake.others.transcript import TranscriptRead
+from ..record import Options, Recording, refresh
+from .loop_facts import key_of, number_of, take_facts
+from .taken import tell
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
@@ -65,7 +82,6 @@ def orchestrator(path: Path, **given: Any) -> None:
     the folder .ralph, or one of these files. The sprint is completed if the loop completed.
     """
     from ..intake.others.orchestrator import read_orchestrator
-    from .import_loops import take_loop
     from .taken import options_of
 
     loop = read_orchestrator(path)
@@ -84,7 +100,6 @@ def aiwg(path: Path, **given: Any) -> None:
     loop is completed.
     """
     from ..intake.others.aiwg import read_aiwg
-    from .import_loops import take_aiwg
     from .taken import options_of
 
     found = read_aiwg(path)
@@ -104,7 +119,6 @@ def ralph_loop(file: Path, **given: Any) -> None:
     plugin deletes its file when the loop ends.
     """
     from ..intake.others.ralph_loop import read_ralph_loop
-    from .import_loops import take_loop
     from .taken import options_of
 
     loop = read_ralph_loop(file)
@@ -127,7 +141,6 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
     `wrap` or an earlier import, only new data is added. The sprint stays open.
     """
     from ..intake.others.transcript import read_transcript, session_file
-    from .import_sessions import take_sessions
     from .taken import options_of
 
     named = dict.fromkeys(session_file(file) for file in files)
@@ -137,3 +150,90 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
 
 
 COMMANDS = (prd, orchestrator, aiwg, ralph_loop, transcript)
+
+
+def take_sessions(
+    workspace: Workspace, sessions: Sequence[tuple[TranscriptRead, Options]]
+) -> None:
+    """Record sessions, the earliest first."""
+    for session, options in sorted(sessions, key=lambda one: one[0].began_at or ""):
+        _take_session(workspace, session, options)
+
+
+def _take_session(workspace: Workspace, session: TranscriptRead, options: Options) -> None:
+    run = Recording("import transcript", options, workspace)
+    sprint_id = sprint_of(
+        workspace,
+        session.ran()[0],
+        options.sprint_id,
+        actor=options.actor,
+        at=session.began_at,
+    )
+    recorded = _record(run, sprint_id, session)
+    found = {"line": session.activity.lines, "tool call": session.activity.tool_calls}
+    if session.subagents:
+        found["subagent"] = session.subagents
+    kind, unread = f"transcript of {session.activity.agent}", session.unread
+    tell(run, session.file, kind, sprint_id, found=found, recorded=recorded, unread=unread)
+    refresh(workspace, sprint_id)
+
+
+def _record(run: Recording, sprint_id: str, session: TranscriptRead) -> int:
+    """Record what is new of a session; return how many events came of it."""
+    workspace, recorded = run.workspace, 0
+    ran, summary = session.ran()
+    is_known, number = known_as(workspace, sprint_id, ran)
+    if not is_known:
+        options = _keyed(run, sprint_id, f"{session.key}:began", at=session.began_at)
+        began = Recording(run.name, options, workspace).handle_with(
+            SessionBegins(), sprint_id=sprint_id, observed=True
+        )
+        number = number_of(began)
+        recorded = 0 if began.duplicate else len(began.events)
+    ends = SessionEnds(workspace, replace(ran, iteration=number), summary)
+    fact = f"{session.key}:{session.sha256}"
+    options = _keyed(run, sprint_id, fact, at=session.ended_at)
+    ended = Recording(run.name, options, workspace).handle_with(
+        ends, sprint_id=sprint_id, observed=True
+    )
+    return recorded + (0 if ended.duplicate else len(ended.events))
+
+
+def _keyed(run: Recording, sprint_id: str, fact: str, *, at: str | None) -> Options:
+    return run.options.with_values(at=at, key=key_of(sprint_id, fact, kind="transcript"))
+
+
+def take_loop(
+    workspace: Workspace, path: Path, loop: FoundLoop, options: Options, *, kind: str
+) -> None:
+    """Record a loop that was read."""
+    sprint_id = options.sprint_id or loop.name
+    run = Recording(f"import {kind}", options, workspace)
+    recorded = take_facts(run, sprint_id, loop, kind=kind)
+    unread = loop.unread
+    tell(run, path, kind, sprint_id, found=loop.found, recorded=recorded, unread=unread)
+    refresh(workspace, sprint_id)
+
+
+def take_aiwg(
+    workspace: Workspace, path: Path, found: Sequence[FoundAiwg], options: Options
+) -> None:
+    """Record the loops of a folder, none of them where one cannot be.
+
+    Raise `RefusedError` for several that are to be one sprint, and for files of our own.
+    """
+    if options.sprint_id is not None and len(found) > 1:
+        raise RefusedError(
+            f"{path}: {len(found)} loops cannot be the one sprint {options.sprint_id}",
+            hint="leave --sprint out, or give the file of one loop",
+            allowed=[one.id for one in found],
+        )
+    for one in found:
+        if one.is_measured and (own := loop_holder(workspace, one.id)):
+            raise RefusedError(
+                f"{path}: the measurements of {one.id} are those of sprint {own} here",
+                hint="they are recorded already",
+                sprint=own,
+            )
+    for one in found:
+        take_loop(workspace, path, one.loop, options, kind="aiwg")

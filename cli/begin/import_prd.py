@@ -13,8 +13,7 @@ from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.projections.workspace import Workspace
 
 from ..intake.files import read_text
-from ..intake.others.found import Unread
-from ..intake.others.prd import prd_name
+from ..intake.others.found import Unread, name_from
 from ..intake.others.prd_history import (
     StoriesHistory,
     committed_stories,
@@ -42,7 +41,8 @@ def take_prd(
     said = read_text(str(text_file)) if text_file else ""
     parsed = parse_text(said)
     newest = history.versions[-1].stories
-    sprint_id = options.sprint_id or prd_name(newest, file)
+    names = (*newest.names, file.resolve().parent.name)
+    sprint_id = options.sprint_id or name_from(*names)
     run = Recording("import prd", options, workspace)
     recorded = _take_versions(run, sprint_id, history, sprint_dir)
     taken = _take_text(run, said) if said.strip() else 0
@@ -52,16 +52,8 @@ def take_prd(
     if text_file:
         found["entry"] = len(parsed.entries)
     unread = [*history.unread, *_unread(parsed, text_file)]
-    tell(
-        workspace,
-        file,
-        kind="prd",
-        sprint_id=sprint_id,
-        found=found,
-        recorded=taken + recorded,
-        unread=unread,
-        as_json=options.as_json,
-    )
+    recorded += taken
+    tell(run, file, "prd", sprint_id, found=found, recorded=recorded, unread=unread)
     refresh(workspace, sprint_id)
     if taken:
         refresh_stream(workspace, JOURNAL)

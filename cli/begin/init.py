@@ -54,7 +54,7 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
     """
     start, named = log_place()
     address = _address(address)
-    shadowed = _log_above(start)
+    shadowed, unused = _log_above(start)
     # A git repository below another log is a work tree of its own; a folder is not.
     if shadowed and not (in_folder or named or _is_in_git(start)):
         raise RefusedError(
@@ -83,6 +83,8 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
         )
     if shadowed:
         print_text(f"commands here use it from now on, no longer {shadowed}")
+    if unused:
+        print_text(f"the log above it is not used here: {unused}")
     left = [one for one in found if not _is_answered(one, yes=yes)]
     for one in left:
         print_text(f"found {one.found}: {one.says}")
@@ -146,12 +148,13 @@ def _take(offer: Offer, *options: str) -> None:
         command.invoke(context)
 
 
-def _log_above(start: Path) -> str | None:
+def _log_above(start: Path) -> tuple[str | None, str | None]:
+    """Return the log that is used in a folder, and one above it that is not."""
     try:
         place = find(start)
-        return str(place.folder if place.is_joined else place.database)
-    except NotFoundError:
-        return None
+        return str(place.folder if place.is_joined else place.database), None
+    except NotFoundError as missing:
+        return None, missing.fields.get("unused")
 
 
 def _is_in_git(folder: Path) -> bool:

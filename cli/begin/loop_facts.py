@@ -30,36 +30,43 @@ def take_facts(run: Recording, sprint_id: str, loop: FoundLoop, *, kind: str) ->
 
 
 def _make_sprint(run: Recording, sprint_id: str, loop: FoundLoop, *, kind: str) -> int:
-    """Make the sprint of a loop where there is none; return how many events came of it.
-
-    Raise `RefusedError` where one of its name is there that nobody named.
-    """
-    workspace = run.workspace
-    if sprint_id in workspace.sprints():
-        is_of_it = workspace.sprint(sprint_id).plan.document.get(KIND) == kind
-        if is_of_it or run.options.sprint_id == sprint_id:
-            return 0
-        raise RefusedError(
-            f"there is a sprint {sprint_id} already, which is not of {kind}",
-            hint="name it, or another one, with --sprint",
-            sprint=sprint_id,
-        )
+    """Make the sprint of a loop where there is none; return how many events came of it."""
+    if is_there(run, sprint_id, kind=kind):
+        return 0
     plan = {**ralph_fields(loop.goal), **loop.more, KIND: kind}
     create = CreateSprint(plan, max_iterations=loop.max_iterations)
     # Two imports at a time make it once.
     options = run.options.with_values(
-        at=loop.facts[0].at, key=_key(sprint_id, "created", kind=kind)
+        at=loop.facts[0].at, key=key_of(sprint_id, "created", kind=kind)
     )
-    outcome = Recording(run.name, options, workspace).handle_with(
+    outcome = Recording(run.name, options, run.workspace).handle_with(
         options.masked_command(create), sprint_id=sprint_id
     )
     return 0 if outcome.duplicate else len(outcome.events)
 
 
+def is_there(run: Recording, sprint_id: str, *, kind: str) -> bool:
+    """Return whether the sprint of an import exists.
+
+    Raise `RefusedError` for one of its name that is of another import and was not named.
+    """
+    workspace = run.workspace
+    if sprint_id not in workspace.sprints():
+        return False
+    is_of_it = workspace.sprint(sprint_id).plan.document.get(KIND) == kind
+    if is_of_it or run.options.sprint_id == sprint_id:
+        return True
+    raise RefusedError(
+        f"there is a sprint {sprint_id} already, which is not of {kind}",
+        hint="name it, or another one, with --sprint",
+        sprint=sprint_id,
+    )
+
+
 def _take(
     run: Recording, sprint_id: str, fact: Fact, number: int | None, *, kind: str
 ) -> Outcome:
-    key = _key(sprint_id, fact.key, kind=kind)
+    key = key_of(sprint_id, fact.key, kind=kind)
     options = run.options.with_values(at=fact.at, key=key)
     once = Recording(run.name, options, run.workspace)
     return once.handle_with(
@@ -67,7 +74,8 @@ def _take(
     )
 
 
-def _key(sprint_id: str, fact: str, *, kind: str) -> str:
+def key_of(sprint_id: str, fact: str, *, kind: str) -> str:
+    """Return the idempotency key of a fact: each is recorded once."""
     digest = sha256(f"{sprint_id}\n{fact}".encode()).hexdigest()[:40]
     return f"import:{kind}:{digest}"
 

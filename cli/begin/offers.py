@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from shlex import quote
 
+from sprintlog.engine.readable import quoted
 from sprintlog.projections.views.log import Offer
 
 from .around import Surroundings, Wanted
@@ -82,23 +82,23 @@ def offers(found: Surroundings, *, prefix: str = "") -> list[Offer]:
 def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
     """Yield the files that are read: of sprints, and of a journal."""
     for folder in ("", *(f"{sprint}/" for sprint in found.sprints)):
-        file = quote(f"{prefix}{folder}{PROGRESS}")
+        file = quoted(f"{prefix}{folder}{PROGRESS}")
         if f"{folder}{PROGRESS}" in found.files:
             said = "the state of a sprint, taken in as it is"
             yield _offer("state", folder + PROGRESS, said, f"import progress {file}", True)
         elif f"{folder}{SPRINT}" in found.files:
-            file = quote(f"{prefix}{folder}{SPRINT}")
+            file = quoted(f"{prefix}{folder}{SPRINT}")
             said = "a sprint that can be compiled"
             yield _offer("plan", folder + SPRINT, said, f"compile {file}")
     for name in JOURNALS:
         # Another tool has a file of this name with other fields.
         if name in found.files and '"entries"' in found.texts.get(name, ""):
-            said, file = "a journal of what was tried and learned", quote(prefix + name)
+            said, file = "a journal of what was tried and learned", quoted(prefix + name)
             yield _offer("state", name, said, f"import journal {file}")
             return
     for name in TEXTS:
         if name in found.files:
-            said, file = "what a loop wrote down, as text", quote(prefix + name)
+            said, file = "what a loop wrote down, as text", quoted(prefix + name)
             yield _offer("state", name, said, f"journal migrate {file}")
             return
 
@@ -144,7 +144,7 @@ def _tests(found: Surroundings) -> Iterator[Offer]:
     ):
         if is_there:
             said = "for a loop: what it says now is where you begin"
-            yield _offer("tests", command, said, BUILD.format(quote(command)))
+            yield _offer("tests", command, said, BUILD.format(quoted(command)))
 
 
 def _ci(found: Surroundings) -> Iterator[Offer]:

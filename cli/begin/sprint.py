@@ -1,7 +1,8 @@
 """`sprintlog sprint …`: create a sprint and lead it through its life."""
 
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -17,6 +18,7 @@ from sprintlog.engine.sprint.iterations.loop import LimitIterations
 from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.engine.sprint.plan.create import CreateSprint, check_id, check_sprint_id
 from sprintlog.engine.sprint.queue.view import counts
+from sprintlog.engine.sprint.state.given import mapping_of
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.engine.sprint.state.words import MODES, PENDING
 from sprintlog.projections.views.work import SprintRow
@@ -59,6 +61,9 @@ def command() -> None:
 @typed.number_option(
     "--min-iterations", least=1, help="First iteration that can reach the goal. [0]"
 )
+@typed.number_option(
+    "--max-failures", least=0, help="Failures in a row that a goal survives. [3]"
+)
 @typed.option(
     "--hook",
     "hooks",
@@ -77,6 +82,7 @@ def create(
     goal: str | None,
     idle_threshold: int | None,
     min_iterations: int | None,
+    max_failures: int | None,
     hooks: tuple[str, ...],
     **given: Any,
 ) -> None:
@@ -107,6 +113,8 @@ def create(
         for remark in remarks:
             warn(f"{plan}: {remark}")
     document = {**fields, **document, **fields}
+    if max_failures is not None:
+        document["retry"] = {**mapping_of(document, "retry"), "maxFailures": max_failures}
     options = Options(given)
     options.tell_masked(document, of=str(plan or "the goal"))
     with recording("sprint create", options) as run:
@@ -261,7 +269,9 @@ def needs_human(
 
 
 @command.command(epilog="Example: sprintlog sprint complete --summary 'merged'")
-@typed.option("--summary", metavar="TEXT", help="A summary of the result.")
+@typed.option(
+    "--summary", may_be_empty=True, metavar="TEXT", help="A summary of the result."
+)
 @typed.option("--abandon-goal", is_flag=True, help="Give up a goal that is not reached.")
 @typed.option("--reason", metavar="TEXT", help="Why the goal is given up.")
 @with_recording
@@ -313,8 +323,11 @@ def list_(at: str | None, as_json: bool) -> None:
                 for name, version in workspace.sprints().items()
             ]
         else:
-            standing = workspace.standing(at).items()
-            found = [(name, s.plan.status, s.version) for name, s in standing]
+            found = []
+            for name in workspace.sprints():
+                with suppress(NotFoundError):
+                    sprint = workspace.sprint(name, at=at)
+                    found.append((name, sprint.plan.status, sprint.version))
     rows = [SprintRow(*row) for row in found]
     if as_json:
         print_json(rows)
@@ -325,19 +338,20 @@ def list_(at: str | None, as_json: bool) -> None:
         raise NotFoundError(f"there is no sprint in this log {when}")
 
 
+_HOOK_KEYS = ("id", "workflow", "prompt", "command", "parallel", "enabled")
+_NEXT_KEY = f",(?=(?:{'|'.join(_HOOK_KEYS)})=)"
+
+
 def hook_from(text: str) -> dict[str, Any]:
     """Return the hook of `id=…,workflow=…`; raise `click.UsageError` for another form.
 
-    What stands behind `command=` or `prompt=` goes to the end of the text.
+    The text of `command=` or `prompt=` ends before the next key: a comma in it is part of
+    the text unless a key and `=` follow.
     """
     given: dict[str, Any] = {}
-    rest = text
-    while rest:
-        key, equals, rest = rest.partition("=")
-        value, _, rest = (
-            (rest, "", "") if key in ("command", "prompt") else rest.partition(",")
-        )
-        if key not in ("id", "workflow", "prompt", "command", "parallel", "enabled"):
+    for part in re.split(_NEXT_KEY, text):
+        key, equals, value = part.partition("=")
+        if key not in _HOOK_KEYS:
             raise _wrong(text, f"{key[:40]!r} is unknown")
         if not equals or not value or key in given:
             raise _wrong(text, f"{key} is empty or given twice")
@@ -350,8 +364,7 @@ def hook_from(text: str) -> dict[str, Any]:
         given[key] = FLAGS[given[key]]
     if "workflow" not in given and "prompt" not in given and "command" not in given:
         raise _wrong(text, "it says nothing to run")
-    order = ("id", "workflow", "prompt", "command", "parallel", "enabled")
-    return {key: given[key] for key in order if key in given}
+    return {key: given[key] for key in _HOOK_KEYS if key in given}
 
 
 def _wrong(text: str, problem: str) -> click.UsageError:

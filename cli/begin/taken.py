@@ -5,40 +5,37 @@ from pathlib import Path
 
 from sprintlog.projections.health.not_understood import keep_lines
 from sprintlog.projections.views.log import LoopTaken
-from sprintlog.projections.workspace import Workspace
 
 from ..intake.others.found import Unread
 from ..output import counted, print_answer
-from ..record import UNNAMED, Options
+from ..record import UNNAMED, Options, Recording
 
 PLURALS = {"story": "stories", "passed": "passed", "entry": "entries"}
 
 
 def options_of(given: Mapping[str, object], file: Path) -> Options:
     """Return the options of an import, whose events are caused by the file."""
-    nothing = {"at": None, "key": None, "expect": None, "no_mask": False}
-    nothing |= {"correlation_id": None, "causation_id": None}
-    options = Options({**nothing, **given})
+    options = Options(given)
     # The folder that one stands in is given as a point, which has no name.
     actor = f"import:{file.name or file.absolute().name}"[:128]
     return options.with_values(actor=actor) if options.actor in UNNAMED else options
 
 
 def tell(
-    workspace: Workspace,
+    run: Recording,
     file: Path,
-    *,
     kind: str,
     sprint_id: str,
+    *,
     found: dict[str, int],
     recorded: int,
     unread: Sequence[Unread],
-    as_json: bool,
 ) -> None:
     """Say what a source holds, and keep what of it was not understood."""
     kept = None
     if unread:
-        kept = str(keep_lines(workspace, file.name, [line._asdict() for line in unread]))
+        lines = [line._asdict() for line in unread]
+        kept = str(keep_lines(run.workspace, file.name, lines))
     answer = LoopTaken(
         file=str(file),
         kind=kind,
@@ -53,7 +50,7 @@ def tell(
         counts.append(f"{counted(len(unread), 'line')} not understood → {kept}")
     new = f"{counted(recorded, 'event')} recorded" if recorded else "nothing new"
     said = f"{file}: {kind}, {', '.join(counts)}; {sprint_id}: {new}"
-    print_answer(answer, [said], as_json=as_json)
+    print_answer(answer, [said], as_json=run.options.as_json)
 
 
 def _counted(number: int, noun: str) -> str:

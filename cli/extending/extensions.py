@@ -1,7 +1,7 @@
 """`sprintlog extensions`: what others bring is listed, tried and read."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -45,7 +45,9 @@ def list_(kind: str | None, as_json: bool) -> None:
     answer = ExtensionsInstalled(
         rows, [ProgramRow(name, str(place)) for name, place in beside]
     )
-    print_answer(answer, _lines(answer), as_json=as_json)
+    lines = [(x.kind, x.name, f"{x.package} {x.version}") for x in answer.extensions]
+    lines += [("program", x.name, x.file) for x in answer.programs]
+    print_answer(answer, _lines(lines), as_json=as_json)
 
 
 @command.command("check", epilog="Example: sprintlog extensions check acme-deployments")
@@ -65,8 +67,8 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
     if name is not None and not wanted:
         found.find(kind or "event", name)
     rows = [_row(one, problem_of(one)) for one in wanted]
-    answer = ExtensionsChecked(rows)
-    print_answer(answer, _checked_lines(answer), as_json=as_json)
+    lines = [(x.kind, x.name, x.problem or "can be used") for x in rows]
+    print_answer(ExtensionsChecked(rows), _lines(lines), as_json=as_json)
     if any(row.problem for row in rows):
         sys.exit(1)
 
@@ -131,16 +133,7 @@ def _row(one: found.Extension, problem: str | None = None) -> ExtensionRow:
     return ExtensionRow(one.kind, one.name, one.package, one.version, one.value, problem)
 
 
-def _lines(answer: ExtensionsInstalled) -> Iterator[str]:
-    rows = [(x.kind, x.name, f"{x.package} {x.version}") for x in answer.extensions]
-    rows += [("program", x.name, x.file) for x in answer.programs]
-    if not rows:
-        yield "no extensions"
-    yield from table(rows, spare=(2,))
-
-
-def _checked_lines(answer: ExtensionsChecked) -> Iterator[str]:
-    rows = [(x.kind, x.name, x.problem or "can be used") for x in answer.extensions]
+def _lines(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
     if not rows:
         yield "no extensions"
     yield from table(rows, spare=(2,))

@@ -5,6 +5,7 @@ from textwrap import wrap
 
 import click
 
+from ..typed import summary_of
 from .topics import DAILY, LINES, TOPICS, page
 
 WIDTH = 80
@@ -16,15 +17,9 @@ def write_first(context: click.Context, formatter: click.HelpFormatter) -> None:
     command = context.command
     command.format_usage(context, formatter)
     command.format_help_text(context, formatter)
-    formatter.write("\n")
-    for line in _daily():
-        formatter.write(f"{line}\n")
-    formatter.write("\nBy topic (`sprintlog help TOPIC` explains one with examples):\n")
-    for line in _by_topic():
-        formatter.write(f"{line}\n")
-    formatter.write("\n")
-    for line in _options(context):
-        formatter.write(f"{line}\n")
+    by_topic = "By topic (`sprintlog help TOPIC` explains one with examples):"
+    lines = ["", *_daily(), "", by_topic, *_by_topic(), "", *_options(context)]
+    formatter.write("".join(f"{line}\n" for line in lines))
     command.format_epilog(context, formatter)
 
 
@@ -89,5 +84,4 @@ def _below(root: click.Context, name: str) -> Iterator[str]:
     for below in command.list_commands(context):
         found = command.get_command(context, below)
         assert found is not None
-        first = (found.help or "").partition("\n\n")[0]
-        yield f"    {name} {below}  {' '.join(first.split())}"
+        yield f"    {name} {below}  {summary_of(found)}"

@@ -95,6 +95,7 @@ TOPICS = {
     "agents": Topic(
         "connecting agents and other programs",
         {
+            "wait": "Wait until the limit that ended the agent's last run has expired.",
             "hooks": "Install hooks that record what an agent does.",
             "session": "Reconcile recorded sessions with an agent's transcripts.",
             "mcp": "Serve tools for agents over MCP.",

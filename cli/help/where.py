@@ -135,14 +135,14 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
         yield f"queue   {asked} for you to decide: `sprintlog queue list`"
     if action.do not in STOPPED and "stopped" in told:
         yield f"why     {told['stopped']}"
-        yield _next(*filter(None, (back, told["hint"])))
+        yield _next(back, told["hint"])
     elif action.do == actions.ITERATE and not sprint.document.get("dynamic-steps"):
         # Without steps, any loop can continue. If earlier runs had snapshots or
         # measurements, the next one should have them as well.
         keeping = "--snapshot " if sprint.knowledge.snapshots else ""
         measuring = "--measure CMD " if sprint.knowledge.tracker.measured else ""
-        ways = (back, f"`sprintlog wrap {keeping}{measuring}-- COMMAND`", TYPED[action.do])
-        yield _next(*filter(None, ways))
+        wrap = f"`sprintlog wrap {keeping}{measuring}-- COMMAND`"
+        yield _next(back, wrap, TYPED[action.do])
     else:
         yield from _after(action, back)
 
@@ -215,13 +215,12 @@ def _after(action: Action, back: str | None = None) -> Iterator[str]:
     if action.do == actions.WAIT:
         yield f"next    wait until {phrases.when(action.until)}"
     elif action.do == actions.STOP:
-        rest = action.hint or (None if back else "`sprintlog status`")
-        yield _next(*filter(None, (back, rest)))
+        yield _next(back, action.hint or (None if back else "`sprintlog status`"))
     else:
         by_hand = WAS_BEGUN if action.resumed else OR_TYPED
         if action.do == actions.WORK and action.resumed and action.gated:
             by_hand = {actions.WORK: "`sprintlog gate run` when it is done"}
-        yield _next(*filter(None, (back, TYPED[action.do], by_hand.get(action.do))))
+        yield _next(back, TYPED[action.do], by_hand.get(action.do))
 
 
 def _several(workspace: Workspace, sprints: dict[str, int]) -> Iterator[str]:
@@ -234,6 +233,6 @@ def _several(workspace: Workspace, sprints: dict[str, int]) -> Iterator[str]:
     yield _next("`sprintlog status --sprint ID`", "`sprintlog sprint list`")
 
 
-def _next(*commands: str) -> str:
+def _next(*commands: str | None) -> str:
     """Return the line with the next commands."""
-    return f"next    {', or '.join(commands)}"
+    return f"next    {', or '.join(filter(None, commands))}"

@@ -1,15 +1,15 @@
 """`sprintlog audit`: the decisions of a sprint."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 import msgspec
 
-from sprintlog.projections.exports.csv_lines import csv_lines
+from sprintlog.projections.exports.csv_lines import Value, csv_lines, text_of
 from sprintlog.projections.history.decisions import KINDS, LOSS, Decision
 from sprintlog.projections.history.kept_decisions import decisions_at
-from sprintlog.projections.markdown import code
+from sprintlog.projections.markdown import code, code_cell, line
 from sprintlog.projections.views.history import Audit
 
 from .. import typed
@@ -17,7 +17,6 @@ from ..context import ReadOptions, open_workspace, with_reading
 from ..output import counted, print_bytes, print_json, print_text, wrapped
 from ..screen import phrases
 from ..screen.pager import paged
-from .tables import markdown_table
 
 COLUMNS = (
     *("version", "at", "actor", "kind", "about"),
@@ -95,3 +94,14 @@ def _lines(decision: Decision) -> Sequence[str]:
     for word, text in (("on  ", decision.evidence), ("then", decision.followed)):
         lines += wrapped(f"{BEHIND}{word}  {text}", indent=BEHIND) if text else []
     return lines
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> list[str]:
+    """Return rows as the lines of a Markdown table, every text as code."""
+    lines = [line(columns), line(["---"] * len(columns))]
+    return [*lines, *(line([_cell(value) for value in row]) for row in rows)]
+
+
+def _cell(value: Value) -> str:
+    """Return a value as a cell."""
+    return code_cell(value) if isinstance(value, str) else text_of(value)

@@ -7,6 +7,7 @@ from itertools import chain
 import click
 
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
+from sprintlog.engine.readable import check_utf8
 from sprintlog.projections.exports.csv_lines import csv_lines, text_of
 from sprintlog.projections.sql.query import SQL_CHARS_MAX, QueryAnswer, Value, ask
 from sprintlog.projections.sql.read_model import refreshed
@@ -94,13 +95,11 @@ def command(
 
 def _read(sql: str) -> str:
     if sql == "-":
-        with open(0, encoding="utf-8", errors="strict", closefd=False) as file:
-            try:
-                sql = file.read(SQL_CHARS_MAX + 1)
-            except UnicodeDecodeError as error:
-                raise InvalidInputError("is not UTF-8", field="SQL") from error
+        with open(0, encoding="utf-8", errors="surrogateescape", closefd=False) as file:
+            sql = file.read(SQL_CHARS_MAX + 1)
     if len(sql) > SQL_CHARS_MAX:
         raise InvalidInputError(f"is longer than {SQL_CHARS_MAX} characters", field="SQL")
+    check_utf8(sql, "SQL")
     return sql
 
 

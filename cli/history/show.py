@@ -1,5 +1,6 @@
-"""`sprintlog show`: a state file or an event, as it is or was."""
+"""`sprintlog show`: a state file, an event or a session, as it is or was."""
 
+from collections.abc import Iterator
 from itertools import chain
 
 import click
@@ -8,11 +9,14 @@ import msgspec
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.sprint_file import render
+from sprintlog.projections.views.sessions import SessionAnswer
 from sprintlog.projections.views.whole_events import envelope
+from sprintlog.projections.words.of_sessions import figures, short_name
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_json, with_point, with_reading
 from ..output import hint, print_bytes, print_json, print_text, table, wrapped
+from ..screen import phrases
 from ..screen.pager import paged
 from ..screen.terminal import terminal
 
@@ -168,8 +172,6 @@ def session(session: str | None, as_json: bool) -> None:
     from sprintlog.engine.service.agent_sessions import known_sessions
     from sprintlog.projections.views import sessions
 
-    from .session_lines import session_lines, session_row
-
     with open_workspace() as workspace:
         log = workspace.log
         names = known_sessions.sessions(log) if session is None else {}
@@ -187,3 +189,36 @@ def session(session: str | None, as_json: bool) -> None:
         print_text(*table([session_row(x) for x in found]))
     else:
         print_text(*session_lines(found[0]))
+
+
+FILES_LISTED = 20
+
+
+def session_row(found: SessionAnswer) -> tuple[str, ...]:
+    """Return a session's row in the list of them."""
+    at = phrases.when(found.last_at)
+    return short_name(f"session/{found.session}"), at, figures(found)
+
+
+def session_lines(found: SessionAnswer) -> Iterator[str]:
+    """Yield what is known of a session."""
+    ended = phrases.when(found.ended_at) if found.ended_at else "end not known"
+    reason = f" ({found.reason})" if found.reason else ""
+    rows = {
+        "session": found.session,
+        "started": phrases.when(found.started_at),
+        "last": phrases.when(found.last_at),
+        "ended": f"{ended}{reason}",
+        "model": found.model,
+        "version": found.version,
+        "did": figures(found, ends=False),
+        "transcript": found.transcript,
+    }
+    width = max(map(len, rows))
+    for name, value in rows.items():
+        if value:
+            yield from wrapped(f"{name.ljust(width)}  {value}", indent=" " * (width + 2))
+    for path in found.files_changed[:FILES_LISTED]:
+        yield f"{'changed'.ljust(width)}  {path}"
+    if (more := len(found.files_changed) - FILES_LISTED) > 0:
+        yield f"{'changed'.ljust(width)}  and {more} more"

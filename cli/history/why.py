@@ -8,8 +8,7 @@ import click
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.projections.history import why as asking
-from sprintlog.projections.history.why import LineReason, why
-from sprintlog.projections.views.history import why_answer
+from sprintlog.projections.history.why import WhyAnswer, why
 
 from .. import typed
 from ..context import open_workspace, with_json, with_sprint
@@ -17,6 +16,8 @@ from ..output import fitting, print_answer, wrapped
 from ..screen import phrases
 
 _PLACE = re.compile(r"(.+):(\d{1,9})", re.DOTALL | re.ASCII)
+ITERATIONS_MAX = 8
+"""More iterations that may have written a line are not named."""
 _KNOWN = {
     asking.SNAPSHOT: "snapshot",
     asking.COMMIT: "commit",
@@ -46,21 +47,30 @@ def command(place: str, sprint_id: str | None, as_json: bool) -> None:
     with open_workspace() as workspace:
         name = workspace.choose(sprint_id)
         answer = why(workspace, name, Path(found[1]), int(found[2]))
-        print_answer(why_answer(answer), _lines(answer), as_json=as_json)
+        print_answer(answer, _lines(answer), as_json=as_json)
 
 
-def _lines(found: LineReason) -> Iterator[str]:
+def _lines(found: WhyAnswer) -> Iterator[str]:
     yield fitting(f"{found.path}:{found.line}  {found.text.strip()}")
-    if found.iteration is None:
-        if found.known_by == asking.NOW:
-            yield "  changed since the last snapshot and commit: nobody recorded it yet"
-        else:
+    if found.known_by == asking.NOW:
+        known = "snapshot" if found.committed else "snapshot and commit"
+        yield f"  changed since the last {known}: nobody recorded it yet"
+    if not found.iterations:
+        if found.is_between:
+            after = "an earlier one" if found.iteration is None else found.iteration
+            yield f"  written outside of any iteration, after {after} had ended"
+        elif found.known_by != asking.NOW:
             yield "  came with no iteration that the log knows, or is older than the loop"
-    elif found.is_between:
-        yield f"  changed after iteration {found.iteration} had ended, outside of any"
     else:
         back = ", which was taken back" if found.is_taken_back else ""
-        yield from _text("iteration", f"{found.iteration}{back}{_when(found)}")
+        names = ", ".join(found.iterations[-ITERATIONS_MAX:])
+        several = "one of " if len(found.iterations) > 1 else ""
+        outside = str(found.written_by).endswith("-or-outside")
+        either = ", or written outside of it" if outside else ""
+        yield from _text("iteration", f"{several}{names}{back}{either}{_when(found)}")
+    if (commit := found.committed) is not None:
+        said = f"{commit.id[:12]} by {commit.author}: {commit.subject}"
+        yield from _text("commit", said)
     if found.summary and not found.is_between:
         yield from _text("summary", found.summary)
     if found.phase:
@@ -82,23 +92,22 @@ def _lines(found: LineReason) -> Iterator[str]:
     yield from _known(found)
 
 
-def _when(found: LineReason) -> str:
+def _when(found: WhyAnswer) -> str:
     ended, started = found.ended_at, found.started_at
     if ended is not None:
         return f", ended {phrases.when(ended)}"
     return f", begun {phrases.when(started)}" if started is not None else ""
 
 
-def _known(found: LineReason) -> Iterator[str]:
-    origin = found.origin
-    if origin is None or origin.commit is None:
+def _known(found: WhyAnswer) -> Iterator[str]:
+    if found.commit is None:
         return
     was = ""
-    if (origin.path, origin.line) != (found.path, found.line):
-        was = f", there line {origin.line} of {origin.path}"
-    older = "; it may be older" if origin.is_first else ""
+    if (found.path_then, found.line_then) != (found.path, found.line):
+        was = f", there line {found.line_then} of {found.path_then}"
+    older = "; it may be older" if found.may_be_older else ""
     how = _KNOWN.get(found.known_by, "snapshot")
-    yield from _text("known by", f"{how} {origin.commit[:12]}{was}{older}")
+    yield from _text("known by", f"{how} {found.commit[:12]}{was}{older}")
 
 
 def _text(name: str, text: str) -> Iterator[str]:

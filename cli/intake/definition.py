@@ -223,16 +223,10 @@ class _Files:
         named = {
             name for _, definition in self._taken for name in names_in(definition.data)
         }
+        is_missed = {(p.file, p.path) for p in self._problems if p.code == "missing-field"}
         for model, definition in self._taken:
-            missing = {
-                problem.path
-                for problem in self._problems
-                if (problem.code, problem.file) == ("missing-field", definition.file)
-            }
-            for problem in unknown_fields(
-                model, definition, variables=named, missing=missing
-            ):
-                self._problems.append(problem._replace(is_strict=self._is_strict))
+            found = unknown_fields(model, definition, variables=named, missing=is_missed)
+            self._problems += [one._replace(is_strict=self._is_strict) for one in found]
 
     def follow(self, sprint: Definition) -> None:
         """Read every workflow that the sprint names, directly or through others."""

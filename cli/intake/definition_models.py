@@ -72,6 +72,8 @@ class Retry(BaseModel):
     retryOn: list[Category] | None = None  # noqa: N815
     limitWaitMs: list[Count] | None = None  # noqa: N815
     maxLimitWaits: Count | None = None  # noqa: N815
+    maxFailures: Count | None = None  # noqa: N815
+    failureWaitMs: list[Count] | None = None  # noqa: N815
 
 
 class RalphDefinition(Open):

@@ -1,6 +1,6 @@
 """The kinds of field that documents of strangers have, and the closed word lists."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     BaseModel,
@@ -47,26 +47,39 @@ Count = Annotated[int, Field(strict=True, ge=0)]
 Identity = Annotated[str, Field(strict=True, min_length=1, max_length=128)]
 Moment = Text | None
 
-SprintStatus = Annotated[str, OneOf(words.SPRINT_STATUSES)]
-PhaseStatus = Annotated[str, OneOf(words.PHASE_STATUSES)]
 Model = Annotated[str, OneOf(words.MODELS)]
 Mode = Annotated[str, OneOf(words.MODES)]
-GateStatus = Annotated[str, OneOf(words.GATE_STATUSES)]
 DecisionWord = Annotated[str, OneOf(words.DECISIONS)]
 Priority = Annotated[str, OneOf(words.PRIORITIES)]
 RequestType = Annotated[str, OneOf(words.REQUEST_TYPES)]
-RequestStatus = Annotated[str, OneOf(words.REQUEST_STATUSES)]
 Deferral = Annotated[str, OneOf(words.DEFERRALS)]
-HookTaskStatus = Annotated[str, OneOf(words.HOOK_TASK_STATUSES)]
 
 
-def _kebab(name: str) -> str:
+def kebab(name: str) -> str:
+    """Return the key of a field."""
     return name.rstrip("_").replace("_", "-")
 
 
 class Open(BaseModel):
     """A mapping that keeps the keys no schema names."""
 
+    known_beside: ClassVar[tuple[str, ...]] = ()
+    """Keys without a field that are no slips."""
+    takes_any: ClassVar[bool] = False
+    """Whether any other key may be meant."""
+
     model_config = ConfigDict(
-        extra="allow", alias_generator=_kebab, protected_namespaces=(), frozen=True
+        extra="allow", alias_generator=kebab, protected_namespaces=(), frozen=True
     )
+
+
+class Verbatim(Open):
+    """A mapping whose keys are the names of the fields, as other tools have them."""
+
+    model_config = ConfigDict(alias_generator=None)
+
+
+class Closed(Open):
+    """A mapping in which a key that no field has is an error."""
+
+    model_config = ConfigDict(extra="forbid")

@@ -4,11 +4,12 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.journal.intake.foreign import FIRST_SCHEMA, schema_version
 from sprintlog.engine.journal.intake.strangers import ELSEWHERE, stranger
 from sprintlog.engine.journal.state.checks import REQUIRED
 
+from .files import naming, within
 from .journal_models import JournalModel
 from .json_reader import load
 from .progress import field_path
@@ -17,6 +18,8 @@ JOURNAL_BYTES_MAX = 64 * 1024 * 1024
 """Each of its parts becomes an event of its own, so a long file is no large event."""
 
 UNKNOWN = "extra_forbidden"
+_OPTIONAL = ("category", "severity", "action_taken", "recovery_action", "confidence")
+"""Enums that may be empty: the specification's structs accept that (JRN-075)."""
 _NEEDED = {
     "missing": REQUIRED,
     UNKNOWN: "there is no such field in this version of the schema",
@@ -38,10 +41,7 @@ def read_journal(content: bytes, *, file: str) -> ReadJournal:
     The version is looked at before anything else. Fields that version 1.0 does not have
     are refused in 1.0, and told in a later one.
     """
-    if len(content) > JOURNAL_BYTES_MAX:
-        mib = JOURNAL_BYTES_MAX // 2**20
-        raise InvalidInputError(f"is longer than {mib} MiB", file=file)
-    document = load(content, file=file)
+    document = load(within(JOURNAL_BYTES_MAX, content, file=file), file=file)
     if not isinstance(document, dict):
         raise InvalidInputError("is not a JSON object", file=file)
     if unlike := stranger(document):
@@ -55,6 +55,8 @@ def read_journal(content: bytes, *, file: str) -> ReadJournal:
             if found["type"] == UNKNOWN and schema > FIRST_SCHEMA:
                 unknown.append(field_path(found["loc"]))
                 continue
+            if found["input"] == "" and found["loc"][-1] in _OPTIONAL:
+                continue
             raise _invalid(found, file) from error
     return ReadJournal(document, unknown)
 
@@ -63,11 +65,8 @@ def _schema(document: dict[str, Any], file: str) -> tuple[int, int]:
     version = document.get("version")
     if version is None or version == "":
         raise InvalidInputError(REQUIRED, file=file, field="version")
-    try:
-        return schema_version(version if isinstance(version, str) else str(version))
-    except RefusedError as error:
-        problem = error.message.partition(": ")[2]
-        raise InvalidInputError(problem, file=file, field="version") from error
+    with naming(file):
+        return schema_version(str(version))
 
 
 def _invalid(found: Any, file: str) -> InvalidInputError:

@@ -1,41 +1,19 @@
-"""progress.json as its document specifies it; its JSON Schema is made from this.
+"""Models of progress.json, derived from its parts; its JSON Schema is made from these.
 
 Six closed objects. The code that reads the file distinguishes fields of a later schema
 version from mistakes, since that depends on the version (JRN-111).
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from msgspec import structs
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from sprintlog.engine.journal.state import ids, words
+from sprintlog.engine.journal.state import shapes
 
-from .fields import OneOf, Text
+from .fields import Flag, OneOf, Text
 
-
-def _whole(value: object) -> object:
-    """Take 1.0 for 1, as the schema does."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _pattern(pattern: str) -> Any:
-    # Of digits it means the ten of ASCII, as in the schema's own dialect.
-    return Field(strict=True, pattern=pattern.replace(r"\d", "[0-9]"))
-
-
-Whole = BeforeValidator(_whole)
-Count = Annotated[int, Field(strict=True, ge=0), Whole]
-FromOne = Annotated[int, Field(strict=True, ge=1), Whole]
 Moment = Annotated[str, Field(strict=True, json_schema_extra={"format": "date-time"})]
-Status = Annotated[str, OneOf(words.STATUSES)]
-ObservationType = Annotated[str, OneOf(words.OBSERVATION_TYPES)]
-Category = Annotated[str, OneOf(words.CATEGORIES)]
-Severity = Annotated[str, OneOf(words.SEVERITIES)]
-Action = Annotated[str, OneOf(words.ACTIONS)]
-Recovery = Annotated[str, OneOf(words.RECOVERY_ACTIONS)]
-LearningType = Annotated[str, OneOf(words.LEARNING_TYPES)]
-PatternType = Annotated[str, OneOf(words.PATTERN_TYPES)]
-Confidence = Annotated[str, OneOf(words.CONFIDENCES)]
 
 
 class Closed(BaseModel):
@@ -46,72 +24,71 @@ class Closed(BaseModel):
     )
 
 
-class ObservationModel(Closed):
-    """A finding captured during execution."""
-
-    type: ObservationType
-    title: Text
-    description: Text = ""
-    file: Text = ""
-    category: Category = ""
-    severity: Severity = ""
-    action_taken: Action = ""
-    related_learning_id: Text = ""
+def _whole(value: object) -> object:
+    """Take 1.0 for 1, as the schema does."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-class IterationContext(Closed):
-    """How an iteration came about."""
-
-    retry_count: Count = 0
-    previous_failure_reason: Text = ""
-    recovery_action: Recovery = ""
-    recovery_guidance: Text = ""
-    dependencies_completed: list[Text] = []
-    blocker_verified: Annotated[bool, Field(strict=True)] = False
-    blocker_valid: Annotated[bool, Field(strict=True)] = False
+def _pattern(pattern: str) -> Any:
+    # Of digits it means the ten of ASCII, as in the schema's own dialect.
+    return Annotated[str, Field(strict=True, pattern=pattern.replace(r"\d", "[0-9]"))]
 
 
-class ProgressEntry(Closed):
-    """A single iteration's progress record."""
-
-    id: Annotated[str, _pattern(ids.ENTRY_ID)]
-    timestamp: Moment
-    prd_id: Text
-    iteration: FromOne
-    status: Status
-    duration_seconds: Count = 0
-    summary: Text = ""
-    observations: list[ObservationModel]
-    files_modified: list[Text] = []
-    git_commits: list[Text] = []
-    context: IterationContext = IterationContext()
+_KINDS: dict[Any, Any] = {str: Text, bool: Flag}
+"""The type of a field by that of the same field of a part."""
 
 
-class LearningModel(Closed):
-    """A persistent learning that applies across iterations."""
-
-    id: Annotated[str, _pattern(ids.LEARNING_ID)]
-    type: LearningType
-    content: Text
-    context: Text = ""
-    source_prd_id: Text
-    source_entry_id: Text = ""
-    created_at: Moment
-    times_referenced: Count = 0
-    still_valid: Annotated[bool, Field(strict=True)] = True
+def _model_of(part: type[shapes.ClosedObject], name: str, description: str) -> type[Closed]:
+    """Return the model of a part, by the types and the rules of its fields."""
+    rules = shapes.rules_of(part)
+    known = (field for field in structs.fields(part) if field.name in rules)
+    fields: dict[str, Any] = {one.name: _field(one, rules[one.name]) for one in known}
+    model = create_model(name, __base__=Closed, __doc__=description, **fields)
+    _KINDS[part] = model
+    return model
 
 
-class PatternModel(Closed):
-    """A codebase pattern discovered during execution."""
+def _field(field: structs.FieldInfo, rule: shapes.Rule) -> Any:
+    """Return the type of a field and its default, `...` where it must be given."""
+    is_needed = field.required or rule.is_needed or rule.pattern
+    default = ... if is_needed else field.default
+    kind, *_ = get_args(field.type) or (field.type,)
+    if rule.words:
+        return Annotated[str, OneOf(rule.words)], default
+    if rule.pattern:
+        return _pattern(rule.pattern), default
+    if rule.is_moment:
+        return Moment, default
+    if rule.least is not None:
+        limits = Field(strict=True, ge=rule.least)
+        return Annotated[int, limits, BeforeValidator(_whole)], default
+    if get_origin(field.type) is tuple:
+        return list[_KINDS[kind]], default or []  # type: ignore[valid-type]
+    if field.name == "still_valid":
+        return Flag, True
+    if default is None:
+        # What a file leaves out is empty or false; null is neither.
+        default = False if kind is bool else _KINDS[kind]()
+    return _KINDS[kind], default
 
-    id: Annotated[str, _pattern(ids.PATTERN_ID)]
-    name: Text
-    type: PatternType
-    description: Text = ""
-    examples: list[Text] = []
-    discovered_at: Moment
-    source_prd_id: Text = ""
-    confidence: Confidence = ""
+
+ObservationModel = _model_of(
+    shapes.Observation, "ObservationModel", "A finding captured during execution."
+)
+IterationContext = _model_of(
+    shapes.Context, "IterationContext", "How an iteration came about."
+)
+ProgressEntry = _model_of(
+    shapes.Entry, "ProgressEntry", "A single iteration's progress record."
+)
+LearningModel = _model_of(
+    shapes.Learning,
+    "LearningModel",
+    "A persistent learning that applies across iterations.",
+)
+PatternModel = _model_of(
+    shapes.Pattern, "PatternModel", "A codebase pattern discovered during execution."
+)
 
 
 class JournalModel(Closed):
@@ -119,12 +96,15 @@ class JournalModel(Closed):
 
     model_config = ConfigDict(
         title="Ralph Progress",
-        json_schema_extra={"$id": "https://ralph.dev/schemas/progress.json"},
+        json_schema_extra={
+            "$id": "https://ralph.dev/schemas/progress.json",
+            "description": "Structured progress tracking for Ralph CLI execution history",
+        },
     )
 
-    version: Annotated[str, _pattern(r"^\d+\.\d+$")]
+    version: _pattern(r"^\d+\.\d+$")  # type: ignore[valid-type]
     created_at: Moment
     project_name: Text = ""
-    entries: list[ProgressEntry]
-    learnings: list[LearningModel] = []
-    patterns: list[PatternModel] = []
+    entries: list[ProgressEntry]  # type: ignore[valid-type]
+    learnings: list[LearningModel] = []  # type: ignore[valid-type]
+    patterns: list[PatternModel] = []  # type: ignore[valid-type]

@@ -7,10 +7,10 @@ iteration, as loops keep it and as our own `metrics.json` has it.
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.iterations.metrics import BUILD_STATUSES, GROUPS
+from sprintlog.engine.iterations.metrics import BUILD_STATUSES, GROUPS, NAMES, PERCENTAGES
 
 from .fields import OneOf
 from .files import read_text
@@ -27,29 +27,20 @@ DOCUMENT = "iteration_metrics"
 BuildStatus = Annotated[str, OneOf(BUILD_STATUSES)] | None
 
 
-class MetricsModel(BaseModel):
-    """What was measured; null and a missing key both mean: not measured."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    test_count: Count = None
-    tests_passed: Count = None
-    tests_failed: Count = None
-    tests_skipped: Count = None
-    pass_rate: Percentage = None
-    coverage_percentage: Percentage = None
-    coverage_lines_covered: Count = None
-    coverage_lines_total: Count = None
-    lint_errors: Count = None
-    lint_warnings: Count = None
-    type_errors: Count = None
-    error_count: Count = None
-    build_status: BuildStatus = None
-    file_count: Count = None
-    loc_total: Count = None
-    complexity_score: Amount = None
-    own: dict[str, Own] | None = None
-    """Metrics of one's own; which there are the rules in force say."""
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(PERCENTAGES, Percentage),
+    "complexity_score": Amount,
+    "build_status": BuildStatus,
+    OWN: dict[str, Own] | None,
+}
+"""The type of each metric that is not a count."""
+_FIELDS: dict[str, Any] = {name: (_KINDS.get(name, Count), None) for name in (*NAMES, OWN)}
+MetricsModel: type[BaseModel] = create_model(
+    "MetricsModel",
+    __config__=ConfigDict(extra="forbid", frozen=True, strict=True),
+    __doc__="What was measured; null and a missing key both mean: not measured.",
+    **_FIELDS,
+)
 
 
 def read_metrics_file(path: Path) -> dict[str, Any]:

@@ -1,13 +1,11 @@
 """Read a PROGRESS.yaml or a compiled plan from a stranger and check it field by field."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.document.first_generation import (
     LISTS,
     is_first_generation,
@@ -20,6 +18,7 @@ from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 
 from .fields import Open
+from .files import naming
 from .progress_models import CompiledPlan, Phases, Progress, Steps
 from .shapes import UNKNOWN_MAX
 from .unknown import MESSAGE, Unknown, unknown_keys
@@ -46,7 +45,7 @@ def read_progress(
     document, remarks = _mapping(content, file)
     known = {} if sprint_id is None else {"sprint-id": sprint_id}
     if is_first_generation(document):
-        with _naming(file):
+        with naming(file):
             phases = with_phases(document)
         counts = ", ".join(f"{len(document.get(name) or ())} {name}" for name in LISTS)
         remarks.append(f"tasks in a queue are read as phases: {counts}")
@@ -72,15 +71,13 @@ def read_nodes(content: bytes, *, file: str, key: str) -> tuple[list[Document], 
 
     They are its list of that name, or all of it.
     """
-    builder = AsWritten()
-    document = load(content, file=file, builder=builder)
+    document, remarks = _loaded(content, file)
     nodes = document if isinstance(document, list) else [document]
     if isinstance(document, dict) and key in document:
         nodes = document[key]
     check_nodes(nodes, file=file, key=key)
     shape = Phases if key == "phases" else Steps
     unknown = islice(unknown_keys(shape, {key: nodes}), UNKNOWN_MAX)
-    remarks = [kept_as_text(*kept) for kept in builder.kept]
     return nodes, [*remarks, *(_unknown(one) for one in unknown)]
 
 
@@ -93,7 +90,7 @@ def _unknown(one: Unknown) -> str:
 def check_nodes(nodes: object, *, file: str, key: str) -> None:
     """Raise `InvalidInputError` unless these have the shape of phases or of steps."""
     check_shape(Phases if key == "phases" else Steps, {key: nodes}, file)
-    with _naming(file):
+    with naming(file):
         check_gates(nodes, key, level=1 if key == "phases" else 2)
 
 
@@ -128,22 +125,26 @@ def check_plan(document: Document, *, file: str) -> None:
     """Raise `InvalidInputError` unless this has the shape of a compiled plan."""
     check_shape(CompiledPlan, document, file)
     _check_ids(document, file)
-    with _naming(file):
+    with naming(file):
         check_gates(document.get("phases"), "phases")
 
 
 def _mapping(content: bytes, file: str) -> CheckedDocument:
-    builder = AsWritten()
-    document = load(content, file=file, builder=builder)
+    document, remarks = _loaded(content, file)
     if not isinstance(document, dict):
         raise InvalidInputError("is not a mapping of fields at the top", file=file, line=1)
-    return CheckedDocument(document, [kept_as_text(*kept) for kept in builder.kept])
+    return CheckedDocument(document, remarks)
 
 
-def kept_as_text(path: tuple[str | int, ...], text: str) -> str:
-    """Return what is told of something that looks like a number."""
-    said = f"is kept as the text {text[:40]}: as a number it would be written differently"
-    return f"{field_path(path)} {said}"
+def _loaded(content: bytes, file: str) -> tuple[Any, list[str]]:
+    builder = AsWritten()
+    document = load(content, file=file, builder=builder)
+    remarks = [
+        f"{field_path(path)} is kept as the text {text[:40]}: as a number it would be "
+        "written differently"
+        for path, text in builder.kept
+    ]
+    return document, remarks
 
 
 def check_shape(
@@ -183,21 +184,10 @@ def field_path(location: tuple[int | str, ...]) -> str:
 
 
 def _check_ids(document: Document, file: str) -> None:
-    with _naming(file):
+    with naming(file):
         if "sprint-id" in document:
             check_sprint_id(document["sprint-id"])
         _check_ids_below(document, "", level=0)
-
-
-@contextmanager
-def _naming(file: str) -> Iterator[None]:
-    """Turn a refusal of a field into one that names the file."""
-    try:
-        yield
-    except RefusedError as error:
-        raise InvalidInputError(
-            error.message.partition(": ")[2], file=file, field=error.fields.get("field")
-        ) from error
 
 
 def _check_ids_below(data: Document, prefix: str, *, level: int) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from sprintlog.engine.errors import InvalidInputError
@@ -14,6 +14,7 @@ from sprintlog.projections.state_files.yaml.reader import load as load_yaml
 from sprintlog.projections.state_files.yaml.writer import dump
 
 from .fields import (
+    Closed,
     DecisionWord,
     Deferral,
     Identity,
@@ -30,10 +31,8 @@ from .progress import check_shape
 Data = dict[str, Any]
 
 
-class NewRequest(Open):
+class NewRequest(Closed):
     """A request that is handed in: what nobody can know of it yet is left out."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: Identity | None = None
     title: Text
@@ -64,10 +63,8 @@ _BELONGS_TO = {
 }
 
 
-class QueueRule(Open):
+class QueueRule(Closed):
     """A rule of `queue decide --auto`: what it decides, of which requests."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Identity
     decision: DecisionWord
@@ -95,10 +92,8 @@ class QueueRule(Open):
         return self
 
 
-class QueueRules(Open):
+class QueueRules(Closed):
     """The rules of `queue decide --auto`; the first that fits decides."""
-
-    model_config = ConfigDict(extra="forbid")
 
     rules: Annotated[list[QueueRule], Field(min_length=1)]
 
@@ -149,11 +144,7 @@ def read_rules(content: bytes, *, file: str) -> list[Rule]:
 
 
 def _load(text: str, *, file: str, line: int | None) -> Any:
-    try:
-        value = load(text.encode(errors="surrogateescape"), line=line)
-    except InvalidInputError as error:
-        problem = str(error.fields["problem"])
-        raise InvalidInputError(problem, file=file, line=line) from error
+    value = load(text.encode(errors="surrogateescape"), file=file, line=line)
     # What a state file could not show must not get into the log.
     dump({QUEUE: value})
     return value

@@ -64,16 +64,18 @@ def unknown_fields(
     definition: Definition,
     *,
     variables: Container[str],
-    missing: Container[tuple[int | str, ...]],
+    missing: Container[tuple[str, tuple[int | str, ...]]],
 ) -> list[Problem]:
     """Return the keys of a file that no field has.
 
     But those that a template names, and slips for which the right one is missed already.
     """
+    file = definition.file
     found = (
-        Problem("unknown-field", MESSAGE, definition.file, one.path, one.hint)
+        Problem("unknown-field", MESSAGE, file, one.path, one.hint)
         for one in unknown_keys(model, definition.data)
-        if one.path[-1] not in variables and (*one.path[:-1], one.close) not in missing
+        if one.path[-1] not in variables
+        and (file, (*one.path[:-1], one.close)) not in missing
     )
     return list(islice(found, UNKNOWN_MAX))
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -51,34 +51,17 @@ def _close_to(key: str, known: Sequence[str]) -> str | None:
 
 
 def _below(annotation: Any, value: Any, path: Path) -> Iterator[Unknown]:
-    """Yield the unknown keys of a field's value."""
-    model, within = _model_in(annotation)
-    if model is None:
-        return
-    if within is list and isinstance(value, list):
-        for index, one in enumerate(value):
-            yield from _below(model, one, (*path, index))
-    elif within is dict and isinstance(value, dict):
-        for key, one in value.items():
-            yield from _below(model, one, (*path, key))
-    elif within is None:
-        yield from unknown_keys(model, value, path)
-
-
-def _model_in(annotation: Any) -> tuple[Any, type | None]:
-    """Return the model that an annotation names, and the collection it is in."""
+    """Yield the unknown keys of a field's value, by the models in its type."""
+    kinds = get_args(annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation, None
-    origin = getattr(annotation, "__origin__", None)
-    arguments = [one for one in get_args(annotation) if one is not type(None)]
-    if origin in (list, dict):
-        below, _ = _model_in(arguments[-1])
-        return (arguments[-1], origin) if below is not None else (None, None)
-    for one in arguments:
-        found = _model_in(one)
-        if found[0] is not None:
-            return found
-    return None, None
+        yield from unknown_keys(annotation, value, path)
+    elif (within := get_origin(annotation)) in (list, dict):
+        if isinstance(value, within):
+            for key, one in value.items() if within is dict else enumerate(value):
+                yield from _below(kinds[-1], one, (*path, key))
+    else:
+        for kind in kinds:
+            yield from _below(kind, value, path)
 
 
 @cache

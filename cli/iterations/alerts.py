@@ -8,6 +8,7 @@ from sprintlog.engine.iterations.alerts import Alert
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
+from sprintlog.projections.views.quality import iterations_of
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
@@ -33,14 +34,10 @@ def command(
 
     `alerts list` is the same.
     """
-    found: list[Judgement] = []
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)
-        number = judged.last if iteration is None else iteration
-        if of_all:
-            found = judged.all()
-        elif number is not None:
-            found = [judged.one(number)]
+        found = iterations_of(judged, iteration, of_all=of_all)
+        number = found[0].number if found else None
         others = [x for x in judged.all() if x.alerts and x not in found]
     told = [alert for one in found for alert in one.alerts]
     rows = [_row(alert) for alert in told]

@@ -5,8 +5,9 @@ from sprintlog.engine.sprint.iterations.follow_up import loop_rules, to_measure
 
 from .. import settings
 from ..context import environment
-from ..output import counted, progress, warn
+from ..output import warn
 from ..record import Options, answer, recording
+from .snapshots import tell_kept
 
 
 def measure_due(options: Options) -> None:
@@ -48,9 +49,6 @@ def measure_due(options: Options) -> None:
             warn(note)
         if done.not_kept is not None:
             warn(f"the files of iteration {number} are not kept: {done.not_kept}")
-        try:
-            answer(done.outcome, as_json=options.as_json)
-        finally:
-            run.refresh()
+        run.answer(done.outcome)
         if done.taken is not None:
-            progress(f"{counted(done.taken.files, 'file')} kept")
+            tell_kept(done.taken)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.iterations.loop_rules import MeasureRules
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
@@ -38,7 +39,7 @@ class Capturing(NamedTuple):
 
 def with_capturing(function: Function) -> Function:
     """Add the options of what is read, counted and run; they arrive as `capturing`."""
-    options = [
+    options = typed.several(
         typed.option(
             "--report",
             "reports",
@@ -58,7 +59,8 @@ def with_capturing(function: Function) -> Function:
             "runs",
             multiple=True,
             metavar="CMD",
-            help="Run this in the work tree first; it must write the reports.",
+            help="Run this in the work tree first, to write the reports. Without --report, "
+            "those at their usual places are read.",
         ),
         typed.option(
             "--build",
@@ -89,33 +91,28 @@ def with_capturing(function: Function) -> Function:
             is_flag=True,
             help="Measure according to [measure] in sprintlog.toml, if it is trusted.",
         ),
-    ]
+    )
 
     @wraps(function)
     def packed(*args: Any, **given: Any) -> Any:
         capturing = Capturing(**{name: given.pop(name) for name in Capturing._fields})
         if capturing.by_file:
             capturing = _from_file(capturing)
-        if capturing.runs and not (capturing.reports or capturing.sources):
-            raise click.UsageError("--run goes with --report, for what it writes")
         return function(*args, capturing=capturing, **given)
 
-    for option in reversed(options):
-        packed = option(packed)
-    return packed  # type: ignore[return-value]
+    return options(packed)  # type: ignore[return-value]
+
+
+def said_by_file(**keys: str) -> dict[str, Any]:
+    """Return what [measure] in the work tree's file says, by the names of options."""
+    keys |= {"reports": "reports", "sources": "sources"}
+    said = {name: settings.setting(f"measure.{key}") for name, key in keys.items()}
+    return {name: tuple(value) for name, value in said.items() if value is not None}
 
 
 def _from_file(asked: Capturing) -> Capturing:
     """Return what is to be captured where what was not typed stands in the file."""
-    told = {
-        "runs": settings.setting("measure.run"),
-        "builds": settings.setting("measure.build"),
-        "reports": settings.setting("measure.reports"),
-        "sources": settings.setting("measure.sources"),
-        "pass_on": settings.setting("measure.environment"),
-    }
-    found: dict[str, Any]
-    found = {name: tuple(said) for name, said in told.items() if said is not None}
+    found = said_by_file(runs="run", builds="build", pass_on="environment")
     if not (found.keys() - {"pass_on"}):
         raise InvalidInputError(
             f"--measure: {settings.NAME} says nothing of it",
@@ -133,22 +130,14 @@ def capturer(
 ) -> "Capturer":
     """Return what captures that; names of files belong to the folder one is in."""
     # Imported here: no other recording command needs it.
-    from sprintlog.engine.adapters.reports.capture import MeasurementOrder
-    from sprintlog.engine.service.work_tree.capturer import Capturer
-    from sprintlog.engine.sprint.iterations.own_metrics import own_names, pointers
+    from sprintlog.engine.service.work_tree.capturer import Capturer, order_of
 
-    sprint = workspace.sprint(sprint_id)
+    wanted = MeasureRules(
+        asked.runs, asked.builds, asked.reports, asked.sources, asked.timeout_seconds
+    )
     return Capturer(
         workspace,
-        MeasurementOrder(
-            asked.reports,
-            asked.sources,
-            asked.runs,
-            asked.builds,
-            asked.timeout_seconds,
-            pointers(sprint),
-            own_names(sprint),
-        ),
+        order_of(wanted, workspace.sprint(sprint_id)),
         folder=here(),
         environment=environment(),
         pass_on=asked.pass_on,

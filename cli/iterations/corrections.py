@@ -13,6 +13,7 @@ from sprintlog.engine.sprint.iterations.described import DescribeIteration
 from .. import typed
 from ..context import with_recording
 from ..record import record
+from .metrics import read_pairs
 
 with_params = typed.option(
     "--param",
@@ -25,14 +26,7 @@ with_params = typed.option(
 
 def read_params(given: tuple[str, ...]) -> dict[str, str]:
     """Return parameters by name; raise `UsageError` for one that is given twice."""
-    params: dict[str, str] = {}
-    for pair in given:
-        name, equals, value = pair.partition("=")
-        if not equals or not name or name in params:
-            why = "is given twice" if name in params else "give NAME=VALUE"
-            raise click.UsageError(f"--param {pair[:60]!r}: {why}")
-        params[name] = value
-    return params
+    return read_pairs("param", given, str)
 
 
 @typed.command(

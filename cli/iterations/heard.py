@@ -2,9 +2,9 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,7 +14,7 @@ from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.state.words import AGENTS
 
 from .. import typed
-from ..context import Function, open_workspace
+from ..context import open_workspace
 from ..output import counted, warn
 from ..record import Options
 
@@ -57,20 +57,20 @@ def is_extension(name: object) -> bool:
     return isinstance(name, str) and name not in AGENTS and "-" in name
 
 
-def with_output(function: Function) -> Function:
-    """Add the options that name an agent's output; they arrive as `source` and `agent`."""
-    source = typed.option(
+with_output = typed.several(
+    typed.option(
         "--from",
         "source",
         metavar="FILE",
         help="The agent's output or transcript; - is standard input.",
-    )
-    agent = typed.option(
+    ),
+    typed.option(
         "--agent",
         type=AgentName(AGENTS),
         help="The agent. [detected from the output]",
-    )
-    return source(agent(function))
+    ),
+)
+"""The options that name an agent's output; they arrive as `source` and `agent`."""
 
 
 def pass_over(source: str | None, **given: Any) -> None:
@@ -172,17 +172,12 @@ def _name(source: str) -> str:
 
 
 def _pieces(source: str) -> Iterator[bytes]:
-    opened: BinaryIO | None = None
+    is_file = source != STANDARD_INPUT
     try:
-        if source != STANDARD_INPUT:
-            opened = open(source, "rb", buffering=0)  # noqa: SIM115 (closed below)
-        yield from iter(partial((opened or sys.stdin.buffer).read, PIECE_BYTES), b"")
+        with open(source, "rb", buffering=0) if is_file else nullcontext() as opened:
+            yield from iter(partial((opened or sys.stdin.buffer).read, PIECE_BYTES), b"")
     except FileNotFoundError as error:
         raise NotFoundError(f"{source}: there is no such file", file=source) from error
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else "holds a character 0"
         raise InvalidInputError(f"cannot be read: {said}", file=_name(source)) from error
-    finally:
-        if opened is not None:
-            with suppress(OSError):
-                opened.close()

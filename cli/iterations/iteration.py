@@ -10,14 +10,8 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.iterations.hints import HOW_TO_MEASURE
 from sprintlog.engine.sprint.goal.goal import FailIteration
+from sprintlog.engine.sprint.iterations import measurement
 from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
-from sprintlog.engine.sprint.iterations.measurement import (
-    CaptureBaseline,
-    EndMeasuredIteration,
-    FailMeasurement,
-    MeasureIteration,
-    Measuring,
-)
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
 from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Decide
@@ -33,20 +27,14 @@ from ..context import (
 )
 from ..output import hint, print_json, print_styled, print_text, warn
 from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
+from . import corrections
 from .by_rules import measure_due
 from .capture import Capturing, capturer, with_capturing
-from .corrections import (
-    describe,
-    read_params,
-    replace_baseline,
-    retract,
-    with_params,
-)
 from .heard import hear, kept, pass_over, ran_alone, tell, with_output
 from .metrics import read_metrics, with_metrics, with_score
 from .report_files import tell_written, with_writing, write_files
 from .select import select
-from .snapshots import diff, keeping_files, snapshot, with_snapshot_options
+from .snapshots import diff, keeping_files, keeping_start, snapshot, with_snapshot_options
 
 Keeping = AbstractContextManager[Keep | None]
 """Gives what puts a snapshot behind what is decided, if one is wanted."""
@@ -57,7 +45,7 @@ def command() -> None:
     """Record, measure and list iterations."""
 
 
-for further in (snapshot, diff, select, describe, retract):
+for further in (snapshot, diff, select, corrections.describe, corrections.retract):
     command.add_command(further)
 
 
@@ -66,26 +54,32 @@ for further in (snapshot, diff, select, describe, retract):
 @typed.option("--max-iterations", type=int, help="Limit of iterations.")
 @typed.option("--phase", metavar="ADDRESS", help="The phase it is for.")
 @typed.option("--beyond-limit", is_flag=True, help="Ignore the limit of iterations.")
-@with_params
+@typed.option("--snapshot", "with_files", is_flag=True, help="Save the files before it.")
+@corrections.with_params
 @with_recording
 def start(
     number: int | None,
     max_iterations: int | None,
     phase: str | None,
     beyond_limit: bool,
+    with_files: bool,
     params: tuple[str, ...],
     **given: Any,
 ) -> None:
     """Start an iteration; its number is never reused, even after a rollback.
 
     It is rejected at the limit of iterations; discarded iterations count as well.
+
+    With --snapshot the work tree's files are saved unless the last snapshot holds them, so
+    that `why` and `report` tell the agent's changes from those made before it.
     """
     command = StartIteration(
-        number, max_iterations, phase, beyond_limit, read_params(params)
+        number, max_iterations, phase, beyond_limit, corrections.read_params(params)
     )
     more = {"phase": phase, "params": params}
     typed = ("number", "max_iterations", "beyond_limit", *(n for n in more if more[n]))
-    record("iteration start", given, command, typed=typed)
+    keep = keeping_start(given, command) if with_files else None
+    record("iteration start", given, command, typed=typed, keep=keep)
 
 
 @command.command(
@@ -93,12 +87,17 @@ def start(
     "sprintlog iteration end --metric test_count=10 --metric tests_passed=9\n\n"
     "sprintlog iteration end --from agent.jsonl"
 )
-@typed.option("--summary", metavar="TEXT", help="A summary. [the agent's last message]")
+@typed.option(
+    "--summary",
+    may_be_empty=True,
+    metavar="TEXT",
+    help="A summary. [the agent's last message]",
+)
 @with_output
 @with_metrics
 @with_capturing
 @with_score
-@with_params
+@corrections.with_params
 @with_writing
 @typed.option("--snapshot", "with_files", is_flag=True, help="Save the files.")
 @with_snapshot_options
@@ -138,7 +137,7 @@ def end(
         beside = kept(heard, given)
     # A key stands for what was typed, and for what was read.
     said = ("summary", *(() if ran is None else ("ran",)), *(("params",) if params else ()))
-    made_with = read_params(params)
+    made_with = corrections.read_params(params)
     keeping = keeping_files(given, patterns, file_max, wanted=with_files)
     if not (given_metrics or metrics_file or capturing or score is not None):
         if is_written:
@@ -148,7 +147,7 @@ def end(
             record("iteration end", given, command, typed=said, keep=keep)
         return
     metrics = read_metrics(given_metrics, metrics_file)
-    arguments = EndMeasuredIteration(
+    arguments = measurement.EndMeasuredIteration(
         metrics, summary, score, ran=ran, said=beside, params=made_with
     )
     _record(
@@ -223,7 +222,7 @@ def measure(
         measure_due(Options(given))
         return
     metrics = read_metrics(given_metrics, metrics_file)
-    arguments = MeasureIteration(metrics, number, score)
+    arguments = measurement.MeasureIteration(metrics, number, score)
     typed = ("number", "metrics", "score")
     _record("iteration measure", given, arguments, typed, capturing, is_written=is_written)
 
@@ -264,12 +263,12 @@ def baseline(
     if number is not None:
         if given_metrics or metrics_file or capturing or loop_id or is_written:
             raise click.UsageError("--from goes with --reason, and measures nothing")
-        replace_baseline(number, reason, given)
+        corrections.replace_baseline(number, reason, given)
         return
     if reason is not None:
         raise click.UsageError("--reason goes with --from")
     metrics = read_metrics(given_metrics, metrics_file)
-    arguments, typed = CaptureBaseline(metrics, loop_id), ("metrics", "loop_id")
+    arguments, typed = measurement.CaptureBaseline(metrics, loop_id), ("metrics", "loop_id")
     _record("iteration baseline", given, arguments, typed, capturing, is_written=is_written)
 
 
@@ -284,6 +283,7 @@ def list_(last: int | None, reading: ReadOptions) -> None:
     the third plateau in a row); `sprintlog help judging` explains the terms.
     """
     from sprintlog.projections.views.iterations import judgements
+    from sprintlog.projections.views.work import work_trees
 
     from .judgements import judged_at, list_lines, own_lines, trajectory_line
 
@@ -296,10 +296,11 @@ def list_(last: int | None, reading: ReadOptions) -> None:
         found = [known[number] for number in numbers if number in known]
         failed = [failures[number] for number in numbers if number in failures]
         left = [others[number] for number in numbers if number in others]
+        trees = work_trees(workspace, judged.sprint)
         if reading.as_json:
-            print_json(judgements(judged, found, failed, left))
+            print_json(judgements(judged, found, failed, left, trees=trees))
             return
-        lines = list_lines(judged, found, failed, left)
+        lines = list_lines(judged, found, failed, left, trees=trees)
         plots = own_lines(judged, found)
     if not numbers:
         print_text("no iteration was measured")
@@ -312,7 +313,7 @@ def list_(last: int | None, reading: ReadOptions) -> None:
             print_styled(line)
 
 
-def _record_failure(run: Recording, command: FailMeasurement) -> None:
+def _record_failure(run: Recording, command: measurement.FailMeasurement) -> None:
     """Record that an iteration could not be measured; whoever asked is told why after."""
     try:
         outcome = run.following().handle_with(command, sprint_id=run.sprint_id)
@@ -325,7 +326,7 @@ def _record_failure(run: Recording, command: FailMeasurement) -> None:
 def _record(
     name: str,
     given: dict[str, Any],
-    command: Measuring,
+    command: measurement.Measuring,
     fields: tuple[str, ...],
     capturing: Capturing,
     *,
@@ -356,7 +357,7 @@ def _record(
             try:
                 command = captures.add_to(command)
             except RefusedError as error:
-                if not isinstance(command, CaptureBaseline):
+                if not isinstance(command, measurement.CaptureBaseline):
                     number = getattr(command, "number", None)
                     _record_failure(run, captures.failure(error, number))
                 raise

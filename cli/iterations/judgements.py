@@ -1,6 +1,7 @@
 """How judged iterations are printed: lines for people, objects for scripts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import Number, plain, short, shown
@@ -15,13 +16,12 @@ from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.iterations.quality import equals_by_exit_code
 from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.views.files import FileChange
+from sprintlog.projections.words.phrases import dollars, duration, tokens_of
 from sprintlog.projections.workspace import Workspace
 
 from ..context import ReadOptions
-from ..output import coloured, shows_bars, table, wrapped
-from ..screen import phrases
+from ..output import coloured, shows_bars, table, visible, wrapped
 from ..screen.terminal import GOOD
-from ..screen.times import duration
 
 ERROR_CHARS_MAX = 120
 """How much of an error fits into a line of a table."""
@@ -57,35 +57,55 @@ def list_lines(
     shown_ones: Iterable[Judgement],
     failures: Iterable[Failure] = (),
     others: Iterable[RunEnding] = (),
+    *,
+    trees: Mapping[int, str] = MappingProxyType({}),
 ) -> list[str]:
-    """Return a table of iterations, one a line, those without a measurement among them."""
+    """Return a table of iterations, one a line, those without a measurement among them.
+
+    `trees` is where they began: a column if they differ, otherwise a line.
+    """
     off_path, found = judged.left_behind(), list(shown_ones)
     # Where all scores lack the same it is said once, below them.
     unknown = {unknown_parts(one.score) for one in found}
     (below,) = unknown if len(unknown) == 1 else (None,)
     said, ends = judged.described(), judged.endings()
-    rows = [(one.number, _row(judged, one, off_path, is_told=bool(below))) for one in found]
-    rows += [(one.event.number, _failed_row(one, off_path)) for one in failures]
-    rows = [
-        (number, _tagged(_with_end(row, ends.get(number)), said)) for number, row in rows
-    ]
+    rows = [_row(judged, one, off_path, is_told=bool(below)) for one in found]
+    for failed in failures:
+        why = f"not measured: {failed.why}"[:ERROR_CHARS_MAX]
+        rows.append(_blank_row(failed.event.number, off_path, why))
+    rows = [_with_end(row, ends.get(int(row[0]))) for row in rows]
     if not rows:
-        return _lines_of_runs(judged, others)
-    rows += [(one.number, _tagged(_unmeasured_row(one, off_path), said)) for one in others]
+        return _lines_of_runs(judged, others, trees)
+    for one in others:
+        rows.append(_blank_row(one.number, off_path, f"not measured: {_how(one)}"))
     names = own_in(judged, found)[:OWN_MAX]
     own = {one.number: tuple(_own_cell(one, name) for name in names) for one in found}
     own[-1] = tuple(names)
     lines = _table(
-        [(-1, HEAD), *sorted(rows)],
+        sorted((_tagged(row, said) for row in rows), key=lambda row: int(row[0])),
         judged.spent(),
         own,
+        trees,
         is_why_told=any(one.status != COMPLETED for one in ends.values()),
     )
     if below:
         lines += wrapped(f"of each score: {below}", indent="  ")
     if equals := equals_by_exit_code(judged):
         lines += wrapped(f"best: {equals}", indent="  ")
-    return lines
+    return lines + _tree_line(trees)
+
+
+def _tree_cells(number: int, trees: Mapping[int, str]) -> tuple[str, ...]:
+    """Return the cell of an iteration's work tree, if iterations differ in it."""
+    if len({*trees.values()}) < 2:
+        return ()
+    return ("work tree" if number < 0 else trees.get(number, "-"),)
+
+
+def _tree_line(trees: Mapping[int, str]) -> list[str]:
+    """Return the work tree of all iterations; nothing if they differ in it."""
+    names = {*trees.values()}
+    return [f"work tree: {visible(name)}" for name in names] if len(names) == 1 else []
 
 
 def lines_of_one(judged: Judged, number: int) -> list[str]:
@@ -110,24 +130,27 @@ def _own_cell(one: Judgement, name: str) -> str:
 
 
 def _table(
-    rows: Sequence[tuple[int, Sequence[str]]],
+    rows: Sequence[Sequence[str]],
     spent: dict[int, Spent],
     own: dict[int, tuple[str, ...]],
+    trees: Mapping[int, str],
     *,
     is_why_told: bool = False,
 ) -> list[str]:
+    """Return rows as lines of a table; the number of its head is below 0."""
     count = len(own[-1])
     end = ALERTS + count
-    lines = [
-        (*row[:ALERTS], *own.get(number, ("-",) * count), *row[ALERTS:])
-        for number, row in rows
-    ]
-    if not any(number in spent for number, _ in rows):
+    numbered = [(-1, HEAD), *((int(row[0]), row) for row in rows)]
+    is_spent = any(number in spent for number, _ in numbered)
+    lines = []
+    for number, row in numbered:
+        more = own.get(number, ("-",) * count)
+        if is_spent:
+            more += TOOK if number < 0 else took_cells(spent.get(number))
+        tree = _tree_cells(number, trees)
+        lines.append((*row[:ALERTS], *more, *row[ALERTS:-1], *tree, row[-1]))
+    if not is_spent:
         return table(lines, right={0, *range(2, end)}, whole={1})
-    lines = [
-        (*line[:end], *(TOOK if number < 0 else took_cells(spent.get(number))), *line[end:])
-        for line, (number, _) in zip(lines, rows, strict=True)
-    ]
     # What an iteration was worth comes before what it cost, and that before its length.
     spare = (end + 3, end, end + 1, 4)
     right = {0, *range(2, end + len(TOOK))}
@@ -139,11 +162,11 @@ def took_cells(spent: Spent | None) -> tuple[str, ...]:
     """Return what agents took, each in a cell of a table."""
     if spent is None:
         return ("-",) * len(TOOK)
-    tokens = phrases.tokens_of(spent)
+    tokens = tokens_of(spent)
     return (
         "-" if spent.turns is None else f"{spent.turns:,}",
         "-" if tokens is None else f"{tokens:,}",
-        "-" if spent.cost_usd is None else phrases.dollars(spent.cost_usd),
+        "-" if spent.cost_usd is None else dollars(spent.cost_usd),
         duration(spent.duration_ms) if spent.duration_ms else "-",
     )
 
@@ -181,10 +204,11 @@ def breakdown_lines(score: Score) -> list[str]:
     """Return what a score was made from: dimensions, and their components below them."""
     rows: list[tuple[str, ...]] = [("dimension", "points", "weight", "contribution")]
     for one in score.dimensions:
-        parts = (_cell(one.points, 2), _cell(one.weight, 2), _cell(one.contribution, 4))
+        parts = (_cell(one.points, 2), _cell(one.applied, 4), _cell(one.contribution, 4))
         rows.append((one.name, *parts))
         rows += [(f"  {c.name}", _cell(c.points, 2), "", "") for c in one.components]
-    rows.append(("total", "", _cell(score.share, 2), _cell(score.value, 4)))
+    weight = sum(one.applied or 0 for one in score.dimensions)
+    rows.append(("total", "", _cell(weight, 4), _cell(score.value, 4)))
     return table(rows, right=frozenset({1, 2, 3}))
 
 
@@ -248,19 +272,8 @@ def _tagged(row: tuple[str, ...], said: dict[int, Description]) -> tuple[str, ..
     return (*row[:-1], ", ".join(filter(None, (row[-1], *tags))))
 
 
-def _failed_row(failure: Failure, off_path: set[int]) -> tuple[str, ...]:
-    number = failure.event.number
-    said = f"not measured: {failure.why}"[:ERROR_CHARS_MAX]
-    return _blank_row(number, _marked(number, off_path, said))
-
-
-def _unmeasured_row(one: RunEnding, off_path: set[int]) -> tuple[str, ...]:
-    said = f"not measured: {_how(one)}"
-    return _blank_row(one.number, _marked(one.number, off_path, said))
-
-
-def _blank_row(number: int, said: str) -> tuple[str, ...]:
-    return (str(number), *("-",) * (len(HEAD) - 2), said)
+def _blank_row(number: int, off_path: set[int], said: str) -> tuple[str, ...]:
+    return (str(number), *("-",) * (len(HEAD) - 2), _marked(number, off_path, said))
 
 
 def _marked(number: int, off_path: set[int], said: str) -> str:
@@ -277,18 +290,22 @@ def _line_of(text: str | None) -> str:
     return (text or "").strip().partition("\n")[0][:ERROR_CHARS_MAX]
 
 
-def _lines_of_runs(judged: Judged, others: Iterable[RunEnding]) -> list[str]:
+def _lines_of_runs(
+    judged: Judged, others: Iterable[RunEnding], trees: Mapping[int, str]
+) -> list[str]:
     """Return a table of what was run, where nothing was measured at all."""
     spent, off_path = judged.spent(), judged.left_behind()
     rows = [
         (
             str(one.number),
             *took_cells(spent.get(one.number)),
+            *_tree_cells(one.number, trees),
             _marked(one.number, off_path, _how(one)),
         )
         for one in others
     ]
-    return table([("iteration", *TOOK, ""), *rows], right={0, 1, 2, 3, 4}, whole={0})
+    head = ("iteration", *TOOK, *_tree_cells(-1, trees), "")
+    return table([head, *rows], right={0, 1, 2, 3, 4}, whole={0}) + _tree_line(trees)
 
 
 def _cell(number: Number | None, places: int) -> str:

@@ -18,8 +18,7 @@ from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
 from .. import settings, typed
 from ..context import Function, here
-
-TIMEOUT_SECONDS = 600.0
+from .capture import TIMEOUT_SECONDS, said_by_file
 
 
 class JudgingOptions(NamedTuple):
@@ -34,25 +33,37 @@ class JudgingOptions(NamedTuple):
     sources: tuple[str, ...] = ()
     measure_seconds: float | None = None
     measures_not: bool = False
+    measure_builds: bool = False
     keeps_files: bool | None = None
     on_regression: str | None = None
     rollbacks_max: int | None = None
     selects: bool | None = None
 
 
-def options_of(*, by_file: bool) -> list[Callable[[Function], Function]]:
-    """Return the options; the work tree's file says what is not typed, where it may."""
+def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
+    """Return what adds the options of what a loop does by itself; they arrive as `judged`.
+
+    The work tree's file says what is not typed, where it may.
+    """
 
     def key(name: str) -> str | None:
         return f"agent.{name}" if by_file else None
 
-    return [
+    options = typed.several(
         typed.option(
             "--measure",
             "commands",
             multiple=True,
             metavar="CMD",
-            help="Run this after each iteration; without a report its exit code is used.",
+            help="Run this after each iteration. Without a report, the figures in its last "
+            "line count, or else its exit status.",
+        ),
+        typed.option(
+            "--measure-build",
+            "measure_builds",
+            is_flag=True,
+            help="Count the exit status of --measure as the build's even if figures are "
+            "printed.",
         ),
         typed.option(
             "--report",
@@ -87,19 +98,8 @@ def options_of(*, by_file: bool) -> list[Callable[[Function], Function]]:
             setting=key("select"),
             help="At the end, copy the best iteration's files to .aiwg/output/.",
         ),
-    ]
-
-
-def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
-    """Add the options of what a loop does by itself; they arrive as `judged`."""
-
-    def add(function: Function) -> Function:
-        packed = _packed(function)
-        for option in reversed(options_of(by_file=by_file)):
-            packed = option(packed)
-        return packed
-
-    return add
+    )
+    return lambda function: options(_packed(function))
 
 
 def _packed(function: Function) -> Function:
@@ -110,6 +110,8 @@ def _packed(function: Function) -> Function:
         )
         if judged.measures_not and (judged.commands or judged.reports):
             raise click.UsageError("--no-measure goes without --measure and --report")
+        if judged.measure_builds and not judged.commands:
+            raise click.UsageError("--measure-build requires --measure")
         return function(*args, judged=judged, **given)
 
     return packed  # type: ignore[return-value]
@@ -117,31 +119,22 @@ def _packed(function: Function) -> Function:
 
 def measured_by_file() -> JudgingOptions:
     """Return what [measure] in the work tree's file says, seen from its root."""
-    told = {
-        "commands": settings.setting("measure.run"),
-        "builds": settings.setting("measure.build"),
-        "reports": settings.setting("measure.reports"),
-        "sources": settings.setting("measure.sources"),
-    }
-    found: dict[str, Any]
-    found = {name: tuple(said) for name, said in told.items() if said is not None}
+    found = said_by_file(commands="run", builds="build")
     return JudgingOptions(**found, measure_seconds=settings.setting("measure.timeout"))
 
 
 def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules | None:
     """Return what is to be measured, names seen from the root; None where nothing is said.
 
-    Without a report, and nothing to be counted, a command counts by its exit code.
+    With `--measure-build`, the exit status of each command is the build's.
     """
     if not (judged.commands or judged.reports or judged.builds or judged.sources):
         return None
-    runs, builds = judged.commands, judged.builds
-    if not (judged.reports or judged.sources):
-        runs, builds = (), (*runs, *builds)
+    commands = judged.commands if judged.measure_builds else ()
     seconds = judged.measure_seconds
     return MeasureRules(
-        runs,
-        builds,
+        judged.commands,
+        (*commands, *judged.builds),
         tuple(_from_root(report, root, is_report=True) for report in judged.reports),
         tuple(_from_root(source, root, is_report=False) for source in judged.sources),
         TIMEOUT_SECONDS if seconds is None else seconds,

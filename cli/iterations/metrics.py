@@ -1,7 +1,8 @@
 """Metrics on the command line: `--metric NAME=VALUE`, `--metrics FILE`, `--score`."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -9,32 +10,27 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.iterations.metrics import check_metrics
 
 from .. import typed
-from ..context import Function
+
+Value = TypeVar("Value")
 
 
-def with_metrics(function: Function) -> Function:
-    """Add the options that say what was measured."""
-    options = [
-        typed.option(
-            "--metric",
-            "given_metrics",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="A metric, such as tests_passed=9; can be repeated.",
-        ),
-        typed.option(
-            "--metrics",
-            "metrics_file",
-            type=click.Path(path_type=Path, allow_dash=True),
-            help="A file with metrics by name, or with iteration_metrics, as JSON or YAML; "
-            "- for standard input.",
-        ),
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
+with_metrics = typed.several(
+    typed.option(
+        "--metric",
+        "given_metrics",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A metric, such as tests_passed=9; can be repeated.",
+    ),
+    typed.option(
+        "--metrics",
+        "metrics_file",
+        type=click.Path(path_type=Path, allow_dash=True),
+        help="A file with metrics by name, or with iteration_metrics, as JSON or YAML; "
+        "- for standard input.",
+    ),
+)
+"""The options that say what was measured."""
 with_score = typed.option(
     "--score",
     type=float,
@@ -54,14 +50,21 @@ def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:
         if not given:
             _check_together(metrics, file)
         metrics |= metrics.pop("own", {})
-    named: dict[str, Any] = {}
+    return {**metrics, **read_pairs("metric", given, number_or_word)}
+
+
+def read_pairs(
+    option: str, given: tuple[str, ...], read: Callable[[str], Value]
+) -> dict[str, Value]:
+    """Return values by name; raise `UsageError` for one that is given twice."""
+    found: dict[str, Value] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
-        if not equals or not name or name in named:
-            why = "is given twice" if name in named else "give NAME=VALUE"
-            raise click.UsageError(f"--metric {pair[:60]!r}: {why}")
-        named[name] = number_or_word(value)
-    return {**metrics, **named}
+        if not equals or not name or name in found:
+            why = "is given twice" if name in found else "give NAME=VALUE"
+            raise click.UsageError(f"--{option} {pair[:60]!r}: {why}")
+        found[name] = read(value)
+    return found
 
 
 def _check_together(metrics: dict[str, Any], file: Path) -> None:

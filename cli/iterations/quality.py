@@ -9,14 +9,7 @@ from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.iterations.stretches import lies_on, path
-from sprintlog.projections.iterations.quality import (
-    as_the_best,
-    files_now,
-    files_said,
-    is_behind,
-    pending_advice,
-    standing,
-)
+from sprintlog.projections.iterations import quality
 
 from ..output import coloured, counted, visible, wrapped
 from ..screen.terminal import ATTENTION, BAD
@@ -28,7 +21,7 @@ RECENT_MAX = 20
 
 def standing_lines(judged: Judged) -> list[str]:
     """Return for people how good the iterations are, with the command for what waits."""
-    found = standing(judged)
+    found = quality.standing(judged)
     known = [
         f"{name} iteration {one.number} "
         f"({shown(one.score.value, 2)}{_class(one, name) or _later(judged, name)})"
@@ -50,7 +43,7 @@ def standing_lines(judged: Judged) -> list[str]:
         )
         said = _advice(judged, found.advice, more)
         lines += _toned(f"advice: {said}", ATTENTION)
-    if (files := files_said(judged)) is not None:
+    if (files := quality.files_said(judged)) is not None:
         lines += wrapped(f"files: {files}", indent="  ")
     return lines
 
@@ -75,19 +68,19 @@ def _turns(judged: Judged) -> list[str]:
 
 def is_rollback_due(judged: Judged) -> bool:
     """Tell whether it is advised to go back, and nobody did."""
-    given = pending_advice(judged)
+    given = quality.pending_advice(judged)
     return given is not None and given.action == ROLLBACK
 
 
 def way_back(judged: Judged) -> str | None:
     """Return what brings the best files back; None where they are there, or not kept."""
-    now = files_now(judged.sprint)
-    if now is None or now.is_brought_back or not is_behind(judged, now.iteration):
+    now = quality.files_now(judged.sprint)
+    if now is None or now.is_brought_back or not quality.is_behind(judged, now.iteration):
         return None
     target = judged.target()
     if target in (None, now.iteration) or not has_snapshot(judged.sprint, target):
         return None
-    which = as_the_best(judged, target)
+    which = quality.as_the_best(judged, target)
     said = f" (those of iteration {target}, {which})" if which else ""
     return f"`sprintlog rollback best --files` brings the best files back{said}"
 
@@ -119,7 +112,7 @@ def _advice(judged: Judged, given: Recommendation, more: str) -> str:
         if has_snapshot(judged.sprint, given.target):
             both += f"; its files alone: `{typed} --files`"
         # The best is the first of those that are as good; the last has the most work in it.
-        which = as_the_best(judged, given.target)
+        which = quality.as_the_best(judged, given.target)
         which = f", {which} and later" if which else ""
         return f"roll back to iteration {given.target}{which}{why}  ({both})"
     said = {"stop": "stop", "escalate": "a person should look"}.get(given.action)
@@ -133,7 +126,7 @@ def _class(one: Judgement, name: str) -> str:
 def _later(judged: Judged, name: str) -> str:
     """Return which later iteration stands for the best one, where one does."""
     target = judged.target() if name == "best" else None
-    how = as_the_best(judged, target).removesuffix(" as the best")
+    how = quality.as_the_best(judged, target).removesuffix(" as the best")
     if not how:
         return ""
     which = "has the same files" if how == "the same files" else f"is {how}"

@@ -5,16 +5,22 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.iterations.hints import HOW_TO_MEASURE
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.sprint.iterations.kept_files import left_words
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.transitions import check_exists
+from sprintlog.projections.markdown import code
 from sprintlog.projections.views import iterations as views
+from sprintlog.projections.views.quality import Written
 from sprintlog.projections.views.runs import what_is_next
-from sprintlog.projections.views.work import STOPPED, status
+from sprintlog.projections.views.work import STOPPED, status, work_trees
+from sprintlog.projections.words.phrases import duration, spent_said, usage
 from sprintlog.projections.words.stops import work_ended
 from sprintlog.projections.workspace import Workspace
 
@@ -25,7 +31,6 @@ from ..output import hint, print_bytes, print_json, print_text
 from ..pages.files import print_drawing, print_job_summary, write_page
 from ..screen import phrases
 from ..screen.pager import paged
-from ..screen.times import duration
 from ..stops import standing_told
 from .judgements import judged_at
 from .report_files import tell_written, write_files
@@ -138,9 +143,10 @@ def _print_iteration(
     then = then_of(workspace, judged)(number)
     report = iteration_report(then, number)
     if as_json:
-        print_json(views.report(then, report))
+        print_json(_with_files(workspace, judged, number, views.report(then, report)))
     else:
-        said = [*ended(judged, number), *made_with(then.described().get(number))]
+        said = _tree_lines(workspace, judged, number)
+        said += [*ended(judged, number), *made_with(then.described().get(number))]
         after = done_after(judged, number)
         text = iteration_markdown(report, _took(then, number), said, after)
         _print_with_files(workspace, judged, number, text)
@@ -152,39 +158,57 @@ def _print_unmeasured(
     """Print what is known of an iteration without a measurement."""
     from sprintlog.projections.iterations.unmeasured_report import unmeasured_markdown
 
-    text = unmeasured_markdown(judged, number, _took(judged, number))
+    tree = _tree_lines(workspace, judged, number)
+    text = unmeasured_markdown(judged, number, _took(judged, number), tree)
     if as_json:
-        print_json(views.unmeasured_report(judged, number))
+        answer = views.unmeasured_report(judged, number)
+        print_json(_with_files(workspace, judged, number, answer))
     else:
         _print_with_files(workspace, judged, number, text)
 
 
+def _tree_lines(workspace: Workspace, judged: Judged, number: int) -> list[str]:
+    """Return where an iteration began, if the log has several work trees."""
+    tree = work_trees(workspace, judged.sprint).get(number)
+    return [f"**Work tree**: {code(tree)}"] if tree else []
+
+
+def _with_files(
+    workspace: Workspace, judged: Judged, number: int, answer: views.IterationAnswer
+) -> views.IterationAnswer:
+    from .snapshots import files_changed_in
+
+    changed = files_changed_in(workspace, judged.sprint, number)
+    tree = work_trees(workspace, judged.sprint).get(number, UNSET)
+    one = replace(answer.judgement, work_tree=tree)
+    return replace(answer, changed=changed, judgement=one)
+
+
 def _print_with_files(workspace: Workspace, judged: Judged, number: int, text: str) -> None:
     """Print a report, and which files the iteration changed where that is known."""
-    from .judgements import files_lines
-    from .snapshots import files_changed_in
+    from .judgements import FILES_MAX
+    from .snapshots import authored_lines, files_changed_in
 
     changed = files_changed_in(workspace, judged.sprint, number)
     with paged():
         print_bytes(text.encode())
         if changed is not None:
-            print_text("", "### Files that changed", *files_lines(changed))
+            lines = authored_lines(changed, most=FILES_MAX) or ["no file differs"]
+            print_text("", "### Files that changed", "", *lines)
 
 
 def _took(judged: Judged, number: int) -> str:
     """Return what agents took in an iteration, each with its unit."""
     if (spent := judged.spent().get(number)) is None:
         return ""
-    return ", ".join(phrases.usage(spent, duration_ms=spent.duration_ms))
+    return ", ".join(usage(spent, duration_ms=spent.duration_ms))
 
 
 def _print_selection(judged: Judged, *, as_json: bool) -> None:
-    from sprintlog.projections.iterations.selection_report import (
-        selection_markdown,
-        selection_report_data,
-    )
+    from sprintlog.projections.iterations.selection_report import selection_markdown
+    from sprintlog.projections.iterations.tracker import selection_data
 
-    data = selection_report_data(judged)
+    data = selection_data(judged)
     if data is None:
         raise NotFoundError(
             f"no output of sprint {judged.sprint.id} was selected",
@@ -210,16 +234,18 @@ def _print_summary(
     action = told(what_is_next(workspace, sprint, at=reading.at))
     stopped = action if action.do in STOPPED else None
     if reading.as_json:
-        print_json(views.summary(judged, stopped))
+        print_json(views.summary(workspace, judged, stopped))
         return
     found = status(workspace, sprint, action, at=reading.at)
     standing = dict(standing_told(sprint, found, action))
     spent = sprint.knowledge.spent
-    is_known = phrases.usage(spent, duration_ms=spent.duration_ms)
+    is_known = usage(spent, duration_ms=spent.duration_ms)
     said = SummaryTexts(
         time=_time(sprint.document, work_ended(found.run) if found.run else None),
-        cost=", ".join(phrases.spent(spent)) if is_known else "",
+        cost=", ".join(spent_said(spent)) if is_known else "",
         why=standing.get("stopped") or standing.get("why"),
+        left=left_words(left.paths, left.count) if (left := found.left_out) else "",
+        tree=found.work_tree or "",
     )
     report = summary_markdown(judged, said)
     if is_of_job:
@@ -251,15 +277,11 @@ def _write(
     numbers = None if number is None else [number]
     written = write_files(workspace, chosen, numbers)
     if not written and number in (None, BASELINE_NUMBER):
-        raise _nothing_measured(chosen)
+        raise NotFoundError(
+            f"there is nothing to report: no iteration of sprint {chosen} was measured",
+            hint=HOW_TO_MEASURE,
+        )
     if as_json:
-        print_json([views.Written(x.path or "", x.state, x.kept) for x in written])
+        print_json([Written(x.path or "", x.state, x.kept) for x in written])
     else:
         tell_written(written)
-
-
-def _nothing_measured(sprint_id: str) -> NotFoundError:
-    return NotFoundError(
-        f"there is nothing to report: no iteration of sprint {sprint_id} was measured",
-        hint=HOW_TO_MEASURE,
-    )

@@ -162,17 +162,17 @@ def show(reading: ReadOptions) -> None:
         rules = sprint.knowledge.tracker.rules_at(sprint.version)
         budgets = sprint.knowledge.loops.budgets
     answer = views.rules(rules, budgets)
-    parts: list[dict[str, Any]] = [
-        answer.weights,
-        answer.thresholds,
-        structs.asdict(answer.policies),
-        {n: x for n, x in structs.asdict(answer.loop).items() if n != "measure" or not x},
-        {n: x for n, x in structs.asdict(budgets).items() if x is not None},
-    ]
-    words = zip(("weight", "threshold", "policy", "loop", "budget"), parts, strict=True)
+    loop, spent = structs.asdict(answer.loop), structs.asdict(budgets)
+    parts: dict[str, dict[str, Any]] = {
+        "weight": answer.weights,
+        "threshold": answer.thresholds,
+        "policy": structs.asdict(answer.policies),
+        "loop": {n: x for n, x in loop.items() if n != "measure" or not x},
+        "budget": {n: x for n, x in spent.items() if x is not None},
+    }
     rows = [
         (f"{word} {name}", _shown(value))
-        for word, values in words
+        for word, values in parts.items()
         for name, value in values.items()
     ]
     rows += [(f"metric {one.name}", _declared(one)) for one in answer.metrics]

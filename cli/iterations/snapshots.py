@@ -1,7 +1,7 @@
 """`sprintlog iteration snapshot|diff`: the files of iterations."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -10,48 +10,56 @@ from msgspec import UNSET
 
 from sprintlog.engine.command import Command
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
-from sprintlog.engine.sprint.iterations.snapshots import files_before, has_snapshot
+from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.workspace import Decide, Outcome, Workspace
+from sprintlog.projections.workspace import Outcome, Workspace
 
 from .. import typed
-from ..context import Function, ReadOptions, open_workspace, with_reading, with_recording
-from ..output import counted, hint, print_json, print_text, progress
+from ..context import ReadOptions, open_workspace, with_reading, with_recording
+from ..output import (
+    counted,
+    hint,
+    print_json,
+    print_text,
+    progress,
+    progress_if_long,
+    warn,
+)
 from ..record import Keep, Options, answer, recording
 
 if TYPE_CHECKING:
     from sprintlog.engine.adapters.snapshots.capture import TakenSnapshot
     from sprintlog.engine.adapters.snapshots.entries import Snapshot
-    from sprintlog.projections.views.files import FileChange
+    from sprintlog.projections.views.files import Differences, FileChange
 
 # What starts processes is imported in the commands: the others of this group need none.
-MEBIBYTE = 1024 * 1024
 FILE_MEBIBYTES_MAX = 64
 _POINT = re.compile(r"best|now|start|[0-9]+|[a-z]+:.*")
 """What names a snapshot, or should; everything else is a path."""
+SAVING = "saving the files of the work tree"
 NAMED_MAX = 20
 """More of what was left out is only counted on a terminal."""
 
 
-def with_snapshot_options(function: Function) -> Function:
-    """Add the options about what a snapshot takes."""
-    ignored = typed.option(
+with_snapshot_options = typed.several(
+    typed.option(
         "--include-ignored",
         "patterns",
         multiple=True,
         setting="snapshot.include-ignored",
         metavar="PATTERN",
         help="Include ignored files: paths from the root, with *, ? and **.",
-    )
-    large = typed.option(
+    ),
+    typed.option(
         "--file-max",
         type=click.IntRange(1),
         default=FILE_MEBIBYTES_MAX,
         setting="snapshot.file-max",
         metavar="MIB",
         help=f"Skip larger files. [{FILE_MEBIBYTES_MAX}]",
-    )
-    return ignored(large(function))
+    ),
+)
+"""The options about what a snapshot takes."""
 
 
 @typed.command(epilog="Example: sprintlog iteration snapshot --include-ignored .env")
@@ -66,20 +74,23 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     All files that git would track are saved, with or without a repository: bytes, modes,
     links and empty folders. Skipped files and nested repositories are reported.
     """
-    from sprintlog.engine.adapters.snapshots.capture import Limits
-    from sprintlog.engine.service.work_tree.snapshot import store_of, take_and_record
+    from sprintlog.engine.service.work_tree.snapshot import (
+        limits_of,
+        store_of,
+        take_and_record,
+    )
 
     options = Options(given)
     arguments = {"patterns": [*patterns], "file_max": file_max}
     with recording("iteration snapshot", options) as run:
-        outcome, taken = take_and_record(
-            run.workspace,
-            run.sprint_id,
-            store_of(run.workspace),
-            limits=Limits(file_bytes_max=file_max * MEBIBYTE),
-            patterns=patterns,
-            envelope=run.envelope(arguments),
-        )
+        with progress_if_long(SAVING):
+            outcome, taken = take_and_record(
+                run.workspace,
+                run.sprint_id,
+                store_of(run.workspace),
+                limits=limits_of(run.workspace, file_max=file_max, patterns=patterns),
+                envelope=run.envelope(arguments),
+            )
         try:
             if outcome.duplicate:
                 answer(outcome, as_json=options.as_json)
@@ -100,31 +111,52 @@ def keeping_files(
     if not wanted:
         yield None
         return
-    from sprintlog.engine.adapters.snapshots.capture import Limits
     from sprintlog.engine.service.work_tree.snapshot import (
-        WithSnapshot,
         kept_files,
+        limits_of,
         store_of,
+        with_snapshot,
     )
 
     options = Options(given)
-    limits = Limits(file_bytes_max=file_max * MEBIBYTE)
     with open_workspace() as workspace:
+        limits = limits_of(workspace, file_max=file_max, patterns=patterns)
         sprint_id = workspace.choose(options.sprint_id)
         store = store_of(workspace)
-        with kept_files(
-            workspace, sprint_id, store, limits=limits, patterns=patterns, at=options.at
-        ) as (taken, event_for):
-
-            def keep(command: Command) -> Decide:
-                return WithSnapshot(command, event_for)
-
-            yield keep
+        with kept_files(workspace, sprint_id, store, limits=limits, at=options.at) as (
+            taken,
+            event_for,
+        ):
+            yield lambda command: with_snapshot(command, event_for)
             held = workspace.sprint(sprint_id).knowledge.snapshots
             if all(one.snapshot != taken.commit for one in held):
                 return
-            left = f", {len(taken.left_out)} left out" if taken.left_out else ""
-            progress(f"{counted(taken.files, 'file')} kept{left}")
+            tell_kept(taken)
+
+
+def tell_kept(taken: "TakenSnapshot") -> None:
+    """Say how many files were kept, and which were left out."""
+    from sprintlog.engine.service.work_tree.snapshot import report_left
+
+    progress(f"{counted(taken.files, 'file')} kept")
+    report_left(taken, warn)
+
+
+def keeping_start(given: dict[str, Any], command: Command) -> Keep:
+    """Keep the files before an iteration; return what names them where it begins.
+
+    Nothing is kept before an iteration that is refused.
+    """
+    from sprintlog.engine.service.work_tree.start_files import begun_with, files_at_start
+
+    options = Options(given)
+    with open_workspace() as workspace:
+        sprint_id = workspace.choose(options.sprint_id)
+        workspace.preview(command, sprint_id=sprint_id, at=options.at)
+        files = files_at_start(
+            workspace, sprint_id, envelope={"actor": options.actor, "at": options.at}
+        )
+    return lambda command: begun_with(command, files)
 
 
 def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
@@ -155,8 +187,8 @@ def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
 def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) -> None:
     """Compare the files of two snapshots; each is iter:N, best or snapshot:ID.
 
-    For a single iteration it shows its changes since the last files saved or restored
-    before it began.
+    For a single iteration it shows the files it changed, and separately those that were
+    changed outside of any iteration before it began, and by rollbacks during it.
     """
     from sprintlog.engine.service.work_tree.own_paths import own_paths
     from sprintlog.engine.service.work_tree.shared_snapshots import bring
@@ -164,10 +196,10 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
         compare,
         find_snapshot,
         patch,
-        shown,
         store_of,
     )
-    from sprintlog.projections.views.files import Differences, changes
+    from sprintlog.projections.history.authors import files_of
+    from sprintlog.projections.views.files import Differences, changes, differences
 
     from ..back.paths import inside
 
@@ -178,32 +210,62 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
         sprint = reading.sprint(workspace)
         store = store_of(workspace)
         meant = inside(workspace, paths)
-        last = find_snapshot(workspace, sprint, points[-1])
-        if len(points) > 1:
-            first = find_snapshot(workspace, sprint, one).snapshot
-        else:
-            tree = workspace.location.worktree
-            first = files_before(sprint, last.iteration, worktree=tree)
-        ends = (first, last.snapshot)
-        own = own_paths(workspace)
-        for end in ends:
-            bring(workspace, store, end)
-        kept = [store.read(one) for one in ends]
+        held = [find_snapshot(workspace, sprint, point) for point in points]
+        for end in held:
+            bring(workspace, store, end.snapshot)
+        kept = [store.read(end.snapshot) for end in held]
         if not has_other:
-            _check_paths(meant, kept)
-        found = compare(*kept, paths=meant, own=own)
-        lines = patch(store, ends[0], ends[1], meant, own) if as_patch else ""
+            number = held[0].iteration
+            made = files_of(workspace, sprint, number, meant, with_patch=as_patch)
+            found, lines = differences(made, with_patch=as_patch), made.patch
+            if not made.files:
+                _check_paths(meant, kept)
+        else:
+            own = own_paths(workspace)
+            ends = held[0].snapshot, held[1].snapshot
+            lines = patch(store, *ends, meant, own) if as_patch else ""
+            differs = changes(compare(*kept, paths=meant, own=own))
+            found = Differences(differs, lines if as_patch else UNSET)
     if reading.as_json:
-        print_json(Differences(changes(found), lines if as_patch else UNSET))
+        print_json(found)
         return
     if as_patch:
         print_text(*lines.splitlines())
         return
-    print_text(*(f"{how.ljust(7)}  {shown(path)}" for path, how in found))
-    if not found:
-        print_text("no file differs")
-    else:
+    print_text(*(authored_lines(found) or ["no file differs"]))
+    if found.files:
         hint("the lines that differ: the same with `--patch`")
+
+
+def authored_lines(found: "Differences", *, most: int | None = None) -> list[str]:
+    """Return the files that differ, a line each, then those that others changed.
+
+    With `most` no more of each are named.
+    """
+    lines = _lines(found.files, most)
+    if found.overlapping:
+        several = ", ".join(found.overlapping)
+        lines += [f"some of them may be changes of iteration {several}, which overlapped"]
+    outside = found.outside or None
+    for title, files in (
+        ("outside of any iteration, before it began:", outside and outside.files),
+        ("by a rollback while it was under way:", found.rolled_back),
+    ):
+        if files:
+            lines += ["", title, *(f"  {one}" for one in _lines(files, most))]
+            commits = outside.commits if outside and files is outside.files else ()
+            lines += [f"  commit {x.id[:12]} by {x.author}: {x.subject}" for x in commits]
+    return lines
+
+
+def _lines(files: "Sequence[FileChange]", most: int | None) -> list[str]:
+    lines = []
+    for one in files[:most]:
+        by = "" if one.by in (UNSET, "agent") else f"  ({str(one.by).replace('-', ' ')})"
+        lines.append(f"{one.how.ljust(7)}  {one.path}{by}")
+    if most is not None and (more := len(files) - most) > 0:
+        lines.append(f"and {more} more: `sprintlog iteration diff N` names all")
+    return lines
 
 
 def _check_paths(meant: Sequence[str], kept: Iterable["Snapshot"]) -> None:
@@ -213,7 +275,7 @@ def _check_paths(meant: Sequence[str], kept: Iterable["Snapshot"]) -> None:
         if not any(x == path or x.startswith(f"{path}/") for x in files):
             raise InvalidInputError(
                 f"{path[:60]!r} is neither a snapshot nor a file of one; give iter:N, "
-                "best or snapshot:ID"
+                "start, best or snapshot:ID"
             )
 
 
@@ -221,44 +283,31 @@ def files_between(
     workspace: Workspace, sprint: Sprint, one: int, other: int
 ) -> "list[FileChange] | None":
     """Return how the files of two iterations differ; None unless both were kept."""
-    from sprintlog.engine.service.work_tree.snapshot import find_snapshot
+    from sprintlog.engine.service.work_tree.own_paths import own_paths
+    from sprintlog.engine.service.work_tree.snapshot import compare, find_snapshot, store_of
+    from sprintlog.projections.views.files import changes
 
     if not all(has_snapshot(sprint, number) for number in (one, other)):
         return None
-    ends = (
-        lambda: find_snapshot(workspace, sprint, f"iter:{one}").snapshot,
-        lambda: find_snapshot(workspace, sprint, f"iter:{other}").snapshot,
-    )
-    return _changes(workspace, *ends)
+    points = (f"iter:{one}", f"iter:{other}")
+    try:
+        store = store_of(workspace)
+        held = (find_snapshot(workspace, sprint, point) for point in points)
+        ends = [store.read(end.snapshot) for end in held]
+        return changes(compare(*ends, own=own_paths(workspace)))
+    except SprintlogError:
+        # Pruned, of another work tree, or no git here: all else is told all the same.
+        return None
 
 
 def files_changed_in(
     workspace: Workspace, sprint: Sprint, number: int
-) -> "list[FileChange] | None":
-    """Return which files changed in an iteration; None where they were not kept."""
-    from sprintlog.engine.service.work_tree.snapshot import find_snapshot
-
-    if not has_snapshot(sprint, number):
-        return None
-    ends = (
-        lambda: files_before(sprint, number, worktree=workspace.location.worktree),
-        lambda: find_snapshot(workspace, sprint, f"iter:{number}").snapshot,
-    )
-    return _changes(workspace, *ends)
-
-
-def _changes(
-    workspace: Workspace, first: Callable[[], str], last: Callable[[], str]
-) -> "list[FileChange] | None":
-    """Return how two snapshots differ; None where one of them is not to be had."""
-    from sprintlog.engine.service.work_tree.own_paths import own_paths
-    from sprintlog.engine.service.work_tree.snapshot import compare, store_of
-    from sprintlog.projections.views.files import changes
+) -> "Differences | None":
+    """Return which files changed in an iteration; None if they were not kept."""
+    from sprintlog.projections.history.authors import files_of
+    from sprintlog.projections.views.files import differences
 
     try:
-        store = store_of(workspace)
-        found = compare(store.read(first()), store.read(last()), own=own_paths(workspace))
+        return differences(files_of(workspace, sprint, number), with_patch=False)
     except SprintlogError:
-        # Pruned, of another work tree, or no git here: all else is told all the same.
         return None
-    return changes(found)

@@ -34,9 +34,15 @@ def command() -> None:
 @typed.option(
     "--status", required=True, type=typed.Choice(words.STATUSES), help="The outcome."
 )
-@typed.option("--summary", default="", metavar="TEXT", help="What happened, in one line.")
 @typed.option(
-    "--iteration", type=int, default=0, metavar="N", help="Its number in this PRD. [next]"
+    "--summary",
+    may_be_empty=True,
+    default="",
+    metavar="TEXT",
+    help="What happened, in one line.",
+)
+@typed.option(
+    "--iteration", type=int, metavar="N", help="Its number in this PRD, from 1. [next]"
 )
 @typed.option("--duration", type=float, default=0, metavar="SECONDS", help="Its duration.")
 @typed.option(
@@ -72,7 +78,7 @@ def record(
     prd_id: str,
     status: str,
     summary: str,
-    iteration: int,
+    iteration: int | None,
     duration: float,
     observations: tuple[str, ...],
     files: tuple[str, ...],
@@ -86,7 +92,8 @@ def record(
     """
     entry = Entry(
         prd_id=prd_id,
-        iteration=iteration,
+        # In an entry 0 requests the next number; a typed 0 is refused as any below 1.
+        iteration=0 if iteration is None else iteration or -1,
         status=status,
         duration_seconds=_seconds(duration),
         summary=summary,

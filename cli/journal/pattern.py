@@ -33,7 +33,11 @@ def command() -> None:
     help="Its kind.",
 )
 @typed.option(
-    "--description", default="", metavar="TEXT", help="A description, with its use."
+    "--description",
+    may_be_empty=True,
+    default="",
+    metavar="TEXT",
+    help="A description, with its use.",
 )
 @typed.option(
     "--example", "examples", multiple=True, metavar="TEXT", help="A path, or code."

@@ -3,7 +3,6 @@
 import click
 
 from sprintlog.engine.journal.questions.recovery import failure_of, recover
-from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.projections.views.journal import RecoveryAnswer
 
 from .. import typed
@@ -26,11 +25,7 @@ def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> 
     PRD was completed later, or from a similar error-workaround.
     """
     with open_workspace() as workspace:
-        document = (
-            workspace.documents.current(JOURNAL)
-            if at is None
-            else workspace.document(at=at)
-        )
+        document = workspace.document(at=at)
     text = failure_of(document, prd_id) if failure is None else failure
     found = recover(document, prd_id, failure=text)
     if as_json:

@@ -1,13 +1,12 @@
 """Tools that only read: each answers what a command with `--json` does, in less."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from sprintlog.engine.errors import InvalidInputError, SprintlogError
-from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.prompts import with_prompt
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.agent import actions
@@ -19,10 +18,11 @@ from sprintlog.projections.workspace import Workspace
 
 from ..questions import registry
 from ..work.prompt_option import prompt_file_in
-from .arguments import AskHistory, AskNext, AskQuery, AskStatus
+from .arguments import AskHistory, AskPage, AskQuery
 from .caller import Caller
 from .pages import AnswerPage, fitted, number_in
 
+Value = TypeVar("Value")
 QUERY_SECONDS_MAX = 10.0
 QUERY_ROWS_MAX = 10_000
 """So many rows of an answer can be turned over; a better question has fewer."""
@@ -69,16 +69,15 @@ _QUESTIONS = {
 """By the question: whose answer it is, and which list of that is turned over."""
 
 
-def status(workspace: Workspace, given: AskStatus, caller: Caller) -> str:
+def status(workspace: Workspace, given: AskPage, caller: Caller) -> str:
     """Answer where the sprint stands; its phases are turned over."""
     found = _asked(workspace, "status", {"sprint": caller.meant(given.sprint)})
-    head = {name: found[name] for name in _OF_STATUS if found.get(name) is not None}
-    phases = [_without_nothing(one) for one in found["phases"]]
-    page = AnswerPage(head, "phases", phases)
+    head = _known({name: found.get(name) for name in _OF_STATUS})
+    page = AnswerPage(head, "phases", [_known(one) for one in found["phases"]])
     return fitted(page, ["status", given.sprint], given.cursor)
 
 
-def next_(workspace: Workspace, given: AskNext, caller: Caller) -> str:
+def next_(workspace: Workspace, given: AskPage, caller: Caller) -> str:
     """Answer what is to be done now; the prompt is turned over."""
     action, sprint_id = what_is_next(workspace, given.sprint, caller)
     head = {"sprint": sprint_id, **brief(action)}
@@ -90,7 +89,7 @@ def what_is_next(
     workspace: Workspace, named: str | None, caller: Caller
 ) -> tuple[actions.Action, str]:
     """Return what is to be done now with its prompt, and for which sprint."""
-    asked = registry.Question(workspace, _given({"sprint": caller.meant(named)}))
+    asked = registry.Question(workspace, _known({"sprint": caller.meant(named)}))
     sprint = asked.sprint()
     action = runs.what_is_next(workspace, sprint)
     named_file, base = caller.served.prompt_file, caller.served.prompt_base
@@ -113,16 +112,14 @@ def history(workspace: Workspace, given: AskHistory, caller: Caller) -> str:
     command, parts = _QUESTIONS[given.question]
     known = {"field": given.field, "from": given.from_, "to": given.to, "at": given.at}
     takes = registry.ROUTES[command].takes
-    wanted = {key: text for key, text in known.items() if text is not None}
+    wanted = _known(known)
     if unknown := [key for key in wanted if key not in takes]:
         told = ", ".join(key for key in known if key in takes) or "none of these"
         raise InvalidInputError(f"{given.question} takes {told}", field=unknown[0])
     found = _asked(workspace, command, {"sprint": name, **wanted})
     head = {key: _event(value) for key, value in found.items() if key != parts}
-    items = [_event(one) for one in found.get(parts, ())]
-    end = given.limit
-    question = [given.question, name, known, end]
-    page = AnswerPage(head, parts, items)
+    page = AnswerPage(head, parts, [_event(one) for one in found.get(parts, ())])
+    question = [given.question, name, known, given.limit]
     return fitted(page, question, given.cursor)
 
 
@@ -138,7 +135,10 @@ def _log(workspace: Workspace, given: AskHistory, name: str) -> str:
         before = number_in(given.cursor, question)
     first = max(before - given.limit, 1)
     read = workspace.log.read_stream(sprint_stream(name), after=first - 1)
-    lines = [_line(one) for one in islice(read, max(before - first, 0))]
+    lines = [
+        {name: getattr(line, name) for name in ("version", "at", "actor", "said")}
+        for line in map(event_line, islice(read, max(before - first, 0)))
+    ]
     head = {"sprint": name, "version": version}
     page = AnswerPage(
         *(head, "events", [*reversed(lines)]),
@@ -148,15 +148,6 @@ def _log(workspace: Workspace, given: AskHistory, name: str) -> str:
         has_more=first > 1,
     )
     return fitted(page, question)
-
-
-def _line(event: RecordedEvent) -> dict[str, Any]:
-    try:
-        line = event_line(event)
-    except SprintlogError:
-        # One that only a newer version understands.
-        line = event_line(event, said=event.type)
-    return {name: getattr(line, name) for name in ("version", "at", "actor", "said")}
 
 
 def query(workspace: Workspace, given: AskQuery, caller: Caller) -> str:
@@ -174,12 +165,13 @@ def _value(value: Any) -> Any:
 
 def _asked(workspace: Workspace, command: str, given: dict[str, str | None]) -> Any:
     """Return what a command answers, as plain data."""
-    found = registry.answer(workspace, command, _given(given))
+    found = registry.answer(workspace, command, _known(given))
     return msgspec.json.decode(msgspec.json.encode(found, enc_hook=str))
 
 
-def _given(given: dict[str, str | None]) -> dict[str, str]:
-    return {name: text for name, text in given.items() if text is not None}
+def _known(given: Mapping[str, Value | None]) -> dict[str, Value]:
+    """Return what is known: the values that are not None."""
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _event(value: Any) -> Any:
@@ -187,13 +179,3 @@ def _event(value: Any) -> Any:
     if isinstance(value, dict) and "payload_digest" in value:
         return {name: value[name] for name in _OF_EVENT}
     return value
-
-
-def _without_nothing(one: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in one.items() if value is not None}
-
-
-def lines(action: actions.Action) -> Iterator[str]:
-    """Yield what is to be done in lines for a prompt."""
-    for name, value in brief(action).items():
-        yield f"- {name}: {value}"

@@ -33,22 +33,20 @@ Text = Annotated[str, Meta(max_length=TEXT_CHARS_MAX)]
 Cursor = Annotated[str, Meta(max_length=64)]
 
 
-class Arguments(
+class ToolArguments(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """What any tool that is about a sprint takes."""
+    """The arguments of any tool."""
+
+
+class Arguments(ToolArguments, frozen=True):
+    """The arguments of any tool about a sprint."""
 
     sprint: Name | None = None
 
 
-class AskStatus(Arguments, frozen=True):
-    """What `status` takes."""
-
-    cursor: Cursor | None = None
-
-
-class AskNext(Arguments, frozen=True):
-    """What `next` takes."""
+class AskPage(Arguments, frozen=True):
+    """The arguments of `status` and `next`."""
 
     cursor: Cursor | None = None
 
@@ -94,14 +92,8 @@ class AskHistory(Arguments, frozen=True, kw_only=True, rename={"from_": "from"})
     cursor: Cursor | None = None
 
 
-class AskQuery(
-    msgspec.Struct,
-    frozen=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    kw_only=True,
-):
-    """What `query` takes."""
+class AskQuery(ToolArguments, frozen=True, kw_only=True):
+    """The arguments of `query`."""
 
     sql: Annotated[str, Meta(max_length=SQL_CHARS_MAX)]
     cursor: Cursor | None = None

@@ -2,14 +2,10 @@
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sprintlog.engine.errors import RefusedError
-
-from .. import settings
-from ..record import Options
+from ..record import Options, check_is_on
 
 UNNAMED = "agent:mcp"
 _NAME_CHARS_MAX = 64
@@ -46,19 +42,14 @@ class Caller(NamedTuple):
 
         Raise `RefusedError` where nothing is to be recorded.
         """
-        if (off := settings.off_by()) is not None:
-            raise RefusedError(f"nothing is recorded: {off}")
-        said: Mapping[str, Any] = dict.fromkeys(("at", "expect", "causation_id"))
+        check_is_on()
         work = None if "SPRINTLOG_CORRELATION" in os.environ else self.served.session
         return Options(
             {
-                **said,
                 "sprint_id": self.meant(given),
                 "actor": self.actor,
                 "key": key,
                 "correlation_id": work,
-                "as_json": True,
-                "no_mask": False,
             }
         )
 

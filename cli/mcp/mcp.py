@@ -3,6 +3,7 @@
 from uuid import uuid4
 
 from sprintlog.engine.extras import check_installed
+from sprintlog.engine.own_files import keep_ours
 
 from .. import typed
 from ..context import with_sprint
@@ -32,5 +33,6 @@ def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) ->
     from .caller import ServedLog
     from .server import serve
 
+    keep_ours()
     base = None if prompt_file is None else prompt_base()
     serve(ServedLog(f"mcp-{uuid4().hex}", sprint_id, prompt_file, base, reads_only))

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-import msgspec
-
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.projections.markdown import visible
+
+from ..output import json_line
 
 ANSWER_BYTES_MAX = 4096
 """How long an answer is at most."""
@@ -20,6 +20,8 @@ _ROOM_FOR_CURSOR = 64
 _HEAD_BYTES_MAX = ANSWER_BYTES_MAX // 2
 _LEVELS = ((600, 20), (200, 10), (80, 5), (30, 3), (10, 1))
 """How many characters of a text and members of a list are left, until it fits."""
+_HEAD_LEVELS = ((2400, 80), *_LEVELS)
+_ITEM_LEVELS = ((ANSWER_BYTES_MAX, ANSWER_BYTES_MAX), *_LEVELS)
 _DEPTH_MAX = 6
 
 
@@ -47,18 +49,15 @@ def fitted(page: AnswerPage, question: object, cursor: str | None = None) -> str
     Raise `InvalidInputError` for a cursor that means nothing here, `RefusedError` where
     what was shown before is not any more what it was.
     """
-    head = _short_head(page.head)
+    head: dict[str, Any] = _fitting(page.head, _HEAD_BYTES_MAX, _HEAD_LEVELS)
     start = 0 if page.is_kept else _start(page, question, cursor)
     left = ANSWER_BYTES_MAX - len(encoded(head)) - len(page.name) - _ROOM_FOR_CURSOR
-    if isinstance(page.parts, str):
-        shown: Any = _text_within(page.parts[start:], left)
-        count = len(shown)
-        shown = plain(shown)
-    else:
-        shown = _items_within(page.parts[start:], left)
-        count = len(shown)
-    answer = {**head, page.name: shown} if page.name else head
-    end = start + count
+    rest = page.parts[start:]
+    shown = _text_within(rest, left) if isinstance(rest, str) else _items_within(rest, left)
+    end = start + len(shown)
+    answer = head
+    if page.name:
+        answer = {**head, page.name: plain(shown) if isinstance(shown, str) else shown}
     if end < len(page.parts) or page.has_more:
         number = page.begin + page.step * end
         before = b"" if page.is_kept else _before(page, end)
@@ -68,7 +67,7 @@ def fitted(page: AnswerPage, question: object, cursor: str | None = None) -> str
 
 def number_in(cursor: str, question: object) -> int:
     """Return the number of a cursor of a page that never changes."""
-    number, _ = _read(cursor)
+    number = _read(cursor)
     if cursor != _cursor(number, question, b""):
         raise _of_another(cursor)
     return number
@@ -76,10 +75,7 @@ def number_in(cursor: str, question: object) -> int:
 
 def encoded(answer: object) -> bytes:
     """Return an answer as JSON; what is not text in UTF-8 is made visible."""
-    try:
-        return msgspec.json.encode(answer, enc_hook=str)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(_as_utf8(answer), enc_hook=str)
+    return json_line(answer)[:-1]
 
 
 def plain(text: str) -> str:
@@ -90,11 +86,13 @@ def plain(text: str) -> str:
 def _start(page: AnswerPage, question: object, cursor: str | None) -> int:
     if cursor is None:
         return 0
-    start, _ = _read(cursor)
-    if start > len(page.parts):
-        raise _moved_on()
-    if cursor != _cursor(start, question, _before(page, start)):
-        raise _moved_on()
+    start = _read(cursor)
+    if start > len(page.parts) or cursor != _cursor(start, question, _before(page, start)):
+        raise RefusedError(
+            "cursor: it is of another question, or what was shown before it has changed",
+            hint="ask again without the cursor",
+            field="cursor",
+        )
     return start
 
 
@@ -108,11 +106,11 @@ def _cursor(number: int, question: object, before: bytes) -> str:
     return f"{number}.{said[:16]}"
 
 
-def _read(cursor: str) -> tuple[int, str]:
+def _read(cursor: str) -> int:
     number, _, digest = cursor.partition(".")
     if not (number.isascii() and number.isdigit() and len(number) < 16 and digest):
         raise _of_another(cursor)
-    return int(number), digest
+    return int(number)
 
 
 def _of_another(cursor: str) -> InvalidInputError:
@@ -123,44 +121,29 @@ def _of_another(cursor: str) -> InvalidInputError:
     )
 
 
-def _moved_on() -> RefusedError:
-    return RefusedError(
-        "cursor: it is of another question, or what was shown before it has changed",
-        hint="ask again without the cursor",
-        field="cursor",
-    )
-
-
-def _short_head(head: dict[str, Any]) -> dict[str, Any]:
-    """Return what is said with each part, so short that most of the room is left."""
-    found = _shortened(head, 4 * _LEVELS[0][0], 4 * _LEVELS[0][1])
-    for chars, members in _LEVELS:
-        if len(encoded(found)) <= _HEAD_BYTES_MAX:
-            break
-        found = _shortened(head, chars, members)
-    answer: dict[str, Any] = found
-    return answer
-
-
 def _items_within(items: Sequence[Any], left: int) -> list[Any]:
     """Return the first items that fit; the first one is there, however short."""
     shown: list[Any] = []
     for item in items:
-        found = _shortened(item, ANSWER_BYTES_MAX, ANSWER_BYTES_MAX)
+        found = _fitting(item, left - 1, _ITEM_LEVELS[:1] if shown else _ITEM_LEVELS)
         size = len(encoded(found)) + 1
         if size > left and shown:
             break
-        for chars, members in _LEVELS:
-            if size <= left:
-                break
-            found = _shortened(item, chars, members)
-            size = len(encoded(found)) + 1
         if size > left:
             found = _text_within(encoded(found).decode(), left)
             size = left
         shown.append(found)
         left -= size
     return shown
+
+
+def _fitting(value: Any, left: int, levels: Sequence[tuple[int, int]]) -> Any:
+    """Return a value shortened to the first level at which it fits, or to the last one."""
+    for chars, members in levels:
+        found = _shortened(value, chars, members)
+        if len(encoded(found)) <= left:
+            break
+    return found
 
 
 def _text_within(text: str, left: int) -> str:
@@ -195,13 +178,3 @@ def _shortened(value: Any, chars: int, members: int, depth: int = _DEPTH_MAX) ->
         found = [_shortened(one, chars, members, depth - 1) for one in value[:members]]
         return [*found, f"… {more} more"] if more > 0 else found
     return value
-
-
-def _as_utf8(answer: Any) -> Any:
-    if isinstance(answer, str):
-        return answer.encode(errors="backslashreplace").decode()
-    if isinstance(answer, dict):
-        return {_as_utf8(name): _as_utf8(value) for name, value in answer.items()}
-    if isinstance(answer, list | tuple):
-        return [*map(_as_utf8, answer)]
-    return answer

@@ -1,6 +1,6 @@
 """Tools that record: what became of the work, what was learned, what a person decides."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -84,37 +84,36 @@ def learn(workspace: Workspace, given: Learn, caller: Caller) -> str:
     if not left.learnings:
         refresh_stream(workspace, JOURNAL)
         known = workspace.documents.current(JOURNAL).learnings
-        same = (one.id for one in known if one.content == given.text)
-        return _answer({"learning": next(same, None)})
+        return _answer({"learning": _id_of(known, "content", given.text)})
     # The journal knows what it holds; notes are told apart by a key alone.
     key = given.key or _default_key("learn", given, caller)
     run = _recording(workspace, "learn", given.sprint, key, caller)
-    try:
-        outcome = run.handle_with(TakeSaid(left), _arguments(given))
-    finally:
-        run.refresh()
-    return _answer(_recorded(outcome))
+    return _answer(_recorded(_take(run, left, given)))
 
 
 def _pattern(workspace: Workspace, given: Learn, caller: Caller) -> str:
     run = _recording(workspace, "learn", given.sprint, given.key, caller)
-    pattern = Pattern(
-        name=given.text.strip().partition("\n")[0][:NAME_CHARS_MAX],
-        type=given.kind,
-        description=given.text,
-        examples=tuple(given.files),
-        source_prd_id=run.sprint_id,
-    )
 
     def known() -> str | None:
         there = workspace.documents.current(JOURNAL).patterns
-        same = (one.id for one in there if one.description == given.text)
-        return next(same, None)
+        return _id_of(there, "description", given.text)
 
     if known() is None:
+        pattern = Pattern(
+            name=given.text.strip().partition("\n")[0][:NAME_CHARS_MAX],
+            type=given.kind,
+            description=given.text,
+            examples=tuple(given.files),
+            source_prd_id=run.sprint_id,
+        )
         run.handle_on_journal(DiscoverPattern(pattern), _arguments(given))
     refresh_stream(workspace, JOURNAL)
     return _answer({"pattern": known()})
+
+
+def _id_of(entries: Iterable[Any], field: str, text: str) -> str | None:
+    """Return the id of the first entry of the journal whose field has this text."""
+    return next((one.id for one in entries if getattr(one, field) == text), None)
 
 
 def request(workspace: Workspace, given: Request, caller: Caller) -> str:
@@ -125,20 +124,19 @@ def request(workspace: Workspace, given: Request, caller: Caller) -> str:
     _check_said(title=given.title, why=given.why)
     run = _recording(workspace, "request", given.sprint, given.key, caller)
     asked = SaidRequest(given.title, given.priority, given.kind, description=given.why)
-    said = SaidItems(requests=(asked,))
-    try:
-        outcome = run.handle_with(TakeSaid(said), _arguments(given))
-    finally:
-        run.refresh()
+    outcome = _take(run, SaidItems(requests=(asked,)), given)
     same = {"title": given.title, "description": given.why, "type": given.kind}
-    found = [
-        entry
-        for entry in outcome.state.queue
-        if all(entry.get(name) == value for name, value in same.items())
-    ]
+    found = [entry for entry in outcome.state.queue if same.items() <= entry.items()]
     last = found[-1] if found else {}
     known = {"request": last.get("id"), "status": last.get("status")}
     return _answer({**known, **_recorded(outcome)})
+
+
+def _take(run: Recording, said: SaidItems, given: Any) -> Outcome:
+    try:
+        return run.handle_with(TakeSaid(said), _arguments(given))
+    finally:
+        run.refresh()
 
 
 def _recording(

@@ -10,18 +10,7 @@ from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace
 from ..output import error_answer
-from . import answers, reports
-from .arguments import (
-    AskHistory,
-    AskNext,
-    AskQuery,
-    AskStatus,
-    Learn,
-    Request,
-    WorkReport,
-    read,
-    schema_of,
-)
+from . import answers, arguments, reports
 from .caller import Caller
 from .pages import ANSWER_BYTES_MAX, plain
 
@@ -44,7 +33,7 @@ class Tool(NamedTuple):
     @property
     def schema(self) -> dict[str, Any]:
         """The schema of its arguments."""
-        return schema_of(self.takes, self.fields)
+        return arguments.schema_of(self.takes, self.fields)
 
 
 class Answered(NamedTuple):
@@ -60,7 +49,7 @@ TOOLS = {
         Tool(
             "status",
             "Where the sprint stands: phases, goal, what a person is needed for.",
-            AskStatus,
+            arguments.AskPage,
             answers.status,
             {
                 "sprint": "its id; needed where several are unfinished",
@@ -70,14 +59,14 @@ TOOLS = {
         Tool(
             "next",
             "What is to be done now, with the prompt for it. Records nothing.",
-            AskNext,
+            arguments.AskPage,
             answers.next_,
         ),
         Tool(
             "report",
             "Say that you begin the current work, and how it ended. "
             "It does not pass a gate; `continue` ends an iteration towards a goal.",
-            WorkReport,
+            arguments.WorkReport,
             reports.report,
             {
                 "summary": "what was done, or why not",
@@ -90,7 +79,7 @@ TOOLS = {
         Tool(
             "learn",
             "Keep what later runs should know about this codebase.",
-            Learn,
+            arguments.Learn,
             reports.learn,
             {"files": "where it applies"},
             writes=True,
@@ -98,7 +87,7 @@ TOOLS = {
         Tool(
             "request",
             "Ask for a person's decision: a bug you found, work outside of your task.",
-            Request,
+            arguments.Request,
             reports.request,
             writes=True,
         ),
@@ -106,7 +95,7 @@ TOOLS = {
             "history",
             "The past: log (newest first), blame (who set `field`), diff (the plan "
             "between `from` and `to`), best (iteration), decisions.",
-            AskHistory,
+            arguments.AskHistory,
             answers.history,
             {
                 "field": "like phases/build/status",
@@ -120,7 +109,7 @@ TOOLS = {
             "One SELECT about the record. Tables: v_events, v_sprints, v_phases, "
             "v_iterations, v_decisions …; "
             "`SELECT name, sql FROM sqlite_schema` lists them.",
-            AskQuery,
+            arguments.AskQuery,
             answers.query,
         ),
     )
@@ -144,9 +133,9 @@ def call(name: str, given: Any, caller: Caller) -> Answered:
         if (tool := known.get(name)) is None:
             listed = ", ".join(known)
             raise NotFoundError(f"there is no tool {name[:40]!r} here; there are: {listed}")
-        arguments = read(given, tool.takes)
+        read = arguments.read(given, tool.takes)
         with open_workspace() as workspace:
-            return Answered(tool.act(workspace, arguments, caller))
+            return Answered(tool.act(workspace, read, caller))
     except SprintlogError as error:
         return Answered(refusal(error), is_error=True)
     except (OSError, ValueError, RecursionError) as error:

@@ -1,10 +1,8 @@
 """`report --html`, `--svg`, `--markdown`: a sprint as a page, a drawing, a summary."""
 
-import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
+from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.projections.workspace import Workspace
 
@@ -20,9 +18,14 @@ def write_page(
     from sprintlog.engine.service.work_tree.own_paths import know_for_people
     from sprintlog.projections.page.document import page
 
+    if file.is_dir():
+        raise InvalidInputError(f"{file} is a folder; name a file", field="--html")
     name = workspace.choose(reading.sprint_id)
     content = page(workspace, name, at=reading.at).encode()
-    write_whole(file, content)
+    try:
+        replace_file(file.parent.resolve() / file.name, content, mode=0o644)
+    except OSError as error:
+        raise SprintlogError(f"{file}: {error.strerror}") from error
     know_for_people(workspace, file)
     if reading.as_json:
         print_json({"file": str(file), "bytes": len(content)})
@@ -50,25 +53,6 @@ def print_job_summary(workspace: Workspace, reading: ReadOptions, report: str) -
     name = workspace.choose(reading.sprint_id)
     found = laid_out(facts_of(workspace, name, at=reading.at))
     print_bytes(job_summary(report, found).encode())
-
-
-def write_whole(file: Path, content: bytes) -> None:
-    """Write a file as a whole: what was there is replaced, or stays as it was."""
-    if file.is_dir():
-        raise InvalidInputError(f"{file} is a folder; name a file", field="--html")
-    try:
-        descriptor, draft = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    except OSError as error:
-        raise SprintlogError(f"{file}: {error.strerror}") from error
-    try:
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(content)
-        os.chmod(draft, 0o644)
-        os.replace(draft, file)
-    except OSError as error:
-        with suppress(OSError):
-            os.unlink(draft)
-        raise SprintlogError(f"{file}: {error.strerror}") from error
 
 
 def _open(file: Path) -> None:

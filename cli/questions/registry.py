@@ -14,7 +14,7 @@ from sprintlog.engine.service.agent_sessions import known_sessions
 from sprintlog.engine.service.gate_runs import is_alive
 from sprintlog.engine.service.prompts import with_prompt
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.service.streams.judged import evaluate
+from sprintlog.engine.service.streams.judged import Judged, evaluate
 from sprintlog.engine.sprint.queue.requests import find_request
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
@@ -28,6 +28,7 @@ from sprintlog.projections.views import (
     history,
     iterations,
     journal,
+    quality,
     queue,
     rules,
     runs,
@@ -65,16 +66,27 @@ class Question(NamedTuple):
 
     def number(self, name: str, default: int = 0) -> int:
         """Return a number; raise `InvalidInputError` for a text that is none."""
-        text = self.given.get(name, str(default))
-        if not (text.isascii() and text.isdigit() and len(text) < 16):
-            raise InvalidInputError(f"{text[:40]!r} is no number", field=name)
-        return int(text)
+        return number(self.given.get(name, str(default)), field=name)
+
+    def flag(self, name: str) -> bool:
+        """Return a flag; raise `InvalidInputError` unless it is true or false."""
+        text = self.given.get(name, "false")
+        if text not in ("true", "false"):
+            raise InvalidInputError(f"{text[:40]!r} is not true or false", field=name)
+        return text == "true"
 
     def text(self, name: str) -> str:
         """Return a text that has to be given."""
         if name not in self.given:
             raise InvalidInputError("has to be given", field=name)
         return self.given[name]
+
+
+def number(text: str, *, field: str) -> int:
+    """Return the number in a text; raise `InvalidInputError` for any other text."""
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise InvalidInputError(f"{text[:40]!r} is no number", field=field)
+    return int(text)
 
 
 class Route(NamedTuple):
@@ -103,15 +115,14 @@ def _no_answer(command: str) -> NotFoundError:
     return NotFoundError(said, unknown=(command, ROUTES))
 
 
-def _alerts(asked: Question) -> Any:
-    judged = evaluate(asked.workspace.log, asked.sprint())
-    if "iteration" in asked.given:
-        return judged.one(asked.number("iteration")).alerts
-    return [alert for one in judged.all() for alert in one.alerts]
+def _alerts(asked: Question, sprint: Sprint) -> Any:
+    number = asked.number("iteration") if "iteration" in asked.given else None
+    judged, of_all = evaluate(asked.workspace.log, sprint), asked.flag("all")
+    found = quality.iterations_of(judged, number, of_all=of_all)
+    return [alert for one in found for alert in one.alerts]
 
 
-def _audit(asked: Question) -> Any:
-    sprint = asked.sprint()
+def _audit(asked: Question, sprint: Sprint) -> Any:
     found = decisions_at(asked.workspace, sprint.id, sprint.version)
     return history.Audit(sprint.id, sprint.version, [*found])
 
@@ -155,15 +166,10 @@ def _event(asked: Question) -> Any:
     return whole_events.envelope(found)
 
 
-def _gates(asked: Question) -> Any:
-    sprint = asked.sprint()
+def _gates(asked: Question, sprint: Sprint) -> Any:
     every = dict.fromkeys(sprint.plan.tree.nodes.values())
     gated = [node for node in every if gate_status(node.data) is not None]
     return [work.gate(sprint, node, is_alive) for node in gated]
-
-
-def _iterations(asked: Question) -> Any:
-    return iterations.every(evaluate(asked.workspace.log, asked.sprint()))
 
 
 def _journal(asked: Question) -> Any:
@@ -176,35 +182,32 @@ def _journal_status(asked: Question) -> Any:
     return journal.figures(document, state, asked.given.get("prd"))
 
 
-def _next(asked: Question) -> Any:
-    sprint = asked.sprint()
+def _next(asked: Question, sprint: Sprint) -> Any:
     action = runs.what_is_next(asked.workspace, sprint, at=asked.at)
     file, is_now = prompt_file_in(asked.workspace, None), asked.at is None
     action = with_prompt(asked.workspace, sprint, action, file=file, now=is_now)
     return work.next_answer(sprint.id, action)
 
 
-def _queue(asked: Question) -> Any:
-    sprint, words = asked.sprint(), ("status", "priority", "type")
+def _queue(asked: Question, sprint: Sprint) -> Any:
+    words = ("status", "priority", "type")
     wanted = {name: (asked.given[name],) for name in words if name in asked.given}
     return [queue.request(sprint, entry) for entry in requests_of(sprint, wanted)]
 
 
-def _request(asked: Question) -> Any:
-    sprint = asked.sprint()
+def _request(asked: Question, sprint: Sprint) -> Any:
     entry = find_request(sprint, asked.text("request"))
     return queue.with_history(sprint, entry, asked.workspace.events(sprint.id))
 
 
-def _report(asked: Question) -> Any:
-    sprint = asked.sprint()
+def _report(asked: Question, sprint: Sprint) -> Any:
     action = runs.what_is_next(asked.workspace, sprint, at=asked.at)
     stopped = action if action.do in work.STOPPED else None
-    return iterations.summary(evaluate(asked.workspace.log, sprint), stopped)
+    judged = evaluate(asked.workspace.log, sprint)
+    return iterations.summary(asked.workspace, judged, stopped)
 
 
-def _rules(asked: Question) -> Any:
-    sprint = asked.sprint()
+def _rules(asked: Question, sprint: Sprint) -> Any:
     found = sprint.knowledge.tracker.rules_at(sprint.version)
     return rules.rules(found, sprint.knowledge.loops.budgets)
 
@@ -225,45 +228,50 @@ def _session(asked: Question) -> Any:
     return [sessions.session_answer(log, f"session/{name}") for name in names]
 
 
-def sprint_rows(workspace: Workspace) -> list[work.SprintRow]:
-    """Return the sprints of a log with their status."""
+def _sprints(asked: Question) -> Any:
+    workspace = asked.workspace
     return [
         work.SprintRow(name, workspace.status_of(name, version), version)
         for name, version in workspace.sprints().items()
     ]
 
 
-_OF_SPRINT = ("sprint", "at")
+def _of_sprint(answered: Callable[[Question, Sprint], Any], *takes: str) -> Route:
+    """Return a question about a sprint, now or at a point."""
+    return Route(("sprint", "at", *takes), lambda asked: answered(asked, asked.sprint()))
+
+
+def _of_judged(answered: Callable[[Workspace, Judged], Any]) -> Route:
+    """Return a question about the iterations of a sprint and their quality."""
+    return _of_sprint(
+        lambda asked, sprint: answered(
+            asked.workspace, evaluate(asked.workspace.log, sprint)
+        )
+    )
+
+
 ROUTES: dict[str, Route] = {
-    "alerts": Route((*_OF_SPRINT, "iteration"), _alerts),
-    "audit": Route(_OF_SPRINT, _audit),
-    "best": Route(
-        _OF_SPRINT,
-        lambda asked: iterations.best(evaluate(asked.workspace.log, asked.sprint())),
-    ),
-    "blame": Route((*_OF_SPRINT, "field"), _blame),
+    "alerts": _of_sprint(_alerts, "iteration", "all"),
+    "audit": _of_sprint(_audit),
+    "best": _of_judged(lambda _, judged: iterations.best(judged)),
+    "blame": Route(("sprint", "at", "field"), _blame),
     "diff": Route(("sprint", "from", "to", "file"), _difference),
-    "gate show": Route(_OF_SPRINT, _gates),
-    "iteration list": Route(_OF_SPRINT, _iterations),
+    "gate show": _of_sprint(_gates),
+    "iteration list": _of_judged(iterations.every),
     "journal status": Route(("at", "prd"), _journal_status),
     "log": Route(("sprint", "stream", "after", "limit"), _events),
-    "next": Route(_OF_SPRINT, _next),
-    "queue list": Route((*_OF_SPRINT, "status", "priority", "type"), _queue),
-    "queue show": Route((*_OF_SPRINT, "request"), _request),
-    "report": Route(_OF_SPRINT, _report),
-    "rules show": Route(_OF_SPRINT, _rules),
+    "next": _of_sprint(_next),
+    "queue list": _of_sprint(_queue, "status", "priority", "type"),
+    "queue show": _of_sprint(_request, "request"),
+    "report": _of_sprint(_report),
+    "rules show": _of_sprint(_rules),
     "schema": Route(("answer",), _schema),
-    "show best": Route(
-        _OF_SPRINT,
-        lambda asked: tracker_data(evaluate(asked.workspace.log, asked.sprint())),
-    ),
+    "show best": _of_judged(lambda _, judged: tracker_data(judged)),
     "show event": Route(("position",), _event),
     "show journal": Route(("at",), _journal),
-    "show progress": Route(_OF_SPRINT, lambda asked: asked.sprint().document),
+    "show progress": _of_sprint(lambda _, sprint: sprint.document),
     "show session": Route(("session",), _session),
-    "sprint list": Route((), lambda asked: sprint_rows(asked.workspace)),
-    "status": Route(
-        _OF_SPRINT, lambda asked: status_answer(asked.workspace, asked.sprint(), asked.at)
-    ),
+    "sprint list": Route((), _sprints),
+    "status": _of_sprint(lambda x, sprint: status_answer(x.workspace, sprint, x.at)),
 }
 """What can be asked, by the words of the command whose answer it is."""

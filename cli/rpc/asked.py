@@ -3,8 +3,9 @@
 import os
 import threading
 from collections import deque
-from typing import Any
+from typing import Any, Protocol
 
+from ..resident_log import ResidentLog
 from .frames import RpcRequest
 from .methods import Method
 
@@ -16,25 +17,40 @@ TURN_MAX = 8
 """So many events are recorded for one client before others have their turn."""
 
 
-class NotBegunError(Exception):
-    """A request that was not wanted any more before it was begun."""
+class Client(Protocol):
+    """Whoever asks, and has turns."""
+
+    def turn(self) -> "list[AskedRequest]":
+        """Return what it asks for next; nothing where it does not read its answers."""
+
+    def has_turn(self) -> bool:
+        """Tell whether it asks for anything."""
+
+    def do(self, log: ResidentLog, asked: "AskedRequest") -> Any:
+        """Do a request; of one that records, decide and append."""
+
+    def do_alone(self, log: ResidentLog, asked: "AskedRequest") -> None:
+        """Do a request to its end, and answer it."""
+
+    def answer(self, asked: "AskedRequest", outcome: Any) -> None:
+        """Answer a request with its result, or with the error that ended it."""
+
+    def lose(self) -> None:
+        """Wait for nothing more: whoever works ended in a way that nobody foresaw."""
 
 
 class AskedRequest:
     """A request that is not answered yet."""
 
     def __init__(
-        self, request: RpcRequest, method: Method, params: Any, *, size: int = 0
+        self, client: Client, request: RpcRequest, method: Method, given: Any, *, size: int
     ) -> None:
-        self.request, self.method, self.params, self.size = request, method, params, size
+        self.client, self.request, self.method = client, request, method
+        self.given, self.size = given, size
         self.is_cancelled = False
-        self._reading, self._writing = os.pipe() if method.is_process else (-1, -1)
-        self._lock = threading.Lock()
-
-    @property
-    def stop(self) -> int:
+        self.stop, self._writing = os.pipe() if method.is_process else (-1, -1)
         """A descriptor that can be read once the request is not wanted."""
-        return self._reading
+        self._lock = threading.Lock()
 
     def cancel(self) -> None:
         """Let it not be begun, or end the process that works on it."""
@@ -47,9 +63,9 @@ class AskedRequest:
     def close(self) -> None:
         """Give back what it holds."""
         self.cancel()
-        if self._reading >= 0:
-            os.close(self._reading)
-            self._reading = -1
+        if self.stop >= 0:
+            os.close(self.stop)
+            self.stop = -1
 
 
 class Pending:
@@ -87,7 +103,7 @@ class Pending:
         with self._changed:
             taken: list[AskedRequest] = []
             while self._waiting and len(taken) < TURN_MAX:
-                is_alone = self._waiting[0].method.decide is None
+                is_alone = not self._waiting[0].method.records
                 if is_alone and taken:
                     break
                 taken.append(one := self._waiting.popleft())

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from sprintlog.engine.errors import SprintlogError
 from sprintlog.projections.views.answers import LINES
 
 from ..context import here
-from .frames import CANCELLED, OF_EXIT_CODE
+from .frames import CANCELLED, OF_EXIT_CODE, FailedRequestError
 from .params import Call, CallEnded
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
@@ -28,16 +29,8 @@ PRINTS_JSON = ("schema",)
 Tell = Callable[[str], None]
 
 
-class CallFailedError(Exception):
-    """A command that answered nothing: its exit code as an error's, and what it said."""
-
-    def __init__(self, code: int, message: str, said: dict[str, Any] | None = None) -> None:
-        super().__init__(message)
-        self.code, self.message, self.said = code, message, said
-
-
 def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
-    """Run a command to its end, and return its answer; raise `CallFailedError`.
+    """Run a command to its end, and return its answer; raise `FailedRequestError`.
 
     What it says to people goes to `tell`, line by line. It is ended with all that it
     started once `stop` can be read, or when whoever called it is gone: by SIGTERM, and
@@ -56,12 +49,12 @@ def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
         stopping_seconds=STOPPING_SECONDS,
     )
     if ended is None:
-        raise CallFailedError(CANCELLED, "cancelled: what it had recorded by then stays")
-    errors.end()
+        raise FailedRequestError(CANCELLED, "cancelled: what it had recorded by then stays")
+    errors.feed(b"\n")
     lines = answer.lines()
     if ended.exit != 0 and not lines:
         said = errors.error or {"error": "error", "message": errors.last, "hint": None}
-        raise CallFailedError(OF_EXIT_CODE - abs(ended.exit), said["message"], said)
+        raise FailedRequestError(OF_EXIT_CODE - abs(ended.exit), said["message"], said)
     is_list = bool({" ".join(given.words[:count]) for count in (1, 2)} & LINES)
     return CallEnded(ended.exit, lines if is_list else next(iter(lines), None))
 
@@ -116,18 +109,10 @@ class _Lines(Output):
         for line in ended:
             self._take(line)
 
-    def end(self) -> None:
-        """Take what came last, without an end of its own."""
-        if self._rest:
-            self._take(self._rest)
-
     def _take(self, line: bytes) -> None:
         text = line.decode(errors="replace")[:LINE_CHARS_MAX]
-        if text.startswith("{"):
-            try:
-                said = msgspec.json.decode(line)
-            except msgspec.DecodeError:
-                said = None
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            said = msgspec.json.decode(line)
             if isinstance(said, dict) and {"error", "message"} <= said.keys():
                 self.error = said
                 return

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from threading import Lock
 from typing import Any
 
+from sprintlog.engine.log.stores.descriptors import write_whole
+
 from ..output import json_line
+from ..resident_log import EndedError
 from .frames import FRAME_BYTES_MAX
 
 CHUNK_BYTES = 1 << 16
 
 
-class GoneError(Exception):
+class GoneError(EndedError):
     """Nobody reads what is answered any more."""
 
 
@@ -29,13 +32,11 @@ class Channel:
 
         Whoever does not read holds up whoever answers: nothing is kept in memory for it.
         """
-        content = memoryview(json_line(message))
         with self._lock:
             if self._is_gone:
                 raise GoneError
             try:
-                while content:
-                    content = content[os.write(self._descriptor, content) :]
+                write_whole(self._descriptor, json_line(message))
             except OSError as error:
                 self._is_gone = True
                 raise GoneError from error

@@ -2,10 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from sprintlog.engine.errors import InvalidInputError, SprintlogError
+from sprintlog.engine.errors import InvalidInputError
 
 from ..intake.json_reader import load
-from ..output import error_answer, exit_code
 
 FRAME_BYTES_MAX = 9 * 1024 * 1024
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD = -32700, -32600, -32601
@@ -24,6 +23,14 @@ class RpcRequest(NamedTuple):
     params: dict[str, Any]
     id: Id
     is_notification: bool
+
+
+class FailedRequestError(Exception):
+    """A request that has no result: the code, the message and the data of its error."""
+
+    def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
 
 
 class RefusedFrame(NamedTuple):
@@ -78,12 +85,6 @@ def failure(asked: Id, code: int, message: str, data: Any = None) -> dict[str, A
     if data is not None:
         error["data"] = data
     return {"jsonrpc": "2.0", "id": asked, "error": error}
-
-
-def failure_of(asked: Id, error: SprintlogError) -> dict[str, Any]:
-    """Return the answer to what a rule refused, or what failed, as `--json` says it."""
-    said = error_answer(error)
-    return failure(asked, OF_EXIT_CODE - exit_code(error), said["message"], said)
 
 
 def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -5,15 +5,17 @@ import socket
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
-from .channel import GoneError, lines_of
+from ..output import json_line
+from .channel import Channel, GoneError
 from .frames import INVALID_REQUEST, failure
 from .meeting_place import MeetingPlace, is_ours
-from .methods import Asking
+from .records import Asking
 from .session import ClientSession
-from .socket_channel import SocketChannel
 from .worker import LogWorker
 
 CLIENTS_MAX = 64
@@ -28,7 +30,7 @@ class Listener:
     def __init__(self, place: MeetingPlace, *, actor: str, sprint: str | None) -> None:
         self._place, self._actor, self._sprint = place, actor, sprint
         self._worker = LogWorker()
-        self._connections: dict[_Connection, None] = {}
+        self._connections: set[_Connection] = set()
 
     def serve(self, *, idle_seconds: float) -> None:
         """Serve until it was idle for so long, or its name leads elsewhere."""
@@ -68,21 +70,17 @@ class Listener:
             connected.close()
             return
         if len(self._connections) >= CLIENTS_MAX:
-            channel = SocketChannel(connected, woken=lambda: None)
             said = f"there are {CLIENTS_MAX} clients already"
-            with suppress(GoneError):
-                channel.send(failure(None, INVALID_REQUEST, said))
-            channel.end(is_at_once=True)
+            with suppress(OSError):
+                connected.sendall(json_line(failure(None, INVALID_REQUEST, said)))
             connected.close()
             return
         # What is beside the log stays out of reach of those who are kept from it.
         asking = Asking(self._actor, self._sprint, has_processes=False)
-        connection = _Connection(connected, self._worker, asking, self._forget)
-        self._connections[connection] = None
+        forget = self._connections.discard
+        connection = _Connection(connected, self._worker, asking, forget)
+        self._connections.add(connection)
         connection.start()
-
-    def _forget(self, connection: "_Connection") -> None:
-        self._connections.pop(connection, None)
 
 
 class _Connection:
@@ -116,14 +114,87 @@ class _Connection:
 
     def _run(self) -> None:
         try:
-            self._session.start()
             with suppress(GoneError, OSError):
-                for line in lines_of(self._socket.fileno()):
-                    self._session.take(line)
-            if self._channel.is_gone():
-                self._session.stop()
-            self._session.finish()
+                self._session.serve(self._socket.fileno())
             self._channel.end()
         finally:
             self._socket.close()
             self._forget(self)
+
+
+UNREAD_BYTES_MAX = 1 << 18
+"""A client that has so much to read gets nothing more done before."""
+LAST_SECONDS = 5.0
+"""So long may a client take to read its last answers when the server ends."""
+
+
+class SocketChannel(Channel):
+    """Answers on a socket. What is not taken at once is written by a thread of its own."""
+
+    def __init__(self, connection: socket.socket, *, woken: Callable[[], None]) -> None:
+        super().__init__(connection.fileno())
+        self._socket = connection
+        self._woken = woken
+        self._changed = threading.Condition()
+        self._unread: deque[memoryview] = deque()
+        self._bytes = 0
+        self._is_over = False
+        self._writer = threading.Thread(target=self._write, name="answers", daemon=True)
+        self._writer.start()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Write a message, or keep what is not taken at once."""
+        content = memoryview(json_line(message))
+        with self._changed:
+            if self._is_gone:
+                raise GoneError
+            if not self._unread:
+                content = content[self._sent(content) :]
+            if content:
+                self._unread.append(content)
+                self._bytes += len(content)
+                self._changed.notify_all()
+
+    def _sent(self, content: memoryview) -> int:
+        try:
+            return self._socket.send(content, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            self._is_gone = True
+            raise GoneError from error
+
+    def is_ready(self) -> bool:
+        """Tell whether the client reads its answers."""
+        return self._bytes <= UNREAD_BYTES_MAX or self._is_gone
+
+    def wait_until_ready(self) -> None:
+        """Wait until the client reads its answers, or is gone."""
+        with self._changed:
+            while not self.is_ready() and not self._is_over:
+                self._changed.wait()
+
+    def end(self) -> None:
+        """Wait a while until all is read, and write nothing more."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
+        self._writer.join(LAST_SECONDS)
+
+    def _write(self) -> None:
+        while True:
+            with self._changed:
+                while not self._unread and not (self._is_over or self._is_gone):
+                    self._changed.wait()
+                if self._is_gone or not self._unread:
+                    return
+                content = self._unread[0]
+            try:
+                self._socket.sendall(content)
+            except OSError:
+                self._is_gone = True
+            with self._changed:
+                self._unread.popleft()
+                self._bytes -= len(content)
+                self._changed.notify_all()
+            self._woken()

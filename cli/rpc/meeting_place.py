@@ -20,8 +20,6 @@ from sprintlog.engine.log.stores.locks import take
 
 SOCKET, LOCK = "rpc.sock", "rpc.lock"
 BACKLOG = 128
-_BYTES_MAX = 100
-"""The name of a socket may have few more bytes than this; on macOS 104."""
 _PEER: Final = getattr(socket, "SO_PEERCRED", None)
 _WHO: Final = struct.Struct("3i")
 
@@ -67,7 +65,8 @@ def met(folder: Path) -> Iterator[MeetingPlace]:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
             before = os.umask(0o177)
             try:
-                listening.bind(_address(folder, held))
+                # Short, and in the folder that was looked at.
+                listening.bind(f"/proc/self/fd/{held}/{SOCKET}")
             finally:
                 os.umask(before)
             place = MeetingPlace(held, listening)
@@ -94,11 +93,11 @@ def _check_is_ours(folder: Path, found: os.stat_result) -> None:
     if found.st_uid == os.geteuid() and not found.st_mode & 0o022:
         return
     # Imported here: only who is refused needs it.
-    from shlex import quote
+    from sprintlog.engine.readable import quoted
 
     raise RefusedError(
         f"others may write in {folder}: nobody listens there",
-        hint=f"`chmod 700 {quote(str(folder))}`, where it is yours",
+        hint=f"`chmod 700 {quoted(str(folder))}`, where it is yours",
         file=str(folder),
     )
 
@@ -116,18 +115,6 @@ def _clear(folder: Path, held: int) -> None:
             file=str(folder / SOCKET),
         )
     os.unlink(SOCKET, dir_fd=held)
-
-
-def _address(folder: Path, held: int) -> str:
-    address = f"/proc/self/fd/{held}/{SOCKET}"
-    if os.path.isdir(os.path.dirname(address)):
-        return address
-    address = str(folder / SOCKET)
-    if len(os.fsencode(address)) > _BYTES_MAX:
-        raise RefusedError(
-            f"{address} is too long for a socket", hint="name a shorter SPRINTLOG_DIR"
-        )
-    return address
 
 
 def _identity(folder: int) -> tuple[int, int] | None:

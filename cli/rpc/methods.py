@@ -5,43 +5,15 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.projections.views.events import Answered
 
 from ..questions import registry
 from ..record import check_actor
-from . import records
-from .kept_log import KeptLog
-from .params import (
-    PROTOCOL,
-    Append,
-    Ask,
-    Call,
-    Cancel,
-    Follow,
-    Initialize,
-    Initialized,
-    Params,
-    Record,
-    Schema,
-    Unfollow,
-)
-from .records import DecidedRequest
+from ..resident_log import ResidentLog
+from . import params, records
+from .params import PROTOCOL, Params
+from .records import Asking
 
-
-class Asking:
-    """Who asks: what holds where a request does not say it."""
-
-    def __init__(
-        self, actor: str, sprint: str | None, *, has_processes: bool = True
-    ) -> None:
-        self.actor = actor
-        self.sprint = sprint
-        self.has_processes = has_processes
-        """Whether a request may start a process."""
-
-
-Act = Callable[[KeptLog, Any, Asking], Any]
-Decide = Callable[[KeptLog, Any, Asking], DecidedRequest]
+Act = Callable[[ResidentLog, Any, Asking], Any]
 
 
 class Method(NamedTuple):
@@ -50,14 +22,17 @@ class Method(NamedTuple):
     takes: type[Params]
     says: str
     """What it does, in a sentence."""
-    act: Act
+    act: Act | None = None
+    """Its answer; None for a method of the session itself."""
     is_process: bool = False
     """Whether it is done by a process of its own, beside all else."""
-    decide: Decide | None = None
-    """The first half of what only records: it can be committed with that of others."""
+    records: bool = False
+    """Whether it only records: it can be committed with the requests of others."""
 
 
-def _initialize(log: KeptLog, given: Initialize, asking: Asking) -> Initialized:
+def _initialize(
+    log: ResidentLog, given: params.Initialize, asking: Asking
+) -> params.Initialized:
     if given.protocol != PROTOCOL:
         said = f"{given.protocol} is not known here; there is {PROTOCOL}"
         raise InvalidInputError(said, field="params.protocol")
@@ -65,7 +40,7 @@ def _initialize(log: KeptLog, given: Initialize, asking: Asking) -> Initialized:
         asking.actor = check_actor(given.actor)
     if given.sprint is not None:
         asking.sprint = given.sprint
-    return Initialized(
+    return params.Initialized(
         PROTOCOL, version("sprintlog"), asking.actor, asking.sprint, methods_for(asking)
     )
 
@@ -76,24 +51,7 @@ def methods_for(asking: Asking) -> list[str]:
     return [name for name, method in METHODS.items() if has_all or not method.is_process]
 
 
-def _record(log: KeptLog, given: Record, asking: Asking) -> DecidedRequest:
-    return records.record(log.to_record(), given, actor=asking.actor, sprint=asking.sprint)
-
-
-def _append(log: KeptLog, given: Append, asking: Asking) -> DecidedRequest:
-    return records.append(log.to_record(), given, actor=asking.actor, sprint=asking.sprint)
-
-
-def _followed(decide: Decide) -> Act:
-    def act(log: KeptLog, given: Any, asking: Asking) -> Answered:
-        decided = decide(log, given, asking)
-        records.follow(log.workspace(), decided.stream)
-        return decided.answer
-
-    return act
-
-
-def _ask(log: KeptLog, given: Ask, asking: Asking) -> Any:
+def _ask(log: ResidentLog, given: params.Ask, asking: Asking) -> Any:
     said = {name: str(value) for name, value in given.given.items()}
     route = registry.ROUTES.get(given.question)
     if route is not None and "sprint" in route.takes and asking.sprint is not None:
@@ -101,66 +59,48 @@ def _ask(log: KeptLog, given: Ask, asking: Asking) -> Any:
     return registry.answer(log.workspace(), given.question, said)
 
 
-def _schema(log: KeptLog, given: Schema, asking: Asking) -> Any:
+def _schema(log: ResidentLog, given: params.Schema, asking: Asking) -> Any:
     # Imported here: all types of events and of answers are, which few clients ask for.
     from sprintlog.projections.views import answers
 
     from ..upkeep.schema import commands_schema, events_schema
 
-    match given.of:
-        case "commands":
-            return commands_schema()
-        case "events":
-            return events_schema()
-        case _:
-            return answers.schemas()
-
-
-def _by_session(log: KeptLog, given: Any, asking: Asking) -> Any:
-    """Stand for what the session does itself."""
-    raise NotImplementedError
+    if given.of == "answers":
+        return answers.schemas()
+    return commands_schema() if given.of == "commands" else events_schema()
 
 
 METHODS: dict[str, Method] = {
     "initialize": Method(
-        Initialize,
+        params.Initialize,
         "Say who you are and which protocol you know; it may be left out.",
         _initialize,
     ),
     "record": Method(
-        Record,
+        params.Record,
         "Let a command be decided on, and record what follows from it.",
-        _followed(_record),
-        decide=_record,
+        records.record,
+        records=True,
     ),
     "append": Method(
-        Append,
+        params.Append,
         "Record an event by the command that would have caused it.",
-        _followed(_append),
-        decide=_append,
+        records.append,
+        records=True,
     ),
-    "ask": Method(
-        Ask,
-        "Ask a question; nothing is recorded.",
-        _ask,
-    ),
+    "ask": Method(params.Ask, "Ask a question; nothing is recorded.", _ask),
     "call": Method(
-        Call,
+        params.Call,
         "Do any command that answers with `--json`, by a process of its own.",
-        _by_session,
         is_process=True,
     ),
     "follow": Method(
-        Follow,
-        "Be told of each event after a position, and of those that come.",
-        _by_session,
+        params.Follow, "Be told of each event after a position, and of those that come."
     ),
-    "unfollow": Method(Unfollow, "Be told no more.", _by_session),
+    "unfollow": Method(params.Unfollow, "Be told no more."),
     "schema": Method(
-        Schema,
-        "Answer the JSON Schema of commands, events or answers.",
-        _schema,
+        params.Schema, "Answer the JSON Schema of commands, events or answers.", _schema
     ),
-    "cancel": Method(Cancel, "Say that a request is not wanted any more.", _by_session),
+    "cancel": Method(params.Cancel, "Say that a request is not wanted any more."),
 }
 """By name; what a client can call."""

@@ -25,8 +25,18 @@ from ..record import (
     refresh_stream,
     stream_of,
 )
+from ..resident_log import ResidentLog
 from ..work.append import append_event, check_shown_document, check_shown_nodes
 from .params import AboutEvents, Append, Record
+
+
+class Asking(Struct):
+    """Who asks: what holds where a request does not say it."""
+
+    actor: str
+    sprint: str | None
+    has_processes: bool = True
+    """Whether a request may start a process."""
 
 
 class DecidedRequest(NamedTuple):
@@ -36,34 +46,24 @@ class DecidedRequest(NamedTuple):
     stream: str
 
 
-def record(
-    workspace: Workspace, given: Record, *, actor: str, sprint: str | None
-) -> DecidedRequest:
+def record(log: ResidentLog, given: Record, asking: Asking) -> DecidedRequest:
     """Let a command be decided on, and append what follows."""
+    workspace = log.to_record()
     command = command_of(given.command)
-    options = _options(given, actor=actor, sprint=given.sprint or sprint)
+    options = _options(given, asking.actor, given.sprint or asking.sprint)
     command = options.masked_command(command)
     run = Recording(command.name(), options, workspace)
-    outcome: Outcome | Handled[Any]
     if command.stream == "journal":
-        outcome = run.handle_on_journal(command, arguments_of(command))
-    else:
-        new = _new_sprint(command, options.sprint_id)
-        outcome = run.handle_with(command, arguments_of(command), sprint_id=new)
-    return _decided(outcome)
+        return _decided(run.handle_on_journal(command, arguments_of(command)))
+    new = _new_sprint(command, options.sprint_id)
+    return _decided(run.handle_with(command, arguments_of(command), sprint_id=new))
 
 
-def append(
-    workspace: Workspace, given: Append, *, actor: str, sprint: str | None
-) -> DecidedRequest:
+def append(log: ResidentLog, given: Append, asking: Asking) -> DecidedRequest:
     """Let the command decide that causes an event, and append what follows."""
-    options = _options(given, actor=actor, sprint=sprint)
-    line = {
-        "type": given.type,
-        "data": given.data,
-        "stream": given.stream,
-        "observed": given.observed,
-    }
+    workspace = log.to_record()
+    options = _options(given, asking.actor, asking.sprint)
+    line = {x: getattr(given, x) for x in ("type", "data", "stream", "observed")}
     return _decided(append_event(workspace, line, options))
 
 
@@ -139,7 +139,7 @@ def _new_sprint(command: Command, named: str | None) -> str | None:
     return found
 
 
-def _options(given: AboutEvents, *, actor: str, sprint: str | None) -> Options:
+def _options(given: AboutEvents, actor: str, sprint: str | None) -> Options:
     """Return the options of a command line."""
     expect = None if given.expect is None else str(given.expect)
     return Options(
@@ -151,7 +151,6 @@ def _options(given: AboutEvents, *, actor: str, sprint: str | None) -> Options:
             "expect": parse_expected(expect),
             "correlation_id": given.correlation_id,
             "causation_id": given.causation_id,
-            "as_json": True,
             "no_mask": not given.mask,
         }
     )

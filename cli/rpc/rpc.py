@@ -7,6 +7,8 @@ from types import FrameType
 
 import click
 
+from sprintlog.engine.own_files import keep_ours
+
 from .. import typed
 from ..context import default_actor, open_workspace, with_sprint
 from ..output import print_text
@@ -44,6 +46,7 @@ def command(sprint_id: str | None, listen: bool, idle: float | None) -> None:
     """
     actor = check_actor(os.environ.get("SPRINTLOG_ACTOR") or default_actor())
     signal.signal(signal.SIGTERM, _end)
+    keep_ours()
     if listen:
         _listen(actor, sprint_id, idle=IDLE_SECONDS if idle is None else idle)
         return
@@ -68,26 +71,18 @@ def _listen(actor: str, sprint_id: str | None, *, idle: float) -> None:
 
 def _answer(actor: str, sprint_id: str | None) -> None:
     # Imported here: no other command needs it.
-    from .channel import Channel, GoneError, lines_of
-    from .methods import Asking
+    from .channel import Channel, GoneError
+    from .records import Asking
     from .session import ClientSession
     from .worker import LogWorker
 
     worker = LogWorker()
-    session = ClientSession(Channel(STDOUT), Asking(actor, sprint_id), worker)
     worker.start()
-    session.start()
     try:
-        for line in lines_of(STDIN):
-            session.take(line)
+        ClientSession(Channel(STDOUT), Asking(actor, sprint_id), worker).serve(STDIN)
     except GoneError:
-        session.stop()
         sys.exit(1)
-    except BaseException:
-        session.stop()
-        raise
     finally:
-        session.finish()
         worker.end()
 
 

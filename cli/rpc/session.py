@@ -9,19 +9,20 @@ import click
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import converted
+from sprintlog.projections.views.whole_events import envelope
 
-from ..output import USAGE, error_answer, json_line
-from . import frames
-from .asked import AskedRequest, NotBegunError, Pending
-from .calls import CallFailedError, call
-from .channel import Channel, GoneError
-from .frames import Id, RefusedFrame, RpcRequest, read_frame
-from .kept_log import KeptLog
-from .methods import METHODS, Asking, methods_for
-from .params import Call, Cancel, Cancelled, Follow, Following, Unfollow, Unfollowed
-from .records import DecidedRequest
-from .subscriptions import Subscription
+from ..output import REFUSED, USAGE, error_answer, exit_code, json_line
+from ..resident_log import EndedError, LogFollower, ResidentLog
+from . import frames, records
+from .asked import AskedRequest, Pending
+from .calls import call
+from .channel import Channel, GoneError, lines_of
+from .frames import FailedRequestError, Id, RefusedFrame, RpcRequest, read_frame
+from .methods import METHODS, methods_for
+from .params import Cancel, Cancelled, Follow, Following, Unfollow, Unfollowed
+from .records import Asking
 from .worker import LogWorker
 
 CALLS_MAX = 4
@@ -35,6 +36,11 @@ _DEFECTS = (
     *(TypeError, ValueError),
 )
 """What a rule may raise that met something unforeseen; the client hears of it."""
+_IN_DOUBT = (
+    "this is a defect of sprintlog; `sprintlog log` shows whether it was recorded, and "
+    "the same key records it once"
+)
+_ANSWERED = (FailedRequestError, SprintlogError, click.UsageError, OSError, *_DEFECTS)
 
 
 class ClientSession:
@@ -51,6 +57,23 @@ class ClientSession:
         self._numbers = 0
         self._is_over = False
 
+    def serve(self, descriptor: int) -> None:
+        """Answer everything that is asked on a descriptor, and return once it has ended.
+
+        Raise `GoneError` if nobody reads the answers any more.
+        """
+        self.start()
+        try:
+            for line in lines_of(descriptor):
+                self.take(line)
+            if self._channel.is_gone():
+                self.stop()
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            self.finish()
+
     # --- Taking in, by the thread that reads ------------------------------------------
     def start(self) -> None:
         """Let what is taken in be done from now on."""
@@ -64,27 +87,30 @@ class ClientSession:
         if isinstance(request, RefusedFrame):
             self._tell_all(frames.failure(request.id, request.code, request.message))
             return
+        try:
+            self._take(request, len(line))
+        except (FailedRequestError, RefusedError) as error:
+            self._tell_answer(request, error)
+
+    def _take(self, request: RpcRequest, size: int) -> None:
         method = METHODS.get(request.method)
         if method is None:
             known = ", ".join(methods_for(self._asking))
             said = f"there is no method {request.method[:60]!r}; there are: {known}"
-            self._refuse(request, frames.UNKNOWN_METHOD, said)
-            return
+            raise FailedRequestError(frames.UNKNOWN_METHOD, said)
         try:
-            params = converted(request.params, method.takes, field="params")
+            given = converted(request.params, method.takes, field="params")
         except RefusedError as error:
-            self._refuse(request, frames.INVALID_PARAMS, error.message, error)
-            return
-        if isinstance(params, Cancel):
-            self._cancel(request, params)
+            said, data = error.message, error_answer(error)
+            raise FailedRequestError(frames.INVALID_PARAMS, said, data) from error
+        if isinstance(given, Cancel):
+            self._tell_answer(request, self._cancel(given))
             return
         if method.is_process and not self._asking.has_processes:
-            refused = RefusedError(NO_PROCESS, hint=ON_PIPES)
-            self._refuse(request, frames.OF_EXIT_CODE - 1, NO_PROCESS, refused)
-            return
-        waiting = AskedRequest(request, method, params, size=len(line))
-        if self._is_known(waiting):
-            self._hand_over(waiting)
+            raise RefusedError(NO_PROCESS, hint=ON_PIPES)
+        asked = AskedRequest(self, request, method, given, size=size)
+        self._keep(asked)
+        self._hand_over(asked)
 
     def finish(self) -> None:
         """Finish all that was taken in; subscriptions end at once."""
@@ -101,39 +127,36 @@ class ClientSession:
         """Begin nothing more, and end what is under way but for what is being recorded."""
         self._is_over = True
         self._pending.end()
-        for waiting in [*self._called]:
-            waiting.cancel()
+        for asked in [*self._called]:
+            asked.cancel()
 
-    def _is_known(self, waiting: AskedRequest) -> bool:
+    def _keep(self, asked: AskedRequest) -> None:
         """Keep a request under its id; refuse it where another one has that."""
-        request = waiting.request
-        if request.is_notification or request.id is None:
-            return True
+        request = asked.request
+        if request.id is None:
+            return
         with self._lock:
-            if request.id not in self._waiting:
-                self._waiting[request.id] = waiting
-                return True
-        waiting.close()
+            if self._waiting.setdefault(request.id, asked) is asked:
+                return
+        asked.close()
         said = "id: another request with it is not answered yet"
-        self._tell_all(frames.failure(request.id, frames.INVALID_REQUEST, said))
-        return False
+        raise FailedRequestError(frames.INVALID_REQUEST, said)
 
-    def _hand_over(self, waiting: AskedRequest) -> None:
-        if waiting.method.is_process:
+    def _hand_over(self, asked: AskedRequest) -> None:
+        if asked.method.is_process:
             self._called = {x: f for x, f in self._called.items() if not f.done()}
-            self._called[waiting] = self._calls.submit(self._do_call, waiting)
-        elif self._pending.put(waiting):
+            self._called[asked] = self._calls.submit(self._do_call, asked)
+        elif self._pending.put(asked):
             self._worker.wake()
         else:
             raise GoneError
 
-    def _cancel(self, request: RpcRequest, params: Cancel) -> None:
+    def _cancel(self, given: Cancel) -> Cancelled:
         with self._lock:
-            waiting = self._waiting.get(params.id)
-        if waiting is not None:
-            waiting.cancel()
-        if not request.is_notification:
-            self._tell_all(frames.result(request.id, Cancelled(waiting is not None)))
+            asked = self._waiting.get(given.id)
+        if asked is not None:
+            asked.cancel()
+        return Cancelled(asked is not None)
 
     # --- Working, by the thread that has the log --------------------------------------
     def turn(self) -> list[AskedRequest]:
@@ -144,26 +167,32 @@ class ClientSession:
         """Tell whether anything comes next."""
         return not self._pending.is_empty() and self._channel.is_ready()
 
-    def decide(self, log: KeptLog, waiting: AskedRequest) -> DecidedRequest:
-        """Let a command be decided on, and append what follows."""
-        self._check_is_wanted(waiting)
-        assert waiting.method.decide is not None
-        return waiting.method.decide(log, waiting.params, self._asking)
+    def do(self, log: ResidentLog, asked: AskedRequest) -> Any:
+        """Do a request; of one that records, decide and append."""
+        self._check_is_wanted(asked)
+        if isinstance(asked.given, Unfollow):
+            return self._unfollow(asked.given)
+        if isinstance(asked.given, Follow):
+            return self._follow(log, asked.given)
+        assert asked.method.act is not None
+        return asked.method.act(log, asked.given, self._asking)
 
-    def do(self, log: KeptLog, waiting: AskedRequest) -> Any:
-        """Do a request to its end."""
-        self._check_is_wanted(waiting)
-        params = waiting.params
-        if isinstance(params, Unfollow):
-            return self._unfollow(params)
-        if isinstance(params, Follow):
-            return self._follow(log, params)
-        return waiting.method.act(log, params, self._asking)
+    def do_alone(self, log: ResidentLog, asked: AskedRequest) -> None:
+        """Do a request to its end, and answer it."""
 
-    def answer(self, waiting: AskedRequest, act: Callable[[], Any]) -> None:
-        """Answer a request with what comes of an act."""
+        def act() -> Any:
+            value = self.do(log, asked)
+            if not isinstance(value, records.DecidedRequest):
+                return value
+            records.follow(log.workspace(), value.stream)
+            return value.answer
+
+        self.answer(asked, _outcome_of(act))
+
+    def answer(self, asked: AskedRequest, outcome: Any) -> None:
+        """Answer a request with its result, or with the error that ended it."""
         try:
-            self._answer(waiting, act)
+            self._answer(asked, outcome)
         except GoneError:
             self.stop()
         finally:
@@ -174,11 +203,11 @@ class ClientSession:
         self.stop()
         self._pending.end(is_lost=True)
 
-    def _check_is_wanted(self, waiting: AskedRequest) -> None:
-        if waiting.is_cancelled or self._is_over:
-            raise NotBegunError
+    def _check_is_wanted(self, asked: AskedRequest) -> None:
+        if asked.is_cancelled or self._is_over:
+            raise FailedRequestError(frames.CANCELLED, "cancelled before it began")
 
-    def _follow(self, log: KeptLog, params: Follow) -> Following:
+    def _follow(self, log: ResidentLog, params: Follow) -> Following:
         if len(self._subscriptions) >= SUBSCRIPTIONS_MAX:
             raise RefusedError(f"there are {SUBSCRIPTIONS_MAX} subscriptions already")
         head = log.workspace().log.head().position
@@ -199,46 +228,39 @@ class ClientSession:
         return Unfollowed(found is not None)
 
     # --- Calling, by threads of their own ---------------------------------------------
-    def _do_call(self, waiting: AskedRequest) -> None:
-        asked = waiting.request.id
-
+    def _do_call(self, asked: AskedRequest) -> None:
         def tell(text: str) -> None:
-            if not waiting.request.is_notification:
-                self._tell("progress", {"id": asked, "text": text})
+            if not asked.request.is_notification:
+                self._tell("progress", {"id": asked.request.id, "text": text})
 
-        def run() -> Any:
-            self._check_is_wanted(waiting)
-            assert isinstance(waiting.params, Call)
-            return call(waiting.params, tell=tell, stop=waiting.stop)
+        def act() -> Any:
+            self._check_is_wanted(asked)
+            return call(asked.given, tell=tell, stop=asked.stop)
 
         try:
             self._channel.wait_until_ready()
-            self._answer(waiting, run)
+            self._answer(asked, _outcome_of(act))
         except GoneError:
             self.stop()
         finally:
-            waiting.close()
+            asked.close()
 
     # --- Answering --------------------------------------------------------------------
-    def _answer(self, waiting: AskedRequest, act: Callable[[], Any]) -> None:
-        """Do what is asked and answer it; a refusal and a defect are answers, too."""
-        request = waiting.request
-        value, said = _outcome(request.id, act)
+    def _answer(self, asked: AskedRequest, outcome: Any) -> None:
+        request = asked.request
+        said = _answer_to(request.id, outcome)
         with self._lock:
-            if self._waiting.get(request.id) is waiting:
+            if self._waiting.get(request.id) is asked:
                 del self._waiting[request.id]
         if not request.is_notification:
             self._channel.send(said)
-        if isinstance(value, Following):
+        if isinstance(outcome, Following):
             # Nothing is told of a subscription before its number is.
-            self._subscriptions[value.subscription].start()
+            self._subscriptions[outcome.subscription].start()
 
-    def _refuse(
-        self, request: RpcRequest, code: int, said: str, error: SprintlogError | None = None
-    ) -> None:
+    def _tell_answer(self, request: RpcRequest, outcome: Any) -> None:
         if not request.is_notification:
-            data = None if error is None else error_answer(error)
-            self._tell_all(frames.failure(request.id, code, said, data))
+            self._tell_all(_answer_to(request.id, outcome))
 
     def _tell(self, method: str, params: dict[str, Any]) -> None:
         self._tell_all(frames.notification(method, params))
@@ -249,30 +271,62 @@ class ClientSession:
         self._channel.send(message)
 
 
-def _outcome(asked: Id, act: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
-    """Return what came of a request, and the answer to it."""
+def _outcome_of(act: Callable[[], Any]) -> Any:
+    """Return the result of a request, or the error that ended it."""
     try:
-        value = act()
-        return value, frames.result(asked, msgspec.Raw(json_line(value)[:-1]))
-    except NotBegunError:
-        return None, frames.failure(asked, frames.CANCELLED, "cancelled before it began")
-    except CallFailedError as error:
-        return None, frames.failure(asked, error.code, error.message, error.said)
-    except SprintlogError as error:
-        return None, frames.failure_of(asked, error)
-    except click.UsageError as error:
-        said = error_answer(SprintlogError(error.format_message()))
-        code = frames.OF_EXIT_CODE - USAGE
-        return None, frames.failure(asked, code, said["message"], said)
-    except OSError as error:
-        failed = SprintlogError(f"{error.filename or 'log'}: {error.strerror}")
-        return None, frames.failure_of(asked, failed)
-    except _DEFECTS as error:
-        said = error_answer(
-            SprintlogError(
-                f"{type(error).__name__}: {error}",
-                hint="this is a defect of sprintlog; `sprintlog log` shows whether "
-                "it was recorded, and the same key records it once",
-            )
-        )
-        return None, frames.failure(asked, frames.INTERNAL_ERROR, said["message"], said)
+        return act()
+    except _ANSWERED as error:
+        return error
+
+
+def _answer_to(asked: Id, outcome: Any) -> dict[str, Any]:
+    """Return the answer to a request: its result, or a refusal or defect as an error."""
+    if not isinstance(outcome, Exception):
+        try:
+            return frames.result(asked, msgspec.Raw(json_line(outcome)[:-1]))
+        except _DEFECTS as defect:
+            outcome = defect
+    if isinstance(outcome, FailedRequestError):
+        return frames.failure(asked, outcome.code, outcome.message, outcome.data)
+    code, error = _error_of(outcome)
+    said = error_answer(error)
+    return frames.failure(asked, code, said["message"], said)
+
+
+def _error_of(outcome: Exception) -> tuple[int, SprintlogError]:
+    """Return the code of an error, and the error as a command would print it."""
+    match outcome:
+        case SprintlogError():
+            return frames.OF_EXIT_CODE - exit_code(outcome), outcome
+        case click.UsageError():
+            return frames.OF_EXIT_CODE - USAGE, SprintlogError(outcome.format_message())
+        case OSError():
+            text = f"{outcome.filename or 'log'}: {outcome.strerror}"
+            return frames.OF_EXIT_CODE - REFUSED, SprintlogError(text)
+        case _:
+            text = f"{type(outcome).__name__}: {outcome}"
+            return frames.INTERNAL_ERROR, SprintlogError(text, hint=_IN_DOUBT)
+
+
+Tell = Callable[[str, dict[str, Any]], None]
+
+
+class Subscription(LogFollower):
+    """One client's wish to be told of events."""
+
+    def __init__(self, number: int, *, after: int, stream: str | None, tell: Tell) -> None:
+        super().__init__(after=after, take=self._events, fail=self._last_word)
+        self._number, self._stream, self._tell = number, stream, tell
+
+    def _events(self, page: list[RecordedEvent]) -> None:
+        for event in page:
+            if self._stream in (None, event.stream):
+                self._say("event", event=envelope(event))
+
+    def _last_word(self, error: SprintlogError) -> None:
+        self._say("ended", error=error_answer(error))
+        raise EndedError
+
+    def _say(self, method: str, **params: Any) -> None:
+        self.check_goes_on()
+        self._tell(method, {"subscription": self._number, **params})

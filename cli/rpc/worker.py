@@ -2,52 +2,23 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, Protocol
+from itertools import chain
+from typing import Any
 
 import click
 
 from sprintlog.engine.errors import BusyError, ConflictError, RefusedError, SprintlogError
 from sprintlog.engine.service.port import AloneError
-from sprintlog.projections.workspace import Workspace
 
+from ..resident_log import ResidentLog
 from . import records
-from .asked import AskedRequest, NotBegunError
-from .kept_log import KeptLog
-from .records import DecidedRequest
+from .asked import AskedRequest, Client
+from .frames import FailedRequestError
 
 GATHER_SECONDS = 0.002
 """So long several clients are waited for: less than the disk takes for a commit."""
-REFUSALS = (RefusedError, ConflictError, click.UsageError, NotBegunError)
+REFUSALS = (RefusedError, ConflictError, click.UsageError, FailedRequestError)
 """What ends one request before anything of it is written, and no other one."""
-
-Act = Callable[[], Any]
-
-
-class Client(Protocol):
-    """Whoever has turns."""
-
-    def turn(self) -> list[AskedRequest]:
-        """Return what it asks for next; nothing where it does not read its answers."""
-
-    def has_turn(self) -> bool:
-        """Tell whether it asks for anything."""
-
-    def decide(self, log: KeptLog, waiting: AskedRequest) -> DecidedRequest:
-        """Let a command be decided on, and append what follows."""
-
-    def do(self, log: KeptLog, waiting: AskedRequest) -> Any:
-        """Do any request, to its end."""
-
-    def answer(self, waiting: AskedRequest, act: Act) -> None:
-        """Answer a request with what comes of an act, or with its refusal."""
-
-    def lose(self) -> None:
-        """Wait for nothing more: whoever works ended in a way that nobody foresaw."""
-
-
-Turn = tuple[Client, AskedRequest]
 
 
 class LogWorker:
@@ -95,23 +66,21 @@ class LogWorker:
 
     # --- By its own -------------------------------------------------------------------
     def _work(self) -> None:
-        log = KeptLog()
+        log = ResidentLog()
         try:
             while not self._is_over:
-                turns = [(one, one.turn()) for one in self._clients]
-                recording: list[Turn] = []
-                others: list[Turn] = []
-                for client, taken in turns:
-                    for one in taken:
-                        is_deciding = one.method.decide is not None
-                        (recording if is_deciding else others).append((client, one))
-                if not recording and not others:
+                turns = [client.turn() for client in self._clients]
+                asked = [*chain.from_iterable(turns)]
+                if not asked:
                     self._wait()
                     continue
-                self._record(log, recording)
-                for client, one in others:
-                    self._alone(log, client, one)
-                self._gather(sum(bool(taken) for _, taken in turns))
+                recording = [one for one in asked if one.method.records]
+                for one in self._together(log, recording):
+                    one.client.do_alone(log, one)
+                for one in asked:
+                    if not one.method.records:
+                        one.client.do_alone(log, one)
+                self._gather(sum(map(bool, turns)))
         except BaseException:
             for client in self._clients:
                 client.lose()
@@ -136,84 +105,52 @@ class LogWorker:
                 if left <= 0 or self._is_over or not self._changed.wait(left):
                     return
 
-    def _alone(self, log: KeptLog, client: Client, one: AskedRequest) -> None:
-        client.answer(one, lambda: client.do(log, one))
-
-    def _record(self, log: KeptLog, turns: list[Turn]) -> None:
-        left = self._together(log, turns) if len(turns) > 1 else turns
-        for client, one in left:
-            self._alone(log, client, one)
-
-    def _together(self, log: KeptLog, turns: list[Turn]) -> list[Turn]:
+    def _together(self, log: ResidentLog, asked: list[AskedRequest]) -> list[AskedRequest]:
         """Record in one commit what can be; return what is to be done alone, in order.
 
         Where the commit itself fails, nobody knows whether it is on the disk: then each
         answer says so, and none is tried again.
         """
+        if len(asked) <= 1:
+            return asked
         try:
             workspace = log.workspace()
         except (SprintlogError, OSError):
             # Each is told by itself what is wrong.
-            return turns
+            return asked
         together = getattr(workspace.log, "together", None)
         if together is None:
-            return turns
-        ends: list[tuple[Client, AskedRequest, Act]] = []
+            return asked
+        outcomes: list[tuple[AskedRequest, Any]] = []
         streams: dict[str, None] = {}
-        left: list[Turn] = []
+        left: list[AskedRequest] = []
         is_decided = False
         try:
-            with log.at_hand(), _side_by_side(workspace), together():
-                for client, one in turns:
-                    if any(client is other for other, _ in left):
-                        left.append((client, one))
+            with log.together(together()):
+                for one in asked:
+                    if any(one.client is other.client for other in left):
+                        left.append(one)
                         continue
                     try:
-                        decided = client.decide(log, one)
+                        decided = one.client.do(log, one)
                     except AloneError:
-                        left.append((client, one))
+                        left.append(one)
                     except REFUSALS as error:
-                        ends.append((client, one, _raising(error)))
+                        outcomes.append((one, error))
                     else:
                         streams[decided.stream] = None
-                        ends.append((client, one, _returning(decided.answer)))
+                        outcomes.append((one, decided.answer))
                 is_decided = True
         except Exception as error:  # noqa: BLE001 - it is said in each answer
             # States were carried on over what is not there.
             log.close()
             if not (is_decided or isinstance(error, BusyError)):
-                return turns
-            failed = _raising(error)
-            ends = [(*one, failed) for one in turns if one not in left]
+                return asked
+            outcomes = [(one, error) for one in asked if one not in left]
         else:
-            self._follow(workspace, streams)
-        for client, one, act in ends:
-            client.answer(one, act)
+            for stream in streams:
+                records.follow(workspace, stream)
+            workspace.spooled.take_in(workspace.environment)
+        for one, outcome in outcomes:
+            one.client.answer(one, outcome)
         return left
-
-    def _follow(self, workspace: Workspace, streams: Iterable[str]) -> None:
-        """Bring state files up to date, each once; take in what waits beside the log."""
-        for stream in streams:
-            records.follow(workspace, stream)
-        workspace.spooled.take_in(workspace.environment)
-
-
-@contextmanager
-def _side_by_side(workspace: Workspace) -> Iterator[None]:
-    """Let nothing be done beside the log, as long as nothing is durable."""
-    workspace.is_side_by_side = True
-    try:
-        yield
-    finally:
-        workspace.is_side_by_side = False
-
-
-def _raising(error: Exception) -> Act:
-    def act() -> Any:
-        raise error
-
-    return act
-
-
-def _returning(value: Any) -> Act:
-    return lambda: value

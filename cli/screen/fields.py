@@ -44,17 +44,13 @@ def chosen(answer: Any, tree: Tree) -> Any:
 
     What one of the kinds of answers has and this one has not is null.
     """
-    return _picked(answer, tree)
-
-
-def _picked(data: Any, tree: Tree) -> Any:
     if not tree:
-        return data
-    if isinstance(data, list):
-        return [_picked(item, tree) for item in data]
-    if not isinstance(data, dict):
+        return answer
+    if isinstance(answer, list):
+        return [chosen(item, tree) for item in answer]
+    if not isinstance(answer, dict):
         return None
-    return {name: _picked(data.get(name), below) for name, below in tree.items()}
+    return {name: chosen(answer.get(name), below) for name, below in tree.items()}
 
 
 def _check(command: str, name: str, kinds: Sequence[Any]) -> None:

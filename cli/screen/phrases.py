@@ -1,12 +1,7 @@
-"""Times as this terminal shows them, beside the words that are the same everywhere."""
+"""Times as this terminal shows them."""
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.state.times import parse
-from sprintlog.projections.words.phrases import counted as counted
-from sprintlog.projections.words.phrases import dollars as dollars
-from sprintlog.projections.words.phrases import spent as spent
-from sprintlog.projections.words.phrases import tokens_of as tokens_of
-from sprintlog.projections.words.phrases import usage as usage
 
 from . import times
 from .terminal import clock, terminal

@@ -5,13 +5,7 @@ A zone of None is that of the system, for which every moment knows its own offse
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from sprintlog.projections.words.phrases import duration as duration
-
-MONTHS = (
-    *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
-    *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
-)
-"""Of every locale: what is printed can be typed anywhere."""
+from sprintlog.projections.words.phrases import MONTHS
 
 
 def short(moment: datetime, *, now: datetime, zone: tzinfo | None) -> str:

@@ -87,22 +87,14 @@ def log_address() -> str | None:
     return str(told)
 
 
-def snapshot_remote() -> str | None:
-    """Return the git remote through which snapshots are shared, where one is named."""
-    told = setting("snapshot.remote")
-    return None if told is None else str(told)
-
-
 def _read(start: str) -> "SettingsFile | None":
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     for folder in _folders(start):
         for name in (NAME, IN_PROJECT):
             path = os.path.join(folder, name)
             try:
                 # A link is opened by none of it, and a pipe does not hold us up.
-                held = os.open(
-                    path,
-                    os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
-                )
+                held = os.open(path, flags)
             except FileNotFoundError:
                 continue
             except OSError as error:

@@ -132,11 +132,8 @@ class SettingsFile:
         from ..suggest import closest
 
         meant = closest(key.rpartition(".")[2].replace("_", "-"), known)
-        shown = key[:60]
-        error = self.wrong(shown, f"there is no such key; known: {', '.join(known)}")
-        if meant:
-            error = self.wrong(shown, f"there is no such key; did you mean `{meant}`?")
-        return error
+        helps = f"did you mean `{meant}`?" if meant else f"known: {', '.join(known)}"
+        return self.wrong(key[:60], f"there is no such key; {helps}")
 
     def _named(self, key: str) -> str:
         return ".".join(filter(None, (self._prefix, key)))

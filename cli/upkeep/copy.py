@@ -1,7 +1,7 @@
 """`sprintlog copy`: what a log lacks of another one, between any two stores."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from os import urandom
 from pathlib import Path
 
@@ -11,10 +11,11 @@ from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.port import Log, Wait
 from sprintlog.engine.log.stores import create_log, is_extension, is_served, open_log
 from sprintlog.engine.service.place.addresses import check_named
-from sprintlog.engine.service.place.location import DATABASE, find
+from sprintlog.engine.service.place.location import DATABASE, HIDDEN, find
 from sprintlog.engine.service.place.trust import check_trusted
 from sprintlog.engine.service.streams.erased import still_said
-from sprintlog.projections.health.copies import Copied, copy_export, copy_log
+from sprintlog.projections.health.copies import copy_export, copy_log
+from sprintlog.projections.health.exchange import Carried
 from sprintlog.projections.views.log import LogCopied
 from sprintlog.projections.workspace import wall_clock
 
@@ -38,8 +39,8 @@ def command(source: str, target: str, as_json: bool) -> None:
     """Copy a log to another store; positions, ids, keys and hashes do not change.
 
     Each is a postgresql:// address, a folder with a log, a log file, or an address of an
-    extension's store; FROM may be an export. TO is created if it is missing: a new folder,
-    or a log on a server. The chain is checked during the copy.
+    extension's store; FROM may be an export. TO is created if it is missing: a new folder
+    with the log in .sprintlog, or a log on a server. The chain is checked during the copy.
 
     The content of TO must be the beginning of FROM, and only the rest is copied. The same
     command therefore continues an interrupted copy, and later adds new events. If FROM has
@@ -61,7 +62,7 @@ def command(source: str, target: str, as_json: bool) -> None:
     print_answer(answer, [line], as_json=as_json)
 
 
-def _copied(source: str, target: Log) -> Copied:
+def _copied(source: str, target: Log) -> Carried:
     said = counting("events copied")
     if not is_served(source) and (path := Path(source)).is_file():
         with path.open("rb") as file:
@@ -85,14 +86,11 @@ def _target(named: str) -> Iterator[Log]:
                 hint="name a folder that is not there yet, or a folder with a log",
                 file=named,
             ) from None
-    given = {"clock": wall_clock, "entropy": urandom, "wait": Wait(say=progress)}
     is_elsewhere = is_served(named) or _is_of_extension(named)
-    url = named if is_elsewhere else f"sqlite:{Path(named).absolute() / DATABASE}"
-    log = create_log(url, **given)  # type: ignore[arg-type]
-    try:
+    url = named if is_elsewhere else f"sqlite:{Path(named).absolute() / HIDDEN / DATABASE}"
+    made = create_log(url, clock=wall_clock, entropy=urandom, wait=Wait(say=progress))
+    with closing(made) as log:
         yield log
-    finally:
-        log.close()
 
 
 def _is_of_extension(named: str) -> bool:
@@ -114,13 +112,10 @@ def _opened(named: str) -> Iterator[Log]:
         raise NotFoundError(f"there is no log at {named}", file=named)
     else:
         url = f"sqlite:{Path(named).absolute()}"
-    log = open_log(
-        url, clock=wall_clock, entropy=urandom, wait=Wait(say=progress), beside=beside
-    )
-    try:
+    wait = Wait(say=progress)
+    found = open_log(url, clock=wall_clock, entropy=urandom, wait=wait, beside=beside)
+    with closing(found) as log:
         yield log
-    finally:
-        log.close()
 
 
 def _in_folder(folder: Path) -> tuple[str, Path]:

@@ -3,9 +3,9 @@
 import sys
 from contextlib import suppress
 from pathlib import Path
-from shlex import quote
 
 from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.readable import quoted
 from sprintlog.engine.service.place.location import Location
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.health.diagnosis import judge
@@ -132,7 +132,7 @@ def _told(location: Location, rescue: Rescue) -> list[str]:
         lines.append(f"pages that the disk did not give: {salvaged.unread}; check it")
     if rescue.edits_left:
         lines.append(f"{rescue.edits_left} kept edits could not be copied")
-    old, new = quote(str(location.folder)), quote(str(folder))
+    old, new = quoted(str(location.folder)), quoted(str(folder))
     lines += [
         f"look at it:  SPRINTLOG_DIR={new} sprintlog verify",
         "to use it, end every sprintlog process, then:",

@@ -13,7 +13,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.stores.descriptors import sync
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.projections.exports.formats import EVENTS, write_events
-from sprintlog.projections.health.exchange import Exported, export_log
+from sprintlog.projections.health.exchange import Carried, export_log
 from sprintlog.projections.views.log import LogCopied
 from sprintlog.projections.workspace import Workspace
 
@@ -73,18 +73,29 @@ def command(
 
     --otlp-endpoint and --webhook send the events since the last export to an address.
     """
-    if otlp_endpoint or webhook:
-        if (otlp_endpoint and webhook) or out is not None or format_ != LOG:
-            raise click.UsageError("an address says by itself what is sent: give it alone")
-        _send(otlp_endpoint, webhook, sprint_id, with_content, as_json)
-        return
-    if with_content and format_ in (LOG, OPENMETRICS):
+    address = otlp_endpoint or webhook
+    is_alone = not (otlp_endpoint and webhook) and out is None and format_ == LOG
+    if address and not is_alone:
+        raise click.UsageError("an address says by itself what is sent: give it alone")
+    if not address and with_content and format_ in (LOG, OPENMETRICS):
         told = "is always whole" if format_ == LOG else "holds figures alone"
         raise click.UsageError(f"--format {format_} {told}: leave out --with-content")
     if format_ == "parquet" and out is None and sys.stdout.isatty():
         raise click.UsageError("give --out: a Parquet file is not for a terminal")
     with open_workspace() as workspace:
         name = None if sprint_id is None else workspace.choose(sprint_id)
+        if address:
+            # Imported here: what is written to a file needs no network.
+            from .export_to import OTLP, WEBHOOK, send
+
+            kind = OTLP if otlp_endpoint else WEBHOOK
+            send(
+                *(workspace, kind, address, environment()),
+                name=name,
+                with_content=with_content,
+                as_json=as_json,
+            )
+            return
         if out is None:
             _export(workspace, print_bytes, name, format_, with_content)
             return
@@ -100,35 +111,13 @@ def command(
     print_answer(answer, [said], as_json=as_json)
 
 
-def _send(
-    otlp_endpoint: str | None,
-    webhook: str | None,
-    sprint_id: str | None,
-    with_content: bool,
-    as_json: bool,
-) -> None:
-    # Imported here: what is written to a file needs no network.
-    from .export_to import OTLP, WEBHOOK, send
-
-    with open_workspace() as workspace:
-        send(
-            workspace,
-            OTLP if otlp_endpoint else WEBHOOK,
-            otlp_endpoint or webhook or "",
-            environment(),
-            name=None if sprint_id is None else workspace.choose(sprint_id),
-            with_content=with_content,
-            as_json=as_json,
-        )
-
-
 def _export(
     workspace: Workspace,
     write: Callable[[bytes], object],
     name: str | None,
     format_: str,
     with_content: bool,
-) -> Exported:
+) -> Carried:
     """Write a log in a format, and return how much of it that is."""
     progress = counting("events exported")
     if format_ == LOG:
@@ -148,7 +137,7 @@ def _export(
 
 def _export_figures(
     workspace: Workspace, write: Callable[[bytes], object], name: str | None
-) -> Exported:
+) -> Carried:
     """Write where sprints stood when their last event happened, by the log alone."""
     # Imported here: figures need all that `status` does.
     from sprintlog.projections.exports.openmetrics import openmetrics
@@ -163,7 +152,7 @@ def _export_figures(
         for one, version in sorted(chosen.items())
     ]
     write(openmetrics(head.position, found, is_now=False).encode())
-    return Exported(head.position, head)
+    return Carried(head.position, head)
 
 
 @contextmanager

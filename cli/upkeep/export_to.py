@@ -8,27 +8,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import unquote
 
-from sprintlog.engine.adapters.delivery import (
-    SAID_CHARS_MAX,
-    Message,
-    Target,
-    key_of,
-    signed,
-)
+from sprintlog.engine.adapters import delivery
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import Head
-from sprintlog.engine.log.port import Clock, Log
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.projections.exports import cloudevents
 from sprintlog.projections.exports.deliveries import (
-    Delivery,
-    events_after,
+    events_to_send,
     spans_to_send,
 )
 from sprintlog.projections.exports.otlp import spans_left_out
 from sprintlog.projections.exports.sent import Sent, sent_to
-from sprintlog.projections.exports.survey import survey
-from sprintlog.projections.exports.told import LogTold
 from sprintlog.projections.views.log import LogSent
 from sprintlog.projections.workspace import Workspace
 
@@ -54,18 +44,22 @@ def send(
     headers, key = _given(kind, environment)
     is_traces = kind == OTLP
     asked = _traces_of(url) if is_traces else url
-    target = Target(asked, pause=time.sleep, reads_answers=is_traces)
+    target = delivery.Target(asked, pause=time.sleep, reads_answers=is_traces)
     stream = None if name is None else sprint_stream(name)
     sent = sent_to(workspace.location.folder, kind, url, stream)
     progress, number, left_out = counting("messages sent"), 0, 0
     with workspace.log.locks.hold(sent.lock):
         place = sent.position(workspace.log)
-        found = _deliveries(workspace.log, kind, place, stream, with_content)
+        make = spans_to_send if is_traces else events_to_send
+        found = make(workspace.log, place, stream=stream, with_content=with_content)
         with _keeping(sent) as keep:
             for one in found:
                 if one.body:
-                    more = {} if key is None else _signed(key, one, workspace.clock)
-                    message = Message(one.body, {**headers, **more})
+                    more = {}
+                    if key is not None:
+                        at = workspace.clock() // 1000
+                        more = delivery.signed(key, one.body, id_=one.id, at=at)
+                    message = delivery.Message(one.body, {**headers, **more})
                     answer = target.deliver(message, what=one.what)
                     progress(number := number + 1)
                     if is_traces:
@@ -99,24 +93,12 @@ def _keeping(sent: Sent) -> Iterator[Callable[[Head], None]]:
             sent.keep(last)
 
 
-def _signed(key: bytes, one: Delivery, clock: Clock) -> dict[str, str]:
-    return signed(key, one.body, id_=one.id, at=clock() // 1000)
-
-
 def _left_out(answer: bytes) -> int:
     """Return how many spans an endpoint did not keep; say why."""
     count, why = spans_left_out(answer)
     if count or why:
-        warn(f"{counted(count, 'span')} not kept there: {why[:SAID_CHARS_MAX]}")
+        warn(f"{counted(count, 'span')} not kept there: {why[: delivery.SAID_CHARS_MAX]}")
     return count
-
-
-def _deliveries(
-    log: Log, kind: str, after: int, stream: str | None, with_content: bool
-) -> Iterator[Delivery]:
-    if kind == OTLP:
-        return spans_to_send(log, after, stream=stream, with_content=with_content)
-    return events_after(LogTold(log, survey(log), stream, with_content), after)
 
 
 def _given(
@@ -131,7 +113,7 @@ def _given(
             f"a webhook is signed: put its secret into {SECRET}",
             hint="`echo whsec_$(openssl rand -base64 24)` makes one",
         )
-    return {"Content-Type": cloudevents.CONTENT_TYPE}, key_of(environment[SECRET])
+    return {"Content-Type": cloudevents.CONTENT_TYPE}, delivery.key_of(environment[SECRET])
 
 
 def _headers_in(said: str) -> dict[str, str]:

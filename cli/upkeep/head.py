@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from sprintlog.engine.errors import InvalidInputError
 
 from .. import typed
@@ -50,11 +52,7 @@ def command(
         for written in filter(None, (file, signature)):
             know_for_people(workspace, written)
     answer = HeadAnswer(
-        log=head.log,
-        position=head.position,
-        hash=head.hash,
-        root=head.root,
-        time=head.time,
+        **asdict(head),
         file=None if file is None else str(file),
         signature=None if signature is None else str(signature),
     )

@@ -2,21 +2,32 @@
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.service.agent_sessions.old_sessions import (
+    erase_sessions,
+    old_sessions,
+)
+from sprintlog.engine.service.work_tree import kept_reports as reports
+from sprintlog.engine.service.work_tree import snapshot as snapshots
 from sprintlog.engine.sprint.events import SnapshotsPruned
 from sprintlog.engine.sprint.iterations.snapshots import KEEP_DEFAULT, PruneSnapshots
-from sprintlog.engine.sprint.state.times import parse
+from sprintlog.engine.sprint.state.times import parse, to_text
+from sprintlog.projections.health.room import in_units, old_copies, remove_copies
+from sprintlog.projections.sql import read_model
+from sprintlog.projections.views.events import reference
+from sprintlog.projections.views.files import Pruned, Pruning
+from sprintlog.projections.views.sessions import SessionsPruned, SessionsPruning
+from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import with_recording
-from ..output import counted, print_answer
+from ..output import counted, hint, print_answer, warn
 from ..record import Options, Recording, recording
-
-if TYPE_CHECKING:
-    from sprintlog.engine.service.work_tree.kept_reports import OldReports
 
 _AGE = re.compile(r"(\d{1,5})([mhdw])", re.ASCII)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -70,51 +81,33 @@ def command(
     """
     if sessions and age is None:
         raise click.UsageError("--sessions goes with --older-than, such as 30d")
-    if sessions and age is not None:
-        from .prune_sessions import prune_sessions
-
-        options = Options(given)
-        with recording("prune", options) as run:
-            prune_sessions(run.workspace, options, age=age, dry_run=dry_run)
-        return
-    from sprintlog.engine.service.work_tree.kept_reports import (
-        old_reports,
-        remove_reports,
-    )
-    from sprintlog.engine.service.work_tree.snapshot import (
-        prune,
-        pruned,
-        pruning,
-        store_of,
-    )
-    from sprintlog.projections.health.room import in_units, old_copies, remove_copies
-    from sprintlog.projections.views.events import reference
-    from sprintlog.projections.views.files import Pruned
-
     options = Options(given)
     with recording("prune", options) as run:
         workspace, folder = run.workspace, run.workspace.location.folder
+        if sessions and age is not None:
+            prune_sessions(workspace, options, age=age, dry_run=dry_run)
+            return
         since = None if age is None else parse(workspace.now()) - age
         before = 0.0 if since is None else since.timestamp()
         moment = None if since is None else since.isoformat()
         copies = old_copies(folder, before_seconds=before)
-        asked = pruning(workspace, run.sprint_id, keep=keep, before=moment)
-        old = old_reports(workspace, run.sprint_id, keep=keep, until=asked.until)
+        asked = snapshots.pruning(workspace, run.sprint_id, keep=keep, before=moment)
+        old = reports.old_reports(workspace, run.sprint_id, keep=keep, until=asked.until)
         if dry_run:
             _show(run, asked, copies, old)
             return
         arguments = {"keep": keep, "older_than": None if age is None else str(age)}
-        outcome, freed = prune(
+        outcome, freed = snapshots.prune(
             workspace,
             run.sprint_id,
-            store_of(workspace),
+            snapshots.store_of(workspace),
             asked=asked,
             envelope=run.envelope(arguments),
         )
         remove_copies(workspace, copies)
-        remove_reports(workspace, old)
+        reports.remove_reports(workspace, old)
         freed += sum(copies.values()) + old.bytes
-        removed = pruned(outcome)
+        removed = snapshots.pruned(outcome)
         events = [*map(reference, outcome.events)]
         answered = Pruned(removed, freed, events, len(old.names))
         both = _both(len(removed), len(old.names))
@@ -123,19 +116,16 @@ def command(
         run.refresh()
 
 
-def _both(snapshots: int, reports: int) -> str:
+def _both(gone: int, old: int) -> str:
     """Return how many snapshots, and how many kept reports where there are any."""
-    said = counted(snapshots, "snapshot")
-    return f"{said} and {counted(reports, 'report')}" if reports else said
+    said = counted(gone, "snapshot")
+    return f"{said} and {counted(old, 'report')}" if old else said
 
 
 def _show(
-    run: Recording, asked: PruneSnapshots, copies: dict[str, int], old: "OldReports"
+    run: Recording, asked: PruneSnapshots, copies: dict[str, int], old: reports.OldReports
 ) -> None:
     """Show what would be removed."""
-    from sprintlog.projections.health.room import in_units
-    from sprintlog.projections.views.files import Pruning
-
     decided = run.workspace.preview(asked, sprint_id=run.sprint_id, at=run.options.at)
     gone = [x for e in decided if isinstance(e, SnapshotsPruned) for x in e.snapshots]
     lines = [f"would remove snapshot {name[:12]}" for name in gone]
@@ -143,3 +133,57 @@ def _show(
     lines.append(f"would remove {_both(len(gone), len(old.names))}; nothing is changed")
     answer = Pruning(gone, [*copies], old.names)
     print_answer(answer, lines, as_json=run.options.as_json)
+
+
+def prune_sessions(
+    workspace: Workspace, options: Options, *, age: timedelta, dry_run: bool
+) -> None:
+    """Erase the content of the tool calls of sessions that are older than an age."""
+    before = parse(workspace.now()) - age
+    found = [*old_sessions(workspace.log, to_text(before))]
+    names, calls = [one.name for one in found], sum(one.calls for one in found)
+    size = sum(one.bytes for one in found)
+    what = f"{counted(calls, 'tool call')} of {counted(len(found), 'session')}"
+    if dry_run:
+        lines = [
+            f"would erase {counted(one.calls, 'tool call')} of {one.name}, "
+            f"{in_units(one.bytes)}"
+            for one in found
+        ]
+        lines.append(f"would erase {what}; nothing is changed")
+        answer = SessionsPruning(names, calls, size)
+        print_answer(answer, lines, as_json=options.as_json)
+        return
+    file = workspace.location.database
+    long = _size(file)
+    said, at = [], options.at or workspace.now()
+    erasing = erase_sessions(
+        workspace.log, found, reason=_reason(age), actor=options.actor, at=at
+    )
+    try:
+        for appended in erasing:
+            said += [*map(reference, appended.events)]
+    except SprintlogError as error:
+        if not said:
+            raise
+        # It is erased and recorded; only its space is not freed.
+        warn(f"the file of the log is as long as before: {error.message}")
+        if error.hint:
+            hint(error.hint)
+    if said:
+        # The copy for queries holds it still; the next question makes it again.
+        remove_copies(workspace, {read_model.NAME: 0})
+    freed = max(long - _size(file), 0)
+    done = SessionsPruned(names, calls, size, freed, said)
+    print_answer(done, [f"{what} erased, {in_units(freed)} freed"], as_json=options.as_json)
+
+
+def _size(file: Path) -> int:
+    """Return how long the log's file is; 0 where it is on a server."""
+    return file.stat().st_size if file.exists() else 0
+
+
+def _reason(age: timedelta) -> str:
+    """Return why, in words that are the same whenever it is done."""
+    rest = age - timedelta(days=age.days)
+    return f"sessions older than {counted(age.days, 'day') if not rest else age}"

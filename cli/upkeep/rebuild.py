@@ -10,8 +10,7 @@ from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.engine.service.streams.readings import forget_readings
 from sprintlog.projections.sql.search import forget
 from sprintlog.projections.state_files.journal_file import JournalFile
-from sprintlog.projections.state_files.loop_files import state_files_of
-from sprintlog.projections.state_files.loop_place import loop_folder
+from sprintlog.projections.state_files.loop_place import files_of_loop
 from sprintlog.projections.state_files.refresh import ProjectedFile, Refreshed
 from sprintlog.projections.state_files.sprint_file import SprintFile
 from sprintlog.projections.views.log import Rebuilt
@@ -33,28 +32,34 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
 
     Copies of edited files are saved in the log's folder first.
     """
-    found: list[tuple[str, Refreshed]] = []
+    states = []
     with open_workspace() as workspace:
-        names = [workspace.choose(sprint_id)] if sprint_id else list(workspace.sprints())
-        sprints = SprintFile(workspace)
-        for name in names:
-            found.append((name, _rebuilt(workspace, sprints, name, check=check)))
-            _tell("sprint", *found[-1], as_json=as_json)
-            for refreshed in _of_loop(workspace, name, check=check):
-                found.append((name, refreshed))
-                _tell("sprint", name, refreshed, as_json=as_json)
-        if sprint_id is None and workspace.journal().exists:
-            if not check:
-                forget(workspace)
-            journals = JournalFile(workspace)
-            found.append((JOURNAL, _rebuilt(workspace, journals, JOURNAL, check=check)))
-            _tell("stream", *found[-1], as_json=as_json)
-        if not found and not as_json:
+        for kind, name, refreshed in _files(workspace, sprint_id, check=check):
+            _tell(kind, name, refreshed, as_json=as_json)
+            states.append(refreshed.state)
+        if not states and not as_json:
             print_text("there is no sprint in this log yet")
-    if check and any(refreshed.state not in FINE for _, refreshed in found):
+    if check and any(state not in FINE for state in states):
         if not as_json:
             warn("`sprintlog rebuild` writes the files again")
         sys.exit(INTEGRITY)
+
+
+def _files(
+    workspace: Workspace, sprint_id: str | None, *, check: bool
+) -> Iterator[tuple[str, str, Refreshed]]:
+    """Yield the result for each file, after the kind and the name of its stream."""
+    sprints = SprintFile(workspace)
+    for name in [workspace.choose(sprint_id)] if sprint_id else [*workspace.sprints()]:
+        yield "sprint", name, _rebuilt(workspace, sprints, name, check=check)
+        sprint = workspace.sprint(name)
+        for file in files_of_loop(workspace, sprint):
+            yield "sprint", name, file.check(sprint) if check else file.refresh(name)
+    if sprint_id is None and workspace.journal().exists:
+        if not check:
+            forget(workspace)
+        journals = JournalFile(workspace)
+        yield "stream", JOURNAL, _rebuilt(workspace, journals, JOURNAL, check=check)
 
 
 def _rebuilt(
@@ -64,14 +69,6 @@ def _rebuilt(
         return file.check(file.repository.from_nothing(name))
     forget_readings(workspace.log, file.repository.kind.stream(name))
     return file.rebuild(name)
-
-
-def _of_loop(workspace: Workspace, name: str, *, check: bool) -> Iterator[Refreshed]:
-    """Yield what became of the files of a sprint's loop, computed from its events."""
-    sprint = workspace.sprint(name)
-    if loop_folder(workspace, sprint) is not None:
-        for file in state_files_of(workspace, sprint):
-            yield file.check(sprint) if check else file.refresh(name)
 
 
 def _tell(kind: str, name: str, refreshed: Refreshed, *, as_json: bool) -> None:

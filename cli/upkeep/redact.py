@@ -2,23 +2,30 @@
 
 import re
 import sys
-from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.masking import mask
+from sprintlog.engine.service.agent_sessions.known_sessions import choose_session
+from sprintlog.projections.trust import redaction
+from sprintlog.projections.trust.reach import COPIES, unreached
+from sprintlog.projections.trust.selection import Chosen, Selector, chosen
+from sprintlog.projections.views.trust import (
+    ErasedEvent,
+    PlaceOfText,
+    Redaction,
+    RedactionDone,
+    UnreachedPlace,
+)
+from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..back.agreement import with_asking
 from ..context import HAPPENED, open_workspace, with_actor, with_json
 from ..output import counted, hint, on_terminal, print_answer, table, warn
 from ..record import check_actor
-
-if TYPE_CHECKING:
-    from sprintlog.projections.trust.reach import Unreached
-    from sprintlog.projections.trust.selection import Chosen
-    from sprintlog.projections.views.trust import PlaceOfText, UnreachedPlace
-    from sprintlog.projections.workspace import Workspace
 
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 TEXT_BYTES_MAX = 8 << 20
@@ -83,29 +90,25 @@ def command(
     A record of the event remains: time, actor, type, ids and numbers. Snapshots and state
     files are rewritten without the text. This cannot be undone.
     """
-    from sprintlog.engine.masking import mask
-    from sprintlog.projections.trust import redaction
-    from sprintlog.projections.trust.selection import Selector, chosen
-
     if text == "-":
         text = _from_stdin()
     with open_workspace() as workspace:
         if session is not None:
-            from sprintlog.engine.service.agent_sessions import known_sessions
-
-            stream = known_sessions.choose_session(workspace.log, session)
+            stream = choose_session(workspace.log, session)
         redaction.settle(workspace)
         selector = Selector(positions, stream, since, until, text, pattern, whole_sprint)
         found = chosen(workspace, selector)
-        if found.needle is not None and found.needle.is_in(reason.encode()):
+        if found.needle is not None and found.needle.is_in(
+            reason.encode(errors="surrogateescape")
+        ):
             raise RefusedError("the reason holds the text that is to be erased")
         places, left = _places(workspace, found)
         if not found.events and not places:
-            _show(found, places, left, as_json=as_json, is_done=False)
+            _show(found, places, left, as_json=as_json)
             return
         if dry_run or not yes:
             if dry_run or not as_json:
-                _show(found, places, left, as_json=as_json, is_done=False)
+                _show(found, places, left, as_json=as_json)
             if dry_run:
                 return
             _ask(as_json=as_json)
@@ -117,7 +120,8 @@ def command(
             at=workspace.now(),
         )
         done = redaction.redact(workspace, note)
-        _answer(found, done, left, as_json=as_json)
+        done = replace(done, unreached=[*left, *done.unreached])
+        _answer(done, as_json=as_json)
 
 
 def _from_stdin() -> str:
@@ -127,40 +131,23 @@ def _from_stdin() -> str:
 
 
 def _places(
-    workspace: "Workspace", found: "Chosen"
-) -> tuple[list["PlaceOfText"], list["Unreached"]]:
+    workspace: Workspace, found: Chosen
+) -> tuple[list[PlaceOfText], list[UnreachedPlace]]:
     """Return where else the text is, and where it stays."""
-    from sprintlog.projections.health.kept_text import KEPT_TEXT, UNDER_WAY
-    from sprintlog.projections.health.text_places import Events, Pages
-    from sprintlog.projections.trust.reach import unreached
-    from sprintlog.projections.views.trust import PlaceOfText
-
     needle = found.needle
     if needle is None:
         return [], []
-    entries = [
-        entry
-        for entry in KEPT_TEXT
-        if not isinstance(entry, Events | Pages) and entry.name != UNDER_WAY
-    ]
     places = [
-        PlaceOfText(kind=entry.name, where=where)
-        for entry in entries
+        PlaceOfText(entry.name, where)
+        for entry in redaction.BESIDE_EVENTS
         for where in entry.scan(workspace, needle)
     ]
     return places, unreached(workspace, found.events, needle)
 
 
 def _show(
-    found: "Chosen",
-    places: list["PlaceOfText"],
-    left: list["Unreached"],
-    *,
-    as_json: bool,
-    is_done: bool,
+    found: Chosen, places: list[PlaceOfText], left: list[UnreachedPlace], *, as_json: bool
 ) -> None:
-    from sprintlog.projections.views.trust import ErasedEvent, Redaction
-
     events = [
         ErasedEvent(
             position=event.position,
@@ -172,7 +159,7 @@ def _show(
         )
         for event in found.events
     ]
-    answer = Redaction(events=events, places=places, unreached=_unreached(left))
+    answer = Redaction(events=events, places=places, unreached=left)
     rows = [
         [str(event.position), event.at[:19], event.stream, event.type, str(event.bytes)]
         for event in events[:SHOWN_MAX]
@@ -208,46 +195,17 @@ def _ask(*, as_json: bool) -> None:
         raise RefusedError(nothing)
 
 
-def _answer(
-    found: "Chosen", done: object, left: list["Unreached"], *, as_json: bool
-) -> None:
-    from sprintlog.projections.trust.reach import COPIES, Unreached
-    from sprintlog.projections.trust.redaction import Redacted
-    from sprintlog.projections.views.events import reference
-    from sprintlog.projections.views.trust import PlaceOfText, RedactionDone
-
-    assert isinstance(done, Redacted)
-    left = [*left, *(Unreached(one.where, one.why) for one in done.left)]
-    places = [
-        PlaceOfText(kind=kind, where=where)
-        for kind, gone in done.gone.items()
-        for where in gone
-    ]
-    answer = RedactionDone(
-        erased=len(found.events),
-        places=places,
-        snapshots=done.snapshots,
-        unreached=_unreached(left),
-        events=[*map(reference, done.said)],
-    )
-    lines = [f"what {counted(len(found.events), 'event')} said is erased"]
-    lines += [f"{place.kind}  {place.where}" for place in places]
+def _answer(done: RedactionDone, *, as_json: bool) -> None:
+    lines = [f"what {counted(done.erased, 'event')} said is erased"]
+    lines += [f"{place.kind}  {place.where}" for place in done.places]
     lines += [f"snapshot {a[:12]} is now {b[:12]}" for a, b in done.snapshots.items()]
-    print_answer(answer, lines, as_json=as_json)
+    print_answer(done, lines, as_json=as_json)
     if not as_json:
-        _tell(left)
+        _tell(done.unreached)
         hint(COPIES)
 
 
-def _unreached(left: list["Unreached"]) -> list["UnreachedPlace"]:
-    from sprintlog.projections.views.trust import UnreachedPlace
-
-    return [
-        UnreachedPlace(where=one.where, why=one.why, command=one.command) for one in left
-    ]
-
-
-def _tell(left: list["Unreached"]) -> None:
+def _tell(left: list[UnreachedPlace]) -> None:
     for one in left:
         warn(f"not reached: {one.where}: {one.why}")
         if one.command:

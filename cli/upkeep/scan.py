@@ -1,14 +1,12 @@
 """`sprintlog scan`: look for secrets in all that is kept."""
 
 import sys
-from typing import TYPE_CHECKING
+
+from sprintlog.projections.trust.leaks import leaks
 
 from .. import typed
 from ..context import HAPPENED, open_workspace, with_json
 from ..output import INTEGRITY, counted, counting, hint, print_answer, visible
-
-if TYPE_CHECKING:
-    from sprintlog.projections.views.trust import LeakFound
 
 
 @typed.command("scan", epilog="Example: sprintlog scan --since 2026-01-30T00:00:00Z")
@@ -21,30 +19,13 @@ def command(since: str | None, as_json: bool) -> None:
 
     The exit code is 4 if a secret is found; each is printed with a command to erase it.
     """
-    from sprintlog.projections.trust.leaks import leaks
-    from sprintlog.projections.views.trust import LeakFound
-
     with open_workspace() as workspace:
-        progress = counting("events read")
-        found = [
-            LeakFound(
-                where=one.where,
-                position=one.position,
-                rule=one.rule,
-                excerpt=one.excerpt,
-                command=one.command,
-            )
-            for one in leaks(workspace, since=since, progress=progress)
-        ]
-    _answer(found, as_json=as_json)
-    if found:
-        sys.exit(INTEGRITY)
-
-
-def _answer(found: list["LeakFound"], *, as_json: bool) -> None:
+        found = [*leaks(workspace, since=since, progress=counting("events read"))]
     lines = [f"{one.where}  {one.rule}  {visible(one.excerpt)}" for one in found]
     lines.append(f"{counted(len(found), 'secret')} found")
     print_answer(found, lines, as_json=as_json)
     if not as_json:
         for command in dict.fromkeys(one.command for one in found):
             hint(f"`{command}`")
+    if found:
+        sys.exit(INTEGRITY)

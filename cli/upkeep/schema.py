@@ -52,7 +52,9 @@ def command(what: str, name: tuple[str, ...]) -> None:
         "journal": journal_models.JournalModel,
         "config": settings_models.Settings,
     }
-    schema = {**models[what].model_json_schema(), "title": what.capitalize()}
+    model = models[what]
+    title = model.model_config.get("title") or what.capitalize()
+    schema = {**model.model_json_schema(), "title": title}
     print_document({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
 
 

@@ -1,6 +1,7 @@
 """`sprintlog uninstall`: what was installed goes, and the log only if asked for twice."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -110,7 +111,9 @@ def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
     if and_log and not (yes or dry_run):
         raise click.UsageError("--and-log goes with --yes: a log is removed on two words")
     found = [one for look in INSTALLED for one in look()]
-    location = _log()
+    location = None
+    with suppress(NotFoundError):
+        location = find_log()
     answer = Uninstalled(
         [one.what for one in found], None if location is None else str(location.folder)
     )
@@ -185,13 +188,6 @@ def remove_log(location: Location) -> list[str]:
     if not left:
         folder.rmdir()
     return left
-
-
-def _log() -> Location | None:
-    try:
-        return find_log()
-    except NotFoundError:
-        return None
 
 
 def _show(found: list[Installed], location: Location | None) -> None:

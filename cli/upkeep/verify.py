@@ -4,17 +4,21 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import Head
 from sprintlog.projections.health.verify import Finding, Verification, verify
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.sprint_file import render
+from sprintlog.projections.trust import heads, proofs
 from sprintlog.projections.views.log import verified
+from sprintlog.projections.views.trust import ProofAnswer
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
@@ -24,6 +28,8 @@ from ..output import (
     coloured,
     counted,
     counting,
+    note,
+    print_answer,
     print_json,
     print_styled,
     wrapped,
@@ -84,8 +90,6 @@ def command(
     """
     expected = _parse_head(expect_head)
     if proof is not None:
-        from .witnesses import check_proof
-
         check_proof(proof, signers, as_json=as_json)
         return
     if signers is not None and head_file is None:
@@ -99,12 +103,8 @@ def command(
             progress=counting("events checked"),
         )
         if head_file is not None:
-            from .witnesses import findings_of_head
-
             report.findings.extend(findings_of_head(workspace, head_file, signers))
         if by_git:
-            from .witnesses import findings_of_git
-
             report.findings.extend(findings_of_git(workspace))
         if determinism:
             report.findings.extend(_undetermined(workspace))
@@ -175,3 +175,66 @@ def _undetermined(workspace: Workspace) -> Iterator[Finding]:
                 yield Finding("remark", name, f"not compared with {given}: {cause}")
             elif done.stdout != content:
                 yield Finding("damage", name, f"its file differs with {given}")
+
+
+def findings_of_head(
+    workspace: Workspace, file: Path, signers: Path | None
+) -> Iterator[Finding]:
+    """Yield what of a log is not as a head says, and what is wrong with its signature."""
+    head = heads.read_head(file)
+    if signers is not None:
+        beside = file.with_name(f"{file.name}.sig")
+        try:
+            who = heads.check_signature(head.text.encode(), beside, signers, os.environ)
+            note(f"{file} is signed by {who}")
+        except RefusedError as error:
+            yield Finding("damage", str(file), error.message)
+    for problem in heads.compare(workspace, head):
+        yield Finding("damage", str(file), problem)
+
+
+def findings_of_git(workspace: Workspace) -> Iterator[Finding]:
+    """Yield which commits name a head that the log does not have."""
+    count, wrong = heads.witnessed(workspace)
+    is_one = count == 1
+    note(f"{counted(count, 'head')} {'is' if is_one else 'are'} named by commits")
+    for commit, what in wrong:
+        yield Finding("damage", f"commit {commit[:12]}", what)
+
+
+def check_proof(file: Path, signers: Path | None, *, as_json: bool) -> None:
+    """Check a proof, without a log."""
+    proof = proofs.read_proof(file)
+    problems = proofs.problems(proof, file=str(file))
+    who = None
+    if signers is not None:
+        try:
+            who = _signed_by(proof, signers)
+        except RefusedError as error:
+            problems.append(error.message)
+    position = int(proof.event.get("position", 0))
+    answer = ProofAnswer(
+        position=position,
+        file=str(file),
+        is_proof=not problems,
+        signed_by=who,
+        problems=problems,
+    )
+    lines = [f"damage  {file}: {problem}" for problem in problems]
+    signed = f", signed by {who}" if who else ", by a head that nobody was asked about"
+    if not problems:
+        erased = ", whose words were erased" if proofs.is_erased(proof) else ""
+        lines.append(f"proved: position {position}{erased}{signed}")
+    print_answer(answer, lines, as_json=as_json)
+    if problems:
+        sys.exit(INTEGRITY)
+
+
+def _signed_by(proof: proofs.Proof, signers: Path) -> str:
+    if proof.signature is None:
+        raise RefusedError("its head is not signed")
+    with tempfile.NamedTemporaryFile(prefix="sprintlog-sig-") as file:
+        file.write(proof.signature.encode())
+        file.flush()
+        content = proof.head.encode()
+        return heads.check_signature(content, Path(file.name), signers, os.environ)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from sprintlog.engine.command import Command
-from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.phases.lifecycle import PauseSprint, ResumeSprint
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT
@@ -22,10 +22,9 @@ from sprintlog.engine.sprint.state.words import DEFERRALS
 from sprintlog.projections.views.events import said_of
 from sprintlog.projections.workspace import Workspace
 
-from .. import settings
 from ..back.rollback import step_back
 from ..back.way_back import Step, file_lines, perform, plan_line, planned
-from ..record import Options, Recording, arguments_of
+from ..record import Options, Recording, arguments_of, check_is_on
 
 TEXT_CHARS_MAX = 4000
 """How long a text of a form may be."""
@@ -50,8 +49,8 @@ class PageAction(NamedTuple):
     """The words of the command that does the same."""
     label: str
     fields: tuple[Field, ...]
-    make: Callable[[Recording, Given], Command | Step]
-    """A command, or a step back that may be about files, too."""
+    make: Callable[[Given, str], Command] | None = None
+    """Makes the command from a form and the actor; without it, it is a step back."""
 
 
 class Shown(NamedTuple):
@@ -62,18 +61,60 @@ class Shown(NamedTuple):
     lines: list[str]
 
 
-def action_of(command: str) -> PageAction:
-    """Return an action by its command; raise `NotFoundError` where there is none."""
-    if (found := ACTIONS.get(command)) is None:
-        raise NotFoundError(f"there is no action {command[:60]!r}")
-    return found
+class WantedAction(NamedTuple):
+    """An action with the fields of a form, the sprint that is meant, and the actor."""
+
+    action: PageAction
+    sprint_id: str
+    given: Given
+    actor: str
+
+    def show(self, workspace: Workspace) -> Shown:
+        """Return what this would record; nothing is recorded."""
+        run = self._run(workspace)
+        version = workspace.sprint(run.sprint_id).version
+        made = self._made(run)
+        if isinstance(made, Command):
+            events = workspace.preview(made, sprint_id=run.sprint_id)
+            return Shown(version, [said_of(event) for event in events])
+        answer, turn = planned(run, made)
+        lines = [] if turn is None else [plan_line(turn)]
+        return Shown(version, [*lines, *file_lines(answer.files)])
+
+    def record(self, workspace: Workspace, version: int) -> None:
+        """Record it if the sprint is still at a version; then refresh its state files."""
+        check_is_on()
+        run = self._run(workspace, expect=version)
+        try:
+            made = self._made(run)
+            if isinstance(made, Command):
+                run.handle_with(made, arguments_of(made))
+            else:
+                perform(run, made)
+        finally:
+            run.refresh()
+
+    def _run(self, workspace: Workspace, expect: int | None = None) -> Recording:
+        given = {"sprint_id": self.sprint_id, "actor": self.actor, "expect": expect}
+        options = Options({**given, "as_json": True})
+        return Recording(self.action.command, options, workspace)
+
+    def _made(self, run: Recording) -> Command | Step:
+        given, options = self.given, run.options
+        if self.action.make is not None:
+            return options.masked_command(self.action.make(given, options.actor))
+        reason = options.masked({"reason": given.get("reason")})["reason"]
+        of_plan = given.get("files") != "yes"
+        return step_back(run, given["to"], (), reason, of_plan=of_plan, of_files=False)
 
 
-def check(action: PageAction, given: Given) -> dict[str, str]:
-    """Return the fields of a form; raise `InvalidInputError` naming one that is wrong.
+def wanted(command: str, sprint_id: str, given: Given, *, actor: str) -> WantedAction:
+    """Return the action that a form asks for; what was left empty was not given.
 
-    What was left empty was not given.
+    Raise `NotFoundError` for an unknown one, `InvalidInputError` naming a wrong field.
     """
+    if (action := ACTIONS.get(command)) is None:
+        raise NotFoundError(f"there is no action {command[:60]!r}")
     known = {field.name: field for field in action.fields}
     found = {name: text.strip() for name, text in given.items() if text.strip()}
     for name, text in found.items():
@@ -88,86 +129,7 @@ def check(action: PageAction, given: Given) -> dict[str, str]:
     for field in action.fields:
         if field.is_needed and field.name not in found:
             raise InvalidInputError("has to be given", field=field.name)
-    return found
-
-
-def show(
-    workspace: Workspace, action: PageAction, sprint_id: str, given: Given, *, actor: str
-) -> Shown:
-    """Return what an action would record; nothing is recorded."""
-    run = _recording(workspace, action, sprint_id, actor=actor)
-    version = workspace.sprint(run.sprint_id).version
-    made = action.make(run, given)
-    if isinstance(made, Command):
-        events = workspace.preview(made, sprint_id=run.sprint_id)
-        return Shown(version, [said_of(event) for event in events])
-    answer, turn = planned(run, made)
-    lines = [] if turn is None else [plan_line(turn)]
-    return Shown(version, [*lines, *file_lines(answer.files)])
-
-
-def record(
-    workspace: Workspace,
-    action: PageAction,
-    sprint_id: str,
-    given: Given,
-    *,
-    actor: str,
-    version: int,
-) -> None:
-    """Record it, where the sprint is still at a version; then refresh its state files."""
-    if (off := settings.off_by()) is not None:
-        raise RefusedError(f"nothing is recorded: {off}")
-    run = _recording(workspace, action, sprint_id, actor=actor, expect=version)
-    try:
-        made = action.make(run, given)
-        if isinstance(made, Command):
-            run.handle_with(made, arguments_of(made))
-        else:
-            perform(run, made)
-    finally:
-        run.refresh()
-
-
-def _recording(
-    workspace: Workspace,
-    action: PageAction,
-    sprint_id: str,
-    *,
-    actor: str,
-    expect: int | None = None,
-) -> Recording:
-    given = dict.fromkeys(("at", "key", "correlation_id", "causation_id"))
-    options = Options(
-        {
-            **given,
-            "sprint_id": sprint_id,
-            "actor": actor,
-            "expect": expect,
-            "as_json": True,
-            "no_mask": False,
-        }
-    )
-    return Recording(action.command, options, workspace)
-
-
-def _plain(
-    make: Callable[[Given, str], Command],
-) -> Callable[[Recording, Given], Command]:
-    """Return what makes a command of a form and the actor, with secrets masked."""
-
-    def made(run: Recording, given: Given) -> Command:
-        return run.options.masked_command(make(given, run.options.actor))
-
-    return made
-
-
-def _roll_back(run: Recording, given: Given) -> Step:
-    masked = run.options.masked({"reason": given.get("reason")})
-    with_files = given.get("files") == "yes"
-    return step_back(
-        run, given["to"], (), masked["reason"], of_plan=not with_files, of_files=False
-    )
+    return WantedAction(action, sprint_id, found, actor)
 
 
 def _resume(given: Given, actor: str) -> Command:
@@ -180,15 +142,12 @@ def _resume(given: Given, actor: str) -> Command:
 _REQUEST = Field("request", "Request", is_needed=True)
 _REASONING = Field("reasoning", "Why it is decided so", is_needed=True)
 _REASON = Field("reason", "Why")
+_DECISION = (_REQUEST, _REASONING)
+_BEHIND = InjectionPosition(AFTER_CURRENT)
 ACTIONS = {
     action.command: action
     for action in (
-        PageAction(
-            "sprint pause",
-            "Pause",
-            (_REASON,),
-            _plain(lambda given, actor: PauseSprint(given.get("reason"))),
-        ),
+        PageAction("sprint pause", "Pause", (_REASON,), lambda x, _: PauseSprint(**x)),
         PageAction(
             "sprint resume",
             "Answer, and go on",
@@ -198,7 +157,7 @@ ACTIONS = {
                 Field("done", "What was done about it"),
                 Field("retry", "What failed is done again", is_flag=True),
             ),
-            _plain(_resume),
+            _resume,
         ),
         PageAction(
             "rollback",
@@ -208,41 +167,25 @@ ACTIONS = {
                 _REASON,
                 Field("files", "The files that were kept then, too", is_flag=True),
             ),
-            _roll_back,
         ),
         PageAction(
             "queue approve",
             "Approve",
-            (_REQUEST, _REASONING),
-            _plain(
-                lambda given, actor: ApproveRequest(
-                    given["request"],
-                    given["reasoning"],
-                    position=InjectionPosition(AFTER_CURRENT),
-                )
-            ),
+            _DECISION,
+            lambda x, _: ApproveRequest(x["request"], x["reasoning"], _BEHIND),
         ),
-        PageAction(
-            "queue reject",
-            "Reject",
-            (_REQUEST, _REASONING),
-            _plain(lambda given, _: RejectRequest(given["request"], given["reasoning"])),
-        ),
+        PageAction("queue reject", "Reject", _DECISION, lambda x, _: RejectRequest(**x)),
         PageAction(
             "queue defer",
             "Defer",
-            (_REQUEST, _REASONING, Field("until", "Until", True, DEFERRALS)),
-            _plain(
-                lambda given, actor: DeferRequest(
-                    given["request"], given["reasoning"], given["until"]
-                )
-            ),
+            (*_DECISION, Field("until", "Until", True, DEFERRALS)),
+            lambda x, _: DeferRequest(**x),
         ),
         PageAction(
             "queue backlog",
             "Put into the backlog",
-            (_REQUEST, _REASONING),
-            _plain(lambda given, _: BacklogRequest(given["request"], given["reasoning"])),
+            _DECISION,
+            lambda x, _: BacklogRequest(**x),
         ),
     )
 }

@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from fnmatch import fnmatchcase
-from functools import partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -22,21 +21,22 @@ from sprintlog.engine.errors import (
     InvalidInputError,
     NotFoundError,
     SprintlogError,
-    UnreadableError,
 )
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.projections.exports.openmetrics import CONTENT_TYPE, openmetrics
 from sprintlog.projections.page import document
+from sprintlog.projections.views.events import EventLine, event_line
 from sprintlog.projections.workspace import Workspace
 
-from ..output import CONFLICT, error_answer, exit_code
+from ..output import CONFLICT, INTEGRITY, NOT_FOUND, error_answer, exit_code, json_line
 from ..questions import registry
+from ..resident_log import LogFollower, OpenWorkspace
 from ..work.status import status_answer
-from . import actions, follower, forms, pages
-from .follower import LogFollower, Tell
+from . import actions, forms, pages
 from .guard import Access, Guard, is_form_of, policy
 from .markup import address
-from .reader import LogReader, OpenWorkspace
-from .tail import FellBehindError, Tail
+from .reader import LogReader
+from .tail import FellBehindError, Tail, lines_after
 from .tokens import form_token, is_same
 
 
@@ -65,6 +65,13 @@ STATIC = {
 """The files that are sent, and nothing else: no path is ever made of an address."""
 
 
+Tell = Callable[[str], None]
+
+
+STATUSES = {NOT_FOUND: 404, CONFLICT: 409, INTEGRITY: 500}
+"""By the exit code; a rule that says no is 422."""
+
+
 class ServerSettings(NamedTuple):
     """How a server is wanted."""
 
@@ -82,28 +89,45 @@ class Server:
         self.settings, self.tell = settings, tell
         self.open_workspace = open_workspace
         self.reader = LogReader(open_workspace)
-        token = form_token(settings.access.token) if settings.writes else None
-        self.pages = pages.SprintPages(token)
+        self.form_token = form_token(settings.access.token)
+        self.pages = pages.SprintPages(self.form_token if settings.writes else None)
         self.tail: Tail
         self.listening = 0
         self._writing = asyncio.Lock()
+        # Read once: an upgrade may replace the files while they are served.
+        self.files = {name: _content(name) for name in STATIC}
 
     @asynccontextmanager
     async def running(self, app: Starlette) -> AsyncIterator[None]:
         """Follow the log as long as the server runs."""
         position = await self.reader.ask(lambda workspace: workspace.log.head().position)
         self.tail = Tail(position, self._page)
-        follower = LogFollower(self.open_workspace, self.tail, tell=self.tell)
+        loop = asyncio.get_running_loop()
+
+        def hand(take: Callable[[Any], None], given: Any) -> None:
+            # The loop may be over already.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(take, given)
+
+        def take(page: list[RecordedEvent]) -> None:
+            hand(self.tail.take, [*map(event_line, page)])
+
+        def fail(error: SprintlogError) -> None:
+            self.tell(error.message)
+            hand(self.tail.fail, error.message)
+
+        opens = self.open_workspace
+        follower = LogFollower(after=position, take=take, fail=fail, opens=opens)
         follower.start()
         try:
             yield
         finally:
             self.tail.close()
-            await asyncio.to_thread(follower.stop)
+            await asyncio.to_thread(follower.end)
             await asyncio.to_thread(self.reader.close)
 
-    async def _page(self, after: int, limit: int) -> list[Any]:
-        return await self.reader.ask(lambda w: follower.lines_after(w, after, limit))
+    async def _page(self, after: int, limit: int) -> list[EventLine]:
+        return await self.reader.ask(lambda w: lines_after(w, after, limit))
 
     # --- Reading ----------------------------------------------------------------
     async def overview(self, request: Request) -> Response:
@@ -130,9 +154,7 @@ class Server:
         """Answer as a command does with `--json`."""
         command = request.path_params["command"].replace("/", " ")
         given = _parameters(request)
-        return _json(
-            await self.reader.ask(lambda w: _encoded(registry.answer(w, command, given)))
-        )
+        return await self.reader.ask(lambda w: _json(registry.answer(w, command, given)))
 
     async def metrics(self, request: Request) -> Response:
         """Answer with the figures of every sprint as OpenMetrics."""
@@ -152,22 +174,15 @@ class Server:
         name = request.path_params["name"]
         if name not in STATIC:
             raise NotFoundError(f"there is no file {name[:60]!r}")
-        package, names, kind = STATIC[name]
-        own = sorted(files(package).joinpath("static").iterdir(), key=lambda one: one.name)
-        content = b"".join(x.read_bytes() for x in own if fnmatchcase(x.name, names))
-        return Response(content, headers={"Content-Type": kind})
+        return Response(self.files[name], headers={"Content-Type": STATIC[name].kind})
 
     # --- Events -----------------------------------------------------------------
     async def events(self, request: Request) -> Response:
         """Answer with every event after a position, and with those that come."""
-        given = _parameters(request, "after")
-        # Who was here before says itself what it has seen.
-        if (seen := request.headers.get("last-event-id")) is not None:
-            given = {"after": seen}
-        after = self.tail.position
-        if "after" in given:
-            number = partial(registry.Question.number, name="after")
-            after = await self.reader.ask(lambda w: number(registry.Question(w, given)))
+        asked = _parameters(request, "after").get("after", str(self.tail.position))
+        # A page that was here before states what it has seen.
+        seen = request.headers.get("last-event-id", asked)
+        after = registry.number(seen, field="after")
         if self.listening >= STREAMS_MAX:
             return PlainTextResponse(
                 "refused: too many pages are open\n", 503, {"Retry-After": "5"}
@@ -194,42 +209,24 @@ class Server:
     # --- Writing ----------------------------------------------------------------
     async def act(self, request: Request) -> Response:
         """Show what an action would record; record it where that was agreed to."""
-        action = actions.action_of(_parameters(request, "do").get("do", ""))
+        command = _parameters(request, "do").get("do", "")
         given = await self._form(request)
         sprint_id, version = given.pop("sprint", ""), given.pop("version", None)
         request.state.sprint = sprint_id
-        checked = actions.check(action, given)
-        actor = self.settings.actor
+        wanted = actions.wanted(command, sprint_id, given, actor=self.settings.actor)
         if version is None:
-            shown = await self.reader.ask(
-                lambda w: actions.show(w, action, sprint_id, checked, actor=actor)
-            )
-            token = form_token(self.settings.access.token)
-            page = forms.confirmation(action, sprint_id, checked, shown, token)
-            return HTMLResponse(page)
-        expected = _number(version)
+            shown = await self.reader.ask(wanted.show)
+            return HTMLResponse(forms.confirmation(wanted, shown, self.form_token))
+        expected = registry.number(version, field="version")
         async with self._writing:
-            await asyncio.to_thread(self._record, action, sprint_id, checked, expected)
-        self.tell(f"recorded: {action.command}")
+            await asyncio.to_thread(self._record, wanted, expected)
+        self.tell(f"recorded: {command}")
         return RedirectResponse(address("/sprint", {"id": sprint_id}), 303)
 
-    def _record(
-        self,
-        action: actions.PageAction,
-        sprint_id: str,
-        given: Mapping[str, str],
-        version: int,
-    ) -> None:
+    def _record(self, wanted: actions.WantedAction, version: int) -> None:
         # A log of its own: whoever waits for the log holds up nobody who reads.
         with self.open_workspace() as workspace:
-            actions.record(
-                workspace,
-                action,
-                sprint_id,
-                given,
-                actor=self.settings.actor,
-                version=version,
-            )
+            wanted.record(workspace, version)
 
     async def _form(self, request: Request) -> dict[str, str]:
         if not is_form_of(request):
@@ -247,8 +244,7 @@ class Server:
         except ValueError as error:
             raise InvalidInputError("is no form", field="body") from error
         given = dict(pairs)
-        token = given.pop("form", "")
-        if not is_same(token, form_token(self.settings.access.token)):
+        if not is_same(given.pop("form", ""), self.form_token):
             raise HTTPException(403, "it is no form of this server")
         return given
 
@@ -282,16 +278,15 @@ async def _body(request: Request) -> bytes:
 
 def routes_of(server: Server) -> list[Route]:
     """Return every address that is answered."""
-    get = ["GET"]
     return [
-        Route("/", server.overview, methods=get),
-        Route("/sprint", server.sprint, methods=get),
-        Route("/diff", server.difference, methods=get),
-        Route("/events", server.events, methods=get),
-        Route("/metrics", server.metrics, methods=get),
-        Route("/healthz", server.health, methods=get),
-        Route("/api/{command:path}", server.api, methods=get),
-        Route("/static/{name}", server.static, methods=get),
+        Route("/", server.overview),
+        Route("/sprint", server.sprint),
+        Route("/diff", server.difference),
+        Route("/events", server.events),
+        Route("/metrics", server.metrics),
+        Route("/healthz", server.health),
+        Route("/api/{command:path}", server.api),
+        Route("/static/{name}", server.static),
         Route("/act", server.act, methods=["POST"]),
     ]
 
@@ -307,6 +302,12 @@ def make_app(server: Server) -> Guard:
     )
     settings = server.settings
     return Guard(app, access=settings.access, writes=settings.writes)
+
+
+def _content(name: str) -> bytes:
+    package, names, _ = STATIC[name]
+    own = sorted(files(package).joinpath("static").iterdir(), key=lambda one: one.name)
+    return b"".join(x.read_bytes() for x in own if fnmatchcase(x.name, names))
 
 
 def _parameters(request: Request, *takes: str) -> dict[str, str]:
@@ -325,12 +326,6 @@ def _parameters(request: Request, *takes: str) -> dict[str, str]:
     return given
 
 
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise InvalidInputError(f"{text[:40]!r} is no number", field="version")
-    return int(text)
-
-
 def _metrics(workspace: Workspace) -> str:
     found = [
         status_answer(workspace, workspace.sprint(name), None)
@@ -339,18 +334,15 @@ def _metrics(workspace: Workspace) -> str:
     return openmetrics(workspace.log.head().position, found)
 
 
-def _encoded(answer: Any) -> bytes:
-    return msgspec.json.encode(answer, enc_hook=str)
-
-
-def _json(content: bytes, status: int = 200) -> Response:
+def _json(answer: Any, status: int = 200) -> Response:
+    content = json_line(answer)[:-1]
     return Response(content, status, {"Content-Type": "application/json"})
 
 
 async def _failed(request: Request, error: SprintlogError) -> Response:
     status = _status_of(error)
     if request.url.path.startswith("/api/"):
-        return _json(_encoded(error_answer(error)), status)
+        return _json(error_answer(error), status)
     if request.url.path in ("/events", "/metrics"):
         return PlainTextResponse(f"error: {error.message}\n", status)
     sprint_id = getattr(request.state, "sprint", None) or request.query_params.get("id")
@@ -359,15 +351,9 @@ async def _failed(request: Request, error: SprintlogError) -> Response:
 
 def _status_of(error: SprintlogError) -> int:
     """Return the status of an error, as its exit code is on the terminal."""
-    match error:
-        case NotFoundError():
-            return 404
-        case InvalidInputError():
-            return 400
-        case UnreadableError():
-            return 500
-        case _:
-            return 409 if exit_code(error) == CONFLICT else 422
+    if isinstance(error, InvalidInputError):
+        return 400
+    return STATUSES.get(exit_code(error), 422)
 
 
 async def _http_failed(request: Request, error: HTTPException) -> Response:

@@ -9,10 +9,9 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.page.markup import Markup, command, section, tag, text
 from sprintlog.projections.page.markup import said as told
 
-from .actions import ACTIONS, Field, Given, PageAction, Shown
+from .actions import ACTIONS, Field, Given, PageAction, Shown, WantedAction
 from .markup import address, bar, document, head, hidden, link
 
-_RUNNING = (words.IN_PROGRESS,)
 _STOPPED = (
     *(words.PAUSED, words.PAUSED_AT_BREAKPOINT, words.BLOCKED),
     *(words.NEEDS_HUMAN, words.INTERRUPTED),
@@ -22,7 +21,7 @@ _STOPPED = (
 def forms(sprint: Sprint, form_token: str) -> Markup:
     """Return the section with everything that can be recorded of a sprint now."""
     names = []
-    if sprint.plan.status in _RUNNING:
+    if sprint.plan.status == words.IN_PROGRESS:
         names.append("sprint pause")
     if sprint.plan.status in _STOPPED:
         names.append("sprint resume")
@@ -50,17 +49,23 @@ def _form(
     sprint: Sprint, action: PageAction, form_token: str, known: Given | None = None
 ) -> Markup:
     given = known or {}
-    fields = [_field(one) for one in action.fields if one.name not in given]
-    form = tag(
-        "form",
-        hidden({"sprint": sprint.id, "form": form_token, **given}),
-        *fields,
+    form = _posted(
+        action,
+        {"sprint": sprint.id, "form": form_token, **given},
+        *(_field(one) for one in action.fields if one.name not in given),
         tag("button", f"{action.label} …", type="submit"),
-        action=address("/act", {"do": action.command}),
-        method="post",
         class_="act",
     )
     return form if given else tag("details", tag("summary", action.label), form)
+
+
+def _posted(
+    action: PageAction, fields: Mapping[str, object], *inside: object, **attributes: str
+) -> Markup:
+    """Return the form of an action, with fields that nobody sees."""
+    there = address("/act", {"do": action.command})
+    whole = (hidden(fields), *inside)
+    return tag("form", *whole, action=there, method="post", **attributes)
 
 
 def _field(field: Field) -> Markup:
@@ -74,30 +79,19 @@ def _field(field: Field) -> Markup:
     return tag("label", f"{field.label} ", typed)
 
 
-def confirmation(
-    action: PageAction, sprint_id: str, given: Given, shown: Shown, form_token: str
-) -> str:
+def confirmation(wanted: WantedAction, shown: Shown, form_token: str) -> str:
     """Return the page that shows what would be recorded, and asks."""
-    lines = [tag("li", line) for line in shown.lines]
-    what = tag("ul", *lines, class_="shown")
-    if not lines:
-        what = tag("p", "Nothing: it is so already.")
+    action, sprint_id, given, _ = wanted
+    what = tag("p", "Nothing: it is so already.")
+    if shown.lines:
+        what = tag("ul", *(tag("li", line) for line in shown.lines), class_="shown")
     said = [tag("li", tag("b", name), " ", value) for name, value in given.items()]
-    again = tag(
-        "form",
-        hidden(
-            {
-                **given,
-                "sprint": sprint_id,
-                "form": form_token,
-                "version": shown.version,
-            }
-        ),
+    again = _posted(
+        action,
+        {**given, "sprint": sprint_id, "form": form_token, "version": shown.version},
         tag("button", action.label, type="submit", autofocus=True),
         " ",
         link("Leave it as it is", "/sprint", id=sprint_id),
-        action=address("/act", {"do": action.command}),
-        method="post",
     )
     return document(
         f"{action.label}?",

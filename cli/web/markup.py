@@ -27,9 +27,7 @@ def link(label: object, path: str, **query: str | None) -> Markup:
 
 def document(title: str, nav: Markup, main: Markup, *, position: int | None = None) -> str:
     """Return a whole page; one with a position keeps itself up to date."""
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
+    head = (
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", title),
@@ -40,7 +38,12 @@ def document(title: str, nav: Markup, main: Markup, *, position: int | None = No
     is_live = position is not None
     script = _SCRIPT if is_live else NOTHING
     body = tag("body", nav, main, script, **_live(position, ()))
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+    return _html(head, body)
+
+
+def _html(head: Sequence[Markup], body: Markup) -> str:
+    whole = tag("head", tag("meta", charset="utf-8"), *head)
+    return f"<!DOCTYPE html>\n{tag('html', whole, body, lang='en')}\n"
 
 
 def served(
@@ -91,12 +94,6 @@ def hidden(fields: Mapping[str, object]) -> Markup:
 def entered(path: str, query: str) -> str:
     """Return the page that goes on to an address, once the cookie is there."""
     there = f"{path}?{query}" if query else path
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="refresh", content=f"0; url={there}"),
-        tag("title", "sprintlog"),
-        _ICON,
-    )
+    refresh = tag("meta", http_equiv="refresh", content=f"0; url={there}")
     body = tag("body", tag("p", tag("a", "Go on", href=there)))
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+    return _html((refresh, tag("title", "sprintlog"), _ICON), body)

@@ -1,12 +1,11 @@
 """The pages: an overview of the log, the page of a sprint, and any two points compared."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import NamedTuple
 
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.history.differences import told
 from sprintlog.projections.history.files import STATE_FILES
@@ -48,18 +47,18 @@ SPRINTS_MAX = 500
 def overview(workspace: Workspace) -> str:
     """Return the page of all sprints and work trees of the log."""
     position = workspace.log.head().position
-    rows = [*_sprints(workspace)]
-    trees = dict.fromkeys(worktree for worktree, _ in rows)
+    trees: dict[str, list[list[Markup]]] = {}
+    for worktree, cells in _sprints(workspace):
+        trees.setdefault(worktree, []).append(cells)
     sections: list[Markup] = []
-    for number, tree in enumerate(trees):
-        found = [cells for worktree, cells in rows if worktree == tree]
+    for number, (tree, found) in enumerate(trees.items()):
         title = f"Work tree {tree}" if tree else "Main work tree"
         named = [heading(name) for name in HEAD]
         listed = table(
             named, [row(cells) for cells in found], label=f"table of {title}", class_="wide"
         )
         sections.append(section(f"tree-{number}", title, listed))
-    if not rows:
+    if not trees:
         said = tag("p", "There is no sprint in this log yet.")
         sections.append(section("tree-0", "Sprints", said))
     where = f"{workspace.location.root}, {counted(position, 'event')}"
@@ -198,7 +197,8 @@ class SprintPages:
         facts = Facts(workspace, name, past=past)
         sprint, token = facts.sprint, self._form_token
         acts = NOTHING if token is None else forms(sprint, token)
-        streams = streams_of(sprint)
+        # The streams whose events change the page.
+        streams = (sprint_stream(sprint.id), "journal", "session")
         return page.document(
             facts, served(acts, sprint_id=sprint.id, position=position, streams=streams)
         )
@@ -213,8 +213,3 @@ class _KeptPage(NamedTuple):
     text: str
     past: PagePast
     """What it tells of events; the next page reads only those that came since."""
-
-
-def streams_of(sprint: Sprint) -> Sequence[str]:
-    """Return the streams whose events change the page of a sprint."""
-    return (sprint_stream(sprint.id), "journal", "session")

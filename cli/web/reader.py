@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from typing import TypeVar
 
 from sprintlog.projections.workspace import Workspace
 
+from ..resident_log import OpenWorkspace, ResidentLog
+
 Answer = TypeVar("Answer")
-OpenWorkspace = Callable[[], Workspace]
 
 
 class LogReader:
@@ -18,23 +18,18 @@ class LogReader:
     The states of sprints stay in memory from one question to the next.
     """
 
-    def __init__(self, open_workspace: OpenWorkspace) -> None:
-        self._open = open_workspace
+    def __init__(self, opens: OpenWorkspace) -> None:
+        self._log = ResidentLog(opens)
         self._thread = ThreadPoolExecutor(1, "reader")
-        self._held = ExitStack()
-        self._workspace: Workspace | None = None
 
     async def ask(self, question: Callable[[Workspace], Answer]) -> Answer:
         """Return the answer to a question; errors of the engine are raised as they are."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._answer, question)
+        return await loop.run_in_executor(
+            self._thread, lambda: question(self._log.workspace())
+        )
 
     def close(self) -> None:
         """Close the log, and let the thread end."""
-        self._thread.submit(self._held.close)
+        self._thread.submit(self._log.close)
         self._thread.shutdown(wait=True, cancel_futures=False)
-
-    def _answer(self, question: Callable[[Workspace], Answer]) -> Answer:
-        if self._workspace is None:
-            self._workspace = self._held.enter_context(self._open())
-        return question(self._workspace)

@@ -4,6 +4,7 @@ import click
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.extras import check_installed
+from sprintlog.engine.own_files import keep_ours
 from sprintlog.projections.views.log import LogServed
 
 from .. import settings, typed
@@ -81,10 +82,11 @@ def command(
             f"nothing is recorded, so the page can change nothing: {off}",
             hint=f"`{settings.OFF}=0 sprintlog serve --write` records all the same",
         )
+    keep_ours()
     # Imported here: they take longer than any other command.
     from .app import Server, ServerSettings, make_app
     from .guard import Access
-    from .server import Logged, bound, hand_on, logger, run
+    from .server import Logged, bound, hand_on, logger, made
     from .tokens import kept_token
 
     with open_workspace() as workspace:
@@ -106,4 +108,4 @@ def command(
     print_answer(LogServed(url, host, found, writes), [url], as_json=as_json)
     if not as_json:
         note("Ctrl-C ends it; whoever has this address can read the log")
-    run(Logged(app, log.info) if is_verbose else app, listening)
+    made(Logged(app, log.info) if is_verbose else app).run(sockets=[listening])

@@ -41,11 +41,6 @@ def bound(host: str, port: int) -> socket.socket:
     return listening
 
 
-def run(app: ASGIApp, listening: socket.socket) -> None:
-    """Serve until a signal ends it; streams that are open end at once."""
-    made(app).run(sockets=[listening])
-
-
 def made(app: ASGIApp) -> uvicorn.Server:
     """Return what serves an application, within our limits."""
     config = uvicorn.Config(

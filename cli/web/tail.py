@@ -5,7 +5,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import islice
 
-from sprintlog.projections.views.events import EventLine
+from sprintlog.projections.views.events import EventLine, event_line
+from sprintlog.projections.workspace import Workspace
 
 KEPT_MAX = 2048
 """How many of the newest events are kept for those who read them a little later."""
@@ -90,3 +91,8 @@ class Tail:
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+def lines_after(workspace: Workspace, after: int, limit: int) -> list[EventLine]:
+    """Return the events after a position in a line each, at most so many."""
+    return [*map(event_line, islice(workspace.log.read(after=after), limit))]

@@ -58,19 +58,19 @@ with_position = typed.option(
 )
 
 
-def with_workflow(function: Function) -> Function:
-    """Add a whole workflow, and where it is looked for."""
-    function = typed.folder_option(
+with_workflow = typed.several(
+    typed.option("--workflow", metavar="NAME", help="All phases of a workflow."),
+    typed.folder_option(
         "--workflows",
         help="The folder of workflows. [the nearest .claude/workflows upwards]",
-    )(function)
-    name = typed.option("--workflow", metavar="NAME", help="All phases of a workflow.")
-    return name(function)
+    ),
+)
+"""The options for a whole workflow: its name, and the folder that contains it."""
 
 
 def with_injection(*more: Decorator) -> Decorator:
     """Return what adds the options of an injection, some more among them."""
-    options: list[Decorator] = [
+    return typed.several(
         typed.option("--prompt", metavar="TEXT", help="The prompt."),
         typed.option(
             "--prompt-file", metavar="FILE", help="A file with the prompt, - for stdin."
@@ -88,15 +88,8 @@ def with_injection(*more: Decorator) -> Decorator:
             help=f"Prefix of new ids: TEXT-0, TEXT-1 …, never reused. [{ID_PREFIX}]",
         ),
         with_position,
-    ]
-
-    def decorate(function: Function) -> Function:
-        function = with_recording(function)
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
+        with_recording,
+    )
 
 
 def inject(

@@ -49,7 +49,7 @@ def with_notify(function: Function) -> Function:
         told = Notifying(*(given.pop(f"notify{x}") for x in ("", "_of", "_wait")))
         return function(*args, notifying=told, **given)
 
-    options = (
+    options = typed.several(
         typed.option(
             "--notify",
             setting="notify.command",
@@ -73,6 +73,4 @@ def with_notify(function: Function) -> Function:
             help=f"Report waits longer than this. [{WAIT_SECONDS}]",
         ),
     )
-    for add in reversed(options):
-        packed = add(packed)
-    return packed  # type: ignore[return-value]
+    return options(packed)  # type: ignore[return-value]

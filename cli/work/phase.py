@@ -59,7 +59,7 @@ def start(phase: str | None, model: str | None, **given: Any) -> None:
 
 @command.command(epilog="Example: sprintlog phase complete setup --summary 'branch made'")
 @with_phase
-@typed.option("--summary", metavar="TEXT", help="A summary of the work.")
+@typed.option("--summary", may_be_empty=True, metavar="TEXT", help="A summary of the work.")
 def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     """Mark a leaf as completed.
 

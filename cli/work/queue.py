@@ -69,7 +69,9 @@ def command() -> None:
     "--type bug\n\nsprintlog queue add --file found.jsonl"
 )
 @click.argument("title", required=False, metavar="[TITLE]")
-@typed.option("--description", metavar="TEXT", help="The details. [the title]")
+@typed.option(
+    "--description", may_be_empty=True, metavar="TEXT", help="The details. [the title]"
+)
 @typed.option("--priority", type=typed.Choice(PRIORITIES), help="Its urgency.")
 @typed.option("--type", type=typed.Choice(REQUEST_TYPES), help="Its type.")
 @typed.option("--id", "identity", metavar="ID", help="Its id. [req-N, the next number]")

@@ -10,7 +10,13 @@ import click
 
 from sprintlog.engine.adapters.processes.loop_lock import hold
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
-from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
+from sprintlog.engine.errors import (
+    LostLogError,
+    NotFoundError,
+    RefusedError,
+    SprintlogError,
+)
+from sprintlog.engine.own_files import keep_ours
 from sprintlog.engine.service.agent_sessions.run_ended import AgentRunEnded
 from sprintlog.engine.service.loop.budget_watch import check_cost_is_known
 from sprintlog.engine.service.loop.driver import Driver, Means
@@ -154,9 +160,10 @@ def command(
 
     COMMAND runs in the work tree and gets each prompt on standard input: position, task,
     failure of the last attempt, learnings, form of the answer; with --prompt-file only that
-    file. Exit code 0 with any output is a success, as is a successful result in an agent's
-    JSON or stream output. Its output, tokens and cost are recorded. If it is killed and
-    started again, it continues.
+    file, and a work tree without a sprint gets one, limited to 100 iterations. Exit code 0
+    with any output is a success, as is a successful result in an agent's JSON or stream
+    output. Its output, tokens and cost are recorded. If it is killed and started again, it
+    continues.
 
     The exit code is 0 if the sprint is done, otherwise the reason for stopping: 20 limit of
     iterations, 21 breakpoint, 22 pause, 23 blocked, 24 a person is needed, 25 budget. A
@@ -167,9 +174,8 @@ def command(
     options are stored as rules and apply until other rules are set. Exit code 26 is a stop
     because of a measurement.
 
-    Options of `run` precede COMMAND. After `--` every word belongs to COMMAND.
-
-    Without COMMAND it runs `agent.command` from sprintlog.toml, if that file is trusted.
+    Options of `run` precede COMMAND. After `--` every word belongs to COMMAND. Without
+    COMMAND it runs `agent.command` from sprintlog.toml, if that file is trusted.
     """
     check_actor(actor)
     agent = _agent_meant(agent)
@@ -196,9 +202,26 @@ def command(
         with open_workspace() as workspace:
             print_dry_run(workspace, workspace.choose(sprint_id), means, as_json=as_json)
         return
-    chosen, last = _drive(means, judged, sprint_id, prompt_file, notifying)
+    keep_ours()
+    try:
+        chosen, last = _drive(means, judged, sprint_id, prompt_file, notifying)
+    except LostLogError as lost:
+        raise LostLogError(_record_loss(sprint_id, actor)) from lost
     _answer(chosen, told(last), as_json=as_json)
     sys.exit(_ends_with(last))
+
+
+def _record_loss(sprint_id: str | None, actor: str) -> str:
+    """Record in a new log that the one of this run was deleted; return it in words."""
+    # Imported here: hardly any log is deleted while it is used.
+    from sprintlog.engine.service import wrap
+
+    from ..wrapping.recorder import open_or_make
+
+    with open_or_make(note) as workspace:
+        now = workspace.now()
+        chosen = wrap.sprint_for(workspace, sprint_id, place=None, actor=actor, at=now)
+        return wrap.record_loss(workspace, chosen, actor=actor)
 
 
 def _drive(
@@ -209,8 +232,8 @@ def _drive(
     notifying: Notifying,
 ) -> tuple[str, Action]:
     """Run the sprint that is meant; return which it is, and the answer that ended it."""
-    with open_workspace() as workspace, Signals() as signals:
-        chosen = workspace.choose(sprint_id)
+    with _opened(prompt_file) as workspace, Signals() as signals:
+        chosen = _sprint_of(workspace, sprint_id, prompt_file, means.actor)
         means = means._replace(
             prompt_file=prompt_file_in(workspace, prompt_file),
             notices=notifying.notices(workspace, progress),
@@ -239,6 +262,31 @@ def _drive(
             except InterruptedBySignal as signal:
                 progress(f"ended by {signal}; the same command goes on from here")
                 sys.exit(_ends_with(signal))
+
+
+def _opened(prompt_file: str | None) -> Workspace:
+    """Open the log; make it where a prompt is given that needs no plan."""
+    if prompt_file is None:
+        return open_workspace()
+    # Imported here: most loops follow a plan.
+    from ..wrapping.recorder import open_or_make
+
+    return open_or_make(note)
+
+
+def _sprint_of(
+    workspace: Workspace, named: str | None, prompt_file: str | None, actor: str
+) -> str:
+    """Return the sprint to run; a prompt begins one in a work tree without any."""
+    try:
+        return workspace.choose(named)
+    except NotFoundError:
+        if named is not None or prompt_file is None:
+            raise
+    # Imported here: a sprint is begun once.
+    from ..wrapping.recorder import begin_sprint
+
+    return begin_sprint(workspace, note, actor=actor, at=workspace.now())
 
 
 def _ends_with(last: Action | BaseException) -> int:

@@ -15,6 +15,7 @@ from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
 from sprintlog.engine.sprint.goal.goal import goal_standing
 from sprintlog.engine.sprint.goal.reflection import reflection_is_due
 from sprintlog.engine.sprint.goal.settings import goal_said, idle_threshold
+from sprintlog.engine.sprint.iterations.kept_files import left_words
 from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.runs.budgets import said
 from sprintlog.engine.sprint.state.given import mapping_of
@@ -24,6 +25,7 @@ from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PASSED, PENDING
 from sprintlog.projections.views import work as views
 from sprintlog.projections.views.runs import all_standings, what_is_next
+from sprintlog.projections.words.phrases import spent_said
 from sprintlog.projections.words.stops import at_iteration, worked
 from sprintlog.projections.workspace import Workspace
 
@@ -135,6 +137,8 @@ def _shown(
     # One that stopped it is said in the head.
     budgets = all_standings(workspace, sprint, at=at)
     lines.extend(budget_lines(x for x in budgets if said(x) not in "".join(head)))
+    if left := found.left_out:
+        lines.extend(wrapped(f"files: {left_words(left.paths, left.count)}", indent="  "))
     if more is not None and judged is not None:
         lines.extend(more(judged))
     return lines
@@ -203,6 +207,8 @@ def _lines(
         silent = f"  {phrases.when(seen, is_relative=True)}{', stale' if stale else ''}"
     lines[0] += coloured(visible(silent), ATTENTION if stale else None)
     lines[0] += f"  version {sprint.version}"
+    if found.work_tree:
+        lines.append(f"work tree  {visible(found.work_tree)}")
     for line in head:
         lines.extend(wrapped(line, indent="  "))
     pointed = plan.pointed()
@@ -329,7 +335,7 @@ def spent_lines(sprint: Sprint) -> list[str]:
     spent, failed = sprint.knowledge.spent, sprint.knowledge.loops.failures
     if not (spent.runs or spent.cut_short):
         return []
-    lines = [f"agents: {', '.join(phrases.spent(spent))}"]
+    lines = [f"agents: {', '.join(spent_said(spent))}"]
     if failed:
         which = "run" if failed == 1 else f"{failed} runs"
         lines.append(f"the last {which} failed  (`sprintlog iteration list`)")

@@ -30,8 +30,13 @@ from ..wrapping.start import wrap as run
 @typed.option(
     "--measure",
     metavar="CMD",
-    help="Run this afterwards, and record whether it exits with 0, and the metrics in its "
-    "last line: `3/4` (passed/total), or a JSON object.",
+    help="Run this afterwards, and record the metrics in its last line: `3/4` "
+    "(passed/total) or a JSON object. Without either, record whether it exits with 0.",
+)
+@typed.option(
+    "--measure-build",
+    is_flag=True,
+    help="Count the exit status of --measure as the build's even if figures are printed.",
 )
 @typed.option(
     "--report",
@@ -40,6 +45,9 @@ from ..wrapping.start import wrap as run
     metavar="[FORMAT=]FILE",
     help="Read metrics from a report of --measure, such as JUnit; it may fail then.",
 )
+@typed.option(
+    "--wait", is_flag=True, help="At a limit, wait until it has expired before ending."
+)
 @typed.option("--state-files", is_flag=True, help="Write PROGRESS.yaml into the work tree.")
 @typed.option("--no-mask", is_flag=True, help="Record secrets unmasked.")
 @click.argument("wrapped", metavar="[--] COMMAND...", nargs=-1, type=click.UNPROCESSED)
@@ -47,7 +55,9 @@ def command(
     sprint_id: str | None,
     snapshot: bool,
     measure: str | None,
+    measure_build: bool,
     reports: tuple[str, ...],
+    wait: bool,
     state_files: bool,
     no_mask: bool,
     wrapped: tuple[str, ...],
@@ -64,6 +74,11 @@ def command(
     """
     if not wrapped:
         raise click.UsageError("say which command: `sprintlog wrap -- COMMAND`")
-    if reports and measure is None:
-        raise click.UsageError("--report goes with --measure, which writes it")
-    run(WrapRequest(wrapped, sprint_id, snapshot, measure, reports, state_files, no_mask))
+    if (reports or measure_build) and measure is None:
+        raise click.UsageError("--report and --measure-build require --measure")
+    asked = WrapRequest(
+        *(wrapped, sprint_id, snapshot, measure, reports, state_files, no_mask),
+        measure_build,
+        wait,
+    )
+    run(asked)

@@ -26,8 +26,9 @@ _COUNTS = struct.Struct("!qq")
 
 
 PATIENCE_SECONDS = 2.0
-"""How long one that records may take nothing before the command goes on without it, and
-how long the end may wait for what is recorded."""
+"""How long the recorder may accept nothing before the command goes on without it."""
+RECORD_SECONDS = 10.0
+"""How long the end may wait for the record: 0.2 s usually, longer on a busy machine."""
 FILES_SECONDS = 60.0
 """How long the end may wait until the files are kept as the command left them."""
 MEASURE_SECONDS = 600.0
@@ -44,6 +45,9 @@ class WrapRequest(NamedTuple):
     reports: tuple[str, ...] = ()
     state_files: bool = False
     no_mask: bool = False
+    measure_build: bool = False
+    wait: bool = False
+    """Whether its end waits for a limit that the command met."""
 
     @property
     def patience_seconds(self) -> float:
@@ -54,7 +58,7 @@ class WrapRequest(NamedTuple):
         """
         if self.measure is not None:
             return FILES_SECONDS + MEASURE_SECONDS
-        return FILES_SECONDS if self.snapshot else PATIENCE_SECONDS
+        return FILES_SECONDS if self.snapshot else RECORD_SECONDS
 
 
 class HeldCommand:

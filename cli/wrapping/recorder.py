@@ -4,22 +4,23 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
-from pathlib import Path
-from typing import BinaryIO
+from contextlib import ExitStack
+from pathlib import Path, PurePath
+from typing import BinaryIO, TypeVar
 
-from sprintlog.engine.adapters.agents.activity import Activity
-from sprintlog.engine.adapters.agents.output import Hearing, with_errors
+from sprintlog.engine import errors
 from sprintlog.engine.adapters.git.state import RepositoryState, repository_state
-from sprintlog.engine.adapters.processes.output import Output
-from sprintlog.engine.adapters.transcripts.stream import StreamCalls
 from sprintlog.engine.command import Command
 from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
 from sprintlog.engine.service import wrap
+from sprintlog.engine.service.agent_sessions.at_work import working
 from sprintlog.engine.service.agent_sessions.run_ended import AgentRunEnded
+from sprintlog.engine.service.loop import spooled_runs
+from sprintlog.engine.service.place.anchor import follow
+from sprintlog.engine.service.place.location import find
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.sprint.agent.answers import Answer
 from sprintlog.engine.sprint.events import Place
+from sprintlog.engine.sprint.goal.settings import ITERATIONS_MAX
 from sprintlog.engine.sprint.iterations.loop import open_iteration
 from sprintlog.engine.sprint.iterations.measurement import MeasureIteration
 from sprintlog.engine.sprint.iterations.wrapped import EndWrapped
@@ -31,79 +32,19 @@ from ..context import environment, here, log_place, open_workspace
 from ..settings import off_by
 from ..settings.person import safe_list
 from .frames import (
-    ENDED,
-    FRAME,
     MEASURE_SECONDS,
-    MISSED,
     WITHIN,
     HeldCommand,
     WrapRequest,
-    read_missed,
-    read_result,
     work_of,
 )
+from .heard import Heard
 
+T = TypeVar("T")
 Tell = Callable[[str], None]
 BEFORE_MAX = 128
 OTHERS_SECONDS = 10.0
 """How long it may take until a log is made, or an iteration around this one recorded."""
-
-
-class Heard:
-    """What the command printed, and how it ended."""
-
-    def __init__(self) -> None:
-        self.output, self.errors = Output(), Output()
-        self.calls = StreamCalls()
-        self._hearing = Hearing(also=self.calls.take)
-        self.problem: Exception | None = None
-        """Why what it printed was not understood."""
-        self.ended: tuple[int, int] | None = None
-        """Exit code and duration; None when whoever waited for it was killed."""
-
-    def read(self, frames: BinaryIO) -> None:
-        """Read until nothing more comes."""
-        while head := _exactly(frames, FRAME.size):
-            kind, size = FRAME.unpack(head)
-            content = _exactly(frames, size)
-            if kind == ENDED:
-                self.ended = read_result(content)
-            elif kind == MISSED:
-                out, errors = read_missed(content)
-                self.output.miss(out)
-                self.errors.miss(errors)
-            elif kind == 1:
-                self.output.feed(content)
-                self._understand(content)
-            else:
-                self.errors.feed(content)
-
-    def _understand(self, content: bytes) -> None:
-        if self.problem is None:
-            try:
-                self._hearing.feed(content)
-            except Exception as error:  # noqa: BLE001 (what follows is to be read all the same)
-                self.problem = error
-
-    def understood(self, exit_code: int | None) -> tuple[Answer, Activity]:
-        """Return what was said and done; to be called once, at the end."""
-        try:
-            if self.problem is None:
-                heard, errors = self._hearing.heard(), self.errors.text()
-                return with_errors(heard, errors, exit_code=exit_code)
-        except Exception as error:  # noqa: BLE001 (a hostile output must not cost the rest)
-            self.problem = error
-        return Hearing().heard()
-
-
-def _exactly(frames: BinaryIO, size: int) -> bytes:
-    """Return so many bytes, none at the end."""
-    parts = bytearray()
-    while len(parts) < size:
-        if not (more := frames.read(size - len(parts))):
-            return b""
-        parts += more
-    return bytes(parts)
 
 
 def record(
@@ -124,38 +65,80 @@ def record(
     """
     if off_by() is not None:
         return
-    heard = Heard()
+    heard, location = Heard(), None
+    unrecorded: SprintlogError | None = None
     # It is read all the time: whatever recording waits for, the command must not.
     reading = threading.Thread(target=heard.read, args=(frames,), daemon=True)
     reading.start()
     try:
-        with _workspace() as workspace:
-            recorded = _Recorded(workspace, asked, heard, tell, key, waiting)
-            recorded.record(began, before, reading)
+        try:
+            with open_or_make(tell) as workspace:
+                location = workspace.location
+                recorded = _Recorded(workspace, asked, heard, tell, key, waiting)
+                recorded.record(began, before, reading)
+        except errors.LostLogError as lost:
+            reading.join()
+            with open_or_make(tell) as workspace:
+                recorded = _Recorded(workspace, asked, heard, tell, key, None)
+                tell(recorded.record_loss(lost, began))
+                recorded.record(began, before, reading)
+    except errors.NewerVersionError as error:
+        unrecorded, until = error, "by the next `wrap` of a newer sprintlog"
+    except errors.MovedLogError as error:
+        unrecorded, until = error, "by the next `wrap` once the log is there again"
     finally:
         if waiting is not None:
             waiting.end()
         # Nobody is to find the other end closed who could go on to the end.
         reading.join()
+    if unrecorded is not None:
+        start, named = log_place()
+        (code, took), at = heard.ended or (None, None), from_milliseconds(began)
+        command, said = " ".join(asked.command), (heard.output.text(), heard.errors.text())
+        run = spooled_runs.SpooledRun(key, asked.sprint_id, command, code, took, at, *said)
+        spooled_runs.keep(location or find(start, folder=named), run, os.environ)
+        tell(f"recorded {until}: {unrecorded}")
 
 
-def _workspace() -> Workspace:
+def open_or_make(tell: Tell) -> Workspace:
     """Open the log of this folder, or make one."""
     until = time.monotonic() + OTHERS_SECONDS
     while True:
         try:
-            return open_workspace()
-        except NotFoundError:
-            pass
+            workspace = open_workspace()
+        except NotFoundError as missing:
+            unused = missing if "unused" in missing.fields else None
+        else:
+            try:
+                follow(workspace)
+            except FileNotFoundError:
+                # It is moved in this moment.
+                workspace.close()
+                if time.monotonic() > until:
+                    raise
+                continue
+            return workspace
         try:
             start, named = log_place()
             address = settings.log_address()
             Workspace.init(start, folder=named, address=address, safe=safe_list()).close()
+            if unused is not None:
+                tell(unused.message)
         except RefusedError:
             # Another one beside us makes it in this moment.
             if time.monotonic() > until:
                 raise
             time.sleep(0.05)
+
+
+def begin_sprint(workspace: Workspace, tell: Tell, *, actor: str, at: str) -> str:
+    """Begin a sprint with a limit of iterations, report it, and return its name."""
+    limit = ITERATIONS_MAX
+    name = wrap.sprint_for(
+        workspace, None, place=None, actor=actor, at=at, max_iterations=limit
+    )
+    tell(f"sprint {name} begins, with a limit of {limit} iterations")
+    return name
 
 
 class _Recorded:
@@ -193,11 +176,18 @@ class _Recorded:
         if self._within:
             sprint_id, number = self._outer()
         else:
-            sprint_id = self._sprint(from_milliseconds(began))
-            began = self._after_files(sprint_id, began)
-            number = self._begin(sprint_id, from_milliseconds(began))
-        self._settle(sprint_id)
-        reading.join()
+            spooled_runs.take_in(self._workspace)
+            at = from_milliseconds(began)
+            sprint_id = self._following(lambda: self._sprint(at))
+            files, began = self._files_before(sprint_id, began)
+        words = f"`sprintlog wrap` of {PurePath(self._asked.command[0]).name[:40]}"
+        location, now = self._workspace.location, from_milliseconds(began)
+        with working(location, words, now=now):
+            if not self._within:
+                number = self._following(lambda: self._begin(sprint_id, now, files))
+            self._following(lambda: self._settle(sprint_id))
+            reading.join()
+        follow(self._workspace)
         self._until = time.monotonic() + self._asked.patience_seconds
         code, took = self._heard.ended or (None, None)
         answer, activity = self._heard.understood(code)
@@ -244,6 +234,24 @@ class _Recorded:
             self._measure(sprint_id, number)
         self._settle(sprint_id)
 
+    def _following(self, do: Callable[[], T]) -> T:
+        """Do something, and once more if the command has moved the log meanwhile."""
+        place = self._workspace.location
+        try:
+            return do()
+        except (SprintlogError, OSError):
+            follow(self._workspace)
+            if self._workspace.location == place:
+                raise
+            return do()
+
+    def record_loss(self, lost: errors.LostLogError, began: int) -> str:
+        """Record in a new log that the one before was lost; return it in words."""
+        if self._within:
+            raise lost
+        at = from_milliseconds(began)
+        return wrap.record_loss(self._workspace, self._sprint(at), actor=self._actor)
+
     def _before_us(self) -> int:
         """Return how many events hooks may have recorded before we opened the log."""
         return BEFORE_MAX if self._work == self._key else 0
@@ -257,39 +265,36 @@ class _Recorded:
             self._workspace, named, place=place, actor=self._actor, at=at
         )
 
-    def _after_files(self, sprint_id: str, began: int) -> int:
-        """Keep the files of before the first run; return when the command begins."""
-        if self._waiting is None:
-            return began
-        try:
-            if not self._workspace.sprint(sprint_id).knowledge.starts:
-                self._keep_files(sprint_id, self._waiting)
-        except (SprintlogError, OSError) as error:
-            self._tell(f"the files before the first run are not kept: {error}")
-        self._waiting.end()
-        return wall_clock()
+    def _files_before(self, sprint_id: str, began: int) -> tuple[str | None, int]:
+        """Keep the files as they are before the command; return when it begins, too."""
+        if (waiting := self._waiting) is None:
+            return None, began
+        from sprintlog.engine.service.work_tree.start_files import files_at_start
 
-    def _keep_files(self, sprint_id: str, waiting: HeldCommand) -> None:
-        from sprintlog.engine.adapters.snapshots.capture import Limits
-        from sprintlog.engine.service.work_tree.snapshot import kept_files, store_of
-        from sprintlog.engine.sprint.iterations.snapshots import TakeSnapshot
-
-        workspace = self._workspace
-        store, limits = store_of(workspace), Limits()
-        with kept_files(workspace, sprint_id, store, limits=limits) as (_, event_for):
-            if waiting.is_over:
+        def is_late() -> bool:
+            if late := waiting.is_over:
                 # It runs already: what was looked at last may be its own work.
                 self._tell(
-                    "the files before the first run are not kept: that took too long"
+                    "the files before this run are not kept: that took too long; "
+                    "`sprintlog iteration snapshot` before the next run saves them"
                 )
-                return
             waiting.end()
-            event = event_for(workspace.sprint(sprint_id))
-            workspace.handle(
-                TakeSnapshot(event), sprint_id=sprint_id, actor=self._actor, observed=True
-            )
+            return late
 
-    def _begin(self, sprint_id: str, at: str) -> int:
+        files = None
+        try:
+            files = files_at_start(
+                self._workspace,
+                sprint_id,
+                envelope={"actor": self._actor, "observed": True},
+                is_late=is_late,
+            )
+        except (SprintlogError, OSError) as error:
+            self._tell(f"the files before this run are not kept: {error}")
+        waiting.end()
+        return files, wall_clock()
+
+    def _begin(self, sprint_id: str, at: str, files: str | None) -> int:
         """Begin an iteration; return its number."""
         return wrap.begin(
             self._workspace,
@@ -298,6 +303,7 @@ class _Recorded:
             actor=self._actor,
             key=self._key,
             work=self._work,
+            files=files,
         )
 
     def _outer(self) -> tuple[str, int | None]:
@@ -317,24 +323,28 @@ class _Recorded:
 
     def _end(self, sprint_id: str, ended: EndWrapped, at: int) -> None:
         """Record the end, with the files as they are where that was asked for."""
-        from sprintlog.engine.adapters.snapshots.capture import Limits
         from sprintlog.engine.service.work_tree.snapshot import (
-            WithSnapshot,
             kept_files,
+            report_left,
             store_of,
+            with_snapshot,
         )
 
         workspace = self._workspace
-        keeping = (
-            kept_files(workspace, sprint_id, store_of(workspace), limits=Limits())
-            if self._asked.snapshot
-            else nullcontext()
-        )
-        with keeping as kept:
-            if kept is not None and self._is_over():
-                self._tell("the files are not kept: that took too long")
-                kept = None
-            decide: Decide = ended if kept is None else WithSnapshot(ended, kept[1])
+        decide: Decide = ended
+        with ExitStack() as held:
+            if self._asked.snapshot:
+                keeping = kept_files(workspace, sprint_id, store_of(workspace))
+                try:
+                    taken, event_for = held.enter_context(keeping)
+                except (SprintlogError, OSError) as error:
+                    self._tell(f"the files are not kept: {error}")
+                else:
+                    if self._is_over():
+                        self._tell("the files are not kept: that took too long")
+                    else:
+                        decide = with_snapshot(ended, event_for)
+                        report_left(taken, self._tell)
             wrap.end(
                 workspace,
                 sprint_id,
@@ -354,8 +364,8 @@ class _Recorded:
         from ..iterations.capture import Capturing, capturer
 
         asked, command = self._asked, str(self._asked.measure)
-        runs, builds = ((command,), ()) if asked.reports else ((), (command,))
-        capturing = Capturing(asked.reports, (), runs, builds, MEASURE_SECONDS, ())
+        builds = (command,) if asked.measure_build else ()
+        capturing = Capturing(asked.reports, (), (command,), builds, MEASURE_SECONDS, ())
         captures = capturer(
             self._workspace, capturing, sprint_id=sprint_id, masks=not asked.no_mask
         )
@@ -367,6 +377,8 @@ class _Recorded:
         except SprintlogError as error:
             found = captures.failure(error, number)
             self._tell(f"iteration {number} could not be measured: {error.message}")
+        for note in captures.usual_notes:
+            self._tell(note)
         self._workspace.handle_with(sprint_id, found, actor=self._actor, observed=True)
 
     def _settle(self, sprint_id: str) -> None:

@@ -22,6 +22,7 @@ from sprintlog.engine.adapters.processes.transparent import end_as, start_transp
 from sprintlog.engine.adapters.processes.waiting_signals import WaitingSignals
 from sprintlog.engine.sessions.work import CORRELATION
 
+from ..finder import keep_ours
 from .frames import (
     PATIENCE_SECONDS,
     WITHIN,
@@ -33,14 +34,17 @@ from .frames import (
     work_of,
 )
 
+LONG_SECONDS = 1.0
 BEFORE_SECONDS = 10.0
-"""How long the first run of all may wait until the files before it are kept."""
+"""How long a command may wait until the files before it are kept."""
 _PIPE_BYTES = 1 << 20
+_SAVING = b"sprintlog: saving the files before the command starts\n"
 
 
-_FLAGS = {"--snapshot": "snapshot", "--state-files": "state_files", "--no-mask": "no_mask"}
-_ELSEWHERE = (WITHIN, "SPRINTLOG_DIR", "SPRINTLOG_LOG")
-"""Who has one of these is in an iteration already, or has a log elsewhere."""
+_FLAGS = {
+    f"--{name.replace('_', '-')}": name
+    for name in ("snapshot", "state_files", "no_mask", "measure_build", "wait")
+}
 _VALUES = {"--sprint": "sprint_id", "--measure": "measure", "--report": "reports"}
 
 
@@ -57,13 +61,15 @@ def parse(arguments: Sequence[str]) -> WrapRequest | None:
             given[_FLAGS[name]] = True
         elif name in _VALUES and (equals or left):
             value = value if equals else left.pop(0)
+            if not value:
+                return None
             if name == "--report":
                 reports.append(value)
             else:
                 given[_VALUES[name]] = value
         else:
             return None
-    if not left or (reports and "measure" not in given):
+    if not left or ((reports or "measure_build" in given) and "measure" not in given):
         return None
     return WrapRequest(tuple(left), reports=tuple(reports), **given)  # type: ignore[arg-type]
 
@@ -79,6 +85,8 @@ def wrap(asked: WrapRequest) -> NoReturn:
     hold_standard_places()
     if os.environ.get("SPRINTLOG_OFF", "0") not in ("", "0"):
         become(asked.command, os.environ)
+    # Before the command starts: it may replace the package at once.
+    keep_ours()
     key = os.urandom(8).hex()
     environment = _environment(asked, key)
     # From here on, no signal is lost, and none ends us before there is the command.
@@ -100,7 +108,22 @@ def wrap(asked: WrapRequest) -> NoReturn:
     relay.deliver()
     relay.leave()
     recorder.wait(asked.patience_seconds)
+    if asked.wait and not os.environ.get(WITHIN):
+        exit_code = _wait(asked.sprint_id) or exit_code
     end_as(exit_code)
+
+
+def _wait(sprint_id: str | None) -> int:
+    """Wait for a limit that the command met; return 0, or minus a signal that came."""
+    try:
+        # Imported here: the command has ended.
+        from .limit_wait import wait_after_wrap
+
+        return -wait_after_wrap(sprint_id)
+    except Exception as error:  # noqa: BLE001 (the command's exit status must not change)
+        with suppress(OSError):
+            os.write(2, f"sprintlog: not waiting: {error}\n".encode(errors="replace"))
+        return 0
 
 
 def _environment(asked: WrapRequest, key: str) -> dict[str, str]:
@@ -114,26 +137,6 @@ def _environment(asked: WrapRequest, key: str) -> dict[str, str]:
 def actor_of(command: Sequence[str]) -> str:
     """Return who acts within a wrapped command."""
     return f"agent:{os.path.basename(command[0]) or 'command'}"[:128]
-
-
-def is_first(asked: WrapRequest) -> bool:
-    """Tell whether files are to be kept before the command, too: before the first of all.
-
-    What changed in each other run is known from the end of the run before it. So only who
-    has no log yet waits, as far as a look at its usual places says.
-    """
-    if not asked.snapshot or any(os.environ.get(name) for name in _ELSEWHERE):
-        return False
-    folder = os.getcwd()
-    while not os.path.lexists(os.path.join(folder, ".sprintlog")):
-        git = os.path.join(folder, ".git")
-        if os.path.lexists(git):
-            return os.path.isdir(git) and not os.path.lexists(
-                os.path.join(git, "sprintlog")
-            )
-        if folder == (folder := os.path.dirname(folder)):
-            return True
-    return False
 
 
 class Recorder:
@@ -156,7 +159,10 @@ class Recorder:
         """Start it, apart from our terminal and its signals."""
         heard, telling = os.pipe()
         said, saying = os.pipe()
-        kept, keeping = os.pipe() if is_first(asked) else (None, None)
+        # What it changes is known from the files as they are now. Within an iteration they
+        # were kept when that began.
+        waits = asked.snapshot and not os.environ.get(WITHIN)
+        kept, keeping = os.pipe() if waits else (None, None)
         until = time.monotonic() + BEFORE_SECONDS
         os.set_blocking(telling, False)
         with suppress(OSError, AttributeError):
@@ -181,9 +187,14 @@ class Recorder:
         return cls(telling, said, kept)
 
     def wait_for_files(self) -> None:
-        """Wait a little until the files are kept as they are before the first run."""
+        """Wait a little until the files are kept as they are before the command."""
         if self._kept is not None:
-            wait_for(self._kept, selectors.EVENT_READ, BEFORE_SECONDS)
+            if not wait_for(self._kept, selectors.EVENT_READ, LONG_SECONDS):
+                if os.isatty(2):
+                    with suppress(OSError):
+                        os.write(2, _SAVING)
+                left = BEFORE_SECONDS - LONG_SECONDS
+                wait_for(self._kept, selectors.EVENT_READ, left)
             os.close(self._kept)
             self._kept, self._began = None, time.monotonic()
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from ..log.stores.descriptors import give_back, held_open
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LINK = "it is a link, which is not followed"
 NO_FOLDER = "no folder is on the way, or a link, which is not followed"
 _IGNORABLE = frozenset(
     "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
@@ -25,6 +27,34 @@ def opened(root: Path) -> AbstractContextManager[int]:
 def opened_file(folder: int, name: str) -> AbstractContextManager[int]:
     """Hold a file of an open folder for reading; follow no link, and wait for no pipe."""
     return held_open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+
+
+class NotPlainError(OSError):
+    """Something that is no plain file has a file's name."""
+
+
+@contextmanager
+def opened_plain(path: Path | str, *, folder: int | None = None) -> Iterator[int]:
+    """Hold a plain file for reading, in an open folder or by its path.
+
+    Raise `NotPlainError` for a link, a pipe or a folder.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        with held_open(path, flags, dir_fd=folder) as descriptor:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise NotPlainError(errno.EINVAL, "it is no plain file")
+            yield descriptor
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NotPlainError(errno.ELOOP, _LINK) from error
+        raise
+
+
+def read_plain(path: Path | str, *, at_most: int, folder: int | None = None) -> bytes:
+    """Return the bytes of a plain file, or the first of them; raise as `opened_plain`."""
+    with opened_plain(path, folder=folder) as held, open(held, "rb", closefd=False) as file:
+        return file.read(at_most)
 
 
 @contextmanager
@@ -70,6 +100,10 @@ def is_gits_own(name: str) -> bool:
 
 def is_sound(path: str) -> bool:
     """Tell whether a path stays below its root and out of git's own folder."""
+    # Nearly every path is plain: no name in it begins with a dot, is empty or is short.
+    rooted = f"/{path}/"
+    if rooted.isascii() and not ("/." in rooted or "//" in rooted or "~" in rooted):
+        return True
     parts = path.split("/")
     return not any(part in ("", ".", "..") or is_gits_own(part) for part in parts)
 

@@ -45,7 +45,7 @@ def read_prompt(root: Path, path: str) -> str:
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
-        raise InvalidInputError("is no UTF-8", file=path) from error
+        raise InvalidInputError("is not UTF-8", file=path) from error
     if not text.strip():
         raise InvalidInputError("is empty", file=path)
     return text.removeprefix(_BYTE_ORDER_MARK)

@@ -7,8 +7,8 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
@@ -16,7 +16,8 @@ from typing import TypeVar
 import msgspec
 
 from ..log.stores.descriptors import held_open, is_being_written, write_whole
-from .folders import opened, opened_file
+from .folders import NotPlainError as NotPlainError
+from .folders import opened, opened_plain
 
 AnyPath = TypeVar("AnyPath", Path, PurePosixPath)
 
@@ -30,7 +31,6 @@ MODE = 0o666
 """The mode of a new file, before the umask."""
 
 _WRITE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
-_LINK = "it is a link, which is not followed"
 _RENAME_EXCHANGE = 2
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
@@ -57,17 +57,13 @@ class FileStatus(msgspec.Struct, frozen=True):
     changed: int
 
 
-class NotPlainError(OSError):
-    """Something that is no plain file has a file's name."""
-
-
 def read_file(spot: FilePlace, *, at_most: int | None = None, like: bytes = b"") -> bytes:
     """Return a plain file's bytes, or the first of them where no more is wanted.
 
     A file that holds just what `like` does is read and compared, and not kept in the
     memory once more. Raise `NotPlainError` for a link, a pipe, a folder.
     """
-    with _reading(spot) as descriptor:
+    with opened_plain(spot.name, folder=spot.folder) as descriptor:
         if at_most is None:
             return _whole(descriptor, like)
         with open(descriptor, "rb", closefd=False) as file:
@@ -188,19 +184,6 @@ def _remove(spot: FilePlace) -> None:
         os.unlink(spot.name, dir_fd=spot.folder)
 
 
-@contextmanager
-def _reading(spot: FilePlace) -> Iterator[int]:
-    try:
-        with opened_file(spot.folder, spot.name) as descriptor:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise NotPlainError(errno.EINVAL, "it is no plain file")
-            yield descriptor
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise NotPlainError(errno.ELOOP, _LINK) from error
-        raise
-
-
 def _whole(descriptor: int, like: bytes = b"") -> bytes:
     """Return all bytes of a file; memory is asked for no more than it has of them."""
     size = os.fstat(descriptor).st_size
@@ -246,7 +229,7 @@ def _write_beside(spot: FilePlace, content: bytes, *, mode: int | None) -> FileP
 
 def _exchange(one: FilePlace, other: FilePlace) -> None:
     """Exchange two files; where the system cannot, put `one` in the place of `other`."""
-    rename = _renameat2()
+    rename = system_call("renameat2")
     if rename is not None:
         names = os.fsencode(one.name), os.fsencode(other.name)
         code = rename(one.folder, names[0], other.folder, names[1], _RENAME_EXCHANGE)
@@ -264,7 +247,7 @@ def _read_when_closed(displaced: FilePlace, like: bytes) -> bytes | None:
     where the system cannot tell, there is none. Of what is no plain file nothing is kept.
     """
     try:
-        with _reading(displaced) as descriptor:
+        with opened_plain(displaced.name, folder=displaced.folder) as descriptor:
             until = time.monotonic() + WRITERS_SECONDS_MAX
             while is_being_written(descriptor) and time.monotonic() < until:
                 time.sleep(0.005)
@@ -274,13 +257,16 @@ def _read_when_closed(displaced: FilePlace, like: bytes) -> bytes | None:
 
 
 @cache
-def _renameat2() -> Callable[..., int] | None:
-    """Return what answers 0 or the number of an error; None where there is no such call."""
-    # Python has no name for it. Imported here: only who changes a file comes by.
+def system_call(name: str) -> Callable[..., int] | None:
+    """Return a call of the system that Python lacks, or None if there is no such call.
+
+    It returns 0 or the number of an error.
+    """
+    # Imported only here: most commands call none.
     try:
-        return _called_directly("renameat2")
+        return _called_directly(name)
     except ImportError:
-        return _called_by_ctypes("renameat2")
+        return _called_by_ctypes(name)
 
 
 def _called_directly(name: str) -> Callable[..., int] | None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .events import OwnMetric
 from .exact import Number
-from .metrics import Figures
+from .metrics import Figures, with_own
 from .own import HIGHER, weighed
 
 Amount = TypeVar("Amount", int, Fraction)
@@ -29,9 +29,7 @@ class Deltas(NamedTuple):
 
     def known(self) -> dict[str, Any]:
         """Return all by their names, metrics of one's own last; None is not known."""
-        known = self._asdict()
-        own = known.pop("own")
-        return {**known, **own}
+        return with_own(self._asdict())
 
 
 def deltas(now: Figures, then: Figures) -> Deltas:

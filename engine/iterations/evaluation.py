@@ -14,7 +14,7 @@ from .deltas import Deltas, deltas
 from .events import BaselineCaptured, IterationMeasured, Metrics
 from .loops import WINDOW, Loop, find_loop, signature
 from .metrics import Figures, figures
-from .score import Score, score
+from .score import Score
 from .tracker import BASELINE_NUMBER, TrackedIteration, Tracker
 
 Fetch = Callable[[int], tuple[str, Event]]
@@ -197,9 +197,5 @@ class Judge:
         given, tree = None, None
         if isinstance(event, IterationMeasured):
             given, tree = event.score, event.tree
-        now = figures(event.metrics)
-        base = self._tracker.baseline_at(entry.version)
-        rules = self._tracker.rules_at(entry.version)
-        then = figures(base) if base else None
-        scored = score(now, then, rules.weights, given, rules.metrics)
-        return _Measured(entry, at, event.metrics, now, scored, tree)
+        now, score = self._tracker.scored(event.metrics, entry.version, given)
+        return _Measured(entry, at, event.metrics, now, score, tree)

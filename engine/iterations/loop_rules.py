@@ -11,10 +11,6 @@ ADVICE = (CONTINUE, STOP, ROLLBACK, ESCALATE)
 REGRESSION, UNMEASURED, UNCERTAIN = "regression", "unmeasured", "uncertain"
 CYCLING, INFINITE_LOOP, STALL = "cycling", "infinite-loop", "stalled"
 TARGET, MAXIMUM, PERSON = "target", "maximum", "person"
-CAUSES = (
-    *(REGRESSION, UNMEASURED, UNCERTAIN, CYCLING, INFINITE_LOOP),
-    *(STALL, TARGET, MAXIMUM, PERSON),
-)
 """What kind of reason an advice can have."""
 
 ON_REGRESSION = (STOP, ROLLBACK, CONTINUE)
@@ -27,7 +23,7 @@ class MeasureRules(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is run and read after each iteration; names are seen from the work tree."""
 
     runs: tuple[str, ...] = ()
-    """Commands that write the reports."""
+    """Commands that write the reports, or print the figures if there is no report."""
     builds: tuple[str, ...] = ()
     """Commands that succeed when the work can be built."""
     reports: tuple[str, ...] = ()

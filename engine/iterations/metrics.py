@@ -1,6 +1,5 @@
 """Metrics: which there are, what is refused, and what follows from them."""
 
-import math
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from types import MappingProxyType
@@ -11,7 +10,7 @@ from msgspec.structs import asdict
 from ..errors import RefusedError
 from .events import Metrics
 from .exact import exact
-from .own import NAME, check_value
+from .own import NAME, check_number, check_value, refused
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "testing": (
@@ -65,9 +64,13 @@ class Figures(NamedTuple):
 
     def known(self) -> dict[str, Any]:
         """Return all by their names, metrics of one's own last; None is not known."""
-        known = self._asdict()
-        own = known.pop("own")
-        return {**known, **own}
+        return with_own(self._asdict())
+
+
+def with_own(known: dict[str, Any]) -> dict[str, Any]:
+    """Return values by their names, those of metrics of one's own behind the others."""
+    own = known.pop("own")
+    return {**known, **own}
 
 
 def figures(metrics: Metrics) -> Figures:
@@ -98,9 +101,7 @@ def figures(metrics: Metrics) -> Figures:
 
 def named(metrics: Metrics) -> dict[str, Any]:
     """Return metrics by their names, those of one's own last; None is not known."""
-    known = asdict(metrics)
-    own = known.pop("own")
-    return {**known, **own}
+    return with_own(asdict(metrics))
 
 
 def check_metrics(
@@ -151,18 +152,15 @@ def _declaring(name: str) -> str | None:
 def _checked(name: str, value: object) -> object:
     if name == "build_status":
         if value not in BUILD_STATUSES:
-            raise _refused(name, value, f"is unknown; allowed: {', '.join(BUILD_STATUSES)}")
+            raise refused(name, value, f"is unknown; allowed: {', '.join(BUILD_STATUSES)}")
         return value
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _refused(name, value, "is not a number")
-    if not math.isfinite(value):
-        raise _refused(name, value, "is not a finite number")
-    if name not in DECIMALS and value != int(value):
-        raise _refused(name, value, "is a count: give a whole number")
+    number = check_number(name, value)
+    if name not in DECIMALS and number != int(number):
+        raise refused(name, value, "is a count: give a whole number")
     limit = 100 if name in PERCENTAGES else NUMBER_MAX
-    if not 0 <= value <= limit:
-        raise _refused(name, value, f"is out of range: 0 to {limit}")
-    return float(value) if name in DECIMALS else int(value)
+    if not 0 <= number <= limit:
+        raise refused(name, value, f"is out of range: 0 to {limit}")
+    return float(number) if name in DECIMALS else int(number)
 
 
 def _check_together(m: Metrics) -> None:
@@ -217,10 +215,6 @@ def _error_count(m: Metrics) -> int | None:
 
 def _exact(number: float | None) -> Fraction | None:
     return None if number is None else exact(number)
-
-
-def _refused(name: str, value: object, why: str) -> RefusedError:
-    return RefusedError(f"{name}: {str(value)[:40]!r} {why}", field=name)
 
 
 def _contradict(why: str, *fields: str) -> None:

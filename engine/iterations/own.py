@@ -43,15 +43,31 @@ def points(metric: OwnMetric, value: Number, base: Number | None) -> Fraction | 
     return 100 * Fraction(part) / Fraction(whole) if part > 0 else Fraction(0)
 
 
-def check_value(name: str, value: object) -> int | float:
-    """Return the value of a metric; raise `RefusedError` unless it is a finite number."""
+def check_number(name: str, value: object) -> int | float:
+    """Return a value; raise `RefusedError` unless it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _bad(name, value, "is not a number")
+        raise refused(name, value, "is not a number")
     if not math.isfinite(value):
-        raise _bad(name, value, "is not a finite number")
-    if abs(value) > VALUE_MAX:
-        raise _bad(name, value, f"is out of range: -{VALUE_MAX} to {VALUE_MAX}")
+        raise refused(name, value, "is not a finite number")
     return value
+
+
+def check_value(name: str, value: object) -> int | float:
+    """Return the value of a metric; raise `RefusedError` unless it can be one."""
+    number = check_number(name, value)
+    if abs(number) > VALUE_MAX:
+        raise refused(name, value, f"is out of range: -{VALUE_MAX} to {VALUE_MAX}")
+    return number
+
+
+def check_word(what: str, word: str, allowed: tuple[str, ...], *, field: str) -> None:
+    """Raise `RefusedError` unless a word is one of those allowed."""
+    if word not in allowed:
+        raise RefusedError(
+            f"{what} {str(word)[:40]!r} is none of {', '.join(allowed)}",
+            field=field,
+            allowed=list(allowed),
+        )
 
 
 def change_metrics(
@@ -115,14 +131,10 @@ def _check_name(name: str, taken: frozenset[str]) -> None:
 
 def _check_one(one: OwnMetric) -> None:
     name = one.name
-    if one.better is not None and one.better not in DIRECTIONS:
-        raise RefusedError(
-            f"{name}: better {str(one.better)[:40]!r} is none of higher, lower",
-            field=name,
-            allowed=list(DIRECTIONS),
-        )
+    if one.better is not None:
+        check_word(f"{name}: better", one.better, DIRECTIONS, field=name)
     if not isinstance(one.weight, float) or not 0 <= one.weight <= 1:
-        raise _bad(name, one.weight, "is out of range for a weight: 0 to 1")
+        raise refused(name, one.weight, "is out of range for a weight: 0 to 1")
     if one.weight and one.better is None:
         raise RefusedError(
             f"{name} cannot weigh {one.weight:g}: whether higher or lower is better is not "
@@ -137,8 +149,9 @@ def _check_one(one: OwnMetric) -> None:
         and len(one.pointer) <= POINTER_CHARS_MAX
         and POINTER.fullmatch(one.pointer)
     ):
-        raise _bad(name, one.pointer, "is no JSON pointer, like /latency/p95")
+        raise refused(name, one.pointer, "is no JSON pointer, like /latency/p95")
 
 
-def _bad(name: str, value: object, why: str) -> RefusedError:
+def refused(name: str, value: object, why: str) -> RefusedError:
+    """Return the error for a value that cannot be."""
     return RefusedError(f"{name}: {str(value)[:40]!r} {why}", field=name)

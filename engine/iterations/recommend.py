@@ -4,31 +4,15 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
+from . import loop_rules as words
 from .alerts import CRITICAL, HIGH, MEDIUM
 from .classify import FORWARD, STALL_ALTERNATIVES, STALL_MESSAGE, STALLED
 from .deltas import improved
 from .evaluation import Judgement, Scored
 from .events import RecommendationGiven, RulesSet
 from .exact import exact, short, shown
-from .loop_rules import (
-    ADVICE,
-    CONTINUE,
-    CYCLING,
-    ESCALATE,
-    INFINITE_LOOP,
-    MAXIMUM,
-    REGRESSION,
-    ROLLBACK,
-    STALL,
-    STOP,
-    TARGET,
-    UNCERTAIN,
-    UNMEASURED,
-)
 from .loops import MESSAGE as LOOP_MESSAGE
 from .target import behind_best, is_setback, rollback_target
-
-ACTIONS = ADVICE
 
 WEIGHTS = {CRITICAL: Fraction(8, 10), HIGH: Fraction(5, 10), MEDIUM: Fraction(2, 10)}
 """How sure an alert makes its recommendation."""
@@ -115,24 +99,23 @@ def recommend(
     if judged.loop is not None and judged.loop.is_infinite:
         why = Reason(f"{LOOP_MESSAGE} ({judged.loop.why})", SURE)
         reasons = [why, *(reason for _, reason in stops)]
-        said = ("infinite loop", LOOP_MESSAGE)
-        return _stop(judged.number, INFINITE_LOOP, said, reasons, others)
+        return _stop(judged.number, words.INFINITE_LOOP, reasons, others)
     if judged.loop is not None:
         why = Reason(f"metrics cycling ({judged.loop.why})", SURE)
         said = ("metric cycling", "Metric cycling")
-        return _escalate(judged.number, CYCLING, said, why)
+        return _escalate(judged.number, words.CYCLING, said, why)
     limit = exact(rules.thresholds.measured_share)
     if judged.score.share < limit and not judged.score.is_given:
         share = shown(judged.score.share * 100, 0)
         why = Reason(f"only {share}% of the score's weight was measured", UNSURE)
         said = ("high uncertainty", "Too little measured")
-        return _escalate(judged.number, UNCERTAIN, said, why)
+        return _escalate(judged.number, words.UNCERTAIN, said, why)
     if is_setback(judged, best, rules):
         ask = find_target or (lambda: rollback_target([judged], best, rules))
         return _rollback(judged, best, rules, ask())
     if stops:
         reasons, cause = [why for _, why in stops], stops[0][0]
-        return _stop(judged.number, cause, _STOPS[cause], reasons, others)
+        return _stop(judged.number, cause, reasons, others)
     return _continue(judged, rules)
 
 
@@ -147,14 +130,13 @@ def recommend_asking(
     if error is not None:
         why = f"{why}: {error}"
     said = ("unmeasured iteration", f"Iteration {number} was not measured")
-    advice = _escalate(number, UNMEASURED, said, Reason(why, UNSURE))
+    advice = _escalate(number, words.UNMEASURED, said, Reason(why, UNSURE))
     return advice._replace(target=target)
 
 
 def recommend_end(begun: int, max_iterations: int) -> Recommendation:
     """Return the advice to stop a loop that used its iterations up and measured nothing."""
-    why = _used_up(begun, max_iterations)
-    return _stop(begun, MAXIMUM, _STOPS[MAXIMUM], [why], ())
+    return _stop(begun, words.MAXIMUM, [_used_up(begun, max_iterations)])
 
 
 def _used_up(begun: int, max_iterations: int) -> Reason:
@@ -162,9 +144,10 @@ def _used_up(begun: int, max_iterations: int) -> Reason:
 
 
 _STOPS = {
-    STALL: (f"stall: {STALL_MESSAGE}", STALL_MESSAGE),
-    TARGET: ("target quality reached", "Target quality reached"),
-    MAXIMUM: ("maximum iterations reached", "Maximum iterations reached"),
+    words.INFINITE_LOOP: ("infinite loop", LOOP_MESSAGE),
+    words.STALL: (f"stall: {STALL_MESSAGE}", STALL_MESSAGE),
+    words.TARGET: ("target quality reached", "Target quality reached"),
+    words.MAXIMUM: ("maximum iterations reached", "Maximum iterations reached"),
 }
 
 
@@ -174,28 +157,24 @@ def _stops(
     """Return what asks for an end although nothing got worse."""
     found = []
     if judged.classification == STALLED:
-        found.append((STALL, Reason(STALL_MESSAGE, SURE)))
+        found.append((words.STALL, Reason(STALL_MESSAGE, SURE)))
     target, value = rules.thresholds.target, judged.score.value
     if target is not None and value is not None and value >= exact(target):
         text = f"score {shown(value, 2)} reached the target {shown(exact(target), 2)}"
-        found.append((TARGET, Reason(text, LIKELY)))
+        found.append((words.TARGET, Reason(text, LIKELY)))
     if max_iterations is not None and begun >= max_iterations:
-        found.append((MAXIMUM, _used_up(begun, max_iterations)))
+        found.append((words.MAXIMUM, _used_up(begun, max_iterations)))
     return found
 
 
 def _stop(
-    number: int,
-    cause: str,
-    words: tuple[str, str],
-    reasons: Iterable[Reason],
-    others: tuple[str, ...],
+    number: int, cause: str, reasons: Iterable[Reason], others: tuple[str, ...] = ()
 ) -> Recommendation:
-    why, said = words
-    is_quiet = cause in (TARGET, MAXIMUM)
+    why, said = _STOPS[cause]
+    is_quiet = cause in (words.TARGET, words.MAXIMUM)
     return Recommendation(
         number=number,
-        action=STOP,
+        action=words.STOP,
         reason=f"Loop should terminate due to {why}",
         message=f"{said if is_quiet else f'ALERT: {said}'}, recommend stop",
         reasons=tuple(reasons),
@@ -205,12 +184,12 @@ def _stop(
 
 
 def _escalate(
-    number: int, cause: str, words: tuple[str, str], why: Reason
+    number: int, cause: str, texts: tuple[str, str], why: Reason
 ) -> Recommendation:
-    issue, said = words
+    issue, said = texts
     return Recommendation(
         number=number,
-        action=ESCALATE,
+        action=words.ESCALATE,
         reason=f"Escalate to human - {issue} detected",
         message=f"ALERT: {said}, recommend asking a person",
         reasons=(why,),
@@ -235,13 +214,13 @@ def _rollback(
     said = serious[0].replace("_", " ").capitalize() if serious else "Quality below best"
     return Recommendation(
         number=judged.number,
-        action=ROLLBACK,
+        action=words.ROLLBACK,
         reason=f"Rollback to iteration {target} due to regression",
         message=f"ALERT: {said}, recommend rollback",
         reasons=tuple(reasons),
         target=target,
         best=None if best is None else best.number,
-        cause=REGRESSION,
+        cause=words.REGRESSION,
     )
 
 
@@ -261,7 +240,7 @@ def _continue(judged: Judgement, rules: RulesSet) -> Recommendation:
         reason, message = "Continue - metrics are stable", "Metrics are stable"
     return Recommendation(
         number=judged.number,
-        action=CONTINUE,
+        action=words.CONTINUE,
         reason=reason,
         message=f"{message}, continue",
         reasons=tuple(Reason(f"{name} improved", LIKELY) for name in better),

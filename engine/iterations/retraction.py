@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import asdict
+
 from .events import BestAnew, MeasurementRetracted
 from .score import Score
 from .tracker import Best, TrackedIteration, Tracker, after
@@ -31,13 +33,7 @@ def retraction(
     return MeasurementRetracted(
         number,
         reason,
-        None if best is None else _told(best),
+        None if best is None else BestAnew(**asdict(best)),
         tuple(complete),
         tuple(incomplete),
-    )
-
-
-def _told(best: Best) -> BestAnew:
-    return BestAnew(
-        best.number, best.version, best.score, best.components, best.is_given, best.parts
     )

@@ -12,7 +12,7 @@ from .events import EDIT_POLICIES, RulesSet, Thresholds, Weights
 from .exact import exact
 from .loop_rules import ON_REGRESSION, ROLLBACK, LoopChange, LoopRules
 from .metrics import NAMES, Figures
-from .own import change_metrics, check_own_metrics
+from .own import change_metrics, check_own_metrics, check_word
 from .score import NAMES_OF_PARTS
 
 TAKEN = NAMES_OF_PARTS | {*NAMES, *Figures._fields, "score", "class"}
@@ -49,24 +49,19 @@ def change_rules(
     """Return rules with some values replaced; raise `RefusedError` for senseless ones."""
     _check_names(weights, Weights, "weight")
     _check_names(thresholds, Thresholds, "threshold")
-    changed = structs.replace(
-        rules,
-        weights=structs.replace(
+    said = {
+        "weights": structs.replace(
             rules.weights, **{name: float(weight) for name, weight in weights.items()}
         ),
-        thresholds=structs.replace(
+        "thresholds": structs.replace(
             rules.thresholds, **{name: _limit(name, x) for name, x in thresholds.items()}
         ),
-    )
-    if metrics:
-        own = change_metrics(changed.metrics, metrics)
-        changed = structs.replace(changed, metrics=own)
-    if verification_required is not None:
-        changed = structs.replace(changed, verification_required=verification_required)
-    if progress_edits is not None:
-        changed = structs.replace(changed, progress_edits=progress_edits)
-    if loop is not None:
-        changed = structs.replace(changed, loop=loop.of(changed.loop))
+        "metrics": change_metrics(rules.metrics, metrics or {}),
+        "verification_required": verification_required,
+        "progress_edits": progress_edits,
+        "loop": None if loop is None else loop.of(rules.loop),
+    }
+    changed = structs.replace(rules, **{n: x for n, x in said.items() if x is not None})
     check_rules(changed)
     return changed
 
@@ -79,13 +74,9 @@ def check_rules(rules: RulesSet) -> None:
             raise RefusedError(
                 f"weight {name} {weight} is out of range: 0 to 1", field=name
             )
-    if rules.progress_edits not in EDIT_POLICIES:
-        raise RefusedError(
-            f"policy progress_edits {rules.progress_edits[:40]!r} is none of "
-            f"{', '.join(EDIT_POLICIES)}",
-            field="progress_edits",
-            allowed=list(EDIT_POLICIES),
-        )
+    check_word(
+        "policy progress_edits", rules.progress_edits, EDIT_POLICIES, field="progress_edits"
+    )
     _check_loop(rules.loop)
     total = sum(map(exact, weights.values()), Fraction(0))
     if total != 1:
@@ -106,13 +97,9 @@ def check_rules(rules: RulesSet) -> None:
 
 
 def _check_loop(loop: LoopRules) -> None:
-    if loop.on_regression not in ON_REGRESSION:
-        raise RefusedError(
-            f"policy on_regression {loop.on_regression[:40]!r} is none of "
-            f"{', '.join(ON_REGRESSION)}",
-            field="on_regression",
-            allowed=list(ON_REGRESSION),
-        )
+    check_word(
+        "policy on_regression", loop.on_regression, ON_REGRESSION, field="on_regression"
+    )
     if loop.on_regression == ROLLBACK and not loop.keeps_files:
         raise RefusedError(
             "to go back by itself a loop needs the files of its iterations",
@@ -127,7 +114,7 @@ def _check_loop(loop: LoopRules) -> None:
     measure = loop.measure
     if measure is None:
         return
-    if not (measure.builds or measure.reports or measure.sources):
+    if not (measure.runs or measure.builds or measure.reports or measure.sources):
         raise RefusedError(
             "nothing would be measured: give what the command writes with --report",
             field="measure",

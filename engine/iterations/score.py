@@ -41,6 +41,8 @@ class Dimension(NamedTuple):
     """The mean of the components that were measured, 0 to 100."""
     contribution: Fraction | None
     """What it adds to the score, after the weights were renormalised."""
+    applied: Fraction | None
+    """The renormalised weight; None if no component was measured."""
 
 
 class Score(NamedTuple):
@@ -140,9 +142,10 @@ def score(
     dimensions = []
     total = Fraction(0)
     for (name, weight, components), mean in zip(measured, means, strict=True):
-        part = None if mean is None or not share else mean * weight / share / 100
+        applied = None if mean is None or not share else weight / share
+        part = None if mean is None or applied is None else mean * applied / 100
         total += part or 0
-        dimensions.append(Dimension(name, weight, components, mean, part))
+        dimensions.append(Dimension(name, weight, components, mean, part, applied))
     value = total if share else None
     if given is not None:
         value = exact(given)

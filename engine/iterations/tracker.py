@@ -31,6 +31,7 @@ from .events import (
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from .metrics import Figures
     from .score import Score
 
 Measured = TypeVar("Measured", BaselineCaptured, IterationMeasured, MeasurementFailed)
@@ -227,6 +228,18 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         """Return the rules in force at a version."""
         return next((r for at, r in reversed(self.rules) if at <= version), RulesSet())
 
+    def scored(
+        self, metrics: Metrics, version: int, given: float | None = None
+    ) -> "tuple[Figures, Score]":
+        """Return what metrics say, and their score by what is in force at a version."""
+        from .metrics import figures
+        from .score import score
+
+        now, rules = figures(metrics), self.rules_at(version)
+        base = self.baseline_at(version)
+        then = figures(base) if base else None
+        return now, score(now, then, rules.weights, given, rules.metrics)
+
 
 def _take_baseline(tracker: Tracker, event: BaselineCaptured, version: int) -> None:
     # What was measured is never measured anew, whatever another tool says.
@@ -241,19 +254,14 @@ def _take_rules(tracker: Tracker, event: RulesSet, version: int) -> None:
 
 def _take_measured(tracker: Tracker, event: IterationMeasured, version: int) -> None:
     # Imported here: exact numbers would cost every recording command their import.
-    from .metrics import figures, not_verified
-    from .score import score
+    from .metrics import not_verified
 
     if not 0 < event.number <= NUMBER_MAX or tracker.entry(event.number):
         return
     tracker.last = without_evidence(event)
     tracker.highest = max(tracker.highest, event.number)
     tracker.unmeasured = 0
-    base = tracker.baseline_at(version)
-    base_figures = figures(base) if base else None
-    rules = tracker.rules_at(version)
-    now = figures(event.metrics)
-    found = score(now, base_figures, rules.weights, event.score, rules.metrics)
+    now, found = tracker.scored(event.metrics, version, event.score)
     is_incomplete, tracker.best = after(tracker.best, event.number, found, version)
     built_on = event.previous
     if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
@@ -361,9 +369,7 @@ def _kept(tracker: Tracker, best: BestAnew | None) -> Best | None:
     said = (best.score, *(text for part in best.parts for text in (part[1], part[3])))
     if not all(map(_FRACTION.fullmatch, said)):
         return None
-    return Best(
-        best.number, best.score, best.components, best.is_given, best.version, best.parts
-    )
+    return Best(**msgspec.structs.asdict(best))
 
 
 def _take_baseline_replaced(

@@ -3,8 +3,7 @@
 It is what they changed since the version they had, so what happened here meanwhile stays.
 """
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -12,12 +11,10 @@ from ..command import Commands, JournalCommand
 from ..log.event import Event
 from ..sprint.events import EditAdopted, EditObserved
 from . import events as f
-from .document import JournalDocument
+from .document import LISTS, JournalDocument, Part
 from .intake.foreign import shape_of, take_document
 from .state.journal import Journal
 from .state.shapes import Entry, Learning, Pattern
-
-Part = TypeVar("Part", Entry, Learning, Pattern)
 
 
 class AdoptJournalEdit(JournalCommand, frozen=True):
@@ -38,16 +35,11 @@ def adopt_journal_edit(journal: Journal, command: AdoptJournalEdit, at: str) -> 
     left: list[str] = []
     # Its words on parts that differ are of an import, which changes none.
     new = take_document(ours, theirs).events
-    entries = _changed(Entry, "entries", ours.entries, base.entries, theirs, left)
-    learnings = _changed(
-        Learning, "learnings", ours.learnings, base.learnings, theirs, left
-    )
-    patterns = _changed(Pattern, "patterns", ours.patterns, base.patterns, theirs, left)
-    for field, recorded in (
-        ("created_at", base.created_at),
-        ("project_name", base.project_name),
-    ):
-        if theirs.get(field, "") != recorded:
+    entries = _changed(Entry, ours, base, theirs, left)
+    learnings = _changed(Learning, ours, base, theirs, left)
+    patterns = _changed(Pattern, ours, base, theirs, left)
+    for field in ("created_at", "project_name"):
+        if theirs.get(field, "") != getattr(base, field):
             left.append(f"{field}: it was said when the journal began")
     moved = [x for x in entries if _is_another(x, ours)]
     left += [f"{x.id}: its PRD and its iteration are what its id says" for x in moved]
@@ -70,15 +62,15 @@ COMMANDS: Commands = {AdoptJournalEdit: adopt_journal_edit}
 
 def _changed(
     kind: type[Part],
-    name: str,
-    ours: Sequence[Part],
-    base: Sequence[Part],
+    ours: JournalDocument,
+    base: JournalDocument,
     theirs: dict[str, Any],
     left: list[str],
 ) -> list[Part]:
     """Return the parts that were edited and can be put right; tell of the others."""
-    now: dict[str, Part] = {part.id: part for part in reversed(ours)}
-    then: dict[str, Part] = {part.id: part for part in reversed(base)}
+    name = LISTS[kind]
+    now: dict[str, Part] = {part.id: part for part in reversed(getattr(ours, name))}
+    then: dict[str, Part] = {part.id: part for part in reversed(getattr(base, name))}
     changed: list[Part] = []
     seen: set[str] = set()
     for index, data in enumerate(theirs.get(name, ())):

@@ -1,7 +1,7 @@
 """The journal with all of its texts: what progress.json shows and the queries ask."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -9,7 +9,15 @@ from msgspec.structs import replace
 from ..log.event import Versioned, takers_in
 from . import events as f
 from .state.journal import JOURNAL
-from .state.shapes import Entry, Learning, Pattern
+from .state.shapes import ClosedObject, Entry, Learning, Pattern
+
+Part = TypeVar("Part", Entry, Learning, Pattern)
+LISTS: dict[type[ClosedObject], str] = {
+    Entry: "entries",
+    Learning: "learnings",
+    Pattern: "patterns",
+}
+"""The list of each kind of part, in the order of the file."""
 
 
 class JournalDocument(msgspec.Struct, eq=False):

@@ -2,14 +2,36 @@
 
 from msgspec.structs import replace
 
-from ..command import Events, JournalCommand, commands_in
+from ..command import Events, JournalCommand, commands_in, rule_of
 from ..errors import NotFoundError
 from ..log.event import Event
 from . import events as f
-from .state.checks import check_entry, check_learning, check_pattern, refuse
+from .fold import fold
+from .state.checks import check, refuse
 from .state.ids import NUMBER_MAX, entry_id
-from .state.journal import Journal
+from .state.journal import Journal, pack, unpack
 from .state.shapes import Entry, Learning, Pattern
+
+
+class Ahead:
+    """A journal with what is still to be recorded, so that more is decided on that."""
+
+    def __init__(self, journal: Journal, at: str) -> None:
+        self.journal = unpack(pack(journal))
+        self.events: list[Event] = []
+        self._at = at
+
+    def take(self, *events: Event) -> None:
+        """Take events over as they are."""
+        for event in events:
+            fold(self.journal, [(self.journal.version + 1, self._at, event)])
+            self.events.append(event)
+
+    def decide(self, command: JournalCommand) -> list[Event]:
+        """Take over what is decided on a command."""
+        events = rule_of(command)(self.journal, command, self._at)
+        self.take(*events)
+        return events
 
 
 class OpenJournal(JournalCommand, frozen=True):
@@ -57,7 +79,7 @@ def record_entry(journal: Journal, command: RecordEntry, at: str) -> list[Event]
         id=entry.id or entry_id(entry.prd_id, iteration),
         timestamp=entry.timestamp or at,
     )
-    check_entry(entry)
+    check(entry, "entry")
     if entry.id != entry_id(entry.prd_id, entry.iteration):
         why = "does not follow from the PRD and the iteration; leave it out"
         raise refuse("entry.id", f"{entry.id[:60]} {why}")
@@ -86,7 +108,7 @@ def add_learning(journal: Journal, command: AddLearning, at: str) -> list[Event]
     learning = replace(
         learning, id=learning.id or new_id, created_at=learning.created_at or at
     )
-    check_learning(learning)
+    check(learning, "learning")
     if learning.id != new_id:
         raise refuse("learning.id", f"{learning.id[:60]} is not the next one; leave it out")
     source = learning.source_entry_id
@@ -167,7 +189,7 @@ def discover_pattern(journal: Journal, command: DiscoverPattern, at: str) -> lis
     pattern = replace(
         pattern, id=pattern.id or new_id, discovered_at=pattern.discovered_at or at
     )
-    check_pattern(pattern)
+    check(pattern, "pattern")
     if pattern.id != new_id:
         raise refuse("pattern.id", f"{pattern.id[:60]} is not the next one; leave it out")
     return [f.PatternDiscovered(pattern)]

@@ -2,9 +2,8 @@
 
 from ..command import JournalCommand, commands_in
 from ..log.event import Event
-from .fold import fold
-from .rules import AddLearning, add_learning
-from .state.journal import Journal, pack, unpack
+from .rules import AddLearning, Ahead
+from .state.journal import Journal
 from .state.shapes import Entry, Learning, Observation
 from .state.words import CODEBASE_PATTERN, ERROR_WORKAROUND
 
@@ -39,13 +38,10 @@ class AddExtractedLearnings(JournalCommand, frozen=True):
 
 def add_extracted(journal: Journal, command: AddExtractedLearnings, at: str) -> list[Event]:
     """Decide on `AddExtractedLearnings`."""
-    ahead = unpack(pack(journal))
-    events: list[Event] = []
+    ahead = Ahead(journal, at)
     for observation, learning in command.proposals:
-        added = add_learning(ahead, AddLearning(learning, observation), at)
-        fold(ahead, [(ahead.version + 1, at, event) for event in added])
-        events += added
-    return events
+        ahead.decide(AddLearning(learning, observation))
+    return ahead.events
 
 
 def _suggests(observation: Observation) -> bool:

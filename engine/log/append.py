@@ -258,8 +258,12 @@ def _check_names(stream: str, type_: str, schema_version: int, actor: str) -> No
 def _check_text(field: str, text: str, chars_max: int) -> None:
     # isprintable() also refuses line breaks, bidi overrides and lone surrogates.
     if not (0 < len(text) <= chars_max and text.isprintable()):
+        # Imported here: hardly anything is refused.
+        from ..readable import unprintable
+
+        problem = "" if text.isprintable() else f"{unprintable(text)}; "
         raise InvalidInputError(
-            f"must be 1 to {chars_max} printable characters", field=field
+            f"{problem}must be 1 to {chars_max} printable characters", field=field
         )
 
 

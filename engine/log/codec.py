@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ..errors import RESCUE, InvalidInputError, UnreadableError, of_another_type
+from ..errors import RESCUE, NewerVersionError, UnreadableError, of_another_type
 from .envelope import NewEvent, RecordedEvent
 from .event import Event
 from .extension_event import PREFIX, ExtensionEvent, read
@@ -28,15 +28,17 @@ _encoder = msgspec.json.Encoder()
 def encode(event: Event) -> bytes:
     """Return the event's fields as JSON, defaults left out.
 
-    Raise `InvalidInputError` for text that is not Unicode, like bytes of a command line
-    in another encoding.
+    Bytes that are not UTF-8 are spelt readably and can be recovered (`engine.readable`).
     """
     # What others say is kept as it is, without what we know around it.
     said = event.data if type(event) is ExtensionEvent else event
     try:
         return _encoder.encode(said)
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(f"{event.type} holds text that is not UTF-8") from error
+    except UnicodeEncodeError:
+        # Imported here: hardly any event has such a text.
+        from ..readable import as_json
+
+        return as_json(said)
 
 
 class _UnknownError(KeyError):
@@ -135,8 +137,8 @@ class Codec:
             decode, _ = self._readers.get(form) or self.reader(form)
             return decode(payload)  # type: ignore[no-any-return]
         except _UnknownError as error:
-            raise UnreadableError(
-                error.args[0],
+            raise NewerVersionError(
+                f"{error.args[0]}: a newer sprintlog is required",
                 position=position,
                 hint="the log was written by a newer sprintlog: upgrade this one",
             ) from error

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ..errors import SprintlogError
-from ..iterations.events import ADOPT
+from ..iterations.events import ADOPT, REFUSE
 from ..sprint.state.sprint import Sprint
 from .port import Service
 from .state_files import Refreshed
@@ -33,10 +33,17 @@ def refresh(service: Service, stream: str) -> Refreshed:
 
 
 def _refresh(service: Service, stream: str) -> Refreshed:
+    sprint_id = sprint_of(stream)
+    policy = edit_policy(service.sprint(sprint_id)) if sprint_id is not None else ""
+    if sprint_id is not None and policy == REFUSE:
+        # Only `rebuild` replaces the edit; a result may be recorded meanwhile.
+        found = service.state_files.compare(service.sprint(sprint_id))
+        if found.state == "edited":
+            return found
     refreshed = service.state_files.refresh(stream)
-    if (sprint_id := sprint_of(stream)) is None:
+    if sprint_id is None:
         return refreshed
-    if refreshed.kept and edit_policy(service.sprint(sprint_id)) == ADOPT:
+    if refreshed.kept and policy == ADOPT:
         # Imported here: it is needed only where somebody edited a file.
         from .adopt import adopt_latest
 

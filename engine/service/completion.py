@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ..command import Command
 from ..log.event import Kind
 from ..log.port import Log
-from ..sprint.events import EditAdopted
+from ..sprint.events import EditAdopted, GateStarted, GoalCompleted, SprintCompleted
 from ..sprint.iterations.stretches import path, turned_by
 from ..sprint.state.sprint import Sprint
 from .port import Service
@@ -21,6 +21,8 @@ CommandT = TypeVar("CommandT", bound=Command)
 
 UNDOABLE = {"human", "skip", "block", "injection", "request"}
 """The kinds of decisions that are taken back one at a time, as adopted edits are."""
+_WHOLE = {event.type for event in (EditAdopted, GoalCompleted, SprintCompleted)}
+"""Events that are undone with all of their append, whatever caused them."""
 EVENTS_LOOKED_AT = 64
 """How many events are looked at first, from the end; then twice as many, and so on."""
 
@@ -29,12 +31,6 @@ def completed(service: Service, state: Any, command: CommandT) -> CommandT:
     """Return a command with all that it is to know."""
     complete = _COMPLETE.get(command.name())
     return command if not complete else cast(CommandT, complete(service, state, command))
-
-
-def is_inside_append(log: Log, sprint_id: str, version: int) -> bool:
-    """Tell whether events of the same append follow this version."""
-    found = log.read_stream(sprint_stream(sprint_id), after=version - 1, until=version)
-    return any(event.remaining for event in found)
 
 
 def _is_there(log: Log, sprint: Sprint, to: int) -> bool:
@@ -58,8 +54,8 @@ def last_decision(
     """Return the first version of the latest decision's append; 0 when there is none.
 
     It is one that is in force and that somebody took by itself, not what another event
-    caused; or an edit that was adopted; or what stopped the sprint, like a failure that
-    blocked it, with all of its append. Looked for is `after` a version.
+    caused; or an adopted edit, a completion, or what stopped the sprint, like a failure
+    that blocked it, with all of its append. Looked for is `after` a version.
     """
     # The latest is looked for from the end, along the way that is in force.
     for start, last in reversed(path(sprint.knowledge.rollbacks, sprint.version)):
@@ -74,35 +70,56 @@ def last_decision(
 
 def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
     """Return the latest such decision between two versions in force; 0 without one."""
-    latest, caused, stream = 0, False, sprint_stream(sprint.id)
+    from .streams.appends import first_recorded
+
+    latest, caused = 0, False
     # Whether the first of them was caused is said by the event before it.
-    for event in log.read_stream(stream, after=first - 2, until=last):
+    for event in first_recorded(log, sprint, after=first - 2, until=last):
         kind = CODEC.events.get(event.type)
         how = kind.as_decision if kind is not None else None
         is_undoable = how is not None and how.kind in UNDOABLE
         is_one = is_undoable and not caused
         # What stopped the sprint is taken back with what caused it.
-        is_whole = event.type == EditAdopted.type or (how and is_undoable and how.stops)
+        is_whole = event.type in _WHOLE or (how and is_undoable and how.stops)
         caused = event.remaining > 0
         if event.version >= first and (is_one or is_whole):
-            at = event.version if is_one else _begin_of_append(log, stream, event.version)
+            at = event.version if is_one else _begin_of_append(log, sprint, event.version)
+            if event.causation_id is not None:
+                at = _begin_of_gate(log, sprint, at, event.causation_id)
             latest = latest if at in sprint.knowledge.undone else at
     return latest
 
 
-def _begin_of_append(log: Log, stream: str, version: int) -> int:
+def _begin_of_append(log: Log, sprint: Sprint, version: int) -> int:
     """Return the first version of the append that a version lies in."""
+    from .streams.appends import append_end
+
     while version > 1:
-        (before,) = log.read_stream(stream, after=version - 2, until=version - 1)
-        if not before.remaining:
+        if append_end(log, sprint, version - 1) < version:
             break
         version -= 1
     return version
 
 
+def _begin_of_gate(log: Log, sprint: Sprint, at: int, cause: str) -> int:
+    """Return the version of the gate run that an append is the result of, else `at`.
+
+    A rollback to a point within the run would leave the gate running without a process.
+    """
+    from .streams.appends import first_recorded
+
+    near = max(at - 1 - EVENTS_LOOKED_AT, 0)
+    for event in first_recorded(log, sprint, after=near, until=at - 1):
+        if event.id == cause and event.type == GateStarted.type:
+            return event.version
+    return at
+
+
 # What some of these import is imported where they are called: few commands need it.
 def _roll_back(service: Service, sprint: Sprint, command: Any) -> Any:
-    inside = is_inside_append(service.log, sprint.id, command.to)
+    from .streams.appends import append_end
+
+    inside = append_end(service.log, sprint, command.to) > command.to
     there = _is_there(service.log, sprint, command.to)
     return replace(command, is_inside_append=inside, is_there=there)
 
@@ -137,6 +154,14 @@ def _retract_measurement(service: Service, sprint: Sprint, command: Any) -> Any:
     check_retraction(sprint, command.number, command.reason)
     judged = evaluate(service.log, sprint)
     return replace(command, retracted=judged.retraction(command.number, command.reason))
+
+
+def _capture_baseline(service: Service, sprint: Sprint, command: Any) -> Any:
+    if command.loop_id is not None:
+        from .holders import check_loop
+
+        check_loop(service, sprint, command.loop_id)
+    return command
 
 
 def _replace_baseline(service: Service, sprint: Sprint, command: Any) -> Any:
@@ -179,6 +204,7 @@ _COMPLETE: dict[str, Callable[[Service, Any, Any], Any]] = {
     "give-recommendation": _give_recommendation,
     "select-best": _select_best,
     "retract-measurement": _retract_measurement,
+    "capture-baseline": _capture_baseline,
     "replace-baseline": _replace_baseline,
     "prune-snapshots": _prune_snapshots,
     "start-gate": _of_gate,

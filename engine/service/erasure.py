@@ -1,6 +1,6 @@
 """Taking payloads out of the log, and saying so in the same moment."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..errors import RefusedError
 from ..log.codec import encode
@@ -30,7 +30,7 @@ def erase(
 
     `at` is when it happens. Raise `RefusedError` for what the log says of erasures itself.
     """
-    _check_not_erasures(span.stream for span in spans)
+    check_not_erasures(span.stream for span in spans)
     found = [measured(log, span) for span in spans]
     event = PayloadErased(
         reason,
@@ -55,7 +55,7 @@ def erase_words(
     All the states that follow from them can be computed as before. What was erased
     already is left as it is.
     """
-    _check_not_erasures(event.stream for event in events)
+    check_not_erasures(event.stream for event in events)
     meant = (event for event in events if event.salt is not None)
     ordered = sorted(meant, key=lambda event: (event.stream, event.version))
     for start in range(0, len(ordered), EVENTS_OF_AN_ERASURE):
@@ -85,6 +85,7 @@ def _spans(events: Sequence[RecordedEvent]) -> Iterator[Span]:
                 begin = after
 
 
-def _check_not_erasures(streams: Iterator[str]) -> None:
+def check_not_erasures(streams: Iterable[str | None]) -> None:
+    """Raise `RefusedError` for the stream that records what was erased."""
     if STREAM in streams:
         raise RefusedError("what was erased is not forgotten: its events stay")

@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from ..errors import RefusedError
+from ..iterations.events import BaselineCaptured
 from ..log.append import APPEND_EVENTS_MAX
 from ..log.envelope import NewEvent, RecordedEvent
 from ..log.event import Event
 from ..sprint.events import ForkCreated, Place, SprintCompiled, SprintImported
+from ..sprint.iterations.measurement import LOOP_ID
 from ..sprint.plan.create import check_sprint_id
-from .completion import is_inside_append
-from .holders import free_place
+from .holders import check_loop, free_place
 from .port import Outcome
+from .streams.appends import append_end
 from .streams.catalogue import CODEC, new_event, sprint_stream
 from .workspace import ServiceWorkspace
 
@@ -40,7 +42,7 @@ def fork(
     """
     check_sprint_id(name, field="NAME")
     source = sprint_stream(source_id)
-    if is_inside_append(workspace.log, source_id, version):
+    if append_end(workspace.log, workspace.sprint(source_id), version) > version:
         raise RefusedError(
             f"cannot fork from version {version}: it is inside one append, whose events "
             "belong together",
@@ -49,12 +51,14 @@ def fork(
         )
     (last,) = workspace.log.read_stream(source, after=version - 1, until=version)
     created = ForkCreated(source, version, last.hash.hex(), reason)
-    wanted = list(_taken_over(workspace, source, version, name, place))
+    tree = workspace.tree.id if is_dry else workspace.own_tree.recorded()
+    wanted = list(_taken_over(workspace, source, version, name, place, tree))
     known = _check_free(workspace, name, wanted, created)
+    check_loop(workspace, workspace.sprint(name), name)
     if is_dry or known > len(wanted):
         return Outcome(workspace.sprint(name), [])
     if place is not None:
-        free_place(workspace, name, place)
+        free_place(workspace, workspace.sprint(name), place)
     wanted.append(new_event(created, at=workspace.now(), actor=actor))
     stream = sprint_stream(name)
     events: list[RecordedEvent] = []
@@ -66,7 +70,12 @@ def fork(
 
 
 def _taken_over(
-    workspace: ServiceWorkspace, source: str, version: int, name: str, place: Place | None
+    workspace: ServiceWorkspace,
+    source: str,
+    version: int,
+    name: str,
+    place: Place | None,
+    tree: str | None,
 ) -> Iterator[NewEvent]:
     """Yield every event up to a version, what was rolled back and rollbacks among them.
 
@@ -76,7 +85,7 @@ def _taken_over(
         event = CODEC.decode(recorded)
         yield NewEvent(
             type=recorded.type,
-            payload=_payload(recorded, event, name, place),
+            payload=_payload(recorded, event, name, place, tree),
             at=recorded.at,
             actor=recorded.actor,
             schema_version=event.schema_version,
@@ -87,13 +96,21 @@ def _taken_over(
 
 
 def _payload(
-    recorded: RecordedEvent, event: Event, name: str, place: Place | None
+    recorded: RecordedEvent,
+    event: Event,
+    name: str,
+    place: Place | None,
+    tree: str | None,
 ) -> bytes:
     if isinstance(event, SprintCompiled | SprintImported) and event.document is not None:
         document = dict(event.document)
         if "sprint-id" in document:
             document["sprint-id"] = name
-        event = structs.replace(event, document=document, place=place)
+        event = structs.replace(event, document=document, place=place, work_tree=tree)
+        return new_event(event, at=recorded.at, actor=recorded.actor).payload
+    if isinstance(event, BaselineCaptured) and event.loop_id is not None:
+        # A loop belongs to one sprint: the fork writes files of its own.
+        event = structs.replace(event, loop_id=name if LOOP_ID.fullmatch(name) else None)
         return new_event(event, at=recorded.at, actor=recorded.actor).payload
     return CODEC.today(recorded) or b""
 

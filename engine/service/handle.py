@@ -4,6 +4,7 @@ That is done again from the beginning where somebody else appended first.
 """
 
 from collections.abc import Callable
+from itertools import chain
 
 from ..actor import UNNAMED, check_actor
 from ..command import NOT_THE_TYPE, Command, check_types, decided
@@ -44,6 +45,7 @@ def handle(
     if not name:
         raise InvalidInputError("say which sprint decides on it", field="sprint_id")
     at, expect = envelope.get("at"), envelope.get("expect")
+    digest = envelope.get("key_digest")
     check_actor(envelope.get("actor", UNNAMED[0]))
     moment = service.now() if at is None else normalise(at)
     stream = repository.kind.stream(name)
@@ -56,8 +58,11 @@ def handle(
             service.behind.add(stream)
             return Handled(repository.current(name), first, duplicate=True)
         state = repository.current(name)
+        # A step that reads the same sprint carries this state on: what is decided counts
+        # only where nothing came after the version that it began with.
+        version = state.version
         if expect is not None:
-            check_expected(stream, expect=expect, actual=state.version)
+            check_expected(stream, expect=expect, actual=version)
         try:
             action = Handling(service, state, moment, envelope)
             new_events, readable = _decide(action, decide, middlewares)
@@ -70,9 +75,10 @@ def handle(
             appended = service.log.append(
                 stream,
                 new_events,
-                expect=state.version,
+                expect=version,
                 key=envelope.get("key"),
-                key_digest=envelope.get("key_digest"),
+                # As plain bytes: a log packs no subclass.
+                key_digest=digest if digest is None else bytes(digest),
             )
         except ConflictError:
             if isinstance(expect, int):
@@ -128,9 +134,16 @@ def _masked_envelope(envelope: Envelope) -> Envelope:
 def _first_answer(log: Log, envelope: Envelope) -> list[RecordedEvent]:
     """Return what was recorded under the same key before."""
     key = envelope.get("key")
-    first = log.find_key(key) if key is not None else []
-    if first:
-        check_key(first[0], envelope.get("key_digest"))
+    if key is None:
+        return []
+    if not key.isprintable():
+        # Imported here: hardly any key is refused.
+        from ..readable import check_utf8
+
+        check_utf8(key, "key")
+    first, digest = log.find_key(key), envelope.get("key_digest")
+    if first and first[0].key_digest not in chain([digest], getattr(digest, "older", ())):
+        check_key(first[0], digest)
     return first
 
 

@@ -1,49 +1,104 @@
 """Whose place is where: which sprint has the one of its file, and who chooses by that."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import NamedTuple
 
 from ..errors import NotFoundError, RefusedError
 from ..sprint.events import Place
+from ..sprint.state.sprint import Sprint
 from ..sprint.state.words import COMPLETED
 from .port import Service
-from .streams.catalogue import sprint_stream
+from .streams.catalogue import sprint_of, sprint_stream
 
 
 def holder(service: Service, place: Place, *, besides: str = "") -> str | None:
-    """Return the sprint whose file is at a place, `besides` one of them.
+    """Return the sprint whose file is at a place of this work tree, `besides` one of them.
 
     One that is finished gives the place free for another; of several finished ones
     it is the one that was finished last.
     """
-    there = [
-        (sprint.plan.status != COMPLETED, str(sprint.plan.completed_at or ""), name)
-        for name in service.sprints()
-        if name != besides and (sprint := service.sprint(name)).plan.place == place
-    ]
-    return max(there)[2] if there else None
+    read = map(service.sprint, service.sprints())
+    others = (sprint for sprint in read if sprint.id != besides)
+    return max(_holders(service, place, others), default=_NOBODY).sprint_id or None
 
 
-def free_place(service: Service, sprint_id: str, place: Place) -> None:
+class _Holder(NamedTuple):
+    """A sprint whose file is at a place, as it was when it was read."""
+
+    is_unfinished: bool
+    completed_at: str
+    sprint_id: str
+
+
+_NOBODY = _Holder(False, "", "")
+
+
+def _holders(
+    service: Service, place: Place, sprints: Iterable[Sprint]
+) -> Iterator[_Holder]:
+    """Yield those of the sprints whose file is at a place; the greatest one has it."""
+    tree, is_here = service.tree, place.worktree in service.location.names
+    for sprint in sprints:
+        plan = sprint.plan
+        if plan.place is None or plan.place.path != place.path:
+            continue
+        if tree.has(sprint.knowledge.own_tree) if is_here else plan.place == place:
+            at = str(plan.completed_at or "")
+            yield _Holder(plan.status != COMPLETED, at, sprint.id)
+
+
+def check_loop(service: Service, sprint: Sprint, loop_id: str) -> None:
+    """Raise `RefusedError` for the loop id of another sprint: its files are that one's."""
+    if _loop_of(sprint) == loop_id and sprint.knowledge.tracker.baseline is not None:
+        return
+    holder = loop_holder(service, loop_id, besides=sprint.id)
+    if holder is not None:
+        raise RefusedError(
+            f"loop {loop_id} belongs to sprint {holder}: two sprints would overwrite each "
+            "other's files",
+            hint=f"give this loop its own id, such as `--loop-id {loop_id}-2`",
+            field="loop_id",
+            sprint=holder,
+        )
+
+
+def loop_holder(service: Service, loop_id: str, *, besides: str = "") -> str | None:
+    """Return the sprint whose loop has an id, `besides` one of them."""
+    others = (name for name in service.sprints() if name != besides)
+    return next((x for x in others if _loop_of(service.sprint(x)) == loop_id), None)
+
+
+def _loop_of(sprint: Sprint) -> str:
+    baseline = sprint.knowledge.tracker.baseline
+    return (baseline.loop_id if baseline is not None else None) or sprint.id
+
+
+def free_place(service: Service, sprint: Sprint, place: Place) -> None:
     """Make a place free for a sprint; raise `RefusedError` where an unfinished one has it.
 
-    The last file of a finished sprint that was there is kept in the log's folder.
+    The last file of a finished sprint that was there is kept in the log's folder. All is
+    decided by one reading: by the sprint as it is given, and by each other one as it is.
     """
-    other = holder(service, place, besides=sprint_id)
-    if other is not None and service.sprint(other).plan.status != COMPLETED:
+    others = [service.sprint(name) for name in service.sprints() if name != sprint.id]
+    other = max(_holders(service, place, others), default=_NOBODY)
+    if other.is_unfinished:
         own = "give this sprint a folder of its own with --sprint-dir"
         # One that was here before has its place: there is nothing to choose.
-        free = f"`sprintlog sprint complete --sprint {other}` gives its place free"
-        raise RefusedError(
-            f"{place.path} is the file of sprint {other}, which is not finished",
-            hint=free if sprint_id in service.sprints() else own,
-            file=place.path,
-            sprint=other,
+        free = (
+            f"`sprintlog sprint complete --sprint {other.sprint_id}` gives its place free"
         )
-    before = holder(service, place)
-    if before in (None, sprint_id) or place.worktree != service.location.worktree:
+        raise RefusedError(
+            f"{place.path} is the file of sprint {other.sprint_id}, which is not finished",
+            hint=free if sprint.exists else own,
+            file=place.path,
+            sprint=other.sprint_id,
+        )
+    before = max([other, *_holders(service, place, [sprint])])
+    if before.sprint_id in ("", sprint.id):
         return
-    service.state_files.refresh(sprint_stream(str(before)))
-    service.state_files.hand_over(place.path, of=str(before))
+    if place.worktree in service.location.names:
+        service.state_files.refresh(sprint_stream(before.sprint_id))
+        service.state_files.hand_over(place.path, of=before.sprint_id)
 
 
 def choose(
@@ -51,11 +106,11 @@ def choose(
     sprint_id: str | None,
     stands_in: Callable[[], tuple[str, ...] | None],
 ) -> str:
-    """Return the sprint a command means: the named one, else the only unfinished one.
+    """Return the sprint a command means: the named one, else one of this work tree.
 
-    Of several the folder that one stands in chooses: the one whose file is there, or
-    nearest above. Raise `NotFoundError` when there is none, `RefusedError` listing
-    them when nothing chooses.
+    That is its only unfinished sprint, else its latest one. Of several the folder that one
+    stands in chooses: the one whose file is there, or nearest above. Raise `NotFoundError`
+    when there is none, `RefusedError` listing them when nothing chooses.
     """
     if sprint_id is not None:
         if not service.log.version(sprint_stream(sprint_id)):
@@ -70,31 +125,68 @@ def choose(
                 sprint=sprint_id,
             )
         return sprint_id
-    sprints = service.sprints()
-    if len(sprints) == 1:
-        return next(iter(sprints))
-    unfinished = [
-        name
-        for name, version in sprints.items()
-        if service.status_of(name, version) != COMPLETED
-    ]
-    if len(unfinished) == 1:
-        return unfinished[0]
+    sprints, tree = service.sprints(), service.tree
     if not sprints:
         raise NotFoundError(
             "there is no sprint in this log yet",
-            hint="`sprintlog compile`, `sprint create ID --plan FILE` or "
+            hint="`sprintlog goal set TEXT`, `compile`, `sprint create ID --plan FILE` or "
             "`import progress FILE` makes one",
         )
-    names = unfinished or list(sprints)
+
+    def is_own(name: str) -> bool:
+        return tree.has(service.sprint(name).knowledge.own_tree)
+
+    # An only sprint is meant whatever its status.
+    names = [
+        name
+        for name, version in sprints.items()
+        if (len(sprints) == 1 or service.status_of(name, version) != COMPLETED)
+        and is_own(name)
+    ]
+    if not names and (latest := next(filter(is_own, _newest_first(service)), None)):
+        return latest
+    if not names:
+        raise _of_others(service, sprints)
     here = stands_in()
-    if here is not None and len(found := _nearest(service, names, here)) == 1:
-        return found[0]
+    if len(names) > 1 and here is not None:
+        found = _nearest(service, names, here)
+        names = found if len(found) == 1 else names
+    if len(names) == 1:
+        return names[0]
     raise RefusedError(
-        f"which sprint? {'unfinished' if unfinished else 'all are completed'}: "
-        f"{', '.join(names[:20])}",
+        f"which sprint? unfinished: {', '.join(names[:20])}",
         hint="name it with --sprint or SPRINTLOG_SPRINT, or go to its folder",
         allowed=names,
+    )
+
+
+def _newest_first(service: Service) -> Iterator[str]:
+    """Yield the sprints of the log, the one with the latest event first."""
+    seen, end, size = set[str](), service.log.last_position(), 64
+    while end > 0:
+        start = max(end - size, 0)
+        for event in reversed([*service.log.read(after=start, until=end)]):
+            if (name := sprint_of(event.stream)) is not None and name not in seen:
+                seen.add(name)
+                yield name
+        end, size = start, 2 * size
+
+
+def _of_others(service: Service, sprints: Collection[str]) -> NotFoundError:
+    """Return the error that a work tree has no sprint, which names those of others."""
+    # Imported here: mostly a log has one work tree.
+    from shlex import quote
+
+    from .place.trees import shown_tree
+
+    name = next(_newest_first(service), next(iter(sprints)))
+    where = shown_tree(service.location, service.sprint(name).knowledge.own_tree)
+    more = f", and {len(sprints) - 1} more" if len(sprints) > 1 else ""
+    return NotFoundError(
+        f"there is no sprint of this work tree: sprint {name} belongs to {where}{more}",
+        hint="`sprintlog sprint create ID --goal TEXT`, or a --plan, begins one here; "
+        f"`--sprint {quote(name)}` names that one",
+        sprint=name,
     )
 
 
@@ -106,7 +198,7 @@ def _nearest(service: Service, names: list[str], here: tuple[str, ...]) -> list[
     found: dict[int, list[str]] = {}
     for name in names:
         place = service.sprint(name).plan.place
-        if place is None or place.worktree != service.location.worktree:
+        if place is None:
             continue
         folder = tuple(place.path.split("/")[:-1])
         if here[: len(folder)] == folder and holder(service, place) == name:

@@ -4,19 +4,17 @@ Whoever is killed records nothing, so the next one that records does. A reader o
 """
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from ..adapters.processes import process as processes
 from ..adapters.processes.loop_lock import is_held, lock_of
-from ..errors import RefusedError
 from ..sprint.agent.actions import GATE
 from ..sprint.agent.next import next_action
 from ..sprint.events import RunStarted
 from ..sprint.runs.record import LoseRun
 from ..sprint.state.sprint import Sprint
 from .place.host import host
-from .port import Service, Skippable
+from .port import Service, Skippable, mention
 from .streams.catalogue import sprint_stream
 
 AROUND: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
@@ -59,9 +57,7 @@ def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -
             f"the run of process {started.pid}, which began {started.since}, is gone "
             f"without an end: it is recorded as lost; its last event is of {seen}"
         )
-        # Where nobody is told, this keeps nobody from anything.
-        with suppress(RefusedError):
-            service.tell(said)
+        mention(service, said)
     return bool(events)
 
 

@@ -13,7 +13,13 @@ from msgspec.structs import replace
 from ..errors import RefusedError
 from ..iterations.events import REFUSE
 from ..log.event import Event, Kind
-from ..sprint.events import GateStarted, IterationEnded, SnapshotTaken, SprintStarted
+from ..sprint.events import (
+    GateStarted,
+    IterationEnded,
+    IterationStarted,
+    SnapshotTaken,
+    SprintStarted,
+)
 from ..sprint.queue.view import deferrals
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.words import COMPLETED
@@ -76,11 +82,11 @@ def finish_restores(action: Handling[Sprint]) -> None:
 
 
 def refuse_edits(action: Handling[Sprint]) -> None:
-    """Refuse all while somebody else's version of the state file stands there.
+    """Refuse commands while the state file has a third-party edit, if the policy says so.
 
-    That is so only where the sprint's policy says it.
+    Observed facts have happened already and are recorded all the same.
     """
-    if edit_policy(action.state) != REFUSE:
+    if edit_policy(action.state) != REFUSE or action.envelope.get("observed"):
         return
     found = action.service.state_files.compare(action.state)
     if found.state == "edited":
@@ -131,12 +137,15 @@ def check_moment(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Run no gate in a work tree that is not the one the sprint works in."""
     sprint, place = action.state, action.state.plan.place
-    if place is None or place.worktree == action.service.location.worktree:
+    if place is None or action.service.tree.has(sprint.knowledge.own_tree):
         return events
     if any(isinstance(event, GateStarted) for event in events):
+        # Imported here: mostly a log has one work tree.
+        from .place.trees import shown_tree
+
+        where = shown_tree(action.service.location, sprint.knowledge.own_tree)
         raise RefusedError(
-            f"sprint {sprint.id} works in the work tree {place.worktree or 'main'}: its "
-            "gate would check other files here",
+            f"sprint {sprint.id} works in {where}: its gate would check other files here",
             hint="run it there",
             sprint=sprint.id,
             command="gate",
@@ -168,9 +177,10 @@ def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     goes_on = any(event.kind is not Kind.KNOWLEDGE for event in events)
     if place is None and goes_on and sprint.plan.status == COMPLETED:
         place = sprint.plan.place
-    if place is not None:
+    is_own = not sprint.exists or action.service.tree.has(sprint.knowledge.own_tree)
+    if place is not None and is_own:
         _check_alone(action)
-        free_place(action.service, sprint.id, place)
+        free_place(action.service, sprint, place)
     return events
 
 
@@ -187,6 +197,38 @@ def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     from .work_tree.git_state import with_git
 
     return with_git(action.service, events, at=action.at)
+
+
+def note_tree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
+    """Say in which work tree a sprint, an iteration or a snapshot is recorded."""
+    if not any(getattr(event, "work_tree", "") is None for event in events):
+        return events
+    tree = action.service.own_tree.recorded()
+    return [
+        replace(event, work_tree=tree) if getattr(event, "work_tree", "") is None else event
+        for event in events
+    ]
+
+
+def note_overlapping(action: Handling[Sprint], events: list[Event]) -> list[Event]:
+    """State with an iteration that starts on which others agents work in this tree."""
+    started = next((x for x in events if isinstance(x, IterationStarted)), None)
+    if started is None:
+        return events
+    # Imported here: few events start an iteration.
+    from .agent_sessions.at_work import begin_iteration, others_at_work
+
+    location, own = action.service.location, (action.state.id, started.number)
+    begin_iteration(location, *own)
+    others = {(work.sprint, work.iteration) for work in others_at_work(location)} - {own}
+    names = tuple(
+        f"{number}" if sprint == action.state.id else f"{sprint}:{number}"
+        for sprint, number in sorted(others)
+        if number
+    )
+    return [
+        replace(event, overlapping=names) if event is started else event for event in events
+    ]
 
 
 def mask(action: Handling[State], events: list[Event]) -> list[Event]:
@@ -237,6 +279,8 @@ ON_SPRINTS: Middlewares[Sprint] = Middlewares(
         take_over,
         give_place,
         note_git,
+        note_tree,
+        note_overlapping,
         mask,
     ),
 )

@@ -1,7 +1,9 @@
 """What it means to act on a stream: what is decided, under which conditions, what came."""
 
+from _thread import get_ident
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypedDict, Unpack
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypedDict, Unpack
 
 import msgspec
 
@@ -11,9 +13,11 @@ from ..log.envelope import RecordedEvent
 from ..log.event import Event
 from ..log.port import Expected, Log
 from ..sprint.events import EditObserved
+from ..sprint.state.knowledge import WorkTree
 from ..sprint.state.sprint import Sprint
 from .agent_sessions.places import Spooled
 from .place.location import Location
+from .place.trees import OwnWorkTree
 from .state_files import StateFiles
 from .streams.catalogue import State
 from .streams.repository import Repository
@@ -79,6 +83,12 @@ def refuse(problem: str) -> None:
     raise RefusedError(problem)
 
 
+def mention(service: "Service", problem: str) -> None:
+    """Report a problem, unless nobody listens: what was recorded stays recorded."""
+    with suppress(RefusedError):
+        service.tell(problem)
+
+
 class MovedOnError(Exception):
     """Deciding has itself moved the stream on, by so many events: decide anew."""
 
@@ -91,6 +101,24 @@ class AloneError(Exception):
     """What is done has effects beside the log: nothing else may be committed with it."""
 
 
+class OfOneThread:
+    """An attribute of a workspace that only the thread that set it can read."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __set__(self, workspace: Any, value: Any) -> None:
+        workspace.__dict__[self._name] = get_ident(), value
+
+    def __get__(self, workspace: Any, owner: type) -> Any:
+        if workspace.__dict__[self._name][0] != get_ident():
+            raise RefusedError(
+                "a workspace belongs to the thread that opened it, and this is another one",
+                hint="open a workspace in each thread with `sprintlog.open()`",
+            )
+        return workspace.__dict__[self._name][1]
+
+
 class Service(Protocol):
     """A workspace, for those that act on sprints and the files around them."""
 
@@ -99,12 +127,17 @@ class Service(Protocol):
     repository: Repository[Sprint]
     environment: Mapping[str, str]
     behind: set[str]
+    own_tree: OwnWorkTree
     journal_place: str | None
     state_files: StateFiles
     spooled: Spooled
     tell: Callable[[str], None]
-    snapshot_remote: Callable[[], str | None]
+    setting: Callable[[str], Any]
     is_side_by_side: bool
+
+    @property
+    def tree(self) -> WorkTree:
+        """Return the work tree as records name it."""
 
     @property
     def journals(self) -> "Repository[Journal]":

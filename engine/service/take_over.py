@@ -7,11 +7,11 @@ who starts again finds the key.
 
 from hashlib import sha256
 
-from ..sprint.events import ForkCreated, RequestOrigin
+from ..sprint.events import RequestOrigin
 from ..sprint.queue.requests import TakeOverRequest
 from ..sprint.queue.returns import for_the_next_sprint
 from .port import Service
-from .streams.catalogue import CODEC, sprint_of
+from .streams.catalogue import sprint_of
 
 
 def take_over_all(workspace: Service, sprint_id: str, *, at: str, actor: str) -> int:
@@ -38,11 +38,7 @@ def take_over_all(workspace: Service, sprint_id: str, *, at: str, actor: str) ->
 
 def _first(workspace: Service, sprint_id: str, request: str) -> str:
     """Return the sprint that a request was queued in: a fork of it holds a copy."""
-    version, _ = workspace.sprint(sprint_id).knowledge.requests.get(request, (0, None))
-    for recorded in workspace.events(sprint_id):
-        if recorded.type == ForkCreated.type and recorded.version > version:
-            event = CODEC.decode(recorded)
-            assert isinstance(event, ForkCreated)
-            source = sprint_of(event.source)
-            return _first(workspace, source, request) if source else sprint_id
-    return sprint_id
+    knowledge = workspace.sprint(sprint_id).knowledge
+    version, _ = knowledge.requests.get(request, (0, None))
+    origins = (source for last, source in knowledge.forks if version <= last)
+    return sprint_of(next(origins, "")) or sprint_id

@@ -3,26 +3,25 @@
 Whatever was recorded through it is in the state files once it is left, however it is left.
 """
 
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from functools import cached_property
 from os import urandom
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from ..command import Command, JournalCommand, decided, digest
-from ..errors import NotFoundError, RefusedError
+from ..errors import NotFoundError
 from ..log.envelope import RecordedEvent
 from ..log.event import Event
 from ..log.port import WAIT, Clock, Entropy, Log, Wait
-from ..log.stores import create_log, open_log
+from ..log.stores import create_log, open_log, wall_clock
 from ..sprint.events import EditObserved
+from ..sprint.state.knowledge import WorkTree
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.times import from_milliseconds
 from ..sprint.state.words import SPRINT_STATUSES
-from . import after_commit
+from . import after_commit, port
 from .agent_sessions.places import Spooled
 from .completion import completed
 from .handle import handle
@@ -30,6 +29,7 @@ from .holders import choose
 from .middlewares import ON_SPRINTS, ON_THE_JOURNAL
 from .place import location as locations
 from .place.location import Location
+from .place.trees import OwnWorkTree
 from .place.trust import check_trusted
 from .port import Decide, DecideOnJournal, Envelope, Handled, Outcome, Skippable, refuse
 from .state_files import Refreshed, StateFiles
@@ -39,19 +39,17 @@ from .streams.repository import Repository
 if TYPE_CHECKING:
     from ..journal.document import JournalDocument
     from ..journal.state.journal import Journal
+    from .place.anchor import Anchor
 
 JOURNAL = "journal"
 """The name of the journal's stream."""
 
 
-def wall_clock() -> int:
-    """Return the time in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
-
-
 class ServiceWorkspace:
     """One log, the work tree it belongs to, and everything one does with them."""
 
+    log: Log = port.OfOneThread()  # type: ignore[assignment]
+    repository: Repository[Sprint] = port.OfOneThread()  # type: ignore[assignment]
     environment: Mapping[str, str] = MappingProxyType({})
     """Where git is, and what the person ignores everywhere; for snapshots."""
     journal_place: str | None = None
@@ -62,19 +60,29 @@ class ServiceWorkspace:
     """What is written for others; handed in by whoever puts a workspace together."""
     tell: Callable[[str], None] = staticmethod(refuse)
     """Hears of what stands in nobody's way, such as a restore that cannot be finished."""
-    snapshot_remote: Callable[[], str | None] = staticmethod(lambda: None)
-    """Asks for the git remote that machines share snapshots through, where one is named."""
+    setting: Callable[[str], Any] = staticmethod(lambda key: None)
+    """Return the value of a key of the settings file; None if it is not set."""
+    anchor: "Anchor | None" = None
+    """What finds the log again that is moved, once `follow` was called."""
     is_side_by_side = False
     """Whether appends wait for one commit; what has other effects is an `AloneError`."""
 
-    def __init__(self, location: Location, log: Log, *, clock: Clock) -> None:
-        self.location = location
-        self.log = log
-        self.clock = clock
-        self.repository = Repository(log, SPRINTS, log.checkpoints)
-        self.spooled = Spooled(log, location)
+    def __init__(
+        self, location: Location, log: Log, *, clock: Clock, entropy: Entropy = urandom
+    ) -> None:
+        self.clock, self.entropy = clock, entropy
+        self.connect(location, log)
         self.behind: set[str] = set()
         """The streams with events of ours that their state files do not say yet."""
+        self.own_tree = OwnWorkTree(self, entropy)
+
+    def connect(self, location: Location, log: Log) -> None:
+        """Use a log, and read all of it again."""
+        self.location, self.log = location, log
+        self.repository = Repository(log, SPRINTS, log.checkpoints)
+        self.spooled = Spooled(log, location)
+        for repository in ("journals", "documents"):
+            self.__dict__.pop(repository, None)
 
     @classmethod
     def init(
@@ -97,9 +105,9 @@ class ServiceWorkspace:
             from .place.served import open_or_make
 
             made = open_or_make(location, address, clock=clock, entropy=entropy, wait=wait)
-            return cls(*made, clock=clock)
+            return cls(*made, clock=clock, entropy=entropy)
         log = create_log(location.url, clock=clock, entropy=entropy, wait=wait)
-        return cls(location, log, clock=clock)
+        return cls(location, log, clock=clock, entropy=entropy)
 
     @classmethod
     def in_memory(
@@ -112,9 +120,8 @@ class ServiceWorkspace:
         """
         location = Location(root / locations.HIDDEN, root, "")
         locations.make_folder(location)
-        return cls(
-            location, create_log("memory:", clock=clock, entropy=entropy), clock=clock
-        )
+        log = create_log("memory:", clock=clock, entropy=entropy)
+        return cls(location, log, clock=clock, entropy=entropy)
 
     @classmethod
     def open(
@@ -147,7 +154,7 @@ class ServiceWorkspace:
             location.url, clock=clock, entropy=entropy, check_head=check_head, wait=wait,
             beside=location.folder,
         )  # fmt: skip
-        workspace = cls(location, log, clock=clock)
+        workspace = cls(location, log, clock=clock, entropy=entropy)
         workspace.stands_in = start
         return workspace
 
@@ -162,14 +169,20 @@ class ServiceWorkspace:
     ) -> None:
         try:
             for problem in after_commit.catch_up(self, is_failing=error is not None):
-                with suppress(RefusedError):
-                    self.tell(problem)
+                port.mention(self, problem)
         finally:
             self.close()
 
     def close(self) -> None:
         """Give back the log."""
         self.log.close()
+        if self.anchor is not None:
+            self.anchor.close()
+
+    @property
+    def tree(self) -> WorkTree:
+        """Return the work tree as records name it; it has an id once it was recorded in."""
+        return self.own_tree.found()
 
     # The journal's modules are imported when needed: a sprint does not wait for them.
     @cached_property
@@ -219,17 +232,11 @@ class ServiceWorkspace:
         return Outcome.of(handled)
 
     def preview(
-        self, command: Command, *, sprint_id: str, at: str | None = None
+        self, command: Command, *, sprint_id: str | None = None, at: str | None = None
     ) -> list[Event]:
-        """Return what would be decided on a command now; record nothing."""
-        sprint = self.sprint(sprint_id)
-        command = completed(self, sprint, command)
-        return decided(command, sprint, at or self.now())
-
-    def preview_on_journal(self, command: Command, *, at: str | None = None) -> list[Event]:
-        """Return what the journal would decide on a command now; record nothing."""
-        journal = self.journal()
-        return decided(completed(self, journal, command), journal, at or self.now())
+        """Return what a sprint, or the journal, would decide now; record nothing."""
+        state = self.journal() if sprint_id is None else self.sprint(sprint_id)
+        return decided(completed(self, state, command), state, at or self.now())
 
     def handle_with(
         self,
@@ -338,17 +345,19 @@ class ServiceWorkspace:
         return self.journals.current(JOURNAL)
 
     def document(self, *, at: str | None = None) -> "JournalDocument":
-        """Return the journal with its texts at a point; raise `NotFoundError` without."""
-        head = self.documents.current(JOURNAL)
-        if not head.version:
-            raise NotFoundError(
-                "there is no journal in this log yet",
-                hint="`sprintlog entry record PRD --status WORD` or "
-                "`sprintlog import journal FILE` begins one",
-            )
-        if at is None:
-            return head
-        return self.documents.at_version(JOURNAL, self.journal_version_at(at))
+        """Return the journal with its texts at a point; an empty one if there is none.
+
+        An empty journal has version 0 and is created now (JRN-010). Raise `NotFoundError`
+        for a point before the journal was opened.
+        """
+        found = self.documents.current(JOURNAL)
+        if found.version and at is not None:
+            found = self.documents.at_version(JOURNAL, self.journal_version_at(at))
+        if found.version:
+            return found
+        from ..journal.document import JournalDocument
+
+        return JournalDocument(created_at=self.now(), schema="1.0")
 
     def journal_version_at(self, at: str) -> int:
         """Return the version of the journal's stream at a point."""
@@ -381,14 +390,6 @@ class ServiceWorkspace:
     def _time_of(self, sprint: Sprint, version: int) -> str:
         stream = sprint_stream(sprint.id)
         return next(self.log.read_stream(stream, after=version - 1, until=version)).at
-
-    def standing(self, at: str | None) -> dict[str, Sprint]:
-        """Return the sprints that there were at a point, as they were then."""
-        found = {}
-        for name in self.sprints():
-            with suppress(NotFoundError):
-                found[name] = self.sprint(name, at=at)
-        return found
 
     def events(self, sprint_id: str | None = None) -> Iterator[RecordedEvent]:
         """Yield the events of one sprint, or of the whole log."""

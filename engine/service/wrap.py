@@ -21,6 +21,7 @@ from ..sprint.events import AgentRan, GitState, IterationStarted, Place
 from ..sprint.goal.settings import LOOP_IN, ralph_fields
 from ..sprint.iterations.wrapped import EndWrapped, StartWrapped
 from ..sprint.phases.lifecycle import StartSprint
+from ..sprint.phases.notes import AddNote
 from ..sprint.plan.create import CreateSprint
 from ..sprint.state.words import AGENTS, COMPLETED, NOT_STARTED
 from .port import Decide, Envelope, Outcome
@@ -54,25 +55,34 @@ def sprint_for(
     place: Place | None,
     actor: str,
     at: str,
+    max_iterations: int = 0,
 ) -> str:
     """Return the sprint that a wrapped command belongs to; make one where there is none.
 
-    Raise `RefusedError` when several are unfinished and none is named.
+    A new one has a limit of iterations, 0 for none. A finished one is continued only if it
+    was reopened. Raise `RefusedError` when several are unfinished and none is named, and
+    for a finished one that is named.
     """
     try:
-        sprint_id = workspace.choose(named)
+        sprint_id: str | None = workspace.choose(named)
     except NotFoundError:
-        sprint_id = named or _free_name(workspace)
-    except RefusedError:
-        sprints = workspace.sprints()
-        if any(workspace.status_of(*one) != COMPLETED for one in sprints.items()):
-            raise
-        sprint_id = _free_name(workspace)
+        sprint_id = named
     else:
+        if workspace.sprint(str(sprint_id)).plan.status == COMPLETED:
+            if named is not None:
+                raise RefusedError(
+                    f"sprint {named} is completed",
+                    hint="`sprintlog sprint reopen` continues it; without a name another "
+                    "one begins",
+                    sprint=named,
+                )
+            sprint_id = None
+    sprint_id = sprint_id or _free_name(workspace)
+    if sprint_id in workspace.sprints():
         if not _is_begun(workspace, sprint_id):
             workspace.handle(StartSprint(), sprint_id=sprint_id, at=at, actor=actor)
         return sprint_id
-    create = CreateSprint(loop_fields(workspace), place, max_iterations=0)
+    create = CreateSprint(loop_fields(workspace), place, max_iterations=max_iterations)
     try:
         workspace.handle(create, sprint_id=sprint_id, at=at, actor=actor)
     except RefusedError:
@@ -82,6 +92,14 @@ def sprint_for(
     if workspace.sprint(sprint_id).plan.status == NOT_STARTED:
         workspace.handle(StartSprint(), sprint_id=sprint_id, at=at, actor=actor)
     return sprint_id
+
+
+def record_loss(workspace: ServiceWorkspace, sprint_id: str, *, actor: str) -> str:
+    """Record in a new log that the one before was deleted; return it in words."""
+    folder = workspace.location.folder
+    said = f"the log in {folder} was deleted while a command ran; this one begins after it"
+    workspace.handle(AddNote(said), sprint_id=sprint_id, actor=actor)
+    return said
 
 
 def loop_fields(workspace: ServiceWorkspace) -> dict[str, Any]:
@@ -104,13 +122,14 @@ def begin(
     actor: str,
     key: str,
     work: str | None = None,
+    files: str | None = None,
 ) -> int:
-    """Record that an iteration began, under a key, as part of some work.
+    """Record that an iteration began, under a key, as part of some work, with some files.
 
     Return its number.
     """
     outcome = workspace.handle(
-        StartWrapped(),
+        StartWrapped(files),
         sprint_id=sprint_id,
         at=at,
         actor=actor,

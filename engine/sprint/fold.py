@@ -17,9 +17,6 @@ from .state.sprint import Change, Evolve, Learn, Plan, Sprint, evolve_nothing
 from .state.tree import Node, Tree
 from .topics import HANDLERS
 
-Seen = Callable[[int, Event], None]
-"""Told version and event after each event."""
-
 Taker = tuple[Callable[[Any], Any], Change | None, tuple[Learn | None, Evolve | None]]
 """What makes an event of a payload, and what that changes: a leaf alone, or all else."""
 Row = tuple[Any, Any, Any]
@@ -39,15 +36,13 @@ def fold(
     sprint: Sprint,
     events: Iterable[Versioned],
     live: Sequence[Interval] | None = None,
-    *,
-    seen: Seen | None = None,
 ) -> Sprint:
     """Return the sprint, changed in place by events that follow its version.
 
     The plan takes the execution events whose version lies in `live` (all without it), the
     knowledge all events, so neither reads the other.
     """
-    take_in(sprint, _in_parts(events), _TAKERS, live, seen=seen)
+    take_in(sprint, _in_parts(events), _TAKERS, live)
     sprint.plan.settle()
     return sprint
 
@@ -57,8 +52,6 @@ def take_in(
     parts: Iterable[Part],
     takers: dict[Any, Taker],
     live: Sequence[Interval] | None = None,
-    *,
-    seen: Seen | None = None,
 ) -> None:
     """Change the sprint as `fold` does; `takers` say by its form what an event is.
 
@@ -101,11 +94,17 @@ def take_in(
                     if plan.index is not tree:
                         tree, alone, latest, changed = _at_hand(plan)
                         find = alone.get
-            if seen is not None:
-                plan.settle(last_at)
-                seen(versions[-1 - length_hint(left)], event)
         sprint.version = versions[-1]
     plan.happened(last_at)
+
+
+def fold_ahead(sprint: Sprint, events: Iterable[Event], at: str) -> None:
+    """Fold events that are still to be recorded; a fold may change what it is given."""
+    # Imported here: to fold what is recorded needs no copy.
+    from copy import deepcopy
+
+    news = enumerate(deepcopy(list(events)), sprint.version + 1)
+    fold(sprint, [(version, at, event) for version, event in news])
 
 
 def _evolve(plan: Plan, evolve: Evolve, event: Event, version: int, at: str) -> None:

@@ -10,14 +10,7 @@ from sprintlog.engine.sessions.names import session_of
 from sprintlog.engine.sprint.events import AgentRan, GateChecked
 
 from . import semantic_names as names
-from .span import (
-    NANOSECONDS_A_MILLISECOND,
-    SPAN_BYTES,
-    Attributes,
-    SpanEvent,
-    TraceSpan,
-    nanoseconds,
-)
+from . import span
 from .told import ToldEvent
 
 PASSED, FAILED = "pass", "fail"
@@ -44,8 +37,8 @@ def marks(told: ToldEvent, *, with_content: bool) -> dict[str, Any]:
 
 
 def agent_span(
-    told: ToldEvent, ran: AgentRan | None, place: PlaceInTrace, said: Attributes
-) -> TraceSpan:
+    told: ToldEvent, ran: AgentRan | None, place: PlaceInTrace, said: span.Attributes
+) -> span.TraceSpan:
     """Return a run of an agent; of one that says nothing any more only that it was."""
     if ran is None:
         return _span(told, names.AGENT, place, said, took=None)
@@ -79,8 +72,8 @@ def agent_span(
 
 
 def gate_span(
-    told: ToldEvent, checked: GateChecked | None, place: PlaceInTrace, said: Attributes
-) -> TraceSpan:
+    told: ToldEvent, checked: GateChecked | None, place: PlaceInTrace, said: span.Attributes
+) -> span.TraceSpan:
     """Return a check of a gate, with its evaluation."""
     if checked is None:
         return _span(told, "gate", place, said, took=None)
@@ -99,7 +92,7 @@ def gate_span(
         "sprintlog.duration_ms": checked.duration_ms,
         **said,
     }
-    span = _span(
+    made = _span(
         told,
         f"gate {checked.phase}",
         place,
@@ -107,12 +100,12 @@ def gate_span(
         took=checked.duration_ms,
         has_failed=not passed,
     )
-    return span._replace(events=(SpanEvent(span.end, names.EVALUATION, evaluation),))
+    return made._replace(events=(span.SpanEvent(made.end, names.EVALUATION, evaluation),))
 
 
 def tool_span(
-    told: ToldEvent, call: ToolCalled | None, place: PlaceInTrace, said: Attributes
-) -> TraceSpan:
+    told: ToldEvent, call: ToolCalled | None, place: PlaceInTrace, said: span.Attributes
+) -> span.TraceSpan:
     """Return a call of a tool."""
     if call is None:
         return _span(told, names.TOOL, place, said, took=None)
@@ -137,18 +130,18 @@ def _span(
     told: ToldEvent,
     name: str,
     place: PlaceInTrace,
-    attributes: Attributes,
+    attributes: span.Attributes,
     *,
     took: int | None,
     has_failed: bool = False,
-) -> TraceSpan:
+) -> span.TraceSpan:
     """Return the span of an event that was recorded at its end."""
     recorded = told.recorded
-    end = nanoseconds(recorded.at)
-    start = max(0, end - max(0, took or 0) * NANOSECONDS_A_MILLISECOND)
-    return TraceSpan(
+    end = span.nanoseconds(recorded.at)
+    start = max(0, end - max(0, took or 0) * span.NANOSECONDS_A_MILLISECOND)
+    return span.TraceSpan(
         place.trace,
-        recorded.hash[:SPAN_BYTES],
+        recorded.hash[: span.SPAN_BYTES],
         place.parent,
         name,
         start,

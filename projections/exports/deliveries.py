@@ -36,8 +36,11 @@ class Delivery(NamedTuple):
     """What it is, in words."""
 
 
-def events_after(telling: LogTold, after: int) -> Iterator[Delivery]:
+def events_to_send(
+    log: EventStore, after: int, *, stream: str | None = None, with_content: bool = False
+) -> Iterator[Delivery]:
     """Yield each event after a position as a CloudEvent."""
+    telling = LogTold(log, survey(log), stream, with_content)
     for told in telling.events(after):
         recorded = told.recorded
         yield Delivery(
@@ -48,15 +51,21 @@ def events_after(telling: LogTold, after: int) -> Iterator[Delivery]:
         )
 
 
-def spans_after(telling: LogTold, callers: ToolCallers, after: int) -> Iterator[Delivery]:
+def spans_to_send(
+    log: EventStore, after: int, *, stream: str | None = None, with_content: bool = False
+) -> Iterator[Delivery]:
     """Yield the spans that events after a position ended, many in a body.
 
-    What goes on is not sent; a sprint's own span is once it is completed, that of a
-    session once it ended.
+    What goes on is not sent, and a run of an agent is waited for; a sprint's own span is
+    sent once it is completed, that of a session once it ended.
     """
+    runs = RunsNow()
+    known = survey(log, types=runs.types, look=runs.look)
+    known = known._replace(head=runs.settled(known.head))
+    telling = LogTold(log, known, stream, with_content)
     batch: list[TraceSpan] = []
     head = Head(after, b"")
-    for head, spans in _ended(telling, callers, after):
+    for head, spans in _ended(telling, runs.callers, after):
         batch += spans
         if len(batch) >= SPANS_A_LINE:
             yield _spans(head, batch, telling)
@@ -106,13 +115,3 @@ class RunsNow:
     def settled(self, head: Head) -> Head:
         """Return up to where every call of a tool has the run that made it."""
         return min(self._since.values(), key=attrgetter("position"), default=head)
-
-
-def spans_to_send(
-    log: EventStore, after: int, *, stream: str | None = None, with_content: bool = False
-) -> Iterator[Delivery]:
-    """Yield what is to be sent of a log as spans; a run that goes on is waited for."""
-    runs = RunsNow()
-    known = survey(log, types=runs.types, look=runs.look)
-    known = known._replace(head=runs.settled(known.head))
-    yield from spans_after(LogTold(log, known, stream, with_content), runs.callers, after)

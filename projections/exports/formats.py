@@ -1,13 +1,17 @@
 """The formats of other tools in which a log is written, each a function of the log."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 
 from sprintlog.engine.errors import InvalidInputError
 
-from ..health.exchange import Exported
+from ..health.exchange import Carried
 from ..workspace import Workspace
+from .cloudevents import cloudevents
+from .otlp import otlp_json
 from .survey import Progress, survey
+from .tables import csv
 from .told import LogTold
+from .tool_callers import TYPES, ToolCallers
 
 Write = Callable[[bytes], object]
 
@@ -23,54 +27,30 @@ def write_events(
     stream: str | None = None,
     with_content: bool = False,
     progress: Progress = lambda count: None,
-) -> Exported:
+) -> Carried:
     """Write the events of a log, or of one stream, and return up to where it was read.
 
     The end is fixed at the beginning, and the chain checked before the first byte.
     """
-    # Imported here, and below: a process writes one format.
+    if format_ not in EVENTS:
+        raise InvalidInputError(f"{format_[:40]!r} is no format of events", field="format")
     if format_ == "parquet":
+        # Imported here: only this format needs Arrow.
         from .parquet import write_parquet
-
-        telling = _telling(workspace, stream, with_content, progress)
+    callers = ToolCallers()
+    types = TYPES if format_ == "otlp-json" else ()
+    known = survey(workspace.log, types=types, look=callers.look, progress=progress)
+    telling = LogTold(workspace.log, known, stream, with_content, progress)
+    if format_ == "parquet":
         write_parquet(telling, write)
-        return _exported(telling)
+    else:
+        for part in _parts(format_, telling, callers):
+            write(part)
+    head = known.head
+    return Carried(head.position if stream is None else workspace.log.version(stream), head)
+
+
+def _parts(format_: str, telling: LogTold, callers: ToolCallers) -> Iterator[bytes]:
     if format_ == "otlp-json":
-        from .otlp import otlp_json
-        from .tool_callers import TYPES, ToolCallers
-
-        callers = ToolCallers()
-        known = survey(workspace.log, types=TYPES, look=callers.look, progress=progress)
-        telling = LogTold(workspace.log, known, stream, with_content, progress)
-        return _written(otlp_json(telling, callers), telling, write)
-    telling = _telling(workspace, stream, with_content, progress)
-    if format_ == "cloudevents":
-        from .cloudevents import cloudevents
-
-        return _written(cloudevents(telling), telling, write)
-    if format_ == "csv":
-        from .tables import csv
-
-        return _written(csv(telling), telling, write)
-    raise InvalidInputError(f"{format_[:40]!r} is no format of events", field="format")
-
-
-def _telling(
-    workspace: Workspace, stream: str | None, with_content: bool, progress: Progress
-) -> LogTold:
-    known = survey(workspace.log, progress=progress)
-    return LogTold(workspace.log, known, stream, with_content, progress)
-
-
-def _written(parts: Iterable[bytes], telling: LogTold, write: Write) -> Exported:
-    for part in parts:
-        write(part)
-    return _exported(telling)
-
-
-def _exported(telling: LogTold) -> Exported:
-    """Return how much was told."""
-    head = telling.known.head
-    if telling.stream is None:
-        return Exported(head.position, head)
-    return Exported(telling.log.version(telling.stream), head)
+        return otlp_json(telling, callers)
+    return cloudevents(telling) if format_ == "cloudevents" else csv(telling)

@@ -4,7 +4,7 @@ What nobody knows has no sample: a 0 would be a figure.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
@@ -72,14 +72,12 @@ def _last_activity(one: Status) -> Iterator[Sample]:
             return
 
 
-def _phases(one: Status) -> Iterator[Sample]:
-    for word, number in sorted(Counter(p.status for p in one.phases).items()):
-        yield {"status": word}, number
+def _by(label: str, counts: Mapping[str, int]) -> list[Sample]:
+    return [({label: word}, number) for word, number in sorted(counts.items())]
 
 
-def _queue(one: Status) -> Iterator[Sample]:
-    for word, number in sorted(one.queue.items()):
-        yield {"status": word}, number
+def _phases(one: Status) -> list[Sample]:
+    return _by("status", Counter(phase.status for phase in one.phases))
 
 
 def _iteration(one: Status) -> Iterator[Sample]:
@@ -96,10 +94,9 @@ def _scores(one: Status) -> Iterator[Sample]:
                 yield {"which": which}, quality.score
 
 
-def _alerts(one: Status) -> Iterator[Sample]:
-    if isinstance(one.iterations, StandingAnswer):
-        for severity, number in sorted(one.iterations.alerts.items()):
-            yield {"severity": severity}, number
+def _alerts(one: Status) -> list[Sample]:
+    is_known = isinstance(one.iterations, StandingAnswer)
+    return _by("severity", one.iterations.alerts) if is_known else []
 
 
 def _tokens(one: Status) -> Iterator[Sample]:
@@ -152,7 +149,12 @@ METRICS = (
         "seconds",
     ),
     Metric("phases", "gauge", "Phases, steps and sub-phases by their status.", _phases),
-    Metric("queue_requests", "gauge", "Requests of the queue by their status.", _queue),
+    Metric(
+        "queue_requests",
+        "gauge",
+        "Requests of the queue by their status.",
+        lambda one: _by("status", one.queue),
+    ),
     Metric(
         "human_needed",
         "gauge",

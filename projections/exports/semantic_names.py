@@ -27,7 +27,6 @@ EVALUATION = "gen_ai.evaluation.result"
 EVALUATION_NAME = "gen_ai.evaluation.name"
 EVALUATION_SCORE = "gen_ai.evaluation.score.value"
 EVALUATION_LABEL = "gen_ai.evaluation.score.label"
-EVALUATION_WHY = "gen_ai.evaluation.explanation"
 ERROR_TYPE = "error.type"
 
 PROVIDERS = {"claude": "anthropic", "codex": "openai", "gemini": "gcp.gemini"}

@@ -12,14 +12,7 @@ from typing import Any
 from sprintlog.engine.service.streams.catalogue import sprint_of
 from sprintlog.engine.sessions.events import SessionEnded, ToolCalled
 from sprintlog.engine.sessions.names import session_of
-from sprintlog.engine.sprint.events import (
-    AgentRan,
-    GateChecked,
-    IterationEnded,
-    IterationStarted,
-    SprintCompleted,
-    SprintReopened,
-)
+from sprintlog.engine.sprint import events
 
 from . import semantic_names as names
 from .agent_spans import PlaceInTrace, agent_span, gate_span, marks, tool_span
@@ -144,26 +137,26 @@ class Traces:
         said = marks(told, with_content=self._with_content)
         event, kind = told.event, told.recorded.type
         sprint.root.passes(told)
-        if kind == IterationStarted.type:
+        if kind == events.IterationStarted.type:
             yield from self._begin(told, sprint, said)
             return
         if sprint.iteration is not None:
             sprint.iteration.passes(told)
-        if kind == AgentRan.type:
-            ran = event if isinstance(event, AgentRan) else None
+        if kind == events.AgentRan.type:
+            ran = event if isinstance(event, events.AgentRan) else None
             place = sprint.place(None if ran is None else ran.iteration)
             yield agent_span(told, ran, place, said)
-        elif kind == GateChecked.type:
-            checked = event if isinstance(event, GateChecked) else None
+        elif kind == events.GateChecked.type:
+            checked = event if isinstance(event, events.GateChecked) else None
             yield gate_span(told, checked, sprint.place(), said)
         else:
             (sprint.iteration or sprint.root).note(told, said)
-        if isinstance(event, IterationEnded) and sprint.iteration is not None:
+        if isinstance(event, events.IterationEnded) and sprint.iteration is not None:
             sprint.iteration.is_over = True
             yield sprint.iteration.span()
             sprint.iteration = None
-        if kind in (SprintCompleted.type, SprintReopened.type):
-            sprint.root.is_over = kind == SprintCompleted.type
+        if kind in (events.SprintCompleted.type, events.SprintReopened.type):
+            sprint.root.is_over = kind == events.SprintCompleted.type
 
     def _begin(
         self, told: ToldEvent, sprint: _Sprint, said: dict[str, Any]
@@ -172,7 +165,7 @@ class Traces:
         if sprint.iteration is not None:
             sprint.iteration.is_over = True
             yield sprint.iteration.span(**{"sprintlog.left_open": True})
-        began = told.event if isinstance(told.event, IterationStarted) else None
+        began = told.event if isinstance(told.event, events.IterationStarted) else None
         id_ = told.recorded.hash[:SPAN_BYTES]
         number = None if began is None else began.number
         sprint.iteration = OpenSpan(

@@ -43,7 +43,6 @@ class Survey(NamedTuple):
 def survey(
     log: EventStore,
     *,
-    until: int | None = None,
     types: Collection[str] = (),
     look: Look = lambda event: None,
     progress: Progress = lambda count: None,
@@ -54,9 +53,8 @@ def survey(
     problem, before anything is told.
     """
     head = log.head()
-    last = head.position if until is None else min(until, head.position)
     noted = _Notes({*types, RolledBack.type}, look, progress)
-    for problem in check_rows(noted.rows(log, last)):
+    for problem in check_rows(noted.rows(log, head.position)):
         raise UnreadableError(problem.problem, position=problem.position)
     paths = {
         stream: path(found, noted.versions[stream])

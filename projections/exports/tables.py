@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import msgspec
 
 from sprintlog.engine.service.streams.catalogue import sprint_of
 
+from ..sql.schema import Row, row_of
 from .csv_lines import csv_lines
 from .told import EVENTS_A_STEP, LogTold, ToldEvent, who
 
@@ -35,8 +35,6 @@ COLUMNS: dict[str, str] = {
 }
 """Each column, and what is in it; times are texts in CSV and moments in Parquet."""
 
-Row = tuple[Any, ...]
-
 
 def rows(telling: LogTold, step: int = EVENTS_A_STEP) -> Iterator[list[Row]]:
     """Yield the events of a log as rows, many at a time."""
@@ -56,23 +54,14 @@ def csv(telling: LogTold) -> Iterator[bytes]:
 def _row(told: ToldEvent) -> Row:
     event = told.recorded
     phase = told.data.get("phase") if isinstance(told.data, dict) else None
-    return (
-        event.position,
-        event.stream,
-        sprint_of(event.stream),
-        event.version,
-        event.id,
-        event.type,
-        event.at,
-        event.recorded_at,
-        who(event),
-        event.correlation_id,
-        event.causation_id,
-        event.observed,
-        phase if isinstance(phase, str) else None,
-        told.iteration,
-        told.is_in_force,
-        told.is_erased,
-        None if told.data is None else msgspec.json.encode(told.data).decode(),
-        event.hash.hex(),
-    )
+    said = {
+        "sprint": sprint_of(event.stream),
+        "actor": who(event),
+        "phase": phase if isinstance(phase, str) else None,
+        "iteration": told.iteration,
+        "in_force": told.is_in_force,
+        "erased": told.is_erased,
+        "data": None if told.data is None else msgspec.json.encode(told.data).decode(),
+        "hash": event.hash.hex(),
+    }
+    return row_of(event, COLUMNS, said)

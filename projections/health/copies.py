@@ -4,37 +4,28 @@ What is there already is the beginning of what comes, or nothing is copied. So a
 was cut short goes on where it was, and one that is repeated brings only what is new.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import NamedTuple
 
-from sprintlog.engine.errors import InvalidInputError, RefusedError, UnreadableError
+from msgspec.structs import astuple
+
+from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log.chain import START, Row, check_rows, recorded
 from sprintlog.engine.log.envelope import Head, RecordedEvent
-from sprintlog.engine.log.lines import read_lines
 from sprintlog.engine.log.port import Log, Take
 
-from .exchange import problem_of
+from .exchange import Carried, Progress, events_of
 
 EVENTS_A_HAND = 512
 EVENTS_A_STEP = 4096
 BYTES_A_STEP = 32 * 1024 * 1024
 
-Progress = Callable[[int], None]
 Pages = Iterator[list[Row]]
-
-
-class Copied(NamedTuple):
-    """What a copy brought."""
-
-    events: int
-    head: Head
-    """The head of the target then."""
 
 
 def copy_log(
     source: Log, target: Log, *, progress: Progress = lambda count: None
-) -> Copied:
+) -> Carried:
     """Copy what a log lacks of another one, in steps that each are whole appends.
 
     Positions, ids, keys and hashes stay, and the chain is checked on the way. Raise
@@ -54,7 +45,7 @@ def copy_export(
     *,
     file: str,
     progress: Progress = lambda count: None,
-) -> Copied:
+) -> Carried:
     """Copy what a log lacks of an export; raise `InvalidInputError` naming a wrong line."""
     before = target.head()
     pages = _pages_of(lines, before, file)
@@ -64,28 +55,14 @@ def copy_export(
 
 def _pages_of(lines: Iterable[bytes], before: Head, file: str) -> Pages:
     """Yield the events of an export one by one, and see that the target is in it."""
-    last = START
     is_met = before == START
-    for number, found in enumerate(read_lines(lines, file=file), start=2):
-        if isinstance(found, Head):
-            if found != last:
-                raise InvalidInputError(
-                    "is not the head of the events before it", file=file, line=number
-                )
-            continue
-        if problem := problem_of(found):
-            raise InvalidInputError(problem, file=file, line=number)
-        last = Head(found.position, found.hash)
-        is_met = is_met or last == before
+    for _, found in events_of(lines, file=file):
+        is_met = is_met or Head(found.position, found.hash) == before
         if found.position >= before.position and not is_met:
             raise _no_beginning(before)
-        yield [_row(found)]
+        yield [astuple(found)]
     if not is_met:
         raise _no_beginning(before)
-
-
-def _row(event: RecordedEvent) -> Row:
-    return tuple(getattr(event, name) for name in RecordedEvent.__struct_fields__)
 
 
 def _copy(
@@ -96,7 +73,7 @@ def _copy(
     *,
     hand: int = EVENTS_A_HAND,
     start: Head | None = None,
-) -> Copied:
+) -> Carried:
     """Copy pages; the target is given `hand` events at a time, and keeps steps of many."""
     count, head = 0, before
     waiting: list[RecordedEvent] = []
@@ -147,7 +124,7 @@ def _copy(
             raise UnreadableError(problem.problem, position=problem.position)
         hand_on()
         keep()
-    return Copied(count, head)
+    return Carried(count, head)
 
 
 def _no_beginning(head: Head) -> RefusedError:

@@ -1,12 +1,12 @@
 """What doctor says about what it found: pure rules from findings to checks."""
 
-import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
 from sprintlog.engine.errors import RESCUE
 from sprintlog.engine.log.stores.sqlite.journal_mode import WAL_BYTES_MAX, has_wal_reset_bug
+from sprintlog.engine.readable import quoted
 from sprintlog.engine.service.agent_sessions.spool import FILES_MAX as WAITING_MAX
 from sprintlog.engine.service.place.state_places import NAMES, PROGRESS
 
@@ -29,14 +29,19 @@ SEE_CHAIN = "see the check `chain`"
 _NAMES = {True: "write-ahead log", False: "rollback journal"}
 _FROM_COPY = ("schema", "head-file", "chain", "state-file")
 
-Rule = Callable[[Findings], Check | None]
-HereRule = Callable[[Here], Check | None]
-
 
 def judge(findings: Findings) -> list[Check]:
     """Return the checks, in the order of the rules."""
-    checks = [check for rule in RULES if (check := rule(findings))]
-    checks.extend(_state_files(findings))
+    here = findings.here
+    found = [
+        *(_log(findings), _git(findings), _file_system(findings)),
+        *(_journal_mode(findings), _sqlite(findings), _versions(here)),
+        *(_schema(findings), _litestream(findings), *_of_files(here)),
+        *(_wal(findings), _lock(findings), _displaced(here), _left_over(here)),
+        *(_head_file(findings), _chain(findings), _others(findings), *_of_kept(here)),
+        *_state_files(findings),
+    ]
+    checks = [check for check in found if check]
     if not findings.busy:
         return checks
     # The files of the log, and those beside it, were not read as of one moment.
@@ -50,8 +55,19 @@ def judge(findings: Findings) -> list[Check]:
 
 def judge_here(here: Here) -> list[Check]:
     """Return the checks of what this machine keeps of a log that is on a server."""
-    rules = (_versions, *ABOUT_FILES, *LEFT, *KEPT)
-    return [check for rule in rules if (check := rule(here))]
+    left = (_displaced(here), _left_over(here))
+    found = (_versions(here), *_of_files(here), *left, *_of_kept(here))
+    return [check for check in found if check]
+
+
+def _of_files(here: Here) -> tuple[Check | None, ...]:
+    of_space = (_space(here), _sizes(here))
+    return (_permissions(here), _owner(here), _hard_links(here), *of_space)
+
+
+def _of_kept(here: Here) -> tuple[Check | None, ...]:
+    of_sessions = (_sessions(here), _spool(here), _odd_hooks(here))
+    return (_kept_edits(here), _snapshots(here), _agents(here), *of_sessions)
 
 
 def _log(findings: Findings) -> Check:
@@ -61,7 +77,7 @@ def _log(findings: Findings) -> Check:
 
 
 def _git(findings: Findings) -> Check:
-    folder = shlex.quote(findings.here.folder)
+    folder = quoted(findings.here.folder)
     if findings.tracked:
         found = "git tracks the log: it is not used, since a pull could bring another"
         return Check("git", WARNING, found, f"`git rm -r --cached {folder}`")
@@ -135,7 +151,7 @@ def _permissions(here: Here) -> Check:
         return Check("permissions", OK, "nobody else may read or write the log")
     modes = _some([f"{file.path} is {file.mode:04o}" for file in open_files])
     found = f"others may read or write it: {modes}"
-    hint = f"`chmod -R go= {shlex.quote(here.folder)}`"
+    hint = f"`chmod -R go= {quoted(here.folder)}`"
     return Check("permissions", WARNING, found, hint)
 
 
@@ -149,7 +165,7 @@ def _owner(here: Here) -> Check:
     if not others:
         return Check("owner", OK, f"user {here.user}, as this process")
     owners = _some([f"{file.path} belongs to user {file.owner}" for file in others])
-    hint = f"`sudo chown -R {here.user} {shlex.quote(here.folder)}`"
+    hint = f"`sudo chown -R {here.user} {quoted(here.folder)}`"
     return Check("owner", WARNING, f"this is user {here.user}: {owners}", hint)
 
 
@@ -158,7 +174,7 @@ def _hard_links(here: Here) -> Check:
     if not linked:
         return Check("hard-links", OK, "every file has one name")
     found = f"with a second name, which is locked apart: {_some(linked)}"
-    hint = f"`find / -xdev -samefile {shlex.quote(linked[0])}`, and remove the other name"
+    hint = f"`find / -xdev -samefile {quoted(linked[0])}`, and remove the other name"
     return Check("hard-links", PROBLEM, found, hint)
 
 
@@ -192,7 +208,7 @@ def _space(here: Here) -> Check:
     if here.free_bytes >= FREE_BYTES_MIN:
         return Check("space", OK, found)
     found += f", less than {in_units(FREE_BYTES_MIN)}"
-    return Check("space", WARNING, found, f"make room: `df -h {shlex.quote(here.folder)}`")
+    return Check("space", WARNING, found, f"make room: `df -h {quoted(here.folder)}`")
 
 
 def _sizes(here: Here) -> Check | None:
@@ -234,7 +250,7 @@ def _left_over(here: Here) -> Check | None:
         nothing = Check("left-over", OK, "no write was left unfinished")
         return None if here.displaced else nothing
     found = f"a write that did not end left {_some(here.drafts)}"
-    hint = f"when nothing records: `rm {' '.join(map(shlex.quote, here.drafts))}`"
+    hint = f"when nothing records: `rm {' '.join(map(quoted, here.drafts))}`"
     return Check("left-over", NOTE, found, hint)
 
 
@@ -266,7 +282,7 @@ def judge_files(states: dict[str, Refreshed]) -> Iterator[Check]:
         hint = "`sprintlog rebuild`"
         name = (file.path or "").rpartition("/")[2]
         if file.state == "edited" and name in NAMES:
-            path = shlex.quote(file.path or "")
+            path = quoted(file.path or "")
             what = "progress" if name == PROGRESS else "journal"
             hint = f"`sprintlog import {what} {path}` makes it true, {hint} keeps it aside"
         yield Check("state-file", PROBLEM, str(file.problem), hint)
@@ -339,34 +355,11 @@ def _agents(here: Here) -> Check | None:
         return Check("agents", OK, f"what they print is understood: {names}")
     said = [f"{a.name}: {a.unknown} of {a.lines} lines" for a in odd]
     found = f"not understood, so that figures may be missing: {_some(said)}"
-    kept = f"`ls -t {shlex.quote(here.folder)}/{NOT_UNDERSTOOD}` names kept lines"
+    kept = f"`ls -t {quoted(here.folder)}/{NOT_UNDERSTOOD}` names kept lines"
     position = max((a.position for a in odd if a.position is not None), default=None)
     if position is not None:
         kept = f"`sprintlog show event {position}` shows what the newest printed"
     return Check("agents", WARNING, found, f"{kept}; a newer sprintlog may know them")
-
-
-def _of(rule: HereRule) -> Rule:
-    """Return a rule of what is kept here as one of all findings."""
-    return lambda findings: rule(findings.here)
-
-
-ABOUT_FILES: tuple[HereRule, ...] = (
-    _permissions, _owner, _hard_links, _space, _sizes,
-)  # fmt: skip
-LEFT: tuple[HereRule, ...] = (_displaced, _left_over)
-KEPT: tuple[HereRule, ...] = (
-    _kept_edits, _snapshots, _agents, _sessions, _spool, _odd_hooks,
-)  # fmt: skip
-RULES: tuple[Rule, ...] = (
-    *(_log, _git, _file_system, _journal_mode, _sqlite),
-    *(_of(_versions), _schema, _litestream),
-    *map(_of, ABOUT_FILES),
-    *(_wal, _lock),
-    *map(_of, LEFT),
-    *(_head_file, _chain, _others),
-    *map(_of, KEPT),
-)
 
 
 def _some(items: list[str]) -> str:

@@ -26,8 +26,7 @@ from sprintlog.engine.sprint.plan.create import check_sprint_id
 
 from ..state_files import progress_json
 from ..state_files.journal_file import JournalFile
-from ..state_files.loop_files import state_files_of
-from ..state_files.loop_place import loop_folder
+from ..state_files.loop_place import files_of_loop
 from ..state_files.refresh import ProjectedFile, Refreshed
 from ..state_files.sprint_file import SprintFile, render
 from ..workspace import Workspace
@@ -37,12 +36,12 @@ EVENTS_A_STEP = 512
 Progress = Callable[[int], None]
 
 
-class Exported(NamedTuple):
-    """What was written."""
+class Carried(NamedTuple):
+    """What was written of a log, or copied of another one."""
 
     events: int
     head: Head
-    """The head of the log that was exported."""
+    """The head of the log that was exported, or of the target of a copy."""
 
 
 class ImportedLog(NamedTuple):
@@ -61,7 +60,7 @@ def export_log(
     *,
     sprint_id: str | None = None,
     progress: Progress = lambda count: None,
-) -> Exported:
+) -> Carried:
     """Write a log, or the events of one sprint, as lines; the chain is checked on the way.
 
     The end is fixed at the beginning. Raise `UnreadableError` at the first problem: what
@@ -94,7 +93,7 @@ def export_log(
     for problem in check_rows(passed()):
         raise UnreadableError(problem.problem, position=problem.position)
     write(last_line(head))
-    return Exported(count, head)
+    return Carried(count, head)
 
 
 def _line(event: RecordedEvent, previous: bytes | None) -> bytes:
@@ -131,10 +130,8 @@ def import_log(
     sprints, journal = SprintFile(workspace), JournalFile(workspace)
     files = {name: _state_file(sprints, name) for name in workspace.sprints()}
     for name in files:
-        sprint = workspace.sprint(name)
-        if loop_folder(workspace, sprint) is not None:
-            for loop_file in state_files_of(workspace, sprint):
-                _state_file(loop_file, name)
+        for loop_file in files_of_loop(workspace, workspace.sprint(name)):
+            _state_file(loop_file, name)
     is_there = workspace.journal().exists
     found = _state_file(journal, JOURNAL) if is_there else None
     return ImportedLog(workspace.log.head(), files, found)
@@ -151,23 +148,15 @@ def _take_all(
 
     Return the positions of those that were erased.
     """
-    number, head = 1, START
+    number = 1
     erased: list[int] = []
     waiting: list[RecordedEvent] = []
 
     def passed() -> Iterator[RecordedEvent]:
-        nonlocal number, head
-        for number, found in enumerate(read_lines(lines, file=file), start=2):
-            if isinstance(found, Head):
-                if found != head:
-                    raise InvalidInputError(
-                        "is not the head of the events before it", file=file, line=number
-                    )
-                continue
-            if problem := problem_of(found):
-                raise InvalidInputError(problem, file=file, line=number)
+        nonlocal number
+        for at, found in events_of(lines, file=file):
+            number = at
             yield found
-            head = Head(found.position, found.hash)
             if found.salt is None or found.payload is None:
                 erased.append(found.position)
             waiting.append(found)
@@ -198,6 +187,26 @@ def _check_erased(workspace: Workspace, erased: Sequence[int], file: str) -> Non
         ]
         for _, what in unsaid(rows, erasures):
             raise InvalidInputError(what, file=file, line=position + 1)
+
+
+def events_of(lines: Iterable[bytes], *, file: str) -> Iterator[tuple[int, RecordedEvent]]:
+    """Yield the events of an export, each with the number of its line.
+
+    Raise `InvalidInputError` for one that our own log would not hold, and for a head that
+    is not that of the events before it.
+    """
+    head = START
+    for number, found in enumerate(read_lines(lines, file=file), start=2):
+        if isinstance(found, Head):
+            if found != head:
+                raise InvalidInputError(
+                    "is not the head of the events before it", file=file, line=number
+                )
+            continue
+        if problem := problem_of(found):
+            raise InvalidInputError(problem, file=file, line=number)
+        yield number, found
+        head = Head(found.position, found.hash)
 
 
 def problem_of(recorded: RecordedEvent) -> str | None:

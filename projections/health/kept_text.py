@@ -14,6 +14,8 @@ from sprintlog.engine.service.place.location import (
     DATABASE,
     REDACTION,
 )
+from sprintlog.engine.service.place.trees import FILE as TREE
+from sprintlog.engine.service.place.trees import KNOWN as TREES
 from sprintlog.engine.service.work_tree.kept_reports import FOLDER as REPORTS
 from sprintlog.engine.service.work_tree.kept_reports import LOCK as REPORTS_LOCK
 from sprintlog.engine.service.work_tree.restore import KEPT
@@ -24,86 +26,72 @@ from ..state_files.files import EDITS, FINISHED
 from ..state_files.files import LOCK as FILES_LOCK
 from ..state_files.kept_blocks import BLOCKS
 from . import not_understood
+from . import text_places as places
 from .salvage import LOST
-from .text_places import (
-    Copy,
-    Events,
-    Files,
-    KeptText,
-    Pages,
-    ResultFiles,
-    Rows,
-    Snapshots,
-    Transcripts,
-    TreeFiles,
-    WaitingEvents,
-    Why,
-    matches,
-)
 
 REDACTION_LOCK = "redacting.lock"
 UNDER_WAY = "a redaction under way"
 _SNAPSHOTS_LOCK = f"{SNAPSHOTS}/lock"
 
-KEPT_TEXT: tuple[KeptText, ...] = (
-    Events("events", why=Why.CHAINED, tables=("events",)),
-    Rows("saved states", tables=("checkpoints", "statuses")),
-    Rows("digests written", why=Why.KNOWS_OURS, tables=("written", "_sqlite_migrations")),
-    Pages("database pages", (f"{DATABASE}-*", DATABASE, f"{CACHES}*")),
-    Copy("read model", (f"{read_model.NAME}*",), lock=read_model.LOCK),
-    Copy("search index", (f"{search.SEARCH}*",), lock=search.LOCK),
-    Files("kept edits", (f"{EDITS}/*",), lock=FILES_LOCK),
-    Files("files of finished sprints", (f"{FINISHED}/*",), lock=FILES_LOCK),
-    Files(
+KEPT_TEXT: tuple[places.KeptText, ...] = (
+    places.Events("events", why=places.Why.CHAINED, tables=("events",)),
+    places.Rows("saved states", tables=("checkpoints", "statuses")),
+    places.Rows(
+        "digests written",
+        why=places.Why.KNOWS_OURS,
+        tables=("written", "_sqlite_migrations"),
+    ),
+    places.Pages(
+        "database pages", (f"{DATABASE}-*", DATABASE, f"{CACHES}*"), places.Why.IN_USE
+    ),
+    places.Copy("read model", (f"{read_model.NAME}*",), lock=read_model.LOCK),
+    places.Copy("search index", (f"{search.SEARCH}*",), lock=search.LOCK),
+    places.Files("kept edits", (f"{EDITS}/*",), lock=FILES_LOCK),
+    places.Files("files of finished sprints", (f"{FINISHED}/*",), lock=FILES_LOCK),
+    places.Files(
         "lines not understood", (f"{not_understood.FOLDER}/*",), lock=not_understood.LOCK
     ),
-    WaitingEvents("events that wait", (f"{SPOOL}/*",), lock=not_understood.LOCK),
-    Files("kept reports", (f"{REPORTS}/*",), lock=REPORTS_LOCK),
-    Files("blocks of large files", (f"{BLOCKS}/*",), why=Why.NO_TEXT),
-    Files("lost events", (LOST,), Why.NOT_ALONE),
-    Files(UNDER_WAY, (f"{REDACTION}*",), lock=REDACTION_LOCK),
-    Snapshots(
-        "snapshots", (f"{SNAPSHOTS}/{STORE}/*", f"{SNAPSHOTS}/store.new/*"), Why.NAMED
+    places.WaitingEvents("events that wait", (f"{SPOOL}/*",), lock=not_understood.LOCK),
+    places.Files("kept reports", (f"{REPORTS}/*",), lock=REPORTS_LOCK),
+    places.Files("blocks of large files", (f"{BLOCKS}/*",), why=places.Why.NO_TEXT),
+    places.Files("lost events", (LOST,), places.Why.NOT_ALONE),
+    places.Files(UNDER_WAY, (f"{REDACTION}*",), lock=REDACTION_LOCK),
+    places.Snapshots(
+        "snapshots",
+        (f"{SNAPSHOTS}/{STORE}/*", f"{SNAPSHOTS}/store.new/*"),
+        places.Why.NAMED,
     ),
-    Files("displaced files", (f"{SNAPSHOTS}/{KEPT}/*",), lock=_SNAPSHOTS_LOCK),
-    Files(
+    places.Files("displaced files", (f"{SNAPSHOTS}/{KEPT}/*",), lock=_SNAPSHOTS_LOCK),
+    places.Files(
         "damaged packs",
         (f"{SNAPSHOTS}/{ASIDE}/*",),
         lock=_SNAPSHOTS_LOCK,
         is_compressed=True,
     ),
-    Files(
+    places.Files(
         "names of known files",
         (f"{SNAPSHOTS}/known-*", f"{SNAPSHOTS}/tmp*"),
         lock=_SNAPSHOTS_LOCK,
     ),
-    TreeFiles("state files", why=Why.FOLLOWS),
-    ResultFiles("output"),
-    Transcripts("transcripts"),
-    Files(
+    places.TreeFiles("state files", why=places.Why.FOLLOWS),
+    places.ResultFiles("output"),
+    places.Transcripts("transcripts"),
+    places.Files(
         "locks",
         (
             *(FILES_LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
-            *(REPORTS_LOCK, REDACTION_LOCK),
-            not_understood.LOCK,
-            *(
-                MARK,
-                "run-*.lock",
-                "sent-*",
-                ".sent-*",
-                ".gitignore",
-                "..gitignore.*",
-                ADDRESS,
-            ),
+            *(REPORTS_LOCK, REDACTION_LOCK, not_understood.LOCK, MARK, ADDRESS),
+            *("run-*.lock", "sent-*", ".sent-*", ".gitignore", "..gitignore.*"),
+            *(TREE, f".{TREE}-*", f"{TREES}/*"),
             *("serve.token", "rpc.lock", "rpc.sock"),
         ),
-        why=Why.NO_TEXT,
+        why=places.Why.NO_TEXT,
     ),
 )
 """Everything that keeps text; what is not in here is not found, and not erased."""
 
 
-def entry_of(name: str) -> KeptText | None:
+def entry_of(name: str) -> places.KeptText | None:
     """Return what a file below the log's folder belongs to; None for a stranger."""
-    found = (entry for entry in KEPT_TEXT if matches(name, entry.files))
+    found = (entry for entry in KEPT_TEXT if places.matches(name, entry.files))
     return next(found, None)

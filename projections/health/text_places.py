@@ -17,6 +17,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.remains import ERASED
 from sprintlog.engine.log.stores.descriptors import read_whole
+from sprintlog.engine.readable import as_json, readable
 from sprintlog.engine.service.agent_sessions.places import folders as waiting_places
 from sprintlog.engine.service.place.location import HIDDEN
 from sprintlog.engine.service.streams.readings import forget_readings
@@ -109,8 +110,14 @@ class KeptText(msgspec.Struct, frozen=True):
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
         """Take the text away where that can be done; caches come back without it."""
-        found = tuple(self.scan(workspace, needle))
-        return Erased((), found, self.why if found else None)
+        found = self.scan(workspace, needle)
+        left = self.let_go(workspace, found, needle) if found else []
+        gone = tuple(place for place in found if place not in left)
+        return Erased(gone, tuple(left), self.why if left else None)
+
+    def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
+        """Take away what was found, if that can be done; return what stays."""
+        return found
 
 
 class Files(KeptText, frozen=True):
@@ -129,15 +136,14 @@ class Files(KeptText, frozen=True):
             and (needle.is_in_file(path) or (self.is_compressed and _packs(path, needle)))
         ]
 
-    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
+    def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
         """Remove the files that hold the text."""
         if self.lock is None:
-            return KeptText.erase(self, workspace, needle)
-        if found := self.scan(workspace, needle):
-            with workspace.log.locks.hold(self.lock):
-                for name in found:
-                    (workspace.location.folder / name).unlink(missing_ok=True)
-        return Erased(tuple(found))
+            return found
+        with workspace.log.locks.hold(self.lock):
+            for name in found:
+                (workspace.location.folder / name).unlink(missing_ok=True)
+        return []
 
 
 class WaitingEvents(Files, frozen=True):
@@ -160,15 +166,14 @@ class Rows(KeptText, frozen=True):
         """Return the rows that hold the text."""
         return [*workspace.log.holding(needle.forms, self.tables)]
 
-    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
+    def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
         """Throw away what can be made anew."""
         if self.why is not None:
-            return KeptText.erase(self, workspace, needle)
-        found = tuple(self.scan(workspace, needle))
-        for stream in workspace.log.streams() if found else ():
+            return found
+        for stream in workspace.log.streams():
             workspace.repository.checkpoints.forget(stream)
             forget_readings(workspace.log, stream)
-        return Erased(found)
+        return []
 
 
 class Events(KeptText, frozen=True):
@@ -193,13 +198,11 @@ class Copy(Files, frozen=True, kw_only=True):
         found = Files.scan(self, workspace, needle)
         return [*found, *proof.rows_with(self._database(workspace), needle.forms)]
 
-    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
+    def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
         """Throw the copy away."""
-        found = tuple(self.scan(workspace, needle))
-        if found:
-            with workspace.log.locks.hold(self.lock):
-                proof.remove(self._database(workspace))
-        return Erased(found)
+        with workspace.log.locks.hold(self.lock):
+            proof.remove(self._database(workspace))
+        return []
 
     def _database(self, workspace: Workspace) -> Path:
         """Return the file after which those beside it are called."""
@@ -223,30 +226,21 @@ class Snapshots(KeptText, frozen=True):
         }
         return [*found, *(f"object {oid}" for oid in sorted(oids - {*found.values()}))]
 
-    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
+    def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
         """Let go of what no snapshot holds any more; the others are named by events."""
-        if not (found := self.scan(workspace, needle)):
-            return Erased()
         store = store_of(workspace)
         with store.lock():
             store.tidy()
-        left = self.scan(workspace, needle)
-        gone = tuple(place for place in found if place not in left)
-        return Erased(gone, tuple(left), self.why if left else None)
+        return self.scan(workspace, needle)
 
 
 class Pages(Files, frozen=True):
     """The files of the database, also the space in them that nothing takes any more."""
 
-    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
+    def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
         """Let the store write itself anew: what no row holds any more is gone."""
-        found = tuple(self.scan(workspace, needle))
-        if not found:
-            return Erased()
         workspace.log.give_back()
-        left = tuple(self.scan(workspace, needle))
-        gone = tuple(name for name in found if name not in left)
-        return Erased(gone, left, Why.IN_USE if left else None)
+        return self.scan(workspace, needle)
 
 
 class TreeFiles(KeptText, frozen=True):
@@ -265,24 +259,21 @@ class ResultFiles(KeptText, frozen=True):
         """Return the files that hold the text."""
         return _found_below(workspace, {OUTPUT}, needle)
 
-    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
-        """Remove those that hold it; `sprintlog extract` puts them there again."""
-        return remove_from_tree(workspace, self.scan(workspace, needle))
+    def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
+        """Remove those that hold it; `sprintlog extract` puts results there again."""
+        remove_from_tree(workspace, found)
+        return []
 
 
-class Transcripts(KeptText, frozen=True):
+class Transcripts(ResultFiles, frozen=True):
     """What hooks printed, in the folders of their sprints."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the transcripts that hold the text."""
         return _found_below(workspace, _transcript_paths(workspace), needle)
 
-    def erase(self, workspace: Workspace, needle: Needle) -> Erased:
-        """Remove those that hold it; nobody could write them again."""
-        return remove_from_tree(workspace, self.scan(workspace, needle))
 
-
-def remove_from_tree(workspace: Workspace, paths: Sequence[str]) -> Erased:
+def remove_from_tree(workspace: Workspace, paths: Sequence[str]) -> None:
     """Remove files of ours from the work tree, over no link."""
     for path in paths:
         folder, _, name = path.rpartition("/")
@@ -291,11 +282,18 @@ def remove_from_tree(workspace: Workspace, paths: Sequence[str]) -> Erased:
             opened_below(root, folder) as descriptor,
         ):
             os.unlink(name, dir_fd=descriptor)
-    return Erased(tuple(paths))
 
 
 def _forms(text: str) -> Iterator[bytes]:
-    """Yield a text as it is, and as JSON, JSON within JSON, and YAML quote it."""
+    """Yield a text as it is, and as JSON, JSON within JSON, and YAML quote it.
+
+    Bytes that are not UTF-8 are also spelt readably, as everything recorded spells them.
+    """
+    if (spelt := readable(text)) != text:
+        quoted = as_json(text)[1:-1]
+        yield from (text.encode(errors="surrogateescape"), quoted)
+        yield msgspec.json.encode(quoted.decode())[1:-1]
+        text = spelt
     quoted = msgspec.json.encode(text)[1:-1]
     yield from (text.encode(errors="surrogateescape"), quoted)
     yield msgspec.json.encode(quoted.decode())[1:-1]

@@ -23,8 +23,7 @@ from sprintlog.engine.sprint.iterations.stretches import path as path_to
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..state_files.journal_file import JournalFile
-from ..state_files.loop_files import state_files_of
-from ..state_files.loop_place import loop_folder
+from ..state_files.loop_place import files_of_loop
 from ..state_files.refresh import ProjectedFile, Refreshed
 from ..state_files.sprint_file import SprintFile
 from ..workspace import Workspace
@@ -250,9 +249,7 @@ def _of_loop(
 ) -> Iterator[Finding]:
     """Compare the files of a sprint's loop with its events."""
     try:
-        if loop_folder(workspace, sprint) is None:
-            return
-        for file in state_files_of(workspace, sprint):
+        for file in files_of_loop(workspace, sprint):
             refreshed = file.check(sprint)
             files[str(refreshed.path)] = refreshed
             if refreshed.problem:

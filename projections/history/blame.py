@@ -7,22 +7,22 @@ whole, and the first one that holds a difference is the last one that is read.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.service.streams.repository import Repository
+from sprintlog.engine.service.streams.repository import Repository, Stretch
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 
-from .causes import causes_of, reason_of
+from .causes import causes_of, reason_of, session_behind
 from .probe import Probe, told_by
-from .worked_in import session_behind
 
 _IS_FILE = re.compile(r"[\w./-]+\.[A-Za-z]{1,5}", re.ASCII)
 """What may be a file of the work tree rather than a field."""
@@ -129,19 +129,18 @@ def search(
     found = [Setting(0, 0) for _ in paths]
     # Where nearly every event sets a field, those before the last ones need no look.
     first = near if set(paths) <= ALWAYS_SET else 0
-    for stretch in repository.stretches(sprint_id, until, near=first):
-        watch = _Watch([Probe(path, is_line=as_lines) for path in paths])
-        repository.follow(watch, stretch)
+    imports = repository.imports(sprint_id, until)
+    for stretch in repository.stretches(sprint_id, until, near=first, together=imports):
+        watches = [_Watch([Probe(x, is_line=as_lines) for x in paths]) for _ in range(2)]
+        changed, set_at = changes_in(repository, stretch, imports, *watches)
         # What a later stretch has found stands; what it left open is looked for here.
         found = [
             Setting(
-                old.changed or changed,
-                old.set or set_at,
-                old.before if old.changed else before,
+                old.changed or changed.get(index, 0),
+                old.set or set_at.get(index, 0),
+                old.before if old.changed else probe.before,
             )
-            for old, changed, set_at, before in zip(
-                found, watch.changed, watch.set, watch.before, strict=True
-            )
+            for (index, probe), old in zip(watches[0].probes, found, strict=True)
         ]
         if all(setting.changed and setting.set for setting in found):
             break
@@ -154,45 +153,67 @@ def event_at(workspace: ServiceWorkspace, sprint_id: str, version: int) -> Recor
     return next(workspace.log.read_stream(stream, after=version - 1, until=version))
 
 
+Field = TypeVar("Field")
+FieldT = TypeVar("FieldT", covariant=True)
+
+
+class Watch(Protocol[FieldT]):
+    """Compares the fields of a sprint with those it saw last."""
+
+    def changes(self, sprint: Sprint, event: Event | None = None) -> Iterable[FieldT]:
+        """Yield the fields that are others, after an event or whatever happened."""
+
+
+def changes_in(
+    repository: Repository[Sprint],
+    stretch: Stretch,
+    imports: Mapping[int, int],
+    watch: Watch[Field],
+    each: Watch[Field],
+) -> tuple[dict[Field, int], dict[Field, int]]:
+    """Return by field at which version it last changed, and at which it was set in force.
+
+    The events of an import are one change together: what was read off an imported version
+    is folded event by event, and derived fields pass through values that no version of the
+    document ever had. With it `each` finds out which of its events changed a field.
+    """
+    changed, set_at = dict[Field, int](), dict[Field, int]()
+    kept, targets = dict[int, dict[Field, int]](), {to for _, to in stretch.rollbacks}
+    by_event, end = dict[Field, int](), 0
+    for one in (watch, each):
+        deque(one.changes(stretch.begin), maxlen=0)
+    for version, event, sprint, back_to in repository.walk(stretch):
+        compared = event if back_to is None else None
+        if imports:
+            if version in imports:
+                by_event, end = {}, imports[version]
+            by_event |= dict.fromkeys(each.changes(sprint, compared), version)
+            if version < end:
+                continue
+        fields = watch.changes(sprint, compared)
+        now = {x: by_event.get(x, version) if version == end else version for x in fields}
+        changed |= now
+        if back_to is None:
+            set_at |= now
+        else:
+            set_at = dict(kept.get(back_to, {}))
+        if version in targets:
+            kept[version] = dict(set_at)
+    return changed, set_at
+
+
 class _Watch:
-    """Notes for several fields at which version each was last changed."""
+    """Watches several fields."""
 
     def __init__(self, probes: Sequence[Probe]) -> None:
-        self.changed = [0] * len(probes)
-        """In the order of the stream."""
-        self.set = [0] * len(probes)
-        """On the way that is in force."""
-        self._probes = list(enumerate(probes))
-        self._sprint = Sprint("")
+        self.probes = list(enumerate(probes))
 
-    @property
-    def before(self) -> list[Any]:
-        """Return the token of what each field was before it changed last."""
-        return [probe.before for _, probe in self._probes]
-
-    def begin(self, sprint: Sprint) -> None:
-        """Take the values before the first event."""
-        self._sprint = sprint
-        for _, probe in self._probes:
-            probe.begin(sprint)
-
-    def seen(self, version: int, event: Event) -> None:
-        """Note which fields an event has changed."""
-        for index, probe in self._probes:
-            if probe.changes(self._sprint, event.reach, records=event.records):
-                self.changed[index] = self.set[index] = version
-
-    def keep(self) -> list[int]:
-        """Return when each field was set that is in force now."""
-        return list(self.set)
-
-    def went_back(self, version: int, sprint: Sprint, kept: list[int] | None) -> None:
-        """Note which fields a rollback has changed; it sets none itself."""
-        self._sprint = sprint
-        self.set = list(kept) if kept else [0] * len(self.set)
-        for index, probe in self._probes:
-            if probe.changes(sprint, Reach.WHOLE):
-                self.changed[index] = version
+    def changes(self, sprint: Sprint, event: Event | None = None) -> Iterator[int]:
+        """Yield the indexes of the fields that are others."""
+        reach, records = (event.reach, event.records) if event else (Reach.WHOLE, "")
+        for index, probe in self.probes:
+            if probe.changes(sprint, reach, records=records):
+                yield index
 
 
 def _never_there(

@@ -48,15 +48,6 @@ class Committed(NamedTuple):
     """Whether a merge took it from one of its sides."""
 
 
-class _Commit(NamedTuple):
-    """A commit that touches a path; its parents are the nearest that do, too."""
-
-    name: str
-    parents: tuple[str, ...]
-    authored_at: str
-    committed_at: str
-
-
 class CommittedFile:
     """The history of a file in git, whether it is still there or not."""
 
@@ -115,20 +106,24 @@ class CommittedFile:
 
     def _at_path(self, start: str, path: str) -> Iterator[tuple[Committed, bool]]:
         """Yield the versions at one path, and whether no parent had the file there."""
-        commits = list(self._commits(start, path))
-        blobs = self._blobs((commit.name, path) for commit in commits)
-        there = {c.name: blob for c, blob in zip(commits, blobs, strict=True)}
-        for commit in commits:
-            blob = there[commit.name]
-            if blob is None:
-                self._check_gone(commit.name, path)
-            before = [there.get(parent) for parent in commit.parents]
+        told = self._ask(
+            *_REV_LIST, "--format=%aI %cI", start, "--", f":(literal){path}"
+        ).split("\n")
+        # The parents of a commit are the nearest that touch the path, too.
+        commits = {}
+        for head, dates in zip(told[::2], told[1::2], strict=False):
+            _, name, *parents = head.split(" ")
+            commits[name] = parents, dates.split(" ")
+        blobs = self._blobs((name, path) for name in commits)
+        there = dict(zip(commits, blobs, strict=True))
+        for name, (parents, (authored_at, committed_at)) in commits.items():
+            if (blob := there[name]) is None:
+                self._check_gone(name, path)
+                continue
+            before = [there.get(parent) for parent in parents]
             is_choice = len(before) > 1 and blob in before
-            if blob is not None and (is_choice or blob not in before):
-                authored_at, committed_at = commit.authored_at, commit.committed_at
-                version = Committed(
-                    commit.name, path, blob, authored_at, committed_at, is_choice
-                )
+            if is_choice or blob not in before:
+                version = Committed(name, path, blob, authored_at, committed_at, is_choice)
                 yield version, not any(before)
 
     def _check_gone(self, commit: str, path: str) -> None:
@@ -140,16 +135,6 @@ class CommittedFile:
                 "was cloned without it",
                 hint="`git fetch --refetch --no-filter` gets what was left out",
             )
-
-    def _commits(self, start: str, path: str) -> Iterator[_Commit]:
-        listing = self._ask(
-            *_REV_LIST, "--format=%aI %cI", start, "--", f":(literal){path}"
-        )
-        lines = listing.split("\n")
-        for head, dates in zip(lines[::2], lines[1::2], strict=False):
-            _, name, *parents = head.split(" ")
-            authored_at, committed_at = dates.split(" ")
-            yield _Commit(name, tuple(parents), authored_at, committed_at)
 
     def _blobs(self, wanted: Iterable[tuple[str, str]]) -> list[Blob | None]:
         """Return what files were in commits; None for what was none."""

@@ -85,6 +85,17 @@ class Decision(msgspec.Struct):
     """False once a rollback went back before it."""
 
 
+class KeptDecision(msgspec.Struct):
+    """A decision, and what it takes to go on from there."""
+
+    decision: Decision
+    """With what followed whatever was rolled back."""
+    awaited: str | None
+    """The address that what follows it is about; None where nothing is waited for."""
+    followed_at: int = 0
+    """The version of what followed; 0 while nothing did."""
+
+
 def decisions(
     events: Iterable[RecordedEvent], rollbacks: Sequence[tuple[int, int]], version: int
 ) -> list[Decision]:
@@ -95,8 +106,9 @@ def decisions(
     deciding = Deciding(rollbacks)
     for recorded in events:
         deciding.take(recorded)
-    place(deciding.found, rollbacks)
-    return deciding.found
+    found = [one.decision for one in deciding.found]
+    place(found, rollbacks)
+    return found
 
 
 def place(found: Sequence[Decision], rollbacks: Sequence[tuple[int, int]]) -> None:
@@ -126,11 +138,7 @@ class Deciding:
     def __init__(
         self, rollbacks: Sequence[tuple[int, int]], past: Past | None = None
     ) -> None:
-        self.found: list[Decision] = []
-        self.awaited: dict[int, str] = {}
-        """By the version of a decision: the address that what follows it is about."""
-        self.followed_at: dict[int, int] = {}
-        """By the version of a decision: that of what followed it."""
+        self.found: list[KeptDecision] = []
         self.followers: dict[str, CameFirst] = {}
         """By address what came first about it, for decisions that are past."""
         self.evidence = Evidence(past)
@@ -139,7 +147,7 @@ class Deciding:
         self._turns = {
             turn.version: turn for turn in turns(rollbacks) if turn.version > after
         }
-        self._waiting: dict[str, list[Decision]] = {}
+        self._waiting: dict[str, list[KeptDecision]] = {}
         self._named: dict[int, str] = {}
 
     def take(self, recorded: RecordedEvent) -> None:
@@ -164,8 +172,8 @@ class Deciding:
         version = recorded.version
         for name in {"", *accumulate(about.split("/"), "{}/{}".format)}:
             for before in self._waiting.pop(name, ()):
-                before.followed = _named(recorded, about)
-                self.followed_at[before.version] = version
+                before.decision.followed = _named(recorded, about)
+                before.followed_at = version
             if self._past is not None and name not in self.followers:
                 self.followers[name] = CameFirst(version, _named(recorded, about))
 
@@ -174,15 +182,15 @@ class Deciding:
     ) -> None:
         self._named[recorded.version] = _named(recorded, about)
         decision = _decision(recorded, how, data, about, self.evidence)
+        kept = KeptDecision(decision, None)
         if recorded.type != RolledBack.type:
-            awaited = "" if how.stops else about
-            self.awaited[recorded.version] = awaited
-            self._waiting.setdefault(awaited, []).append(decision)
+            kept.awaited = "" if how.stops else about
+            self._waiting.setdefault(kept.awaited, []).append(kept)
         else:
             decision.followed = _gone(self._turns[recorded.version])
             if (undoes := data.get("undoes")) is not None:
                 decision.evidence = self._decision_named(undoes)
-        self.found.append(decision)
+        self.found.append(kept)
 
     def _decision_named(self, version: int) -> str:
         """Return how a decision is named; nothing where the event is none."""

@@ -56,15 +56,6 @@ class Past(NamedTuple):
     version: int
 
 
-class _Step(NamedTuple):
-    """What an event changed: a trouble that began, or what ended some."""
-
-    began: Trouble | None
-    type: str
-    address: str
-    number: int | None
-
-
 class Evidence:
     """What is known at each point of one stream, told event by event."""
 
@@ -112,18 +103,16 @@ class Evidence:
         self, event: RecordedEvent, data: Data, *, address: str, words: str | None
     ) -> None:
         """Learn what an event changed; `words` say what went wrong, if it did."""
-        number = data.get("number") if event.type == i.MeasurementFailed.type else None
-        began = None
-        if words is not None:
-            began = Trouble(event.type, address, words, number)
-        number = data.get("number") if event.type == i.IterationMeasured.type else number
+        is_numbered = event.type in (i.MeasurementFailed.type, i.IterationMeasured.type)
+        number = data.get("number") if is_numbered else None
+        step, began = Trouble(event.type, address, words or "", number), words is not None
         _, open_, advice = self.known[-1]
         if event.type == f.RolledBack.type:
             open_, advice = self._went_back(event, data), ""
         elif event.type == i.RecommendationGiven.type:
             advice = words or ""
-        elif began is not None or _ends(event.type, data):
-            open_ = (*_after(open_, _Step(began, event.type, address, number)),)
+        elif began or _ends(event.type, data):
+            open_ = (*_after(open_, step, began=began),)
         if self._take_iteration(event):
             advice = ""
         if (open_, advice) != self.known[-1][1:]:
@@ -175,26 +164,22 @@ def _ended_by(type_: str) -> Sequence[str]:
     return event.ends if event is not None else ()
 
 
-def _after(open_: Sequence[Trouble], step: _Step) -> Iterator[Trouble]:
-    """Yield what is wrong after a step: what it does not end, and what it began."""
+def _after(open_: Sequence[Trouble], step: Trouble, *, began: bool) -> Iterator[Trouble]:
+    """Yield what is wrong after a step: what it does not end, and itself if it began."""
     ended = _ended_by(step.type)
-    is_passed = step.type == f.GateChecked.type and step.began is None
+    is_passed = step.type == f.GateChecked.type and not began
     is_there = HERE in ended or is_passed
     for one in open_:
         is_over = one.type in ended or (is_there and _is_in(one, step.address))
-        is_over = is_over or _is_said_again(one, step.began)
+        # A new trouble stands for an older one wherever that is asked for.
+        is_over = is_over or (began and one.number is None and step[:2] == one[:2])
         if not (is_over or EVERYTHING in ended or _is_measured(one, step)):
             yield one
-    if step.began is not None:
-        yield step.began
+    if began:
+        yield step
 
 
-def _is_said_again(one: Trouble, began: Trouble | None) -> bool:
-    """Tell whether a new trouble stands for an older one wherever that is asked for."""
-    return began is not None and one.number is None and began[:2] == one[:2]
-
-
-def _is_measured(trouble: Trouble, step: _Step) -> bool:
+def _is_measured(trouble: Trouble, step: Trouble) -> bool:
     """Tell whether a measurement overcame a failed one, of its iteration or one before."""
     if step.type != i.IterationMeasured.type or trouble.number is None:
         return False

@@ -22,7 +22,7 @@ from sprintlog.engine.service.streams.readings import (
 )
 
 from ..workspace import Workspace
-from .decisions import CameFirst, Deciding, Decision, place
+from .decisions import CameFirst, Deciding, Decision, KeptDecision, place
 from .evidence import OpenTroubles, Past
 
 Rollbacks = Sequence[tuple[int, int]]
@@ -31,17 +31,6 @@ _RULES = 4
 """Raise it when decisions or their evidence are found in another way."""
 BLOCK = 1024
 """So many decisions are a block; up to twice as many are the newest."""
-
-
-class KeptDecision(msgspec.Struct):
-    """A decision, and what it takes to go on from there."""
-
-    decision: Decision
-    """With what followed whatever was rolled back."""
-    awaited: str | None
-    """The address that what follows it is about; None where nothing is waited for."""
-    followed_at: int = 0
-    """The version of what followed; 0 while nothing did."""
 
 
 class AboutBlock(msgspec.Struct):
@@ -81,7 +70,7 @@ def decisions_at(
         return _Decided(workspace, name).at(version, {*kinds})
     except _GoneError:
         again = _Decided(workspace, name)
-        again.forget()
+        again.now = _nothing()
         return again.at(version, {*kinds})
 
 
@@ -99,11 +88,6 @@ class _Decided:
         self._followed: set[int] = set()
         """The blocks in which something is not as it was kept."""
         self.now = self._newest.load() or _nothing()
-
-    def forget(self) -> None:
-        """Begin anew."""
-        self.now = _nothing()
-        self._read.clear()
 
     def at(self, version: int, kinds: set[str]) -> list[Decision]:
         """Return the decisions up to a version."""
@@ -160,14 +144,7 @@ class _Decided:
                 _follow(found, deciding.followers)
                 block.awaited = _awaited(found)
                 self._followed.add(block.version)
-        now.found += [
-            KeptDecision(
-                one,
-                deciding.awaited.get(one.version),
-                deciding.followed_at.get(one.version, 0),
-            )
-            for one in deciding.found
-        ]
+        now.found += deciding.found
         now.known += [known for known in deciding.evidence.known if known.version > after]
         now.version = version
 

@@ -1,19 +1,35 @@
-"""The snapshots of a sprint as a history of commits, and what of it git's own says.
+"""What a work tree held, as a history of commits, and who changed it in between.
 
-Each snapshot follows the one before it, and after a restore the one that was brought back,
-too: a line that came back is as old as it was.
+Each snapshot follows the one before it, and a restore leads back to the one that was
+brought back: a line that came back is as old as it was. What differs between two of them
+was written by the iterations that were under way in between, or outside of any.
 """
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from sprintlog.engine.adapters.git.borrowed import Borrowed
 from sprintlog.engine.adapters.git.line_origin import LineHistory, trees_of
+from sprintlog.engine.adapters.snapshots.entries import Snapshot
+from sprintlog.engine.adapters.snapshots.plan import lies_in, meant
 from sprintlog.engine.adapters.snapshots.store import Store
+from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of, sprint_stream
+from sprintlog.engine.service.work_tree.snapshot import shown
 from sprintlog.engine.sprint import events as f
+from sprintlog.engine.sprint.events.snapshots import OF_ITERATION
+from sprintlog.engine.sprint.state.knowledge import WorkTree
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+from ..workspace import Workspace
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.ASCII)
 TRAILER = "Sprintlog-Iteration"
@@ -21,113 +37,326 @@ NOTES = "refs/notes/sprintlog"
 _SAYS = re.compile(rf"^{TRAILER}: *(?:(\S+)/)?(\d{{1,9}}) *$", re.MULTILINE | re.ASCII)
 
 
+Told = tuple[RecordedEvent, Event]
+
+
+class Writer(NamedTuple):
+    """An iteration of a sprint; `OUTSIDE` stands for whoever works between them."""
+
+    sprint: str
+    number: int
+
+
+OUTSIDE = Writer("", 0)
+Writers = frozenset[Writer]
+
+
+def written_by(writers: Writers) -> str:
+    """Return in a word who wrote something, as far as that is known."""
+    iterations = len(writers - {OUTSIDE})
+    if not iterations:
+        return "outside"
+    word = "agent" if iterations == 1 else "one-of"
+    return f"{word}-or-outside" if OUTSIDE in writers else word
+
+
 class KeptTree(NamedTuple):
-    """What the work tree held once: a snapshot, and those that it follows."""
+    """What the work tree held once: a snapshot, after the one before."""
 
     snapshot: str
-    iteration: int
-    purpose: str
-    version: int
-    parents: tuple[int, ...]
+    of: Writer
+    """The iteration that it was taken in, or after."""
+    writers: Writers = frozenset()
+    """Who may have changed what differs from the one before; none for a restore."""
+    omitted: frozenset[str] = frozenset()
+    """Paths that it does not hold although they were there, as its event names them."""
+    head: str | None = None
+    """The commit that was checked out."""
+    restore: f.RestoreStarted | None = None
+    """The restore that brought it about."""
+    left: frozenset[str] = frozenset()
+    """The paths that the restore could not bring back."""
+    undone: f.RestoreStarted | None = None
+    """The restore that it takes back: no more than that had changed comes back."""
+
+    def omits(self, path: str) -> bool:
+        """Return whether a path was there although it is not held."""
+        return shown(path) in self.omitted or lies_in(shown(path), self.omitted)
 
 
 class Moments:
-    """Gathers the snapshots of one work tree from a sprint's events, in their order."""
+    """What one work tree held, one snapshot after another, and who worked meanwhile.
 
-    def __init__(self, worktree: str) -> None:
-        self._worktree = worktree
+    Iterations of all sprints of the log count: each changes the files of its tree. One
+    without an end may have ceased at any time. It was still under way when another one
+    began if that one names it, or an agent's run in it ended later.
+    """
+
+    def __init__(self, tree: WorkTree, told: Sequence[Told]) -> None:
+        """Take the events of `ASKED`, in their order."""
+        self._tree = tree
         self.all: list[KeptTree] = []
-        self.last: tuple[int, ...] = ()
-        """Which of them the files at hand follow."""
-        self._by_snapshot: dict[str, int] = {}
-        self._restores: dict[int, f.RestoreStarted] = {}
+        self.numbers = defaultdict[Writer, list[int]](list)
+        """By iteration: the moments that it may have brought about, or ran through."""
+        self._restores: dict[tuple[str, int], f.RestoreStarted] = {}
         self._rewritten: dict[str, str] = {}
+        self._runs = defaultdict[Writer, list[f.AgentRan]](list)
+        self._seen: dict[Writer, int] = {}
+        """By iteration: the position at which it was last known to be under way."""
+        self._ended: set[Writer] = set()
+        self._running: set[Writer] = set()
+        self._since: set[Writer] = set()
+        """Who may have changed something since the last moment."""
+        for recorded, event in told:
+            self._look_ahead(recorded, event)
+        for recorded, event in told:
+            self._take(recorded, event)
+        self.now = self._writers()
+        """Who may have changed what is not as in the last moment."""
 
-    def take(self, recorded: RecordedEvent, event: Event) -> None:
-        """Take in an event; one that is not about these files changes nothing."""
-        if isinstance(event, f.SnapshotTaken) and event.worktree == self._worktree:
-            self._by_snapshot[event.snapshot] = len(self.all)
-            moment = KeptTree(
-                event.snapshot, event.iteration, event.purpose, recorded.version, self.last
-            )
-            self.last = (len(self.all),)
-            self.all.append(moment)
-        elif isinstance(event, f.RestoreStarted) and event.worktree == self._worktree:
-            self._restores[recorded.version] = event
-        elif isinstance(event, f.FilesRestored) and not event.given_up:
-            begun = self._restores.get(event.started)
-            back = self._by_snapshot.get(begun.snapshot) if begun else None
-            if begun is not None and not begun.into and back is not None:
-                self.last = tuple(dict.fromkeys((back, *self.last)))
-        elif isinstance(event, f.SnapshotRewritten):
-            self._rewritten[event.snapshot] = event.into
+    def _look_ahead(self, recorded: RecordedEvent, event: Event) -> None:
+        sprint = sprint_of(recorded.stream) or ""
+        match event:
+            case f.SnapshotRewritten():
+                self._rewritten[event.snapshot] = event.into
+            case f.AgentRan() if event.iteration and event.found_in is None:
+                writer = Writer(sprint, event.iteration)
+                self._runs[writer].append(event)
+                self._seen[writer] = recorded.position
+            case f.IterationEnded() | f.IterationFailed():
+                writer = Writer(sprint, event.number)
+                self._seen[writer] = recorded.position
+                if _is_end(event):
+                    self._ended.add(writer)
+            case _:
+                pass
 
-    def commits(self, store: Store, made: LineHistory) -> dict[str, KeptTree]:
-        """Make a commit of each snapshot that is still held; return them by their ids."""
-        names = {
-            str(n): f"{self._held(m.snapshot)}^{{tree}}" for n, m in enumerate(self.all)
-        }
-        trees = trees_of(store.git, names) if names else {}
-        self._ids: dict[int, tuple[str, ...]] = {}
+    def _take(self, recorded: RecordedEvent, event: Event) -> None:
+        sprint = sprint_of(recorded.stream) or ""
+        match event:
+            case f.SnapshotTaken() if self._tree.has(event):
+                self._take_snapshot(event, Writer(sprint, event.iteration))
+            case f.RestoreStarted() if self._tree.has(event):
+                self._restores[sprint, recorded.version] = event
+            case f.FilesRestored() if not event.given_up:
+                begun = self._restores.get((sprint, event.started))
+                if begun is not None and not begun.into:
+                    left = frozenset(one.path for one in event.left)
+                    undone = self._restores.get((sprint, begun.undoes or 0))
+                    back = KeptTree(begun.snapshot, Writer(sprint, 0), restore=begun)
+                    self._add(back._replace(left=left, undone=undone))
+            case f.IterationStarted() if event.work_tree in (None, self._tree.id):
+                self._begin(event, Writer(sprint, event.number), recorded.position)
+            case f.IterationEnded() | f.IterationFailed() if _is_end(event):
+                self._running.discard(Writer(sprint, event.number))
+            case f.RunStarted() | f.RetryScheduled():
+                # Nobody watched since the run before was killed, or while this one waits.
+                if any(one.sprint == sprint for one in self._since):
+                    self._since.add(OUTSIDE)
+            case _:
+                pass
+
+    def _take_snapshot(self, event: f.SnapshotTaken, of: Writer) -> None:
+        is_last = not self._running and of in self._since
+        is_end = is_last and event.purpose == OF_ITERATION
+        git = event.git
+        if git is None and is_end and self._runs[of]:
+            git = self._runs[of][-1].git_after
+        left = frozenset(one.path for one in event.left_out)
+        head = git.head if git else None
+        writers = self._writers(is_end=is_end)
+        self._add(KeptTree(event.snapshot, of, writers, omitted=left, head=head))
+
+    def _begin(self, event: f.IterationStarted, writer: Writer, position: int) -> None:
+        for other in [*self._running]:
+            name = str(other.number)
+            name = name if other.sprint == writer.sprint else f"{other.sprint}:{name}"
+            if name not in event.overlapping and self._seen.get(other, 0) < position:
+                self._running.remove(other)
+        if event.before is None:
+            self._running.add(writer)
+            self._since |= {writer, OUTSIDE}
+            return
+        if self.all and self.held(event.before) != self.held(self.all[-1].snapshot):
+            # Somebody put back the files of an earlier snapshot.
+            before = Writer(writer.sprint, writer.number - 1)
+            self._add(KeptTree(event.before, before, self._writers() | {OUTSIDE}))
+        self._running.add(writer)
+        self._since = {*self._running}
+        if self.all and self._runs[writer] and (git := self._runs[writer][0].git_before):
+            self.all[-1] = self.all[-1]._replace(head=git.head)
+
+    def _writers(self, *, is_end: bool = False) -> Writers:
+        """Return who may have changed files since the last moment."""
+        is_watched = bool(self._running) or is_end
+        if is_watched and self._since and self._since <= self._ended:
+            return frozenset(self._since)
+        return frozenset({*self._since, OUTSIDE})
+
+    def _add(self, moment: KeptTree) -> None:
+        for writer in moment.writers | self._running:
+            self.numbers[writer].append(len(self.all))
+        self.all.append(moment)
+        self._since = {*self._running}
+
+    def commits(
+        self, store: Store, made: LineHistory, path: str
+    ) -> tuple[dict[str, KeptTree], tuple[str, ...], Writers]:
+        """Make a commit of each snapshot that is held and does not omit a path.
+
+        Return the moments by commit; which commit the files at hand follow, and who may
+        have written them. What is passed over was written by the writers of what follows
+        it, or by its own.
+        """
+        held = [self.held(moment.snapshot) for moment in self.all]
+        trees = trees_of(store.git, {one: f"{one}^{{tree}}" for one in held})
         found: dict[str, KeptTree] = {}
+        first: dict[str, int] = {}
+        parents, missed = tuple[str, ...](), Writers()
+        known: list[tuple[tuple[str, ...], Writers]] = []
         for number, moment in enumerate(self.all):
-            parents = self.ids(moment.parents)
-            if (tree := trees.get(str(number))) is None:
-                # It was removed: what follows it follows what it followed.
-                self._ids[number] = parents
-                continue
-            commit = made.commit(tree, parents)
-            self._ids[number] = (commit,)
-            found.setdefault(commit, moment)
-        return found
+            if moment.restore is None:
+                first.setdefault(moment.snapshot, number)
+            elif moment.restore.snapshot in first and self._is_back(store, moment)(path):
+                parents, missed = known[first[moment.restore.snapshot]]
+            missed |= moment.writers
+            tree = trees.get(held[number])
+            if moment.restore is None and tree is not None and not moment.omits(path):
+                commit = made.commit(tree, parents)
+                found.setdefault(commit, moment._replace(writers=missed))
+                parents, missed = (commit,), Writers()
+            known.append((parents, missed))
+        return found, parents, self.now | missed
 
-    def ids(self, numbers: Iterable[int]) -> tuple[str, ...]:
-        """Return the commits of some moments, once `commits` has made them."""
-        ids = (id_ for number in numbers for id_ in self._ids[number])
-        return tuple(dict.fromkeys(ids))
+    def snapshot(self, number: int) -> str:
+        """Return the snapshot of a moment, or of what was restored then."""
+        return self.held(self.all[number].snapshot)
 
-    def _held(self, snapshot: str) -> str:
+    def is_whole(self, number: int) -> bool:
+        """Return whether a moment's snapshot holds all that the tree did."""
+        one = self.all[number]
+        return one.restore is None or not (one.restore.paths or one.left or one.undone)
+
+    def state(self, store: Store, number: int) -> Snapshot:
+        """Return what a tree held in a moment; raise `NotFoundError` if that is lost."""
+        moment = self.all[number]
+        snapshot = store.read(self.snapshot(number))
+        if moment.restore is None or self.is_whole(number):
+            return snapshot
+        is_back, files = self._is_back(store, moment), snapshot.files
+        before = self.state(store, number - 1).files
+        both = {p: (files if is_back(p) else before).get(p) for p in {**files, **before}}
+        return snapshot._replace(files={p: e for p, e in both.items() if e is not None})
+
+    def _is_back(self, store: Store, moment: KeptTree) -> Callable[[str], bool]:
+        """Return what tells whether a restore brought back a path."""
+        assert moment.restore is not None
+        is_meant, ends = meant(moment.restore.paths), []
+        for snapshot in (
+            (moment.undone.before, moment.undone.snapshot) if moment.undone else ()
+        ):
+            with suppress(SprintlogError):
+                ends.append(store.read(self.held(snapshot)).files)
+
+        def is_back(path: str) -> bool:
+            if not is_meant(path) or {"", shown(path)} & moment.left:
+                return False
+            return len(ends) < 2 or ends[0].get(path) != ends[1].get(path)
+
+        return is_back
+
+    def held(self, snapshot: str) -> str:
+        """Return the snapshot that is in the place of another one since a redaction."""
         while (later := self._rewritten.get(snapshot)) is not None:
             snapshot = later
         return snapshot
 
 
-class Spans:
-    """Which commits came between the beginning and the end of which iteration."""
+ASKED = {
+    event.type
+    for event in (
+        *(f.SnapshotTaken, f.RestoreStarted, f.FilesRestored, f.SnapshotRewritten),
+        *(f.IterationStarted, f.IterationEnded, f.IterationFailed, f.AgentRan),
+        *(f.RunStarted, f.RetryScheduled, f.ForkCreated),
+    )
+}
 
-    def __init__(self) -> None:
-        self._all: list[tuple[int, str, str]] = []
-        self._last: str | None = None
-        self._begun = ""
 
-    def take(self, recorded: RecordedEvent, event: Event) -> None:
-        """Take in where the repository stood when a run or an iteration ended."""
-        if isinstance(event, f.IterationStarted):
-            self._begun = self._begun or recorded.at
-        elif isinstance(event, f.AgentRan) and event.git_after and event.iteration:
-            before = event.git_before.head if event.git_before else None
-            self._add(event.iteration, before, event.git_after.head)
-        elif isinstance(event, f.IterationEnded) and event.git:
-            self._add(event.number, self._last, event.git.head)
-            self._last = event.git.head
+def moments_of(workspace: Workspace) -> Moments:
+    """Return what this work tree held, from the events of all sprints."""
+    streams = (workspace.log.read_stream(sprint_stream(x)) for x in workspace.sprints())
+    asked = (x for x in chain.from_iterable(streams) if x.type in ASKED)
+    told = [(x, CODEC.decode(x)) for x in sorted(asked, key=lambda x: x.position)]
+    forked = ((x, event) for x, event in told if isinstance(event, f.ForkCreated))
+    copied = {recorded.stream: recorded.version for recorded, _ in forked}
+    # What a fork took over happened in the sprint that it was taken from.
+    own = [one for one in told if one[0].version > copied.get(one[0].stream, 0)]
+    return Moments(workspace.tree, own)
 
-    def _add(self, iteration: int, before: str | None, after: str | None) -> None:
+
+def _is_end(event: f.IterationEnded | f.IterationFailed) -> bool:
+    return isinstance(event, f.IterationEnded) or event.next_retry_at is None
+
+
+def writer_of(sprint: Sprint, number: int) -> Writer:
+    """Return an iteration of a sprint; in a fork it may be one of those taken over."""
+    began = dict(sprint.knowledge.iterations).get(number, 0)
+    for version, source in sprint.knowledge.forks:
+        if began <= version:
+            return Writer(sprint_of(source) or "", number)
+    return Writer(sprint.id, number)
+
+
+class CommitAnswer(Struct, frozen=True):
+    """A commit as git has it; its author need not have written its lines."""
+
+    id: str
+    author: str
+    subject: str
+
+
+def commits_seen(git: Borrowed, *which: str) -> list[CommitAnswer]:
+    """Return commits by what git lists, newest first: at most 20."""
+    form = "--format=%x00%H%x00%an <%ae>%x00%s"
+    said = git.read("log", "--max-count=20", "--no-show-signature", form, *which)
+    parts = [p.strip("\n") for p in said.decode(errors="backslashreplace").split("\0")[1:]]
+    return [CommitAnswer(*parts[n : n + 3]) for n in range(0, len(parts), 3)]
+
+
+def iteration_of(git: Borrowed, told: Sequence[Told], commit: str) -> int | None:
+    """Return in which iteration a commit was made, as the log has it."""
+    starts = (x.at for x, event in told if isinstance(event, f.IterationStarted))
+    begun = next(starts, "")
+    for number, before, after in _heads(told):
         if not after or after == before or not _COMMIT.fullmatch(after):
-            return
+            continue
         if before and _COMMIT.fullmatch(before):
-            self._all.append((iteration, f"^{before}", after))
-        elif self._begun:
-            # Nobody knows where it stood: what is older than the loop is not of it. Git
+            since = f"^{before}"
+        elif begun:
+            # It is unknown where it began: what is older than the loop is not of it. Git
             # counts in whole seconds.
-            self._all.append((iteration, f"--since={self._begun[:19]}Z", after))
+            since = f"--since={begun[:19]}Z"
+        else:
+            continue
+        listed = git.read("rev-list", "--ignore-missing", since, after).split()
+        if commit.encode() in listed:
+            return number
+    return None
 
-    def iteration_of(self, git: Borrowed, commit: str) -> int | None:
-        """Return in which iteration a commit was made, as the log has it."""
-        for iteration, since, after in self._all:
-            listed = git.read("rev-list", "--ignore-missing", since, after).split()
-            if commit.encode() in listed:
-                return iteration
-        return None
+
+def _heads(told: Sequence[Told]) -> Iterator[tuple[int, str | None, str | None]]:
+    """Yield iterations with the commits checked out at both ends, of them or their runs."""
+    watched, last = set[int](), None
+    for _, event in told:
+        if isinstance(event, f.AgentRan) and event.git_after and event.iteration:
+            before = event.git_before
+            if before:
+                watched.add(event.iteration)
+            yield event.iteration, before.head if before else None, event.git_after.head
+        elif isinstance(event, f.IterationEnded) and event.git:
+            if event.number not in watched:
+                yield event.number, last, event.git.head
+            last = event.git.head
 
 
 def said_of(git: Borrowed, commit: str, sprint_id: str) -> int | None:

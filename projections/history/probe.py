@@ -55,22 +55,14 @@ class Probe:
         self._node: Any = None
         self._rest: Path = ()
         self._value: Any = MISSING
-        self._before: Any = MISSING
-
-    @property
-    def before(self) -> Any:
-        """Return the token of what the field was before it changed last."""
-        return self._before
-
-    def begin(self, sprint: Sprint) -> None:
-        """Take the field's value in a sprint as that before the next event."""
-        self._node, self._touched = None, sprint.plan.touched
-        self._value = self._token(self._read(sprint))
+        self.before: Any = MISSING
+        """The token of what the field was before it changed last."""
 
     def changes(self, sprint: Sprint, reach: Reach, *, records: str = "") -> bool:
         """Tell whether an event that reaches so far has changed the field.
 
-        `records` is the list at the top that the event adds to.
+        `records` is the list at the top that the event adds to. The first question, about
+        the whole, is about what is there before any event.
         """
         if reach is Reach.NOTHING:
             return False
@@ -86,7 +78,7 @@ class Probe:
             value = self._token(value)
         if value == self._value:
             return False
-        self._before, self._value = self._value, value
+        self.before, self._value = self._value, value
         return True
 
     @property

@@ -57,9 +57,12 @@ class SharedDocument:
             self.replace(sprint)
             return None
         nodes: ReachedNodes = {}
-        for place in sorted({node.place for node in reached(sprint.plan.tree, event)}):
+        for place in sorted({node.place for node in _reached(sprint.plan.tree, event)}):
             self._add(nodes, place)
-        now = top_after(sprint, event, queue=self.document.get(QUEUE))
+        # The queue grows with the log: only an event that may change it pays for it.
+        is_queue = event.records == QUEUE
+        queue: Any = sprint.queue if is_queue else self.document.get(QUEUE)
+        now = with_queue(sprint.plan.derive(), queue)
         kept = RECORDS - {event.records}
         self.document = _renewed(self.document, now, nodes, kept=kept)
         return nodes
@@ -105,17 +108,7 @@ def _some(items: list[Any], nodes: ReachedNodes, level: int) -> SomeItems:
     )
 
 
-def top_after(sprint: Sprint, event: Event, *, queue: Any) -> Data:
-    """Return a sprint's document after an event, with the queue as it was before.
-
-    The queue is put together anew only by an event that may have changed it: it grows
-    with the log, and most events are to cost nothing for it.
-    """
-    queue = sprint.queue if event.records == QUEUE else queue
-    return with_queue(sprint.plan.derive(), queue)
-
-
-def reached(tree: Tree, event: Event) -> Iterator[Node]:
+def _reached(tree: Tree, event: Event) -> Iterator[Node]:
     """Yield the nodes that an event may have changed, unless it reaches all of them."""
     # The pointer that moves on completes what it passes over.
     yield from (node for node, _ in tree.empty)

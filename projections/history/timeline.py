@@ -1,17 +1,17 @@
 """The timeline: a sprint's events in order, each with what it changed in PROGRESS.yaml."""
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import tee
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
-from sprintlog.engine.service.streams.history import TurningPoints
+from sprintlog.engine.service.streams.history import walk
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.document.field_changes import FieldChange, changes
 from sprintlog.engine.sprint.document.patch import Operation, diff
-from sprintlog.engine.sprint.events import RolledBack
-from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .causes import reason_of
@@ -87,25 +87,16 @@ class Replay:
 
     def until(self, last: int) -> Iterator[ReplayStep]:
         """Yield the events up to a version; all of them are to be taken."""
-        repository, shared, first = (
-            self._workspace.repository, self._shared, self._sprint.version,
-        )  # fmt: skip
-        name = self._sprint.id
+        repository, shared = self._workspace.repository, self._shared
+        name, first = self._sprint.id, self._sprint.version
         rollbacks = [one for one in repository.rollbacks(name, last) if one[0] > first]
-        turns, log = TurningPoints(rollbacks), self._workspace.log
-        for recorded in log.read_stream(sprint_stream(name), after=first, until=last):
-            version, before = recorded.version, shared.document
-            turns.keep(version - 1, self._sprint, _nothing)
-            event = CODEC.decode(recorded)
-            if isinstance(event, RolledBack) and event.to < first:
-                self._sprint = repository.at_version(name, version)
-            else:
-                if isinstance(event, RolledBack) and event.to < version:
-                    self._sprint, _ = turns.back(self._sprint, event.to)
-                fold(self._sprint, [(version, recorded.at, event)])
-            reached = shared.follow(self._sprint, event)
+        stream = self._workspace.log.read_stream(
+            sprint_stream(name), after=first, until=last
+        )
+        events, again = tee(stream)
+        told = ((one.version, one.at, CODEC.decode(one)) for one in again)
+        steps = walk(self._sprint, told, rollbacks, partial(repository.at_version, name))
+        for recorded, step in zip(events, steps, strict=True):
+            before, self._sprint = shared.document, step.sprint
+            reached = shared.follow(step.sprint, step.event)
             yield ReplayStep(recorded, before, shared.document, reached)
-
-
-def _nothing() -> None:
-    """Note nothing of a state that somebody goes back to."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind
 from sprintlog.engine.log.port import Log
+from sprintlog.engine.service.streams.appends import append_end
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.sprint.events import ActivitySeen, RolledBack
 from sprintlog.engine.sprint.iterations.stretches import path, stretches_only_in
@@ -30,7 +31,7 @@ def work_gone(log: Log, sprint: Sprint) -> list[RecordedEvent]:
     if (undone := undone_event(log, last)) is None:
         return []
     # What was recorded in one append with it is no later work.
-    since = undone.version + undone.remaining
+    since = append_end(log, sprint, undone.version)
     return [
         event
         for first, end in stretches_only_in(path(rollbacks, at - 1), path(rollbacks, at))

@@ -7,27 +7,40 @@ as the log has them, else the ones whose trailer or note says so.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sprintlog.engine.adapters.git.borrowed import Borrowed, borrowed
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sprintlog.engine.adapters.git.borrowed import borrowed
 from sprintlog.engine.adapters.git.line_origin import LineOrigin, history
 from sprintlog.engine.adapters.git.repositories import repository_around
 from sprintlog.engine.adapters.snapshots.store import FILES
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sessions.names import session_of, session_stream
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.events.snapshots import OF_ITERATION
 from sprintlog.engine.sprint.iterations.stretches import is_in_force
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..workspace import Workspace
-from .line_moments import Moments, Spans, said_of
+from .line_moments import (
+    OUTSIDE,
+    CommitAnswer,
+    Told,
+    Writer,
+    Writers,
+    commits_seen,
+    iteration_of,
+    moments_of,
+    said_of,
+    writer_of,
+    written_by,
+)
 
 FILE_BYTES_MAX = 16 << 20
 SHA1_CHARS = 40
@@ -36,11 +49,9 @@ SNAPSHOT, COMMIT, SAID, NOW, BEFORE = "snapshot", "commit", "said", "now", "befo
 """How it is known: by snapshots, by the log's commits, by a trailer or note; not yet in
 either; before anything was recorded."""
 
-Told = tuple[RecordedEvent, Event]
 
-
-class GateRunSeen(NamedTuple):
-    """A run of a gate of the phase, or of a phase around it."""
+class GateRunAnswer(Struct, frozen=True):
+    """A run of a gate around the phase."""
 
     phase: str
     attempt: int
@@ -49,7 +60,7 @@ class GateRunSeen(NamedTuple):
     at: str
 
 
-class Approval(NamedTuple):
+class ApprovalAnswer(Struct, frozen=True):
     """Who let the work into the plan."""
 
     request: str
@@ -57,43 +68,57 @@ class Approval(NamedTuple):
     why: str
     at: str
     rule: str | None
+    """The automatic rule that decided; null when a person did."""
 
 
-class AgentRunSeen(NamedTuple):
+class AgentRunAnswer(Struct, frozen=True):
     """A run of an agent in the iteration."""
 
     agent: str | None
     models: tuple[str, ...]
     session: str | None
-    """`AGENT-ID`, where the log has a stream of it; else the agent's own id."""
     prompt_sha256: str | None
 
 
-class LineReason(NamedTuple):
-    """Why a line is as it is."""
+class WhyAnswer(Struct, frozen=True):
+    """Why a line of a file is as it is."""
 
     path: str
     line: int
     text: str
     known_by: str
-    origin: LineOrigin | None
-    iteration: int | None = None
-    is_between: bool = False
-    """Whether it changed after that iteration had ended, so somebody else did it."""
-    is_taken_back: bool = False
+    """`snapshot`, `commit`, `said` by the commit alone, `now` where nobody recorded it
+    yet, `before` where it came with no iteration that the log knows."""
+    commit: str | None
+    """The snapshot or commit that it came in with."""
+    path_then: str | None
+    line_then: int | None
+    may_be_older: bool
+    """Whether nothing before that is known."""
+    iteration: int | None
+    is_between: bool
+    """Whether it changed after that iteration had ended, outside of any."""
+    written_by: str | None
+    """`agent`, `outside`, `one-of` several iterations that overlapped; `agent-or-outside`
+    and `one-of-or-outside` if the files were not kept when an iteration began; null if
+    nothing is known."""
+    iterations: tuple[str, ...]
+    """The iterations that may have written it: `N`, or `SPRINT:N` of another sprint."""
+    committed: CommitAnswer | None
+    """The commit that brought a line which no agent is known to have written."""
+    is_taken_back: bool
     """Whether a rollback took that iteration back."""
-    phase: str | None = None
-    prompt: str | None = None
-    """The prompt of the phase, or the goal."""
-    started_at: str | None = None
-    ended_at: str | None = None
-    summary: str | None = None
-    runs: tuple[AgentRunSeen, ...] = ()
-    gates: tuple[GateRunSeen, ...] = ()
-    approvals: tuple[Approval, ...] = ()
+    phase: str | None
+    prompt: str | None
+    started_at: str | None
+    ended_at: str | None
+    summary: str | None
+    runs: tuple[AgentRunAnswer, ...]
+    gates: tuple[GateRunAnswer, ...]
+    approvals: tuple[ApprovalAnswer, ...]
 
 
-def why(workspace: Workspace, sprint_id: str, file: Path, line: int) -> LineReason:
+def why(workspace: Workspace, sprint_id: str, file: Path, line: int) -> WhyAnswer:
     """Return why a line of a file of the work tree is as it is.
 
     Raise `InvalidInputError` for a file outside of the work tree or a line it does not
@@ -106,46 +131,65 @@ def why(workspace: Workspace, sprint_id: str, file: Path, line: int) -> LineReas
     count = len(lines) - (not lines[-1])
     if not 1 <= line <= count:
         raise InvalidInputError(f"{path} has {count} lines", field="LINE")
-    stream = workspace.log.read_stream(sprint_stream(sprint_id), until=sprint.version)
-    told = [(one, CODEC.decode(one)) for one in stream if one.type in _ASKED]
-    text = lines[line - 1].decode(errors="replace").rstrip("\r")
-    found = _by_snapshots(workspace, told, path, content, line)
-    base = LineReason(path, line, text, NOW, None)
-    if found is None or found.known_by == NOW or found.origin.is_first:
+    told = _told(workspace, sprint)
+    text = lines[line - 1].decode(errors="backslashreplace").rstrip("\r")
+    found, by_git = _by_snapshots(workspace, path, content, line), None
+    if found is None or OUTSIDE in found.writers:
         by_git = _by_commits(workspace, told, sprint_id, path, content, line)
-        found = _LineFound.better(found, by_git)
+        if found is None or found.known_by == NOW or found.origin.is_first:
+            found = _better(found, by_git)
+    base = _without_reason(path, line, text)
     if found is None:
         return base
-    base = base._replace(
-        known_by=found.known_by, origin=found.origin, is_between=found.is_between
+    base = replace(base, known_by=found.known_by)
+    if (origin := found.origin).commit is not None:
+        came = {"commit": origin.commit, "path_then": origin.path, "line_then": origin.line}
+        base = replace(base, **came, may_be_older=origin.is_first)
+    if found.writers:
+        base = replace(base, written_by=written_by(found.writers))
+    if by_git is not None and (OUTSIDE in found.writers or found.known_by == BEFORE):
+        base = replace(base, committed=by_git.committed)
+    return _with_writers(workspace, sprint, told, base, found)
+
+
+def _without_reason(path: str, line: int, text: str) -> WhyAnswer:
+    """Return the answer for a line of which nothing is known."""
+    nothing: dict[str, Any] = dict.fromkeys(WhyAnswer.__struct_fields__)
+    nothing |= dict.fromkeys(("may_be_older", "is_between", "is_taken_back"), False)
+    nothing |= dict.fromkeys(("iterations", "runs", "gates", "approvals"), ())
+    return WhyAnswer(
+        **{**nothing, "path": path, "line": line, "text": text, "known_by": NOW}
     )
-    if found.iteration is None:
-        return base
-    return _with_iteration(workspace, sprint, told, base, found.iteration)
 
 
 class _LineFound(NamedTuple):
     known_by: str
     origin: LineOrigin
-    iteration: int | None
-    is_between: bool = False
+    writers: Writers = frozenset()
+    after: Writer | None = None
+    """The iteration after which it changed, outside of any."""
+    committed: CommitAnswer | None = None
 
-    @staticmethod
-    def better(one: "_LineFound | None", other: "_LineFound | None") -> "_LineFound | None":
-        """Return what is known for certain; of two the first."""
-        if one is None or (other is not None and other.known_by in (COMMIT, SAID)):
-            return other
-        return one
+
+def _better(one: _LineFound | None, other: _LineFound | None) -> _LineFound | None:
+    """Return what is known for certain; of two the first."""
+    # What a snapshot held before the first iteration was committed in none.
+    surer = (SAID,) if one is not None and one.known_by == BEFORE else (COMMIT, SAID)
+    return other if one is None or (other and other.known_by in surer) else one
 
 
 _ASKED = {
     event.type
     for event in (
-        *(f.SnapshotTaken, f.RestoreStarted, f.FilesRestored, f.SnapshotRewritten),
         *(f.AgentRan, f.IterationStarted, f.IterationEnded, f.GateChecked),
         *(f.RequestDecided, f.PhaseInjected, f.StepInjected),
     )
 }
+
+
+def _told(workspace: Workspace, sprint: Sprint) -> list[Told]:
+    stream = workspace.log.read_stream(sprint_stream(sprint.id), until=sprint.version)
+    return [(one, CODEC.decode(one)) for one in stream if one.type in _ASKED]
 
 
 def _file(root: Path, file: Path) -> tuple[str, bytes]:
@@ -164,29 +208,24 @@ def _file(root: Path, file: Path) -> tuple[str, bytes]:
 
 
 def _by_snapshots(
-    workspace: Workspace, told: list[Told], path: str, content: bytes, line: int
+    workspace: Workspace, path: str, content: bytes, line: int
 ) -> _LineFound | None:
-    moments = Moments(workspace.location.worktree)
-    for recorded, event in told:
-        moments.take(recorded, event)
-    store = store_of(workspace)
+    moments, store = moments_of(workspace), store_of(workspace)
     if not moments.all or not store.exists:
         return None
     with history(store.git, store.git.folder / "objects") as made:
-        commits = moments.commits(store, made)
-        last = moments.ids(moments.last)
+        commits, last, writers = moments.commits(store, made, path)
         if not last:
             return None
         origin = made.origin(last, f"{FILES}/{path}", content, line)
     short = origin._replace(path=origin.path.removeprefix(f"{FILES}/"))
     if origin.commit is None:
-        return _LineFound(NOW, short, None)
+        return _LineFound(NOW, short, writers, moments.all[-1].of)
     moment = commits[origin.commit]
     short = short._replace(commit=moment.snapshot)
-    is_between = moment.purpose != OF_ITERATION
-    if origin.is_first and not moment.iteration:
-        return _LineFound(BEFORE, short, None)
-    return _LineFound(SNAPSHOT, short, moment.iteration, is_between)
+    if origin.is_first and not moment.of.number:
+        return _LineFound(BEFORE, short, moment.writers)
+    return _LineFound(SNAPSHOT, short, moment.writers, moment.of)
 
 
 def _by_commits(
@@ -213,64 +252,82 @@ def _by_commits(
         with history(git, objects) as made:
             origin = made.origin((head,), named, content, line)
         if origin.commit is None:
-            return _LineFound(NOW, origin, None)
-        return _of_commit(git, told, sprint_id, origin, origin.commit)
+            return _LineFound(NOW, origin)
+        known_by, number = COMMIT, iteration_of(git, told, origin.commit)
+        if number is None:
+            known_by, number = SAID, said_of(git, origin.commit, sprint_id)
+        committed = commits_seen(git, "--no-walk", origin.commit)[0]
+    writer = OUTSIDE if number is None else Writer(sprint_id, number)
+    known_by = BEFORE if number is None else known_by
+    return _LineFound(known_by, origin, Writers({writer}), committed=committed)
 
 
-def _of_commit(
-    git: Borrowed, told: list[Told], sprint_id: str, origin: LineOrigin, commit: str
-) -> _LineFound:
-    spans = Spans()
-    for recorded, event in told:
-        spans.take(recorded, event)
-    if (number := spans.iteration_of(git, commit)) is not None:
-        return _LineFound(COMMIT, origin, number)
-    if (number := said_of(git, commit, sprint_id)) is not None:
-        return _LineFound(SAID, origin, number)
-    return _LineFound(BEFORE, origin, None)
+def _with_writers(
+    workspace: Workspace,
+    sprint: Sprint,
+    told: list[Told],
+    base: WhyAnswer,
+    found: _LineFound,
+) -> WhyAnswer:
+    """Return a reason with the iterations that may have written the line."""
+    own = {writer_of(sprint, n): n for n, _ in sprint.knowledge.iterations}
+    own |= {Writer(sprint.id, n): n for n, _ in sprint.knowledge.iterations}
+    iterations = sorted(found.writers - {OUTSIDE})
+    names = (str(own.get(one, f"{one.sprint}:{one.number}")) for one in iterations)
+    base = replace(base, iterations=tuple(names))
+    if len(iterations) == 1:
+        (one,) = iterations
+        if one not in own:
+            sprint = workspace.sprint(one.sprint)
+            told = _told(workspace, sprint)
+        return _with_iteration(workspace, sprint, told, base, own.get(one, one.number))
+    if not iterations and found.after is not None and found.after.number:
+        return replace(base, iteration=own.get(found.after), is_between=True)
+    return base
 
 
 def _with_iteration(
-    workspace: Workspace, sprint: Sprint, told: list[Told], base: LineReason, number: int
-) -> LineReason:
+    workspace: Workspace, sprint: Sprint, told: list[Told], base: WhyAnswer, number: int
+) -> WhyAnswer:
     rollbacks = sprint.knowledge.rollbacks
-    phase: str | None = None
+    phase = summary = None
     started: RecordedEvent | None = None
-    ended: Told | None = None
+    ended: RecordedEvent | None = None
     for recorded, event in told:
         if isinstance(event, f.IterationStarted) and event.number == number:
             started, phase = recorded, event.phase
         elif isinstance(event, f.IterationEnded) and event.number == number:
-            ended = recorded, event
+            ended, summary = recorded, event.summary
     since = started.version if started else 0
     is_back = bool(started) and not is_in_force(since, rollbacks, until=sprint.version)
     node = sprint.plan.tree.find(phase) if phase else None
     prompt = node.data.get("prompt") if node is not None else sprint.document.get("goal")
-    return base._replace(
+    return replace(
+        base,
         iteration=number,
         is_taken_back=is_back,
         phase=phase,
         prompt=prompt if isinstance(prompt, str) else None,
         started_at=started.at if started else None,
-        ended_at=ended[0].at if ended else None,
-        summary=getattr(ended[1], "summary", None) if ended else None,
+        ended_at=ended.at if ended else None,
+        summary=summary,
         runs=tuple(_runs(workspace, told, number)),
         gates=tuple(_gates(told, phase, since)) if phase else (),
         approvals=tuple(_approvals(told, phase)) if phase else (),
     )
 
 
-def _runs(workspace: Workspace, told: list[Told], number: int) -> Iterator[AgentRunSeen]:
+def _runs(workspace: Workspace, told: list[Told], number: int) -> Iterator[AgentRunAnswer]:
     for _, event in told:
         if isinstance(event, f.AgentRan) and event.iteration == number:
             own = event.sessions[-1] if event.sessions else None
             stream = session_stream(event.agent, own) if own and event.agent else None
             known = stream is not None and workspace.log.version(stream)
             name = session_of(stream) if known and stream else own
-            yield AgentRunSeen(event.agent, event.models, name, event.prompt_sha256)
+            yield AgentRunAnswer(event.agent, event.models, name, event.prompt_sha256)
 
 
-def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunSeen]:
+def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunAnswer]:
     """Yield the runs of the gates around a phase since it began, each up to its pass."""
     passed = set()
     for recorded, event in told:
@@ -281,12 +338,12 @@ def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunSeen]:
             has_passed = not event.exit_code and not event.timed_out
             if has_passed:
                 passed.add(event.phase)
-            yield GateRunSeen(
+            yield GateRunAnswer(
                 event.phase, event.attempt, has_passed, event.exit_code, recorded.at
             )
 
 
-def _approvals(told: list[Told], phase: str) -> Iterator[Approval]:
+def _approvals(told: list[Told], phase: str) -> Iterator[ApprovalAnswer]:
     """Yield who approved what put a phase, or one around it, into the plan."""
     decided: Told | None = None
     for recorded, event in told:
@@ -299,5 +356,7 @@ def _approvals(told: list[Told], phase: str) -> Iterator[Approval]:
             if is_it and decided is not None and isinstance(decided[1], f.RequestDecided):
                 said = decided[1]
                 by = decided[0].actor
-                yield Approval(said.request, by, said.reasoning, decided[0].at, said.rule)
+                yield ApprovalAnswer(
+                    said.request, by, said.reasoning, decided[0].at, said.rule
+                )
             decided = None

@@ -6,7 +6,7 @@ as zero.
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import Number, plain, shown
@@ -23,7 +23,6 @@ from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from ..markdown import bare, code, table
 from .run_notes import notes_of
 
-Data = dict[str, Any]
 MISSING = "missing"
 NOT_COMPARED = "nothing to compare with"
 """The class of the first iteration where no baseline was measured."""
@@ -215,13 +214,13 @@ def _breakdown(score: Score) -> list[str]:
             part.name.capitalize() if part.name in DIMENSIONS else bare(part.name),
             # On the scale of the score; the points go to 100.
             said(None if part.points is None else part.points / 100, 2),
-            shown(part.weight, 2),
+            said(part.applied, 2),
             said(part.contribution, 2),
         )
         for part in score.dimensions
     ]
     total = f"**{said(score.value, 2)}**"
-    weight = sum((part.weight for part in score.dimensions), Fraction(0))
+    weight = sum((part.applied or 0 for part in score.dimensions), Fraction(0))
     return table(_SCORE_HEAD, [*rows, ("**Total**", total, shown(weight, 2), total)])
 
 

@@ -50,15 +50,12 @@ def pending_advice(judged: Judged) -> Recommendation | None:
     if judged.sprint.plan.status == COMPLETED:
         return None
     given = advice_in_force(judged)
-    last = None if judged.last is None else judged.one(judged.last)
-    is_rollback = given is not None and given.action == ROLLBACK
-    return None if is_rollback and _has_files_back(judged, last) else given
-
-
-def _has_files_back(judged: Judged, last: Judgement | None) -> bool:
-    """Tell whether earlier files came back since and stayed, with the plan or without."""
-    since = 0 if last is None else last.version
-    return _files_since(judged.sprint.knowledge, since) != AS_LEFT
+    if given is None or given.action != ROLLBACK:
+        return given
+    # Earlier files may have come back since and stayed, with the plan or without.
+    since = 0 if judged.last is None else judged.one(judged.last).version
+    is_back = _files_since(judged.sprint.knowledge, since) != AS_LEFT
+    return None if is_back else given
 
 
 def is_behind(judged: Judged, number: int) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sprintlog.engine.sprint.agent.limits import NETWORK_DOWN, OVERLOAD, USAGE
+from sprintlog.engine.sprint.agent.limit_table import NETWORK_DOWN, OVERLOAD, USAGE
 from sprintlog.engine.sprint.iterations.agent_runs import RunSeen, is_lost
 
 LIMITS = {

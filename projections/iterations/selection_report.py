@@ -2,23 +2,9 @@
 
 from typing import Any
 
-from sprintlog.engine.service.place.state_places import LOOPS, SELECTION
-from sprintlog.engine.service.streams.judged import Judged
-
 from ..markdown import bare, code, table
 from .iteration_report import MISSING
-from .tracker import selection_data
-
-Data = dict[str, Any]
-
-
-def selection_report_data(judged: Judged) -> Data | None:
-    """Return what was selected and where its report is written; None before that."""
-    selection = judged.selected()
-    if selection is None:
-        return None
-    path = f"{LOOPS}/{judged.loop_id}/{SELECTION}"
-    return {**selection_data(judged, selection), "report_generated": path}
+from .tracker import Data
 
 
 def selection_markdown(data: Data) -> str:

@@ -43,6 +43,10 @@ class SummaryTexts(NamedTuple):
     time: str = ""
     cost: str = ""
     why: str | None = None
+    left: str = ""
+    """What the newest snapshot does not contain."""
+    tree: str = ""
+    """Where the sprint's work tree is, if the log has several."""
 
 
 def summary_markdown(judged: Judged, told: SummaryTexts) -> str:
@@ -59,6 +63,8 @@ def summary_markdown(judged: Judged, told: SummaryTexts) -> str:
         lines.append(f"- **Agents**: {': '.join(filter(None, (told.cost, unknown)))}")
     elif found or failures or others:
         lines.append("- **Agents**: what they took is not known, no run was recorded")
+    if told.left:
+        lines.append(f"- **Files**: {code(told.left)}")
     if not found and not failures:
         lines.append("- No iteration was measured")
         if not others:
@@ -70,6 +76,8 @@ def summary_markdown(judged: Judged, told: SummaryTexts) -> str:
 
 def _state(sprint: Sprint, told: SummaryTexts) -> list[str]:
     lines = [f"- **Status**: {code(str(sprint.document.get('status')))}"]
+    if told.tree:
+        lines.append(f"- **Work tree**: {code(told.tree)}")
     if told.why:
         lines.append(f"- **Why it stopped**: {code(told.why)}")
     if told.time:

@@ -16,8 +16,7 @@ from sprintlog.engine.iterations.loops import MESSAGE as LOOP_MESSAGE
 from sprintlog.engine.iterations.metrics import GROUPS, named
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import Score
-from sprintlog.engine.iterations.select import Selection
-from sprintlog.engine.service.place.state_places import artifacts_path
+from sprintlog.engine.service.place.state_places import LOOPS, SELECTION, artifacts_path
 from sprintlog.engine.service.streams.judged import Judged
 
 Data = dict[str, Any]
@@ -32,9 +31,8 @@ def tracker_data(judged: Judged) -> Data:
     now = baseline if last is None else judged.one(last)
     if now is not None:
         data["iteration_metrics"] = iteration_data(judged, now)
-    if last is None:
-        if baseline is not None:
-            data |= {"baseline_stored": True, "next_action": "await_iteration_1"}
+    if last is None and baseline is not None:
+        data |= {"baseline_stored": True, "next_action": "await_iteration_1"}
         if not judged.tracker.highest:
             return data
     data["best_iteration_tracker"] = _best(judged, now)
@@ -42,9 +40,8 @@ def tracker_data(judged: Judged) -> Data:
         given = judged.recommendation()
         data["recommendation"] = recommendation_data(given)
         data |= _patterns(now)
-    selection = judged.selected()
-    if selection is not None:
-        data["best_output_selection"] = selection_data(judged, selection)
+    if (selected := selection_data(judged)) is not None:
+        data["best_output_selection"] = selected
     return data
 
 
@@ -106,8 +103,10 @@ def recommendation_data(given: Recommendation) -> Data:
     return data
 
 
-def selection_data(judged: Judged, selection: Selection) -> Data:
-    """Return which output was selected, with everything that speaks for it."""
+def selection_data(judged: Judged) -> Data | None:
+    """Return which output was selected, with everything that speaks for it, if one was."""
+    if (selection := judged.selected()) is None:
+        return None
     tracker = judged.tracker
     until = tracker.selected_at or judged.sprint.version
     rules = tracker.rules_at(until)
@@ -165,6 +164,7 @@ def selection_data(judged: Judged, selection: Selection) -> Data:
             {"destination": applied.destination},
             {"files_copied": list(applied.files_copied)},
         ]
+    data["report_generated"] = f"{LOOPS}/{judged.loop_id}/{SELECTION}"
     return data
 
 
@@ -173,6 +173,7 @@ def _best(judged: Judged, now: Judgement | None) -> Data:
     data: Data = {
         "current_best": None if best is None else _name(best.number),
         "best_quality_score": _number(best.value if best else 0, SCORE_PLACES),
+        "best_artifacts_path": best and artifacts_path(judged.loop_id, best.number),
         "current_iteration_score": _number(now and now.score.value, SCORE_PLACES),
         "quality_trajectory": _trajectory(judged.hundredths()),
     }

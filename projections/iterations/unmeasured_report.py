@@ -14,10 +14,13 @@ OUTPUT_LINES_MAX = 40
 """So many of the last lines are shown of what a command printed."""
 
 
-def unmeasured_markdown(judged: Judged, number: int, took: str = "") -> str:
+def unmeasured_markdown(
+    judged: Judged, number: int, took: str = "", tree: Sequence[str] = ()
+) -> str:
     """Return what is known of an iteration that has no measurement that counts.
 
-    Raise `NotFoundError` where it never began. `took` says what agents took.
+    Raise `NotFoundError` where it never began. `took` says what agents took, `tree` in
+    lines where it began.
     """
     failure = judged.failures().get(number)
     if failure is None and number not in dict(judged.sprint.knowledge.iterations):
@@ -34,7 +37,7 @@ def unmeasured_markdown(judged: Judged, number: int, took: str = "") -> str:
     }
     lines = [f"## Iteration {number} Progress Report", ""]
     lines += [f"**{name}**: {text}" for name, text in told.items() if text]
-    lines += ended(judged, number)
+    lines += [*tree, *ended(judged, number)]
     lines += made_with(judged.described().get(number))
     if failure is not None and isinstance(failure.event, MeasurementFailed):
         lines += _command(failure.event)

@@ -1,7 +1,8 @@
 """The files of the page: its style, its script, and parts of its drawings."""
 
 from functools import cache
-from importlib.resources import files
+
+from sprintlog.engine.own_files import own_text
 
 from .markup import Markup
 
@@ -12,6 +13,6 @@ def asset(name: str) -> Markup:
 
     Without what only its readers need: how far lines stand in, and comments of a line.
     """
-    said = (files(__package__) / "static" / name).read_text(encoding="utf-8")
+    said = own_text(__name__, f"static/{name}")
     lines = (line.strip() for line in said.splitlines())
     return Markup("\n".join(x for x in lines if x and not x.startswith("//")) + "\n")

@@ -40,14 +40,6 @@ SECTIONS: dict[str, Callable[[Facts], Markup]] = {
     "state": state_file,
 }
 """Every section from top to bottom, by the id of its element."""
-_NAMES = {
-    "head": "now",
-    "compare": "compare",
-    "state": "state",
-}
-
-
-_DOCTYPE = "<!DOCTYPE html>"
 
 
 class Served(NamedTuple):
@@ -101,22 +93,14 @@ def document(facts: Facts, served: Served | None = None) -> str:
         tag("script", script),
     ]
     whole = tag("html", tag("head", inside), tag("body", *body, **added.body), lang="en")
-    return f"{_DOCTYPE}\n{whole}\n"
+    return f"<!DOCTYPE html>\n{whole}\n"
 
 
 def _policy() -> Markup:
     """Return what keeps a file from anything but its own style and script."""
     style, script = sources()
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"style-src {style}",
-            f"script-src {script}",
-            "connect-src 'none'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
+    policy = f"default-src 'none'; style-src {style}; script-src {script}; "
+    policy += "connect-src 'none'; base-uri 'none'; form-action 'none'"
     referrer = tag("meta", name="referrer", content="no-referrer")
     kept = tag("meta", http_equiv="Content-Security-Policy", content=policy)
     return joined(kept, referrer)
@@ -138,7 +122,7 @@ def sections(facts: Facts, *names: str) -> dict[str, str]:
 
 
 def _link(name: str) -> Markup:
-    return tag("a", text(_NAMES.get(name, name)), href=f"#{name}")
+    return tag("a", text("now" if name == "head" else name), href=f"#{name}")
 
 
 def _digest(source: str) -> str:

@@ -3,11 +3,11 @@
 Everything is as of one point of the log, and no clock is read where a point is given.
 """
 
-from collections.abc import Iterable
-from contextlib import suppress
 from functools import cached_property
 from shlex import quote
+from typing import NamedTuple
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import NotFoundError
@@ -34,9 +34,48 @@ from ..views.runs import what_is_next
 from ..words.stops import Told, standing
 from ..workspace import Workspace
 from .changed_files import Changed
-from .limits import PageLimits, limits_of
 from .numbers import clock_of
 from .past import PagePast
+
+ITERATIONS_MAX, VERSIONS_MAX = 60, 2_000
+"""A sprint with more of them is a long one."""
+
+
+class PageLimits(NamedTuple):
+    """How many of each are told, the newest of them."""
+
+    iterations: int
+    """In the table, the plots and the timeline."""
+    bars: int
+    """Work on phases in the timeline; iterations have bars of their own."""
+    signs: int
+    """Gates, retries and so on; as many waits."""
+    listed: int
+    """Lines of the timeline in words."""
+    nodes: int
+    """Parts of the plan."""
+    prompt_chars: int
+    decisions: int
+    events: int
+    data: int
+    """Events that have their data, too."""
+    lines: int
+    """Lines of the state file; the script has all of them."""
+    line_chars: int
+    history_bytes: int
+    """The state file at its versions, as the script reads it."""
+    remark_chars: int
+
+
+USUAL = PageLimits(200, 300, 300, 60, 400, 140, 80, 200, 60, 400, 400, 90_000, 300)
+LONG = PageLimits(200, 50, 30, 30, 60, 60, 30, 50, 15, 80, 120, 36_000, 70)
+
+
+def limits_of(sprint: Sprint) -> PageLimits:
+    """Return how much is told of a sprint."""
+    is_long = len(sprint.knowledge.iterations) > ITERATIONS_MAX
+    return LONG if is_long or sprint.version > VERSIONS_MAX else USUAL
+
 
 SESSIONS_MAX = 40
 """Of more sessions only the newest are told."""
@@ -145,7 +184,8 @@ class Facts:
         """Return all iterations, as `report --json` answers them, and those only begun."""
         action = self.action
         stopped = action if action.do in work_views.STOPPED else None
-        found = iteration_views.summary(self.judged, stopped)
+        found = iteration_views.summary(self.workspace, self.judged, stopped)
+        trees = work_views.work_trees(self.workspace, self.sprint)
         known, said = {x.iteration for x in found.iterations}, self.judged.summaries()
         begun = [
             iteration_views.JudgedIteration(
@@ -154,6 +194,7 @@ class Facts:
                 classification=None,
                 score=None,
                 summary=said.get(number),
+                work_tree=trees.get(number, UNSET),
             )
             for number, version in self.sprint.knowledge.iterations
             if number not in known
@@ -162,6 +203,11 @@ class Facts:
             return found
         rows = sorted((*found.iterations, *begun), key=lambda x: x.iteration)
         return replace(found, iterations=rows)
+
+    def iteration(self, number: int | None) -> iteration_views.JudgedIteration | None:
+        """Return one iteration; None where nothing is known of it."""
+        rows = self.iterations.iterations
+        return next((one for one in rows if one.iteration == number), None)
 
     @cached_property
     def changed_files(self) -> dict[int, Changed]:
@@ -200,9 +246,12 @@ class Facts:
     @cached_property
     def journal(self) -> JournalDocument | None:
         """Return the journal up to the point; None where there is none."""
-        with suppress(NotFoundError):
-            return self.workspace.document(at=f"position:{self.position}")
-        return None
+        try:
+            found = self.workspace.document(at=f"position:{self.position}")
+        except NotFoundError:
+            # It was opened later.
+            return None
+        return found if found.version else None
 
     @cached_property
     def sessions(self) -> list[tuple[str, Summary]]:
@@ -211,7 +260,8 @@ class Facts:
         log = self.workspace.log
         found = []
         for name in sessions(log):
-            stream = session_stream(*_parts(name))
+            agent, _, identity = name.partition("-")
+            stream = session_stream(agent, identity)
             until = last_version(log, stream, position=self.position)
             first = next(iter(log.read_stream(stream, until=1)), None)
             if until and first is not None and first.correlation_id in works:
@@ -225,13 +275,3 @@ class Facts:
 def _as_it_is(text: object, *, is_relative: bool = False) -> str:
     """Return a time as it is told on a page: in UTC, to the second."""
     return clock_of(str(text))
-
-
-def _parts(name: str) -> tuple[str, str]:
-    agent, _, identity = name.partition("-")
-    return agent, identity
-
-
-def first_of(told: Iterable[Told], *words: str) -> Told | None:
-    """Return the first that is told with one of some words."""
-    return next((one for one in told if one[0] in words), None)

@@ -1,6 +1,7 @@
 """HTML and SVG by construction: text is escaped, and what acts in it becomes visible."""
 
 import re
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -13,6 +14,7 @@ _VOID = {
     *("br", "circle", "col", "input", "line", "link", "meta", "path", "polyline", "rect"),
     *("use", "wbr"),
 }
+_CAPITALS = {"viewbox": "viewBox", "preserveaspectratio": "preserveAspectRatio"}
 
 
 class Markup(str):
@@ -65,17 +67,19 @@ def row(cells: list[Markup], **attributes: Any) -> Markup:
     return tag("tr", *cells, **attributes)
 
 
-def table(head: list[Markup], rows: list[Markup], *, label: str, **more: Any) -> Markup:
+def table(
+    head: Sequence[str], rows: Sequence[Markup], *, label: str, **more: Any
+) -> Markup:
     """Return a table in a box that scrolls by itself where it is too wide."""
-    inside = tag("table", tag("thead", row(head)), tag("tbody", *rows), **more)
-    return tag(
-        "div",
-        inside,
-        class_="scroll",
-        tabindex="0",
-        role="region",
-        aria_label=f"{label}, as a table",
-    )
+    names = [x if isinstance(x, Markup) else heading(x) for x in head]
+    inside = tag("table", tag("thead", row(names)), tag("tbody", *rows), **more)
+    return scrolling(inside, label=f"{label}, as a table", class_="scroll")
+
+
+def scrolling(inside: Markup, *, label: str, class_: str) -> Markup:
+    """Return what scrolls by itself where it is too wide, by keys too."""
+    region = {"tabindex": "0", "role": "region", "aria_label": label}
+    return tag("div", inside, class_=class_, **region)
 
 
 def heading(name: str, /, **attributes: Any) -> Markup:
@@ -83,13 +87,26 @@ def heading(name: str, /, **attributes: Any) -> Markup:
     return tag("th", name, scope="col", **attributes)
 
 
-def section(identity: str, title: str, *inside: object, note: object = None) -> Markup:
+def section(
+    identity: str, title: str, *inside: object, note: Sequence[object] = ()
+) -> Markup:
     """Return a section of the page, which a live page can replace by its id."""
-    told = tag("p", note, class_="note") if note else NOTHING
+    told = tag("p", *note, class_="note") if note else NOTHING
     head = tag("h2", title, id=f"{identity}-title")
     return tag(
         "section", head, told, *inside, id=identity, aria_labelledby=f"{identity}-title"
     )
+
+
+def without(identity: str, title: str, *told: object) -> Markup:
+    """Return a section that has nothing to show, and says so."""
+    return section(identity, title, tag("p", *told, class_="empty"))
+
+
+def drawing(kind: str, height: int, label: str, *inside: Markup) -> Markup:
+    """Return a drawing as wide as its place, and what it shows in words."""
+    size = {"width": "100%", "height": height}
+    return tag("svg", *inside, **size, role="img", aria_label=text(label), class_=kind)
 
 
 def command(line: str) -> Markup:
@@ -102,13 +119,8 @@ def command(line: str) -> Markup:
 def said(line: str) -> Markup:
     """Return a text in which what stands between backticks is a command."""
     pieces = re.split(r"`([^`]{1,400})`", line)
-    return joined(
-        *(
-            command(piece) if at % 2 else text(piece)
-            for at, piece in enumerate(pieces)
-            if piece
-        )
-    )
+    told = (command(x) if at % 2 else text(x) for at, x in enumerate(pieces) if x)
+    return joined(*told)
 
 
 def classes(*names: str) -> str:
@@ -121,11 +133,7 @@ def _inline(part: object) -> Markup:
 
 
 def _attribute(key: str, value: object) -> str:
-    name = key.rstrip("_").replace("_", "-")
-    if name == "viewbox":
-        name = "viewBox"
-    if name == "preserveaspectratio":
-        name = "preserveAspectRatio"
+    name = _CAPITALS.get(key) or key.rstrip("_").replace("_", "-")
     if value is True:
         return f" {name}"
     said = value if isinstance(value, Markup) else escape(visible(str(value)))

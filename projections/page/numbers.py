@@ -81,11 +81,9 @@ def clock_of(text: str) -> str:
     return text[:19].replace("T", " ") if text[19:].endswith("Z") else text
 
 
-def time(at: str | None) -> Markup:
-    """Return a time of the page: UTC, to the second."""
-    if not at:
-        return Markup(UNKNOWN)
-    return tag("time", clock_of(at))
+def time(at: object) -> Markup:
+    """Return a time of the page: UTC, to the second; a dash for anything but a time."""
+    return tag("time", clock_of(at)) if isinstance(at, str) and at else Markup(UNKNOWN)
 
 
 def version_link(version: int, label: str | None = None) -> Markup:

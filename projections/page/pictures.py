@@ -49,30 +49,17 @@ DRAWINGS: dict[str, Callable[[Facts], str]] = {
 
 
 def _levels(levels: Levels) -> str:
-    words = [
-        f"{name} {value:.2f} ({how})"
-        for name, value, how in (
-            ("baseline", levels.baseline, "dotted"),
-            ("threshold", levels.threshold, "dashed"),
-        )
-        if value is not None
-    ]
+    how = {"baseline": "dotted", "threshold": "dashed"}
+    words = [f"{name} {value:.2f} ({how[name]})" for name, value in levels.lines()]
     return f"; {', '.join(words)}" if words else ""
 
 
 def _file(title: str, height: int, *inside: Markup) -> str:
     ground = tag("rect", width="100%", height="100%", class_="paper")
     head = tag("text", title, x=10, y=22, class_="title")
+    style = tag("style", asset("drawing.css"))
+    size = {"xmlns": "http://www.w3.org/2000/svg", "width": WIDTH, "height": height + 10}
     whole = tag(
-        "svg",
-        tag("title", title),
-        tag("style", asset("drawing.css")),
-        ground,
-        head,
-        *inside,
-        xmlns="http://www.w3.org/2000/svg",
-        width=WIDTH,
-        height=height + 10,
-        role="img",
+        "svg", tag("title", title), style, ground, head, *inside, **size, role="img"
     )
     return f"{whole}\n"

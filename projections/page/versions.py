@@ -5,6 +5,7 @@ Whoever plays these changes one after another has the file's text at each versio
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from sprintlog.engine.log.event import Event
@@ -63,11 +64,6 @@ class FileHistory(NamedTuple):
     """The version whose file is `lines`; 0 for none."""
     lines: list[FileLine]
     versions: list[FileVersion]
-
-
-def file_history(workspace: Workspace, sprint: Sprint) -> FileHistory:
-    """Return the file of a sprint at its newest versions, up to that of `sprint`."""
-    return FollowedFile().follow(workspace, sprint)
 
 
 class FollowedFile:
@@ -159,6 +155,9 @@ class _Part(NamedTuple):
     lines: list[FileLine]
 
 
+_NO_PART = _Part(object(), [])
+
+
 class _File:
     """The lines of a document that is followed, in parts of which most stay."""
 
@@ -181,12 +180,9 @@ class _File:
         parts: dict[str, _Part] = {}
         before = self._parts
         for name, value, made in _parts_of(document):
-            stood = before.get(name)
-            if stood is not None and stood.value is value and back is None:
-                part = stood
-            else:
-                old = [] if stood is None else stood.lines
-                part = _Part(value, _renewed(old, made(), version, back))
+            part = before.get(name, _NO_PART)
+            if part.value is not value or back is not None:
+                part = _Part(value, _renewed(part.lines, made(), version, back))
             parts[name] = part
         self._parts = parts
         is_moved = [n for n in before if n in parts] != [n for n in parts if n in before]
@@ -194,8 +190,7 @@ class _File:
             return _splices(_lines_of(before), _lines_of(parts), 0)
         splices, at = list[Splice](), 0
         for name in _merged([*before], [*parts]):
-            old = before[name].lines if name in before else []
-            new = parts[name].lines if name in parts else []
+            old, new = (both.get(name, _NO_PART).lines for both in (before, parts))
             if old is not new:
                 splices += _splices(old, new, at)
             at += len(new)
@@ -229,27 +224,21 @@ def _parts_of(document: dict[str, Any]) -> Iterator[tuple[str, Any, Maker]]:
         if key == PHASES and value and isinstance(value, list):
             yield key, PHASES, lambda: [(PHASES, f"{PHASES}:")]
             for place, item in named_items(key, value):
-                yield place, item, _maker_of_item(place, item)
+                yield place, item, partial(_item, place, item)
         else:
-            yield key, value, _maker(key, value)
+            yield key, value, partial(_entry, key, value)
     if not document:
         yield "", None, lambda: [("", "{}")]
 
 
-def _maker(key: str, value: Any) -> Maker:
-    def made() -> list[tuple[str, str]]:
-        texts = dump_entry(key, value).split("\n")
-        return list(zip(line_fields({key: value}), texts, strict=False))
-
-    return made
+def _entry(key: str, value: Any) -> list[tuple[str, str]]:
+    return [
+        *zip(line_fields({key: value}), dump_entry(key, value).split("\n"), strict=False)
+    ]
 
 
-def _maker_of_item(place: str, item: Any) -> Maker:
-    def made() -> list[tuple[str, str]]:
-        texts = dump_item(item).split("\n")
-        return list(zip(item_fields(place, item), texts, strict=False))
-
-    return made
+def _item(place: str, item: Any) -> list[tuple[str, str]]:
+    return [*zip(item_fields(place, item), dump_item(item).split("\n"), strict=False)]
 
 
 def _renewed(

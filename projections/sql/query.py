@@ -58,7 +58,7 @@ class _Budget:
     """Time for computing: what the reader of an answer takes is not counted."""
 
     def __init__(self, seconds_max: float) -> None:
-        self.seconds_max = self._left = seconds_max
+        self._seconds_max = self._left = seconds_max
         self._since = 0.0
 
     @contextmanager
@@ -66,8 +66,9 @@ class _Budget:
         """Count the time that is taken in here; say in our words what goes wrong."""
         self._since = time.monotonic()
         try:
-            with _explaining(self.seconds_max):
-                yield
+            yield
+        except (sqlite3.Error, sqlite3.Warning, MemoryError, OverflowError) as error:
+            raise _explained(error, self._seconds_max) from error
         finally:
             self._left -= time.monotonic() - self._since
 
@@ -155,24 +156,21 @@ def _may(action: int, _: str | None, name: str | None, *places: str | None) -> i
     return sqlite3.SQLITE_DENY
 
 
-@contextmanager
-def _explaining(seconds_max: float) -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.Error, sqlite3.Warning, MemoryError, OverflowError) as error:
-        text = " ".join(str(error).split())
-        if "interrupted" in text:
-            raise RefusedError(
-                f"the question took longer than {seconds_max:g} seconds",
-                hint="--timeout allows it more",
-            ) from error
-        if "not authorized" in text or "prohibited" in text:
-            raise RefusedError(
-                f"a question only reads the tables of the record ({text})",
-                hint="`sprintlog query --tables` lists them",
-            ) from error
-        if isinstance(error, MemoryError):
-            raise RefusedError("the question needs too much memory") from error
-        raise InvalidInputError(
-            text, field="SQL", hint="`sprintlog query --tables` lists tables and columns"
-        ) from error
+def _explained(error: Exception, seconds_max: float) -> RefusedError | InvalidInputError:
+    """Return in our words what SQLite says went wrong."""
+    text = " ".join(str(error).split())
+    if "interrupted" in text:
+        return RefusedError(
+            f"the question took longer than {seconds_max:g} seconds",
+            hint="--timeout allows it more",
+        )
+    if "not authorized" in text or "prohibited" in text:
+        return RefusedError(
+            f"a question only reads the tables of the record ({text})",
+            hint="`sprintlog query --tables` lists them",
+        )
+    if isinstance(error, MemoryError):
+        return RefusedError("the question needs too much memory")
+    return InvalidInputError(
+        text, field="SQL", hint="`sprintlog query --tables` lists tables and columns"
+    )

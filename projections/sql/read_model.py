@@ -24,9 +24,8 @@ from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
 
 from ..runner import Mark, catch_up
 from ..workspace import Workspace
-from .changes import noted_changes
-from .proof import BUSY_SECONDS, Digests, prove, proven, remove
-from .schema import APPLICATION_ID, STATEMENTS, inserting
+from .proof import BLOCK_BYTES, BUSY_SECONDS, Digests, plain_file, prove, proven, remove
+from .schema import APPLICATION_ID, STATEMENTS, TABLES, Row, inserting, row_of
 from .sprint_rows import write_sprint
 
 NAME = "query.db"
@@ -36,7 +35,7 @@ FORMAT = (STATE_FORMAT + 5) % 2**31
 """Raise the summand when what is in the tables is computed in another way."""
 
 Progress = Callable[[int], None]
-Row = tuple[Any, ...]
+_COLUMNS = [column.name for column in TABLES["v_events"].columns]
 
 
 def refreshed(
@@ -238,26 +237,16 @@ class _Events:
         elif session_of(event.stream) is not None:
             self.sessions.setdefault(event.stream, event.version - 1)
         phase = data.get("phase")
-        return (
-            event.position,
-            event.stream,
-            sprint,
-            event.version,
-            event.id,
-            event.type,
-            event.at,
-            event.recorded_at,
-            event.actor,
-            event.correlation_id,
-            event.causation_id,
-            event.key,
-            int(event.observed),
-            phase if isinstance(phase, str) else None,
-            iteration,
-            1,
-            None if payload is None else payload.decode(),
-            event.hash.hex(),
-        )
+        said = {
+            "sprint": sprint,
+            "observed": int(event.observed),
+            "phase": phase if isinstance(phase, str) else None,
+            "iteration": iteration,
+            "in_force": 1,
+            "data": None if payload is None else payload.decode(),
+            "hash": event.hash.hex(),
+        }
+        return row_of(event, _COLUMNS, said)
 
     def _iteration(
         self, event: RecordedEvent, sprint: str, data: dict[str, Any]
@@ -275,3 +264,40 @@ class _Events:
         if event.type == "rolled-back":
             self._iterations[sprint] = None
         return self._iterations[sprint]
+
+
+_HEADER, _FRAME_HEADER = 32, 24
+
+
+@contextmanager
+def noted_changes(connection: sqlite3.Connection, copy: Path) -> Iterator[set[int]]:
+    """Give a set that holds, at the end, the blocks that were changed in between.
+
+    The database is in this mode only here: any tool opens it afterwards as before.
+    """
+    changed: set[int] = set()
+    # Nobody else needs to see the log, so there is no shared memory beside it.
+    connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA wal_autocheckpoint=0")
+    yield changed
+    changed |= _blocks_of(copy.with_name(f"{copy.name}-wal"))
+    connection.execute("PRAGMA journal_mode=DELETE")
+    # What mode it is in stands on the first page.
+    changed.add(0)
+
+
+def _blocks_of(log: Path) -> set[int]:
+    """Return the blocks of all pages in a write-ahead log.
+
+    The format is that of https://www.sqlite.org/fileformat2.html#the_write_ahead_log.
+    """
+    blocks: set[int] = set()
+    with plain_file(log) as file:
+        descriptor, size = file.fileno(), os.fstat(file.fileno()).st_size
+        page_bytes = int.from_bytes(os.pread(descriptor, 4, 8))
+        for frame in range(_HEADER, size, _FRAME_HEADER + page_bytes):
+            number = int.from_bytes(os.pread(descriptor, 4, frame))
+            first = (number - 1) * page_bytes
+            blocks |= {first // BLOCK_BYTES, (first + page_bytes - 1) // BLOCK_BYTES}
+    return blocks

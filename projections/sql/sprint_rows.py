@@ -11,14 +11,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.events import (
-    BaselineReplaced,
-    IterationDescribed,
-    IterationMeasured,
-    MeasurementFailed,
-    MeasurementRetracted,
-    RulesSet,
-)
+from sprintlog.engine.iterations.events import ITERATION_EVENTS
 from sprintlog.engine.iterations.metrics import named
 from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
@@ -41,22 +34,19 @@ from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 from sprintlog.engine.sprint.state.tree import gate_status
 
 from ..history.decisions import Deciding, Decision, place
-from ..history.evidence import OpenTroubles, Past, Trouble
+from ..history.evidence import OpenTroubles, Trouble
 from ..history.kept_decisions import past_of
 from ..workspace import Workspace
-from .schema import inserting
+from .schema import Row, inserting
 
-Row = tuple[Any, ...]
 Rollbacks = Sequence[tuple[int, int]]
 
 _KNOWLEDGE = [
     tag for tag, event in CODEC.events.items() if event.kind is not Kind.EXECUTION
 ]
 _JUDGING = (
-    *(IterationMeasured.type, MeasurementFailed.type, RulesSet.type),
-    *(MeasurementRetracted.type, BaselineReplaced.type),
-    *(AgentRan.type, RolledBack.type, IterationDescribed.type),
-    *(IterationEnded.type, SnapshotTaken.type),
+    *(event.type for event in ITERATION_EVENTS),
+    *(AgentRan.type, RolledBack.type, IterationEnded.type, SnapshotTaken.type),
 )
 """Events after which an iteration is judged anew, has cost more, or is described."""
 _JUDGED = (
@@ -195,21 +185,23 @@ class _Carrying:
 
     def _carry_decisions(self, moved: list[Interval]) -> None:
         """Decide on what is new by what is kept of all before, and keep that of it."""
-        deciding = Deciding(self._rollbacks, self._past() if self._after else None)
         log, name = self._workspace.log, self._name
+        known = (self._rollbacks, self._known)
+        past = past_of(self._workspace, name, self._after, *known) if self._after else None
+        deciding = Deciding(self._rollbacks, past)
         events = log.read_stream(self._stream, after=self._after, until=self._version)
         for recorded in events:
             deciding.take(recorded)
         for awaited, follower in deciding.followers.items():
             self._follow(awaited, follower.words)
         self._place_again(moved)
-        awaited_by, found = deciding.awaited, deciding.found
+        found = [one.decision for one in deciding.found]
         self._insert(
             "INSERT INTO follow_ups VALUES (?, ?, ?, ?)",
             [
-                (name, one.version, awaited_by[one.version], one.followed)
-                for one in found
-                if one.version in awaited_by
+                (name, one.decision.version, one.awaited, one.decision.followed)
+                for one in deciding.found
+                if one.awaited is not None
             ],
         )
         place(found, self._rollbacks)
@@ -257,11 +249,6 @@ class _Carrying:
                 "WHERE sprint = ? AND version = ?",
                 (decision.in_force, decision.followed, self._name, decision.version),
             )
-
-    def _past(self) -> Past:
-        return past_of(
-            self._workspace, self._name, self._after, self._rollbacks, self._known
-        )
 
     def _known(self, version: int) -> OpenTroubles:
         found = self._ask(

@@ -1,5 +1,7 @@
 """The state file of the journal: progress.json."""
 
+from collections.abc import Iterable
+from itertools import dropwhile, islice
 from typing import Any
 
 from sprintlog.engine.errors import RefusedError
@@ -12,7 +14,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC
 
 from . import progress_json
 from .files import FilesService, Seen
-from .journal_text import LAYOUT, LONG_BYTES, end_of_entries, with_entries
+from .progress_json import as_data, as_json, written
 from .refresh import ProjectedFile
 
 
@@ -90,3 +92,32 @@ class JournalFile(ProjectedFile[Journal]):
     def load(self, content: bytes, *, file: str) -> Any:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
         return progress_json.load(content, file=file)
+
+
+LAYOUT = 1
+"""Raised when the same journal gets another text; a test tells."""
+LONG_BYTES = 64 * 1024
+"""Shorter texts are made as a whole."""
+_INDENT = b"\n    "
+
+
+def end_of_entries(document: JournalDocument, text: bytes) -> int | None:
+    """Return where the entries end in the text of a journal; None where that is unsure."""
+    keys = islice(
+        dropwhile(lambda key: key != "entries", data := as_data(document)), 1, None
+    )
+    rest = {key: data[key] for key in keys}
+    tail = b"\n  ]" + (b"," + as_json(rest)[1:] if rest else b"\n}\n")
+    return len(text) - len(tail) if document.entries and text.endswith(tail) else None
+
+
+def with_entries(before: bytes, end: int, entries: Iterable[Entry]) -> tuple[bytes, int]:
+    """Return a text with further entries after those in it, and where they end."""
+    added = b"".join(b"," + _INDENT + _laid_out(entry) for entry in entries)
+    if not added:
+        return before, end
+    return b"".join((before[:end], added, before[end:])), end + len(added)
+
+
+def _laid_out(entry: Entry) -> bytes:
+    return as_json(written(entry)).rstrip().replace(b"\n", _INDENT)

@@ -20,7 +20,7 @@ from sprintlog.engine.service.place.state_places import (
     REPORT,
     TRACKER,
 )
-from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.streams.appends import append_end
 from sprintlog.engine.service.streams.judged import (
     Judged,
     KnownTargets,
@@ -36,8 +36,8 @@ from ..iterations.iteration_report import (
     iteration_markdown,
     iteration_report,
 )
-from ..iterations.selection_report import selection_markdown, selection_report_data
-from ..iterations.tracker import iteration_data, tracker_data
+from ..iterations.selection_report import selection_markdown
+from ..iterations.tracker import iteration_data, selection_data, tracker_data
 from .files import FilesService
 from .progress_json import as_json
 from .progress_json import load as load_json
@@ -91,10 +91,8 @@ def then_of(workspace: FilesService, judged: Judged) -> Then:
                 )
             version = entry.version
         # What was recorded in the same append, like a snapshot, belongs to it.
-        (event,) = workspace.log.read_stream(
-            sprint_stream(sprint_id), after=version - 1, until=version
-        )
-        until = min(version + event.remaining, judged.sprint.version)
+        until = append_end(workspace.log, judged.sprint, version)
+        until = min(until, judged.sprint.version)
         repository = workspace.repository
         if before:
             sprint = repository.go_on(before.pop(), until)
@@ -117,7 +115,7 @@ def loop_files(judged: Judged, then: Then, numbers: Iterable[int]) -> dict[str, 
             files |= _of_iteration(folder, then, number)
     if files or judged.tracker.highest:
         files[f"{folder}/{TRACKER}"] = tracker_yaml
-    if (selected := selection_report_data(judged)) is not None:
+    if (selected := selection_data(judged)) is not None:
         files[selected["report_generated"]] = _selection
     return files
 
@@ -154,7 +152,7 @@ def _baseline(at_start: Judged) -> bytes:
 
 
 def _selection(now: Judged) -> bytes:
-    data = selection_report_data(now)
+    data = selection_data(now)
     return b"" if data is None else selection_markdown(data).encode()
 
 
@@ -272,7 +270,7 @@ def write_loop_files(
     Nothing is written before it is known that all of it may be.
     """
     place = sprint.plan.place
-    if place is not None and place.worktree != workspace.location.worktree:
+    if place is not None and not workspace.tree.has(sprint.knowledge.own_tree):
         raise RefusedError(
             f"the files of sprint {sprint.id} are written in its own work tree",
             hint=f"that is {place.worktree or 'the main one'}",

@@ -1,6 +1,7 @@
 """Whether a sprint's loop has state files, where, and whose a loop's folder is."""
 
 import os
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -13,6 +14,9 @@ from sprintlog.engine.sprint.state.words import COMPLETED
 from .files import FilesService
 from .refresh import Refreshed
 
+if TYPE_CHECKING:
+    from .loop_files import LoopFile
+
 
 def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
     """Return the folder in which a loop's files are kept up to date, None without one.
@@ -21,7 +25,7 @@ def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
     that has the sprint's other file.
     """
     tracker, place = sprint.knowledge.tracker, sprint.plan.place
-    if place is None or place.worktree != workspace.location.worktree:
+    if place is None or not workspace.tree.has(sprint.knowledge.own_tree):
         return None
     if tracker.is_empty:
         return None
@@ -32,6 +36,14 @@ def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
     ):
         return None
     return folder if owner(workspace, given or sprint.id) == sprint.id else None
+
+
+def files_of_loop(workspace: FilesService, sprint: Sprint) -> "list[LoopFile]":
+    """Return the files of a loop that are kept up to date; none without a folder."""
+    from .loop_files import state_files_of
+
+    has_folder = loop_folder(workspace, sprint) is not None
+    return state_files_of(workspace, sprint) if has_folder else []
 
 
 def with_loop(workspace: FilesService, sprint: Sprint, refreshed: Refreshed) -> Refreshed:

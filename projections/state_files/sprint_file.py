@@ -27,7 +27,7 @@ class SprintFile(ProjectedFile[Sprint]):
         """Return where this work tree has the file; None when it has none."""
         plan = state.plan
         place = plan.place
-        if place is None or place.worktree != self.workspace.location.worktree:
+        if place is None or not self.workspace.tree.has(state.knowledge.own_tree):
             return None
         # One that is finished may have given the place free for another one.
         if plan.status == COMPLETED and holder(self.workspace, place) != state.id:

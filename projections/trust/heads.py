@@ -12,7 +12,6 @@ Signing is OpenSSH's (`ssh-keygen -Y`): with an agent, a hardware key, or a file
 
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -108,15 +107,12 @@ def check_signature(
     content: bytes, signature: Path, signers: Path, environment: Mapping[str, str]
 ) -> str:
     """Return who signed some bytes; raise `RefusedError` where nobody did who is listed."""
-    with tempfile.NamedTemporaryFile(prefix="sprintlog-head-") as file:
-        file.write(content)
-        file.flush()
-        found = ("-Y", "find-principals", "-s", str(signature), "-f", str(signers))
-        said = _ssh_keygen(found, environment, "its key is not among the allowed signers")
-        who = said.splitlines()[0].strip() if said.strip() else ""
-        call = ("-Y", "verify", "-f", str(signers), "-I", who, "-n", NAMESPACE)
-        wrong = "the signature is not one of these bytes, or not for heads of sprintlog"
-        _ssh_keygen((*call, "-s", str(signature)), environment, wrong, given=content)
+    found = ("-Y", "find-principals", "-s", str(signature), "-f", str(signers))
+    said = _ssh_keygen(found, environment, "its key is not among the allowed signers")
+    who = said.splitlines()[0].strip() if said.strip() else ""
+    call = ("-Y", "verify", "-f", str(signers), "-I", who, "-n", NAMESPACE)
+    wrong = "the signature is not one of these bytes, or not for heads of sprintlog"
+    _ssh_keygen((*call, "-s", str(signature)), environment, wrong, given=content)
     return who
 
 

@@ -13,6 +13,7 @@ from sprintlog.engine.adapters.snapshots.without_text import unzipped
 from sprintlog.engine.masking import secrets_in
 from sprintlog.engine.sprint.state.times import parse
 
+from ..views.trust import LeakFound
 from ..workspace import Workspace
 from .public_rules import secrets_by_rules
 from .selection import contents, texts_in
@@ -25,26 +26,12 @@ Span = tuple[str, int, int]
 """The rule of a secret, where it begins and where it ends."""
 
 
-class Leak(msgspec.Struct, frozen=True):
-    """A secret that was found."""
-
-    where: str
-    position: int | None
-    """Of its event; None beside the events."""
-    rule: str
-    """The form or the public rule that it has."""
-    excerpt: str
-    """What is around it, masked."""
-    command: str
-    """What erases it."""
-
-
 def leaks(
     workspace: Workspace,
     *,
     since: str | None = None,
     progress: Callable[[int], None] = lambda count: None,
-) -> Iterator[Leak]:
+) -> Iterator[LeakFound]:
     """Yield every secret, in events since a time and in all that is kept beside them."""
     moment = None if since is None else parse(since)
     for event in workspace.log.read():
@@ -61,8 +48,8 @@ def leaks(
         yield from _in(text, where, None)
 
 
-def _in(text: str, where: str, position: int | None) -> Iterator[Leak]:
-    found: dict[str, Leak] = {}
+def _in(text: str, where: str, position: int | None) -> Iterator[LeakFound]:
+    found: dict[str, LeakFound] = {}
     spans = [*secrets_in(text)]
     spans += [one for one in secrets_by_rules(text) if not _overlaps(one, spans)]
     spans.sort(key=lambda span: span[1])
@@ -71,7 +58,7 @@ def _in(text: str, where: str, position: int | None) -> Iterator[Leak]:
         what = "--text -" if position is None else str(position)
         command = f"sprintlog redact {what} --reason TEXT"
         excerpt = _masked(text, begin, end, spans)
-        found.setdefault(rule, Leak(where, position, rule, excerpt, command))
+        found.setdefault(rule, LeakFound(where, position, rule, excerpt, command))
     yield from found.values()
 
 

@@ -44,7 +44,8 @@ def prove(
             f"the head is of position {head.position}: it proves nothing of {position}",
             position=position,
         )
-    events = {event.position: event for event in _around(workspace, position)}
+    around = workspace.log.read(after=max(position - 2, 0), until=position)
+    events = {event.position: event for event in around}
     before = events[position - 1].hash if position > 1 else chain.GENESIS
     path = tree_of(workspace.log, head.position).path(position)
     proof = Proof(
@@ -56,10 +57,6 @@ def prove(
         signature,
     )
     return msgspec.json.format(msgspec.json.encode(proof), indent=2) + b"\n"
-
-
-def _around(workspace: Workspace, position: int) -> Any:
-    return workspace.log.read(after=max(position - 2, 0), until=position)
 
 
 def read_proof(file: Path) -> Proof:

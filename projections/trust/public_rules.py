@@ -8,9 +8,10 @@ import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 
 import msgspec
+
+from sprintlog.engine.own_files import own_text
 
 FILE = "public_rules.toml"
 
@@ -31,7 +32,7 @@ class _Rules(msgspec.Struct):
 @cache
 def public_rules() -> tuple[PublicRule, ...]:
     """Return all rules."""
-    content = files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+    content = own_text(__name__, FILE)
     return tuple(msgspec.convert(tomllib.loads(content), _Rules).form)
 
 

@@ -19,6 +19,7 @@ from sprintlog.engine.errors import RefusedError, SprintlogError
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import Appended, RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
+from sprintlog.engine.readable import as_json, originals
 from sprintlog.engine.service.erasure import erase_words
 from sprintlog.engine.service.place.location import REDACTION
 from sprintlog.engine.service.place.state_places import LOOPS
@@ -30,25 +31,24 @@ from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.events import SnapshotRewritten
 from sprintlog.engine.sprint.iterations.snapshots import rewrite_snapshot
 
+from ..health import text_places as places
 from ..health.kept_text import KEPT_TEXT, REDACTION_LOCK, UNDER_WAY
 from ..health.room import COPIES, remove_copies
-from ..health.text_places import (
-    Events,
-    Needle,
-    Pages,
-    Snapshots,
-    TreeFiles,
-    Why,
-    remove_from_tree,
-)
 from ..state_files.journal_file import JournalFile
-from ..state_files.loop_files import state_files_of
-from ..state_files.loop_place import loop_folder
+from ..state_files.loop_place import files_of_loop
 from ..state_files.refresh import ProjectedFile
 from ..state_files.sprint_file import SprintFile
+from ..views.events import reference
+from ..views.trust import PlaceOfText, RedactionDone, UnreachedPlace
 from ..workspace import Workspace
 
 _NOTE_BYTES_MAX = 1 << 28
+BESIDE_EVENTS = [
+    entry
+    for entry in KEPT_TEXT
+    if not isinstance(entry, places.Events | places.Pages) and entry.name != UNDER_WAY
+]
+"""Where a text is looked for beside the events: pages of the database follow from them."""
 _WITHOUT: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
 
 
@@ -63,31 +63,12 @@ class Note(msgspec.Struct, frozen=True):
     texts: list[str]
 
 
-class Left(msgspec.Struct, frozen=True):
-    """A place in which a text stayed, and why."""
-
-    where: str
-    why: str
-
-
-class Redacted(msgspec.Struct, frozen=True):
-    """What became of a redaction."""
-
-    said: list[RecordedEvent]
-    """The events that say so."""
-    gone: dict[str, list[str]]
-    """By the kind of place where it was erased: which."""
-    left: list[Left]
-    snapshots: dict[str, str]
-    """By the snapshots that are gone: those in their places."""
-
-
-def redact(workspace: Workspace, note: Note) -> Redacted:
+def redact(workspace: Workspace, note: Note) -> RedactionDone:
     """Erase events and texts, and whatever follows from them."""
     place = workspace.location.folder / REDACTION
     with workspace.log.locks.hold(REDACTION_LOCK):
         try:
-            replace_file(place, msgspec.json.encode(note), mode=0o600)
+            replace_file(place, as_json(note), mode=0o600)
         except OSError as error:
             raise RefusedError(
                 f"nothing erased: {place} cannot be written: {error.strerror}",
@@ -106,10 +87,10 @@ def finish(workspace: Workspace) -> bool:
     with workspace.log.locks.hold(REDACTION_LOCK):
         try:
             content = read_whole(place, at_most=_NOTE_BYTES_MAX)
-            note = msgspec.json.decode(content, type=Note)
+            note = msgspec.convert(originals(content), Note)
         except FileNotFoundError:
             return False
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, ValueError):
             # It is written whole or not at all: this is somebody else's, or damaged.
             return False
         meant = [*_meant(workspace, note)]
@@ -125,7 +106,7 @@ def _meant(workspace: Workspace, note: Note) -> Iterator[RecordedEvent]:
         yield from workspace.log.read_stream(stream, after=version - 1, until=version)
 
 
-def _carried_out(workspace: Workspace, note: Note, place: Path) -> Redacted:
+def _carried_out(workspace: Workspace, note: Note, place: Path) -> RedactionDone:
     said: list[RecordedEvent] = []
     try:
         for appended in _erase_events(workspace, note):
@@ -138,27 +119,31 @@ def _carried_out(workspace: Workspace, note: Note, place: Path) -> Redacted:
         workspace.log.checkpoints.forget(stream)
         forget_readings(workspace.log, stream)
     remove_copies(workspace, {name: 0 for name, _ in COPIES})
-    needle = Needle(*note.texts) if note.texts else None
+    needle = places.Needle(*note.texts) if note.texts else None
     streams = {stream for stream, _ in note.events}
     _rewrite_state_files(workspace, needle, streams)
-    gone: dict[str, list[str]] = {}
-    left: list[Left] = []
+    gone: list[PlaceOfText] = []
+    left: list[UnreachedPlace] = []
     rewritten: dict[str, str] = {}
     if needle is not None:
         rewritten = _rewrite_snapshots(workspace, needle, note)
-        for entry in KEPT_TEXT:
-            if isinstance(entry, Events | Pages) or entry.name == UNDER_WAY:
-                continue
+        for entry in BESIDE_EVENTS:
             erased = entry.erase(workspace, needle)
-            if erased.gone:
-                gone[entry.name] = [*erased.gone]
+            gone += [PlaceOfText(entry.name, where) for where in erased.gone]
             why = "" if erased.why is None else erased.why.value
-            left += [Left(where, why) for where in erased.left]
+            left += [UnreachedPlace(where, why, None) for where in erased.left]
     workspace.log.give_back()
     if os.path.exists(f"{workspace.location.database}-erasing"):
-        left.append(Left(workspace.location.database.name, Why.IN_USE.value))
+        name = workspace.location.database.name
+        left.append(UnreachedPlace(name, places.Why.IN_USE.value, None))
     place.unlink(missing_ok=True)
-    return Redacted(said, gone, left, rewritten)
+    return RedactionDone(
+        erased=len(note.events),
+        places=gone,
+        snapshots=rewritten,
+        unreached=left,
+        events=[*map(reference, said)],
+    )
 
 
 def _erase_events(workspace: Workspace, note: Note) -> Iterator[Appended]:
@@ -169,31 +154,31 @@ def _erase_events(workspace: Workspace, note: Note) -> Iterator[Appended]:
 
 
 def _rewrite_state_files(
-    workspace: Workspace, needle: Needle | None, streams: set[str]
+    workspace: Workspace, needle: places.Needle | None, streams: set[str]
 ) -> None:
     """Write every state file anew that may hold what was erased."""
     sprints, journals = SprintFile(workspace), JournalFile(workspace)
-    entry = next(one for one in KEPT_TEXT if isinstance(one, TreeFiles))
+    entry = next(one for one in KEPT_TEXT if isinstance(one, places.TreeFiles))
     is_found = needle is not None and bool(entry.scan(workspace, needle))
-    written = set()
+    written: set[str | None] = set()
     for name in workspace.sprints():
         if not is_found and sprints.repository.kind.stream(name) not in streams:
             continue
         sprints.rebuild(name)
         _over_imported(sprints, name, needle)
-        sprint = workspace.sprint(name)
-        if loop_folder(workspace, sprint) is not None:
-            for file in state_files_of(workspace, sprint):
-                written.add(file.refresh(name).path)
+        loop = files_of_loop(workspace, workspace.sprint(name))
+        written |= {file.refresh(name).path for file in loop}
     if workspace.journal().exists and (is_found or JOURNAL in streams):
         journals.rebuild(JOURNAL)
     if needle is not None:
         # What no event gives any more, such as a report that a file of a loop showed.
         kept = [path for path in entry.scan(workspace, needle) if path.startswith(LOOPS)]
-        remove_from_tree(workspace, [path for path in kept if path not in written])
+        places.remove_from_tree(workspace, [path for path in kept if path not in written])
 
 
-def _over_imported(file: ProjectedFile[State], name: str, needle: Needle | None) -> None:
+def _over_imported(
+    file: ProjectedFile[State], name: str, needle: places.Needle | None
+) -> None:
     """Write a file in our own layout that is as it was imported, and holds the text."""
     state = file.repository.current(name)
     path = file.path(state)
@@ -206,10 +191,12 @@ def _over_imported(file: ProjectedFile[State], name: str, needle: Needle | None)
             file.files.settle(path)
 
 
-def _rewrite_snapshots(workspace: Workspace, needle: Needle, note: Note) -> dict[str, str]:
+def _rewrite_snapshots(
+    workspace: Workspace, needle: places.Needle, note: Note
+) -> dict[str, str]:
     """Make snapshots anew without the texts, record that, and let the old ones go."""
     store = store_of(workspace)
-    entry = next(one for one in KEPT_TEXT if isinstance(one, Snapshots))
+    entry = next(one for one in KEPT_TEXT if isinstance(one, places.Snapshots))
     if not store.exists or not entry.scan(workspace, needle):
         return {}
     change = partial(without, change=needle.erased_from)

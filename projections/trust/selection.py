@@ -10,7 +10,7 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedErr
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.erasures import STREAM
 from sprintlog.engine.log.stores.descriptors import read_whole
-from sprintlog.engine.service.erasure import remainder
+from sprintlog.engine.service.erasure import check_not_erasures, remainder
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.service.work_tree.snapshot import shown, store_of
 from sprintlog.engine.sprint.events import Injection, SprintCompiled, SprintImported
@@ -113,8 +113,7 @@ def _check(selector: Selector) -> None:
             f"give at least {TEXT_CHARS_MIN} characters: less is in everything",
             field="--text",
         )
-    if selector.stream == STREAM:
-        raise RefusedError("what was erased is not forgotten: its events stay")
+    check_not_erasures([selector.stream])
 
 
 def _read(workspace: Workspace, selector: Selector) -> Iterator[RecordedEvent]:

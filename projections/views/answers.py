@@ -8,6 +8,7 @@ from sprintlog.engine.iterations.alerts import Alert
 from sprintlog.engine.journal.questions.briefing import Prepared
 from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation, Pattern
 
+from ..history.why import WhyAnswer
 from . import (
     back,
     events,
@@ -32,16 +33,8 @@ RECORDED = (events.Recorded, list[events.Recorded], events.Unchanged)
 """What every recording command answers that has no answer of its own."""
 
 LINES = {
-    "append",
-    "blame",
-    "import journal",
-    "import progress",
-    "import transcript",
-    "init",
-    "log",
-    "replay",
-} | {
-    *("query", "rebuild"),
+    *("append", "blame", "init", "log", "query", "rebuild", "replay"),
+    *("import journal", "import progress", "import transcript"),
 }
 """Commands that answer with a line for each of what they found or did."""
 
@@ -127,7 +120,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "report": (
         iterations.IterationAnswer,
         iterations.IterationsAnswer,
-        list[iterations.Written],
+        list[quality.Written],
         DOCUMENT,
     ),
     "rollback": (back.WentBack,),
@@ -146,7 +139,8 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "status": (work.Status,),
     "undo": (back.WentBack,),
     "verify": (log.Verified, trust.ProofAnswer),
-    "why": (history.WhyAnswer,),
+    "wait": (work.WaitEnded,),
+    "why": (WhyAnswer,),
 }
 """By command; every other one answers as recording commands do."""
 

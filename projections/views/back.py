@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.iterations.stretches import Interval, turned_by
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .events import EventReference, Text, event_of, reference
-from .files import LeftPath, left_out
+from .files import LeftPath
 
 Answer = TypeVar("Answer", bound="WentBack")
 
@@ -123,13 +123,19 @@ def changed_files(
     # What a branch has otherwise than the work tree had it, it has all the same.
     not_touched = {path for path, _ in left} if branch is None else set()
     number = order.iteration if order is not None else None
+    is_in_place = branch is None and (order is None or not order.into)
     written = [path for path in plan.writes if path not in not_touched]
     return ChangedFiles(
         written=[shown(path) for path in written],
         created=[shown(path) for path in written if path not in plan.before],
         removed=[shown(path) for path in plan.removals if path not in not_touched],
         folders=[shown(path) for path in (*plan.folders, *plan.folders_gone)],
-        left=left_out(left),
+        left=[
+            LeftPath(
+                shown(x.path), x.reason, x.path not in plan.alike if is_in_place else UNSET
+            )
+            for x in left
+        ],
         kept=[KeptFile(shown(k.path), k.copy) for k in placed.kept] if placed else [],
         snapshot=order.snapshot if order is not None else UNSET,
         iteration=UNSET if number is None else number,
@@ -137,6 +143,19 @@ def changed_files(
         branch=branch or UNSET,
         commit=commit or UNSET,
     )
+
+
+def differing(files: ChangedFiles | None) -> list[LeftPath]:
+    """Return the paths that a restore in place leaves different from the snapshot."""
+    return [one for one in files.left if one.differs is True] if files is not None else []
+
+
+def _turned(turn: PlanTurn | None) -> dict[str, Any]:
+    """Return the fields of an answer about what counts; none where the plan stays."""
+    if turn is None:
+        return {}
+    gone, again = turn.numbers
+    return {"to": turn.to, "gone": gone, "again": again}
 
 
 def beside(
@@ -154,18 +173,15 @@ def would_go_back(
     files: ChangedFiles | None,
 ) -> WentBack:
     """Return what would be done."""
-    gone, again = turn.numbers if turn is not None else (0, 0)
     return WentBack(
         action=action,
         done=False,
         stream=stream,
         version=sprint.version,
         from_=sprint.version,
-        to=turn.to if turn is not None else None,
-        gone=gone,
-        again=again,
         events=[],
         files=files,
+        **_turned(turn),
     )
 
 
@@ -205,7 +221,7 @@ def went_back(
     version: int,
     files: ChangedFiles | None = None,
     undo: str | None = None,
-    **more: object,
+    **more: Any,
 ) -> Answer:
     """Return what was done."""
     events = outcome.events
@@ -214,26 +230,21 @@ def went_back(
     turn = (
         turn_of(state, decoded(events), after=before) if isinstance(state, Sprint) else None
     )
-    gone, again = turn.numbers if turn is not None else (0, 0)
     return kind(
         action=action,
         done=True,
         stream=stream,
         version=version,
         from_=before,
-        to=turn.to if turn is not None else None,
-        gone=gone,
-        again=again,
         events=[*map(reference, events)],
         duplicate=outcome.duplicate,
         files=files,
         undo=undo,
+        **_turned(turn),
         **more,
     )
 
 
 def decoded(events: Sequence[RecordedEvent]) -> Iterable[Event]:
-    """Yield what events say."""
-    for recorded in events:
-        if (event := event_of(recorded)) is not None:
-            yield event
+    """Return what events say."""
+    return (event for recorded in events if (event := event_of(recorded)) is not None)

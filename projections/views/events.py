@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
+from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
@@ -66,9 +67,12 @@ def reference(event: RecordedEvent) -> EventReference:
     return filled(EventReference, event, hash=event.hash.hex())
 
 
-def event_line(event: RecordedEvent, *, said: str | None = None) -> EventLine:
-    """Return an event in a line; `said` stands for what it says of itself."""
-    told = described(event) if said is None else said
+def event_line(event: RecordedEvent) -> EventLine:
+    """Return an event in a line; if only a newer version understands it, with its type."""
+    try:
+        told = described(event)
+    except SprintlogError:
+        told = event.type
     return filled(EventLine, event, hash=event.hash.hex(), said=told[:SAID_CHARS_MAX])
 
 

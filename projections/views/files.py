@@ -12,6 +12,8 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.work_tree.snapshot import shown
 from sprintlog.engine.sprint.state.knowledge import HeldSnapshot
 
+from ..history.authors import OUT, ROLLBACK, IterationFiles
+from ..history.line_moments import CommitAnswer
 from .events import EventReference, filled, reference
 
 
@@ -20,6 +22,8 @@ class LeftPath(Struct, frozen=True):
 
     path: str
     reason: str
+    differs: bool | UnsetType = UNSET
+    """Whether it differs from the snapshot, or may; only of files restored in place."""
 
 
 class FileChange(Struct, frozen=True):
@@ -27,6 +31,18 @@ class FileChange(Struct, frozen=True):
 
     path: str
     how: str
+    """`added`, `removed`, `changed`, `mode`; `omitted` if one of the snapshots omits it."""
+    by: str | UnsetType = UNSET
+    """Of an iteration: `agent`, `one-of` with others that overlapped, or one of these
+    `-or-outside` if its files were not kept when it began."""
+
+
+class OutsideChanges(Struct, frozen=True):
+    """What changed between two iterations, outside of any."""
+
+    files: list[FileChange]
+    commits: list[CommitAnswer]
+    """The newest commits that were made meanwhile."""
 
 
 class Differences(Struct, frozen=True):
@@ -34,6 +50,12 @@ class Differences(Struct, frozen=True):
 
     files: list[FileChange]
     patch: str | UnsetType = UNSET
+    overlapping: list[str] | UnsetType = UNSET
+    """Of an iteration: others that may have changed some of the files."""
+    outside: OutsideChanges | UnsetType = UNSET
+    """Of an iteration: what changed outside of any before it began."""
+    rolled_back: list[FileChange] | UnsetType = UNSET
+    """Of an iteration: what rollbacks changed while it was under way."""
 
 
 class SnapshotAnswer(EventReference, frozen=True, kw_only=True):
@@ -91,6 +113,19 @@ class Pruning(Struct, frozen=True):
 def left_out(found: Iterable[entries.LeftOut]) -> list[LeftPath]:
     """Return what was left as it is."""
     return [LeftPath(shown(path), reason) for path, reason in found]
+
+
+def differences(found: IterationFiles, *, with_patch: bool) -> Differences:
+    """Return which files changed in an iteration, and who else changed some."""
+    by: dict[bool | None, list[FileChange]] = {None: [], False: [], True: []}
+    for path, how, author in found.files:
+        if author in (OUT, ROLLBACK):
+            by[author == ROLLBACK].append(FileChange(path, how))
+        else:
+            by[None].append(FileChange(path, how, author))
+    lines = found.patch if with_patch else UNSET
+    outside = OutsideChanges(by[False], found.commits)
+    return Differences(by[None], lines, [*found.others], outside, by[True])
 
 
 def changes(found: Iterable[tuple[str, str]]) -> list[FileChange]:

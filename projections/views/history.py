@@ -7,7 +7,7 @@ from msgspec import Struct
 from sprintlog.engine.sprint.document.field_changes import FieldChange
 from sprintlog.engine.sprint.state.given import MISSING
 
-from ..history import blame, blame_lines, decisions, differences, timeline, why
+from ..history import blame, blame_lines, decisions, differences, timeline
 from ..history.files import Standing
 from ..sql import schema
 from .events import filled
@@ -100,66 +100,6 @@ class TableAnswer(Struct, frozen=True):
     columns: list[ColumnAnswer]
 
 
-class GateRunAnswer(Struct, frozen=True):
-    """A run of a gate around the phase."""
-
-    phase: str
-    attempt: int
-    passed: bool
-    exit_code: int
-    at: str
-
-
-class ApprovalAnswer(Struct, frozen=True):
-    """Who let the work into the plan."""
-
-    request: str
-    by: str
-    why: str
-    at: str
-    rule: str | None
-    """The automatic rule that decided; null when a person did."""
-
-
-class AgentRunAnswer(Struct, frozen=True):
-    """A run of an agent in the iteration."""
-
-    agent: str | None
-    models: list[str]
-    session: str | None
-    prompt_sha256: str | None
-
-
-class WhyAnswer(Struct, frozen=True):
-    """Why a line of a file is as it is."""
-
-    path: str
-    line: int
-    text: str
-    known_by: str
-    """`snapshot`, `commit`, `said` by the commit alone, `now` where nobody recorded it
-    yet, `before` where it came with no iteration that the log knows."""
-    commit: str | None
-    """The snapshot or commit that it came in with."""
-    path_then: str | None
-    line_then: int | None
-    may_be_older: bool
-    """Whether nothing before that is known."""
-    iteration: int | None
-    is_between: bool
-    """Whether it changed after that iteration had ended, outside of any."""
-    is_taken_back: bool
-    """Whether a rollback took that iteration back."""
-    phase: str | None
-    prompt: str | None
-    started_at: str | None
-    ended_at: str | None
-    summary: str | None
-    runs: list[AgentRunAnswer]
-    gates: list[GateRunAnswer]
-    approvals: list[ApprovalAnswer]
-
-
 def difference(found: differences.Difference) -> DifferenceAnswer:
     """Return what differs between two points."""
     return DifferenceAnswer(
@@ -214,33 +154,3 @@ def table(name: str) -> TableAnswer:
 
 def _point(standing: Standing) -> ComparedPoint:
     return ComparedPoint(standing.subject, standing.version)
-
-
-def why_answer(found: why.LineReason) -> WhyAnswer:
-    """Return why a line is as it is."""
-    origin = found.origin
-    is_there = origin is not None and origin.commit is not None
-    return WhyAnswer(
-        found.path,
-        found.line,
-        found.text,
-        found.known_by,
-        origin.commit if origin else None,
-        origin.path if origin and is_there else None,
-        origin.line if origin and is_there else None,
-        bool(origin and is_there and origin.is_first),
-        found.iteration,
-        found.is_between,
-        found.is_taken_back,
-        found.phase,
-        found.prompt,
-        found.started_at,
-        found.ended_at,
-        found.summary,
-        [
-            AgentRunAnswer(r.agent, [*r.models], r.session, r.prompt_sha256)
-            for r in found.runs
-        ],
-        [GateRunAnswer(*check) for check in found.gates],
-        [ApprovalAnswer(*one) for one in found.approvals],
-    )

@@ -5,6 +5,7 @@ A judgement has one form wherever it is answered; numbers are not rounded.
 
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, field
@@ -17,6 +18,7 @@ from sprintlog.engine.iterations.events import MeasurementRetracted, Recommendat
 from sprintlog.engine.iterations.metrics import named
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding
+from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.events import GitState
 from sprintlog.engine.sprint.iterations.described import Description
@@ -28,6 +30,8 @@ from ..iterations.tracker import selection_data
 from .back import ChangedFiles
 from .costs import Spending, spending
 from .events import Answered, Recorded, Unchanged, filled
+from .files import Differences
+from .work import PathsLeftOut, left_out, work_tree, work_trees
 
 Figures = dict[str, float | str]
 """What was measured or follows from it, by name; what is missing is left out."""
@@ -76,6 +80,8 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     """Where the repository stood when it ended."""
     spent: Spending | UnsetType = UNSET
     """What agents took; in lists of iterations, as far as it is known."""
+    work_tree: str | UnsetType = UNSET
+    """Where it began; not there if the log has one work tree."""
 
 
 class AdviceReason(Struct, frozen=True):
@@ -129,6 +135,8 @@ class IterationAnswer(Struct, frozen=True):
     """True where a snapshot holds the files of the best iteration."""
     recommendation: Advice | None
     """None for the baseline: there is nothing to decide on yet."""
+    changed: Differences | None = None
+    """Which files changed, and who changed them; null if they were not kept."""
 
 
 class IterationsAnswer(Struct, frozen=True):
@@ -146,6 +154,10 @@ class IterationsAnswer(Struct, frozen=True):
     recommendation: Advice | None
     selection: dict[str, Any] | None
     """As best-iteration.yaml has it."""
+    left_out: PathsLeftOut | UnsetType = UNSET
+    """What the newest snapshot does not contain; not there if it is complete."""
+    work_tree: str | UnsetType = UNSET
+    """Where the sprint's work tree is; not there if the log has one work tree."""
 
 
 class SelectionRecorded(Recorded, frozen=True, kw_only=True):
@@ -160,14 +172,6 @@ class SelectionInForce(Unchanged, frozen=True, kw_only=True):
 
     selection: dict[str, Any] | None
     applied: ChangedFiles | UnsetType = UNSET
-
-
-class Written(Struct, frozen=True):
-    """A file of a loop that was written."""
-
-    path: str
-    state: str
-    kept: str | None
 
 
 def judgement(
@@ -209,15 +213,8 @@ def failure(failed: Failure) -> JudgedIteration:
 
 def unmeasured(one: RunEnding) -> JudgedIteration:
     """Return an iteration that nobody measured."""
-    return JudgedIteration(
-        iteration=one.number,
-        version=one.version,
-        classification=None,
-        score=None,
-        status=one.status,
-        error=one.error,
-        summary=one.summary,
-    )
+    nothing = {"classification": None, "score": None}
+    return filled(JudgedIteration, one, iteration=one.number, **nothing)
 
 
 def judgements(
@@ -225,27 +222,32 @@ def judgements(
     found: Iterable[evaluation.Judgement],
     failures: Iterable[Failure],
     others: Iterable[RunEnding] = (),
+    *,
+    trees: Mapping[int, str] = MappingProxyType({}),
 ) -> list[JudgedIteration]:
-    """Return iterations by their number, those without a measurement among them."""
+    """Return iterations by their number, those without a measurement among them.
+
+    `trees` is where they began, if the log has several work trees.
+    """
     off_path, ends = judged.off_path(), judged.endings()
-    answers = [
-        with_ending(judgement(judged, one, off_path), ends.get(one.number)) for one in found
-    ]
-    answers += map(failure, failures)
-    answers += map(unmeasured, others)
+    answers = [judgement(judged, one, off_path) for one in found]
+    answers = [with_ending(x, ends.get(x.iteration)) for x in answers]
+    answers += [*map(failure, failures), *map(unmeasured, others)]
     spent = {number: spending(took) for number, took in judged.spent().items()}
     told = [replace(x, spent=spent.get(x.iteration, UNSET)) for x in answers]
     known, behind = judged.described(), judged.left_behind()
     told = [with_description(x, known.get(x.iteration)) for x in told]
     told = [replace(x, is_on_path=False) if x.iteration in behind else x for x in told]
+    told = [replace(x, work_tree=trees.get(x.iteration, UNSET)) for x in told]
     return sorted(told, key=attrgetter("iteration"))
 
 
-def every(judged: Judged) -> list[JudgedIteration]:
+def every(workspace: ServiceWorkspace, judged: Judged) -> list[JudgedIteration]:
     """Return all iterations by their number, the baseline first."""
     base, failures = judged.baseline(), judged.failures()
     found = [*([base] if base else []), *judged.all()]
-    return judgements(judged, found, failures.values(), judged.unmeasured())
+    trees = work_trees(workspace, judged.sprint)
+    return judgements(judged, found, failures.values(), judged.unmeasured(), trees=trees)
 
 
 def with_ending(one: JudgedIteration, ended: RunEnding | None) -> JudgedIteration:
@@ -286,23 +288,21 @@ def decided(
     answer: Answered, told: Advice | RecommendationGiven
 ) -> AdviceRecorded | AdviceInForce:
     """Return an advice with what was recorded of it."""
-    assert not isinstance(answer, list)
+    kind: type[AdviceRecorded | AdviceInForce] = AdviceRecorded
     if isinstance(answer, Unchanged):
-        return filled(AdviceInForce, answer, recommendation=told)
-    return filled(AdviceRecorded, answer, recommendation=told)
+        kind = AdviceInForce
+    return filled(kind, answer, recommendation=told)
 
 
 def selected(
     answer: Answered, judged: Judged, applied: ChangedFiles | None
 ) -> SelectionRecorded | SelectionInForce:
     """Return what was selected with what was recorded of it."""
-    assert not isinstance(answer, list)
-    selection = judged.selected()
-    told = selection_data(judged, selection) if selection else None
-    more = {"selection": told, "applied": applied or UNSET}
+    kind: type[SelectionRecorded | SelectionInForce] = SelectionRecorded
     if isinstance(answer, Unchanged):
-        return filled(SelectionInForce, answer, **more)
-    return filled(SelectionRecorded, answer, **more)
+        kind = SelectionInForce
+    told = selection_data(judged)
+    return filled(kind, answer, selection=told, applied=applied or UNSET)
 
 
 def best(judged: Judged) -> BestAnswer:
@@ -319,10 +319,9 @@ def report(judged: Judged, found: IterationReport) -> IterationAnswer:
     given = found.recommendation
     number = found.judgement.number
     told = judgement(judged, found.judgement, judged.off_path())
+    told = with_ending(told, judged.endings().get(number))
     return IterationAnswer(
-        with_description(
-            with_ending(told, judged.endings().get(number)), judged.described().get(number)
-        ),
+        with_description(told, judged.described().get(number)),
         best(judged).best,
         found.is_best_preserved,
         None if given is None else advice(given),
@@ -339,10 +338,12 @@ def unmeasured_report(judged: Judged, number: int) -> IterationAnswer:
     return IterationAnswer(one, best(judged).best, is_best_preserved(judged), None)
 
 
-def summary(judged: Judged, stopped: Action | None = None) -> IterationsAnswer:
+def summary(
+    workspace: ServiceWorkspace, judged: Judged, stopped: Action | None = None
+) -> IterationsAnswer:
     """Return what a sprint came to; `stopped` is why it does not go on."""
-    said, rows = judged.summaries(), every(judged)
-    given, selection = advice_in_force(judged), judged.selected()
+    said, rows = judged.summaries(), every(workspace, judged)
+    given = advice_in_force(judged)
     sprint, best = judged.sprint, judged.tracker.best
     return IterationsAnswer(
         sprint.id,
@@ -356,7 +357,9 @@ def summary(judged: Judged, stopped: Action | None = None) -> IterationsAnswer:
             for x in rows
         ],
         None if given is None else advice(given),
-        selection and selection_data(judged, selection),
+        selection_data(judged),
+        left_out(workspace, sprint),
+        work_tree(workspace, sprint),
     )
 
 

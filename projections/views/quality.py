@@ -24,6 +24,14 @@ from .iterations import (
 )
 
 
+class Written(Struct, frozen=True):
+    """A file of a loop that was written."""
+
+    path: str
+    state: str
+    kept: str | None
+
+
 class Quality(Struct, frozen=True):
     """What one iteration is worth."""
 
@@ -42,6 +50,17 @@ class StandingAnswer(Struct, frozen=True):
     """How many alerts the last iteration raised, by their severity."""
     advice: Advice | UnsetType = UNSET
     """What is advised other than to continue, while nothing was done about it."""
+
+
+def iterations_of(judged: Judged, number: int | None, *, of_all: bool) -> list[Judgement]:
+    """Return the iterations whose alerts are requested: the last measured one by default.
+
+    Raise `NotFoundError` for a number that was not measured.
+    """
+    if of_all:
+        return judged.all()
+    number = judged.last if number is None else number
+    return [] if number is None else [judged.one(number)]
 
 
 def iterations_standing(judged: Judged) -> StandingAnswer:

@@ -26,6 +26,12 @@ from .events import filled
 
 OF_QUEUE = {event.type for event in EVENTS if event.subject.word == REQUEST.word}
 Data = dict[str, Any]
+_SAID: dict[type[Event], tuple[str, ...]] = {
+    RequestDecided: ("decision", "reasoning", "rule"),
+    RequestReopened: ("reason",),
+    RequestReturned: ("until",),
+}
+"""What a request's history tells of an event."""
 
 
 class RequestAnswer(Struct, frozen=True, kw_only=True):
@@ -158,14 +164,7 @@ def ruling(found: Ruling) -> RulingAnswer:
 def _happened(
     recorded: RecordedEvent, event: Event, live: list[Interval]
 ) -> RequestHistory:
-    decided = event if isinstance(event, RequestDecided) else None
-    return filled(
-        RequestHistory,
-        recorded,
-        in_force=isinstance(event, RequestQueued) or lies_on(live, recorded.version),
-        decision=decided.decision if decided else UNSET,
-        reasoning=decided.reasoning if decided else UNSET,
-        rule=decided.rule if decided else UNSET,
-        reason=event.reason if isinstance(event, RequestReopened) else UNSET,
-        until=event.until if isinstance(event, RequestReturned) else UNSET,
-    )
+    names = _SAID.get(type(event), ())
+    said = {name: getattr(event, name) for name in names}
+    in_force = isinstance(event, RequestQueued) or lies_on(live, recorded.version)
+    return filled(RequestHistory, recorded, in_force=in_force, **said)

@@ -25,6 +25,8 @@ from sprintlog.engine.sprint.state.money import plus
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.starts import newest_first
 
+from .events import filled
+
 RUNNING, ENDED = "running", "ended"
 
 
@@ -88,18 +90,9 @@ class DryRun(Struct, frozen=True, kw_only=True):
 
 def told(found: Iterable[BudgetState]) -> list[BudgetStanding]:
     """Return budgets as they are answered."""
-    return [
-        BudgetStanding(
-            one.of,
-            one.budget,
-            float(one.limit),
-            float(one.spent),
-            float(one.left),
-            one.percent,
-            one.unknown,
-        )
-        for one in found
-    ]
+    names = ("limit", "spent", "left")
+    exact = ((one, {name: float(getattr(one, name)) for name in names}) for one in found)
+    return [filled(BudgetStanding, x, unknown_runs=x.unknown, **sums) for x, sums in exact]
 
 
 def all_standings(
@@ -152,16 +145,8 @@ def last_run(
     if found == GONE:
         told = {"last_seen": _time(workspace, sprint, sprint.version)}
         now = told["last_seen"]
-    return LoopRun(
-        run=started.run,
-        state=found,
-        since=started.since,
-        host=started.host,
-        pid=started.pid,
-        command=started.command,
-        spent=ended.spent if ended is not None else spent_since(sprint, now),
-        **told,
-    )
+    spent = ended.spent if ended is not None else spent_since(sprint, now)
+    return filled(LoopRun, started, state=found, spent=spent, **told)
 
 
 def _iteration_since(workspace: ServiceWorkspace, sprint: Sprint) -> str | None:
@@ -174,15 +159,12 @@ def _iteration_since(workspace: ServiceWorkspace, sprint: Sprint) -> str | None:
 
 def _end(workspace: ServiceWorkspace, sprint: Sprint) -> dict[str, Any]:
     loops = sprint.knowledge.loops
-    assert loops.ended is not None
-    return {
-        "ended_at": loops.ended.last_seen or _time(workspace, sprint, loops.ended_version),
-        "because": loops.ended.because,
-        "exit_code": loops.ended.exit_code,
-        "why": loops.ended.why,
-        "worked_since": _has_worked(workspace, sprint, loops.ended_version),
-        "last_seen": loops.ended.last_seen or UNSET,
-    }
+    ended, version = loops.ended, loops.ended_version
+    assert ended is not None
+    told = {name: getattr(ended, name) for name in ("because", "exit_code", "why")}
+    told["ended_at"] = ended.last_seen or _time(workspace, sprint, version)
+    told["worked_since"] = _has_worked(workspace, sprint, version)
+    return {**told, "last_seen": ended.last_seen or UNSET}
 
 
 def _has_worked(workspace: ServiceWorkspace, sprint: Sprint, after: int) -> bool:

@@ -17,14 +17,14 @@ class ErasedEvent(Struct, frozen=True, kw_only=True):
     """How long its payload is."""
 
 
-class PlaceOfText(Struct, frozen=True, kw_only=True):
+class PlaceOfText(Struct, frozen=True):
     """Where a text is, or was, beside the events."""
 
     kind: str
     where: str
 
 
-class UnreachedPlace(Struct, frozen=True, kw_only=True):
+class UnreachedPlace(Struct, frozen=True):
     """Where a text stays."""
 
     where: str
@@ -54,7 +54,7 @@ class RedactionDone(Struct, frozen=True, kw_only=True):
     """Those that say so."""
 
 
-class LeakFound(Struct, frozen=True, kw_only=True):
+class LeakFound(Struct, frozen=True):
     """A secret that was found."""
 
     where: str

@@ -6,10 +6,17 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
+from sprintlog.engine.service.place.trees import known_trees, shown_tree
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import RESUME, STOP, WAIT, Action
-from sprintlog.engine.sprint.events import GateChecked, GateStarted
+from sprintlog.engine.sprint.events import (
+    BEFORE_RESTORE,
+    FileLeft,
+    GateChecked,
+    GateStarted,
+    SnapshotTaken,
+)
 from sprintlog.engine.sprint.gates.checks import run_of
 from sprintlog.engine.sprint.gates.gate import attempts_of, is_due, repair_prompt
 from sprintlog.engine.sprint.gates.policy import gate_of
@@ -25,7 +32,7 @@ from sprintlog.engine.sprint.state.words import PASSED
 
 from . import runs
 from .costs import Spending, spending
-from .events import EventReference, Recorded, filled
+from .events import EventReference, Recorded, event_of, filled
 from .runs import BudgetStanding, LoopRun, last_run
 
 STOPPED = (STOP, WAIT, RESUME)
@@ -44,6 +51,18 @@ class Next(Action, frozen=True, kw_only=True):
     """What is to be done now, or how a run ended."""
 
     sprint: str
+
+
+class WaitEnded(Struct, frozen=True, omit_defaults=True):
+    """How a wait for the limit of the last run ended."""
+
+    sprint: str
+    limit: str
+    """`expired`, `person` if a person or money is needed, or `none`."""
+    until: str | None = None
+    waits_for: str | None = None
+    """Of a limit: `usage-limit`, `overload` or `network`."""
+    why: str | None = None
 
 
 class Attempts(Struct, frozen=True):
@@ -79,6 +98,16 @@ class StepStatus(Struct, frozen=True):
     status: Any
 
 
+class PathsLeftOut(Struct, frozen=True):
+    """The paths that the newest snapshot does not contain."""
+
+    snapshot: str
+    iteration: int
+    count: int
+    paths: tuple[FileLeft, ...]
+    """At most 100; `show iteration N --files` lists all."""
+
+
 class Status(Struct, frozen=True, kw_only=True):
     """Where a sprint stands; what belongs to a goal is there in Ralph mode alone."""
 
@@ -108,6 +137,10 @@ class Status(Struct, frozen=True, kw_only=True):
     """The last run of the loop; not there before the first."""
     budgets: list[BudgetStanding] | UnsetType = UNSET
     """Those of the last run and of the sprint; not there without any."""
+    left_out: PathsLeftOut | UnsetType = UNSET
+    """What the newest snapshot does not contain; not there if it is complete."""
+    work_tree: str | UnsetType = UNSET
+    """Where the sprint's work tree is; only there if the log has more than one."""
 
 
 def status(
@@ -133,8 +166,43 @@ def status(
         phases=[_phase(node) for node in sprint.plan.tree.root.walk()],
         run=last_run(workspace, sprint, now=moment, is_past=at is not None),
         budgets=runs.told(runs.all_standings(workspace, sprint, at=at)) or UNSET,
+        left_out=left_out(workspace, sprint),
+        work_tree=work_tree(workspace, sprint),
         **_goal(sprint),
     )
+
+
+def work_tree(workspace: ServiceWorkspace, sprint: Sprint) -> str | UnsetType:
+    """Return where a sprint's work tree is, if the log has more than one."""
+    knowledge, location = sprint.knowledge, workspace.location
+    is_of_one = workspace.tree.has(knowledge.own_tree) and not knowledge.elsewhere
+    if is_of_one and len(known_trees(location)) < 2:
+        return UNSET
+    return shown_tree(location, knowledge.own_tree)
+
+
+def work_trees(workspace: ServiceWorkspace, sprint: Sprint) -> dict[int, str]:
+    """Return where each iteration began, by its number, if the log has several trees."""
+    if work_tree(workspace, sprint) is UNSET:
+        return {}
+    knowledge = sprint.knowledge
+    trees = {number: knowledge.tree_of(number) for number, _ in knowledge.iterations}
+    shown = {one: shown_tree(workspace.location, one) for one in {*trees.values()}}
+    return {number: shown[one] for number, one in trees.items()}
+
+
+def left_out(workspace: ServiceWorkspace, sprint: Sprint) -> PathsLeftOut | UnsetType:
+    """Return what the newest snapshot of this work tree does not contain."""
+    held = filter(workspace.tree.has, sprint.knowledge.snapshots)
+    versions = [x.version for x in held if x.purpose != BEFORE_RESTORE][-1:]
+    for version in versions:
+        stream = sprint_stream(sprint.id)
+        for recorded in workspace.log.read_stream(stream, after=version - 1, until=version):
+            taken = event_of(recorded)
+            if isinstance(taken, SnapshotTaken) and taken.left_out_count:
+                count, paths = taken.left_out_count, taken.left_out
+                return PathsLeftOut(taken.snapshot, taken.iteration, count, paths)
+    return UNSET
 
 
 def next_answer(sprint_id: str, action: Action) -> Next:
@@ -188,12 +256,9 @@ def _spent(sprint: Sprint) -> Spending | UnsetType:
 
 
 def _phase(node: Node) -> PhaseStatus:
-    word = gate_status(node.data)
-    gate = (
-        UNSET
-        if word is None
-        else Attempts(word, attempts_of(node), gate_of(node).attempts_max)
-    )
+    gate: Attempts | UnsetType = UNSET
+    if (word := gate_status(node.data)) is not None:
+        gate = Attempts(word, attempts_of(node), gate_of(node).attempts_max)
     return PhaseStatus(node.address, node.status, node.data.get("error"), gate)
 
 

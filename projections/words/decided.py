@@ -29,11 +29,7 @@ _ADVISED = {
     "stop": "Stop",
     "escalate": "Let a person look",
 }
-_REQUEST = {
-    "approve": "approved",
-    "defer": "deferred until {until}",
-    "reject": "rejected",
-}
+_REQUEST = {"approve": "approved", "defer": "deferred until {until}", "reject": "rejected"}
 
 
 class DecisionWords(msgspec.Struct, frozen=True):

@@ -5,6 +5,12 @@ from typing import Any
 UNKNOWN = "\N{EN DASH}"
 """What stands for what nobody knows: never 0."""
 
+MONTHS = (
+    *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
+    *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+)
+"""Of every locale: what is printed can be typed anywhere."""
+
 
 def duration(milliseconds: float) -> str:
     """Return a duration with its units: `450 ms`, `3.2 s`, `3m 12s`, `1h 05m`, `2d 03h`."""
@@ -32,7 +38,7 @@ def usage(used: Any, *, duration_ms: int | None = None) -> list[str]:
     return words
 
 
-def spent(all_runs: Any) -> list[str]:
+def spent_said(all_runs: Any) -> list[str]:
     """Return what all runs of agents took, and of how many of them nobody knows it."""
     runs = counted(all_runs.runs + all_runs.cut_short, "run")
     if all_runs.cut_short:

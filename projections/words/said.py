@@ -40,7 +40,8 @@ NAMED = (
 LEFT_OUT = {
     *("description", "document", "digest", "extra", "context", "injection"),
     *("output", "output_bytes", "output_sha256", "errors", "origins", "tree", "hash"),
-    *("pid", "run", "process_started", "boot_id", "worktree", "timeout_ms", "iteration"),
+    *("pid", "run", "process_started", "boot_id", "timeout_ms", "iteration"),
+    *("worktree", "work_tree"),
     *("created_at", "learning_id", "because", "confidence", "metrics", "usage"),
     *("duration_ms", "exit_code", "timed_out", "discovered_in", "previous"),
     *("agent_version", "started", "error_kind", "lines", "unknown_lines"),

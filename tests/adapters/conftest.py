@@ -1,10 +1,14 @@
 """A tree, a store of snapshots beside it, and a tree that is full of traps."""
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from sprintlog.engine.adapters.snapshots import quiet
 from sprintlog.engine.adapters.snapshots.store import Store
+from tests import needs
 
 from .traps import Trap
 from .trees import store_in
@@ -16,6 +20,15 @@ def root(tmp_path: Path) -> Path:
     root = tmp_path / "tree"
     root.mkdir()
     return root
+
+
+@pytest.fixture
+def on_disk() -> Iterator[Path]:
+    """Give the root of a tree on a disk: in memory, no file is believed to be unchanged."""
+    with tempfile.TemporaryDirectory(prefix="sprintlog-", dir="/var/tmp") as name:
+        if quiet.kind_of(Path(name)) in quiet.IN_MEMORY:
+            needs.skip("a folder on a disk", "mount one at /var/tmp")
+        yield Path(name)
 
 
 @pytest.fixture

@@ -155,13 +155,8 @@ def test_ends_a_group_where_it_cannot_adopt(
     left: int,
 ) -> None:
     """On a system without sub-reapers the script's process group ends."""
-    text = (
-        "import runpy, sys\n"
-        "sys.platform = 'darwin'\n"
-        "runpy.run_path(sys.argv[1], run_name='__main__')\n"
-    )
-    python, *_, supervisor = supervised._SUPERVISOR
-    monkeypatch.setattr(supervised, "_SUPERVISOR", [python, "-c", text, supervisor])
+    source = f"import sys\nsys.platform = 'darwin'\n{supervised._SOURCE}"
+    monkeypatch.setattr(supervised, "_SOURCE", source)
     ran = run(script, limit)
     assert (ran.exit_code, ran.left_behind) == (code, left)
 

@@ -37,7 +37,7 @@ ENDING: dict[str, tuple[int, str]] = {
     "kill -KILL $$": (137, ""),
     "kill -SEGV $$": (139, ""),
     "printf 'no newline'": (0, "no newline"),
-    "printf 'a\\377b'; exit 1": (1, "a\ufffdb"),
+    "printf 'a\\377b'; exit 1": (1, "a\udcffb"),
     "cat; read line || echo nothing to read": (0, "nothing to read\n"),
     "exec >&- 2>&-; sleep 0.2; exit 7": (7, ""),
     "nowhere-to-be-found 2>/dev/null": (127, ""),

@@ -16,7 +16,6 @@ from sprintlog.engine.adapters.snapshots.listing import SPECIAL
 from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.stores.descriptors import sync
-from tests import needs
 
 from .trees import (
     environment,
@@ -87,15 +86,14 @@ def test_change_within_the_same_moment_is_seen(
 
 @pytest.mark.parametrize("kind", ["as it is", "unknown"])
 def test_writes_through_a_map_are_seen(
-    root: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    on_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """A file that is written by a map between two snapshots is read again by the second."""
     monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**10))
     if kind == "unknown":
-        if quiet.kind_of(root) in quiet.IN_MEMORY:
-            needs.skip("a temporary folder on a disk", "set TMPDIR to one")
         monkeypatch.setattr(quiet, "kind_of", lambda root: None)
         monkeypatch.setattr(quiet, "is_being_written", lambda descriptor: False)
+    root, store = on_disk, store_in(tmp_path)
     put(root / "mapped", b"-" * 8192)
     with open(root / "mapped", "r+b") as file:
         mapped = mmap.mmap(file.fileno(), 0)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.engine.adapters.snapshots.ignored import may_lead_to
 from sprintlog.engine.adapters.snapshots.listing import GITS_OWN, NESTED
 from sprintlog.engine.adapters.snapshots.store import Store
 
@@ -109,3 +110,24 @@ def test_names_that_mean_gits_folder_are_left(root: Path, store: Store) -> None:
     made = taken(store, root)
     assert reasons(made) == dict.fromkeys([*names, "sub/.GIT"], GITS_OWN)
     assert [*store.read(made.commit).files] == [".gitignore"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folder", "expected"),
+    [
+        ("a/b", "a", True),
+        ("a/b", "a/b/c", True),
+        ("a/**/c", "a/x", True),
+        ("**/c", "x/y", True),
+        ("a/*", "a/x", True),
+        ("a/b", "b", False),
+        ("a/**/c", "b/x", False),
+        ("a/*/z", "b/x", False),
+        ("*.txt", "x", False),
+    ],
+)
+def test_only_folders_that_a_pattern_can_match_are_searched(
+    pattern: str, folder: str, expected: bool
+) -> None:
+    """An ignored folder is searched if and only if a pattern may match something in it."""
+    assert may_lead_to([pattern], folder) is expected

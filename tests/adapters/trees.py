@@ -84,6 +84,8 @@ def picture(root: Path, *, without: tuple[str, ...] = ()) -> Picture:
             status = os.lstat(path)
             mode = stat.S_IMODE(status.st_mode)
             relative = os.path.relpath(path, root)
+            if relative in without:
+                continue
             if stat.S_ISLNK(status.st_mode):
                 seen[relative] = ("link", 0, os.readlink(os.fsencode(path)))
             elif stat.S_ISDIR(status.st_mode):
@@ -131,8 +133,7 @@ def taken(
             store,
             root,
             at_seconds=1_800_000_000,
-            limits=limits or Limits(),
-            patterns=patterns,
+            limits=(limits or Limits())._replace(patterns=patterns),
             also=also,
         )
 

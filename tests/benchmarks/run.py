@@ -141,6 +141,10 @@ ROWS: dict[str, Row] = {
     "snapshot after a change of 10 files": Row(
         rows_snapshots.after_few_changes, Goal(3, True)
     ),
+    "rollback of every file": Row(rows_snapshots.restored, Goal(2, True)),
+    "rollback of every file of a large tree": Row(
+        rows_snapshots.restored_large, Goal(2, True)
+    ),
     "`scan` of what agents said": Row(rows_trust.scan, Goal(5, unit="MB/s")),
     "ending an iteration after 10,000": Row(rows_judge.resident, Goal(1.1, True)),
     "the same, log opened for it": Row(rows_judge.opened),

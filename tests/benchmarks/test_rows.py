@@ -85,7 +85,7 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path, TINY)
 
 
-@pytest.mark.sampled(2, 10)
+@pytest.mark.sampled(2, 6)
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_gives_a_figure_and_names_its_baseline(
     name: str, bench: Bench, watch: Watch

@@ -7,7 +7,7 @@ import pytest
 from .conftest import Run
 
 ASKED: dict[str, tuple[dict[str, str], list[str]]] = {
-    "alerts": ({}, ["--all"]),
+    "alerts": ({"all": "true"}, ["--all"]),
     "audit": ({"at": "version:3"}, ["--at", "version:3"]),
     "best": ({}, []),
     "blame": ({"field": "status"}, ["status"]),

@@ -18,8 +18,9 @@ from sprintlog.cli.main import main
 from sprintlog.projections.state_files.yaml.reader import load
 
 from ..adapters.trees import git, put
+from ..copies import copy_tree
 from ..log_stores import EVERYWHERE, SQLITE
-from ..postgres.server import NEWEST, unsafe_url
+from ..postgres.server import IN_LONG, unsafe_url
 from . import goals, scripted
 from .answers import check_answers
 
@@ -79,7 +80,7 @@ Gated = Callable[..., None]
 Made = Callable[[str, Callable[[], object]], None]
 
 
-ON_A_SERVER = ("injecting", "iteration_files", "damaged_snapshots")
+ON_A_SERVER = ("injecting", "iteration_files", "damaged_snapshots", "work_trees")
 """Which modules are tried on a server, too: those that ask most of a log, and of doctor."""
 
 
@@ -87,7 +88,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Try some modules twice: with a log in the folder, and with one on a server."""
     module = metafunc.module.__name__.rpartition(".test_")[2]
     if "log_store" in metafunc.fixturenames and (EVERYWHERE or module in ON_A_SERVER):
-        tried = [EVERYWHERE] if EVERYWHERE else [SQLITE, NEWEST]
+        tried = [EVERYWHERE] if EVERYWHERE else [SQLITE, IN_LONG]
         metafunc.parametrize("log_store", tried, indirect=True)
 
 
@@ -169,7 +170,7 @@ def made(
             steps()
             monkeypatch.chdir(folder)
             (made_once / f"{name}.whole").touch()
-        shutil.copytree(kept, folder, symlinks=True, dirs_exist_ok=True)
+        copy_tree(kept, folder)
 
     return copy
 
@@ -232,11 +233,17 @@ def state(folder: Path) -> Callable[[], Any]:
 def goal_agent(folder: Path, done: Run) -> goals.Make:
     """Return a function that makes a goal, its hooks, and an agent with a trait."""
 
-    def make(trait: str = "", *hooks: str, options: tuple[str, ...] = ()) -> list[str]:
+    def make(
+        trait: str = "",
+        *hooks: str,
+        options: tuple[str, ...] = (),
+        creating: tuple[str, ...] = (),
+    ) -> list[str]:
         (folder / "agent.py").write_text(goals.AGENT % trait)
         done("init")
         words = [word for hook in hooks for word in ("--hook", hook)]
-        done("sprint", "create", "win", "--goal", "Win", "--max-iterations", "9", *words)
+        words += ["--max-iterations", "9", *creating]
+        done("sprint", "create", "win", "--goal", "Win", *words)
         return ["run", "--rest", "0", *options, "--", sys.executable, "agent.py"]
 
     return make

@@ -23,11 +23,11 @@ def files(root: Path) -> dict[str, bytes]:
 
 def theirs(root: Path) -> object:
     """Return the person's repository: index, stash, branches, hooks and settings."""
-    return picture(root / ".git", without=("sprintlog",))
+    return picture(root / ".git", without=("sprintlog", "sprintlog-tree"))
 
 
 def cut_short(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin a restore in place whose files are never touched."""
     with monkeypatch.context() as patched:
-        patched.setattr(restore, "_finish", lambda *_: [])
+        patched.setattr(restore, "_finish", lambda *_, **__: [])
         done("rollback", "iter:1", "--files", "--yes")

@@ -9,9 +9,9 @@ import pytest
 
 from sprintlog.engine.log.port import Clock, Entropy, Log, Wait
 from sprintlog.engine.log.stores import STORES, create_log
-from tests.postgres.server import NEWEST, SERVERS, server, why_not
+from tests.postgres.server import NEWEST, SERVERS, TRIED, server, why_not
 
-TRIED = [*(name for name in STORES if name != "postgresql"), *SERVERS]
+EVERY_STORE = [*(name for name in STORES if name != "postgresql"), *TRIED]
 """Every store; the one on a server with each version of that."""
 AT_HAND = [*(name for name in STORES if name != "postgresql"), NEWEST]
 
@@ -51,7 +51,7 @@ def new_log(store: str, folder: Path, *, seed: bytes = b"seed") -> Log:
     )
 
 
-@pytest.fixture(params=TRIED)
+@pytest.fixture(params=EVERY_STORE)
 def store(request: pytest.FixtureRequest) -> str:
     """Give the name of every store."""
     name: str = request.param

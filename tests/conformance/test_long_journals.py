@@ -23,7 +23,7 @@ from sprintlog.engine.journal.state.shapes import (
     Pattern,
 )
 from sprintlog.engine.log.event import Event
-from sprintlog.projections.state_files import journal_file, journal_text, progress_json
+from sprintlog.projections.state_files import journal_file, progress_json
 from sprintlog.projections.state_files.journal_file import JournalFile
 from sprintlog.projections.state_files.kept_blocks import BLOCKS
 from sprintlog.projections.workspace import Workspace
@@ -63,7 +63,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """Give a workspace with a long journal, its file written."""
     with make("sqlite", tmp_path) as workspace:
         record(workspace, *(EntryRecorded(entry(number)) for number in range(ENTRIES)))
-        assert len(content_of(workspace)) > journal_text.LONG_BYTES
+        assert len(content_of(workspace)) > journal_file.LONG_BYTES
     with Workspace.open(tmp_path) as workspace:
         yield workspace
 
@@ -99,7 +99,7 @@ def test_only_the_new_entry_is_laid_out(
     """The text at hand is gone on with."""
     before = content_of(workspace)
     laid_out: list[int] = []
-    with_entries = journal_text.with_entries
+    with_entries = journal_file.with_entries
 
     def counting(before: bytes, end: int, entries: list[Entry]) -> tuple[bytes, int]:
         laid_out.append(len(entries))
@@ -161,7 +161,7 @@ def test_a_text_of_another_history_is_not_gone_on_with(tmp_path: Path) -> None:
     mine, other = (side.root / ".ralph" / "progress.json" for side in sides)
     content = mine.read_bytes()
     with Workspace.open(sides[1].root) as workspace:
-        spans = {b"x" * 32 + bytes([journal_text.LAYOUT]): (ENTRIES, 10)}
+        spans = {b"x" * 32 + bytes([journal_file.LAYOUT]): (ENTRIES, 10)}
         digest = workspace.files.digest(".ralph/progress.json", content)
         workspace.files.digests.know(".ralph/progress.json", digest, version=ENTRIES)
         workspace.files.blocks.keep(".ralph/progress.json", digest, spans)

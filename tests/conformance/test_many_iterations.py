@@ -98,7 +98,7 @@ def test_a_list_reads_each_iteration_once(tmp_path: Path, read: list[int]) -> No
             best(evaluate(workspace.log, sprint))
             alone.append(len(read))
             read.clear()
-            found = summary(evaluate(workspace.log, sprint))
+            found = summary(workspace, evaluate(workspace.log, sprint))
             assert len(found.iterations) == iterations
             assert len(read) <= 2 * iterations + alone[0]
     assert alone[1] <= alone[0] + 2

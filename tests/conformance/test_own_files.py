@@ -126,7 +126,7 @@ def test_without_an_exchange_each_file_is_read(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a system only replaces files, nothing comes back that could be compared."""
-    monkeypatch.setattr(replace, "_renameat2", lambda: None)
+    monkeypatch.setattr(replace, "system_call", lambda name: None)
     start(workspace, "p1")
     assert workspace.files.look_at_status("PROGRESS.yaml") is None
 

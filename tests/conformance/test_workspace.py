@@ -1,6 +1,7 @@
 """A whole workspace works the same on every store."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Wait
 from sprintlog.engine.log.stores import create_log, open_log
 from sprintlog.engine.service.place.location import Location
+from sprintlog.engine.service.place.trees import FILE, KNOWN
 from sprintlog.engine.service.streams.catalogue import EVERY
 from sprintlog.engine.service.streams.soundness import back_up
 from sprintlog.engine.sprint.events import (
@@ -40,7 +42,7 @@ def make(store: str, root: Path) -> Workspace:
     folder.mkdir(parents=True, mode=0o700)
     url = address(store, folder)
     log = create_log(url, clock=ticking(), entropy=seeded(), wait=Wait(0), beside=folder)
-    return Workspace(Location(folder, root, ""), log, clock=ticking())
+    return Workspace(Location(folder, root, ""), log, clock=ticking(), entropy=bytes)
 
 
 def note(sprint: Sprint, at: str, *, text: str) -> list[Event]:
@@ -130,6 +132,81 @@ def test_an_export_goes_into_any_store(
         import_log(again, given, file="x")
         assert list(again.log.read()) == list(workspace.log.read())
         assert _file(again) == _file(workspace)
+
+
+def test_a_workspace_refuses_another_thread(workspace: Workspace) -> None:
+    """Reading, recording and closing are refused in a thread that did not open it."""
+    uses = (
+        workspace.sprints,
+        workspace.journal,
+        partial(workspace.sprint, "auth"),
+        partial(workspace.handle_with, "auth", partial(note, text="x")),
+        workspace.close,
+    )
+    with ThreadPoolExecutor(1) as other:
+        for use in uses:
+            with pytest.raises(RefusedError, match="the thread that opened it"):
+                other.submit(use).result()
+    assert list(workspace.sprints()) == ["auth"]
+
+
+def test_reading_meanwhile_hides_nobody_who_was_first(workspace: Workspace) -> None:
+    """What was decided before another event came is decided anew, whoever read that one."""
+    seen: list[int] = []
+
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        seen.append(sprint.version)
+        if len(seen) == 1:
+            workspace.handle_with("auth", partial(note, text="first"))
+            assert workspace.sprint("auth").version == seen[0] + 1
+        return [NoteAdded(f"after {seen[-1]}")]
+
+    recorded = workspace.handle_with("auth", decide).events
+    assert (len(seen), seen[-1]) == (2, recorded[0].version - 1)
+
+
+def _reads(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list to which the name of each sprint is added that is read."""
+    read: list[str] = []
+    real = workspace.sprint
+
+    def sprint(name: str, *, at: str | None = None) -> Sprint:
+        read.append(name)
+        return real(name, at=at)
+
+    monkeypatch.setattr(workspace, "sprint", sprint)
+    return read
+
+
+def test_place_is_decided_by_one_reading(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has a place is decided by the decided state, and one reading of others."""
+    place = Place("other/PROGRESS.yaml")
+    workspace.handle_with("other", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
+    assert workspace.tree.id
+    read = _reads(workspace, monkeypatch)
+
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        read.clear()
+        return [SprintCompiled(DOCUMENT, place)]
+
+    with pytest.raises(RefusedError, match="is the file of sprint other"):
+        workspace.handle_with("third", decide)
+    assert read == ["auth", "other"]
+
+
+def test_sprints_are_read_once_to_find_the_tree(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as a tree has no id, each sprint is read once, however often it is asked."""
+    fresh = Workspace(workspace.location, workspace.log, clock=workspace.clock)
+    trees = workspace.location.folder / KNOWN
+    for file in (workspace.location.folder / FILE, *trees.glob("*")):
+        file.unlink(missing_ok=True)
+    read = _reads(fresh, monkeypatch)
+    found = [fresh.tree for _ in range(3)]
+    assert (len({*found}), read) == (1, ["auth"])
 
 
 def test_a_workspace_in_memory_needs_only_a_folder(tmp_path: Path) -> None:

@@ -329,6 +329,7 @@ def _typed(annotation: str) -> str:
         "tuple[tuple[str, str, str, str], ...]": "list of lists of four texts",
         "None": "null",
     }
+    annotation = journal.without_rule(annotation)
     parts = [annotation] if annotation in words else annotation.split(" | ")
     return " or ".join(words[part] for part in parts)
 

@@ -136,9 +136,12 @@ def _line(line: str) -> str:
 def _environment(folder: Path, commands: Path | None) -> dict[str, str]:
     first = [str(commands)] if commands else []
     path = [*first, str(Path(sys.executable).parent), os.environ["PATH"]]
+    # In HOME itself no log is begun.
+    home = folder.with_name(f"{folder.name}-home")
+    home.mkdir(exist_ok=True)
     return {
         "PATH": os.pathsep.join(path),
-        "HOME": str(folder),
+        "HOME": str(home),
         "LC_ALL": "C.UTF-8",
         "NO_COLOR": "1",
         "GIT_CONFIG_NOSYSTEM": "1",

@@ -1,6 +1,7 @@
 """Defects for the instruments to find: put in for one test, then taken out."""
 
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -17,6 +18,8 @@ from sprintlog.engine.log.stores.sqlite.salvage import rescue
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections.health import salvage, verify
 from sprintlog.projections.state_files.files import WrittenFiles
+
+MEANTIME_SECONDS = 0.01
 
 
 class LazyConnection:
@@ -97,7 +100,8 @@ class CredulousLog(SqliteLog):
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> Appended:
-        """Append, wherever the stream is."""
+        """Append, wherever the stream is; the others read it in the meantime."""
+        time.sleep(MEANTIME_SECONDS)
         return super().append(
             stream, new_events, expect=Expect.ANY, key=key, key_digest=key_digest
         )

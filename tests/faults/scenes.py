@@ -1,12 +1,12 @@
 """The commands into which faults are put, and the folders they run in."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sprintlog.engine.service.agent_sessions.hook import take_hook
 
+from ..copies import copy_tree
 from .claims import acknowledged
 from .runner import Done, Runner
 
@@ -153,7 +153,7 @@ def play(
     runner: Runner, scene: Scene, template: Path, folder: Path, plants: tuple[str, ...]
 ) -> tuple[Done, list[str]]:
     """Run a scene in a copy of its folder, with no fault; return its operations too."""
-    shutil.copytree(template, folder)
+    copy_tree(template, folder)
     trace = folder.with_name(f"{folder.name}.trace")
     done = runner.must(
         folder,

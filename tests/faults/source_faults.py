@@ -167,8 +167,8 @@ FAULTS = (
     ),
     Fault(
         "where edits are refused nobody looks",
-        "if edit_policy(action.state) != REFUSE:",
-        "if edit_policy(action.state) == REFUSE:",
+        "if edit_policy(action.state) != REFUSE or",
+        "if edit_policy(action.state) == REFUSE or",
         ("test_adopt.py", "test_state_files.py"),
     ),
     Fault(

@@ -8,6 +8,7 @@ from pathlib import Path
 from signal import SIGINT, SIGTERM
 from typing import Any, NamedTuple
 
+from ..copies import copy_tree
 from .claims import acknowledged, missing
 from .runner import Done, Runner, is_slow
 from .scenes import Template, events, play, state_files
@@ -100,7 +101,7 @@ def sweep(
     for case in chosen:
         place = folder / "case"
         shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(template.folder, place)
+        copy_tree(template.folder, place)
         for problem in _play(runner, template, case, place, plants, seconds_next):
             name = template.operations[case.at - 1]
             yield (

@@ -21,8 +21,8 @@ from sprintlog.cli.intake.others.prd import read_stories
 from sprintlog.cli.intake.others.ralph_loop import read_ralph_loop
 from sprintlog.cli.settings.file import read_settings
 from sprintlog.engine.adapters.agents.hook_calls import HookPlace
-from sprintlog.engine.adapters.agents.hooks import OddHookError, hear_hook
 from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.hooks.hook_input import OddHookError, hear_hook
 from sprintlog.engine.adapters.reports import formats, pointed
 from sprintlog.engine.adapters.reports.report import Report
 from sprintlog.engine.adapters.snapshots.without_text import unzipped, without

@@ -52,6 +52,7 @@ def imported(kind: str, folder: Path) -> str:
             "observed": event.get("observed", False),
             "data": json.loads(event["payload"]),
         }
+        said["data"].pop("work_tree", None)
         if kind in UNDATED:
             del said["at"]
         lines.append(json.dumps(said, ensure_ascii=False))

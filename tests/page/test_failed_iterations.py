@@ -8,7 +8,7 @@ import pytest
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.projections.page.charts.failures import NOTES_MAX, IterationFailures
+from sprintlog.projections.page.charts.happened import NOTES_MAX, IterationFailures
 from sprintlog.projections.page.document import facts_of
 from sprintlog.projections.page.facts import Facts
 from sprintlog.projections.page.sections.comparison import comparison

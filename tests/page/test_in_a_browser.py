@@ -9,7 +9,7 @@ import pytest
 
 from sprintlog.commands import CreateSprint
 from sprintlog.projections.page.document import page as page_of
-from sprintlog.projections.page.versions import file_history, lines_of
+from sprintlog.projections.page.versions import FollowedFile, lines_of
 from sprintlog.projections.workspace import Workspace
 
 from .browsers import LOOKS, NewContext, violations
@@ -73,7 +73,7 @@ def test_the_slider_shows_each_version(
     page = look(night_page)
     with night(tmp_path) as workspace:
         sprint = workspace.sprint(SPRINT)
-        history = file_history(workspace, sprint)
+        history = FollowedFile().follow(workspace, sprint)
         for version in (1, 2, 31, 38, 40, sprint.version):
             page.evaluate("version => window.sprintlogPage.show(version)", version)
             rows = page.evaluate(

@@ -3,7 +3,7 @@
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from sprintlog.cli.pages.plot import BARE, HEIGHT, IterationDot, quality_lines
+from sprintlog.cli.pages.watch import BARE, HEIGHT, IterationDot, quality_lines
 from sprintlog.projections.page.charts.layout import Work, timeline
 from sprintlog.projections.page.document import facts_of
 from sprintlog.projections.page.job_summary import BYTES_MAX, MERMAID_BYTES_MAX, job_summary

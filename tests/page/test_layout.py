@@ -111,7 +111,7 @@ def test_a_missing_value_is_no_zero() -> None:
 def test_the_line_leaves_out_what_is_off_the_path() -> None:
     """What a rollback left behind is a point beside the line."""
     found = plot([1, 2, 3], is_on=[True, False, True])
-    assert [p.nth for p in found.lines[0]] == [0, 2]
+    assert [p.nth for p in found.line] == [0, 2]
     assert len(found.points) == 3
 
 

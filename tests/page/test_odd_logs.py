@@ -18,8 +18,7 @@ from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.projections.page.document import SECTIONS, page
-from sprintlog.projections.page.facts import Facts
-from sprintlog.projections.page.limits import LONG
+from sprintlog.projections.page.facts import LONG, Facts
 from sprintlog.projections.page.versions import VERSIONS_MAX
 from sprintlog.projections.workspace import Workspace
 

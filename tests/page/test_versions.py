@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.projections.history.blame_lines import blame_lines
 from sprintlog.projections.page import versions
-from sprintlog.projections.page.versions import file_history, lines_of
+from sprintlog.projections.page.versions import FollowedFile, lines_of
 from sprintlog.projections.workspace import Workspace
 
 from .logs import SPRINT, STREAMS, workspace_of
@@ -28,7 +28,7 @@ def test_every_line_is_blamed_at_every_version(name: str, tmp_path: Path) -> Non
     """Played from the beginning the file has the lines and setters of each version."""
     workspace = workspace_of(name, tmp_path)
     sprint = workspace.sprint(SPRINT)
-    history = file_history(workspace, sprint)
+    history = FollowedFile().follow(workspace, sprint)
     for version in range(1, sprint.version + 1):
         there = [tuple(line) for line in lines_of(history, version)]
         assert there == blamed(workspace, version), version
@@ -41,7 +41,7 @@ def test_a_long_history_begins_later(
     workspace = workspace_of("life-of-a-sprint-v1", tmp_path)
     monkeypatch.setattr(versions, "VERSIONS_MAX", 9)
     sprint = workspace.sprint(SPRINT)
-    history = file_history(workspace, sprint)
+    history = FollowedFile().follow(workspace, sprint)
     assert history.first == sprint.version - 9
     for version in range(history.first, sprint.version + 1):
         there = [tuple(line) for line in lines_of(history, version)]

@@ -96,11 +96,11 @@ def test_the_advised_way_begins_with_what_a_person_is_asked(workspace: Workspace
 
 def test_each_budget_is_said_to_be_fresh_or_not(workspace: Workspace) -> None:
     """A run has its own again; of that of the sprint it is said what is left."""
-    do(workspace, ChangeBudgets({"cost_usd": 5.0}))
+    do(workspace, ChangeBudgets({"cost_usd": 2.0}))
     do(workspace, FinishRun("run-1", "stopped", 0, "somebody stopped it"))
     said = told(workspace)
     assert "A new run begins with its whole budget again: cost $4.00." in said
-    assert "Of the budget of the whole sprint, cost $5.00, $4.00 is left." in said
+    assert "Of the budget of the whole sprint, cost $2.00, $1.00 is left." in said
     assert "Neither a new run nor a rollback gives any of it back." in said
 
 

@@ -11,15 +11,15 @@ import pytest
 
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Wait
+from sprintlog.engine.log.stores import wall_clock
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
-from sprintlog.engine.service.workspace import wall_clock
 
-from .server import SERVERS, Server, server, why_not
+from .server import TRIED, Server, server, why_not
 
 Open = Callable[..., PostgresLog]
 
 
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(params=TRIED)
 def pg(request: pytest.FixtureRequest) -> Server:
     """Give a server of every version that can be had."""
     name: str = request.param

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from itertools import count
 from os import urandom
 from typing import Any
 
@@ -14,9 +15,9 @@ from sprintlog.engine.log.append import Stamping
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect, Wait
+from sprintlog.engine.log.stores import wall_clock
 from sprintlog.engine.log.stores.postgres.rows import bounds, first_values
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
-from sprintlog.engine.service.workspace import wall_clock
 
 PATIENCE = Wait(120.0)
 SECONDS_MAX = 300.0
@@ -37,10 +38,15 @@ def opened(url: str, wait: Wait = PATIENCE) -> PostgresLog:
 
 
 class Writers:
-    """Threads that append to one log, each to a stream of its own and to a common one."""
+    """Threads that append to one log, each to a stream of its own and to a common one.
+
+    Each appends at least `appends` events, and more while `may_end` is not set.
+    """
 
     def __init__(self, url: str, *, writers: int, appends: int) -> None:
         self.url, self.appends = url, appends
+        self.may_end = threading.Event()
+        self.may_end.set()
         self.problems: list[str] = []
         self.acknowledged: Counter[str] = Counter()
         self._threads = [
@@ -72,7 +78,9 @@ class Writers:
 
     def _write(self, name: str) -> None:
         with closing(opened(self.url)) as log:
-            for number in range(self.appends):
+            for number in count():
+                if number >= self.appends and self.may_end.is_set():
+                    break
                 # In turn: by its version, by a key, and with neither.
                 stream, expect = (name, number - number // 3)
                 given: dict[str, Any] = {"expect": expect}
@@ -95,9 +103,9 @@ def faults_of(url: str, writers: Writers) -> list[str]:
         found += [*log.problems()]
     said = Counter((e.correlation_id, e.payload) for e in events)
     found += [f"{who} {what!r} {n} times" for (who, what), n in said.items() if n > 1]
-    for name, count in writers.acknowledged.items():
+    for name, told in writers.acknowledged.items():
         there = {what for who, what in said if who == name}
-        lost = [n for n in range(count) if b'{"n":%d}' % n not in there]
+        lost = [n for n in range(told) if b'{"n":%d}' % n not in there]
         found += [f"{name}: {n} was acknowledged and is not there" for n in lost]
     if len(events) != sum(writers.acknowledged.values()):
         found.append(f"{len(events)} events, {sum(writers.acknowledged.values())} told")

@@ -16,11 +16,17 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests import needs
 
 NEWEST, DEBIANS = "postgresql-18", "postgresql-15"
 SERVERS = (NEWEST, DEBIANS)
 """The servers that every suite of stores is run on."""
+TRIED = [NEWEST, pytest.param(DEBIANS, marks=pytest.mark.long)]
+"""The same as parameters: the older one in the long form."""
+IN_LONG = pytest.param(NEWEST, marks=pytest.mark.long)
+"""A server as one more parameter of tests about something else."""
 _DEBIAN = Path("/usr/lib/postgresql/15/bin")
 _SETTINGS = """
 unix_socket_directories = '{folder}'

@@ -11,9 +11,9 @@ import pytest
 from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.port import Expect, Wait
+from sprintlog.engine.log.stores import wall_clock
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from sprintlog.engine.log.stores.postgres.upkeep import UNSEEN
-from sprintlog.engine.service.workspace import wall_clock
 from sprintlog.projections.health import server
 from sprintlog.projections.health.findings import NOTE, OK, WARNING
 

@@ -11,7 +11,7 @@ from sprintlog.engine.log.chain import encode_header, event_hash, payload_digest
 from tests.lengths import examples
 
 from .headers import compared, headers
-from .server import Server, server, why_not
+from .server import TRIED, Server, server, why_not
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=160)
 NUMBER = st.integers(0, 2**63 - 1) | st.sampled_from(
@@ -24,7 +24,7 @@ ROWS = st.tuples(
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["postgresql-18", "postgresql-15"])
+@pytest.fixture(scope="module", params=TRIED)
 def connection(request: pytest.FixtureRequest) -> Any:
     """Give a connection to a database with the functions of a log."""
     if reason := why_not(request.param):

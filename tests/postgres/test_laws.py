@@ -17,7 +17,7 @@ from tests.lengths import examples
 from tests.properties.sprint_histories import World, worlds
 
 from .conftest import made
-from .server import SERVERS, Server, server, why_not
+from .server import TRIED, Server, server, why_not
 
 KINDS = ("import", "inject", "queue", "back", "back", "undo")
 few = settings(
@@ -28,7 +28,7 @@ few = settings(
 number = st.integers(0, 10**6)
 
 
-@pytest.fixture(scope="module", params=SERVERS)
+@pytest.fixture(scope="module", params=TRIED)
 def any_server(request: pytest.FixtureRequest) -> Server:
     """Give a server of every version that can be had."""
     if reason := why_not(request.param):

@@ -9,8 +9,8 @@ import pytest
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.port import Expect
+from sprintlog.engine.log.stores import wall_clock
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
-from sprintlog.engine.service.workspace import wall_clock
 
 from .conftest import Open, note
 from .outages import opened

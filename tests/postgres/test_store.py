@@ -17,10 +17,10 @@ from sprintlog.engine.errors import (
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.port import Expect, Wait
+from sprintlog.engine.log.stores import wall_clock
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.log.stores.postgres import schema
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
-from sprintlog.engine.service.workspace import wall_clock
 
 from .conftest import Open, made, note
 from .server import Server

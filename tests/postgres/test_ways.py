@@ -15,10 +15,10 @@ from sprintlog.engine.log.append import Stamping
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Expect, Expected, Log, Wait
+from sprintlog.engine.log.stores import wall_clock
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.log.stores.postgres.rows import APPEND_NEXT, first_values
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
-from sprintlog.engine.service.workspace import wall_clock
 from tests.lengths import examples
 
 from .conftest import Open, made, note

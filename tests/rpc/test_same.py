@@ -1,9 +1,10 @@
 """Every command and every question is by `rpc` what it is by a process."""
 
-import shutil
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..cli.answers import commands
 from ..cli.asked import ASKED
 from ..cli.asked import night as night
 from ..cli.conftest import GATED_PLAN, PLAN, Run
+from ..copies import copy_tree
 from .commands import AT, EXAMPLES, NOTHING, SITUATIONS
 from .conftest import Here, RefusedAnswer
 
@@ -51,12 +53,16 @@ def situations(tmp_path_factory: pytest.TempPathFactory) -> Situations:
     return situation
 
 
+ITS_TREE = partial(re.compile(rb',?"work_tree":"\w+"').sub, b"")
+"""Removes which of two trees an event was recorded in."""
+
+
 def recorded(folder: Path, after: int) -> list[Any]:
     """Return what was recorded after a position, without what differs by itself."""
     with sprintlog.open(folder) as workspace:
         return [
-            (event.stream, event.version, event.type, event.at, event.actor, event.payload)
-            for event in workspace.log.read(after=after)
+            (*(one.stream, one.version, one.type, one.at, one.actor), ITS_TREE(one.payload))
+            for one in workspace.log.read(after=after)
         ]
 
 
@@ -74,7 +80,7 @@ def test_a_command_is_the_same_as_by_a_process(
     monkeypatch.setenv("SPRINTLOG_ACTOR", "agent:x")
     here, there = tmp_path / "rpc", tmp_path / "typed"
     for folder in (here, there):
-        shutil.copytree(situations(example.situation), folder)
+        copy_tree(situations(example.situation), folder)
     with sprintlog.open(here) as workspace:
         before = workspace.log.last_position()
     monkeypatch.chdir(here)

@@ -27,7 +27,7 @@ from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
 from tests.postgres.conftest import made
-from tests.postgres.server import NEWEST, unsafe_url, why_not
+from tests.postgres.server import IN_LONG, unsafe_url, why_not
 
 FOLDED = "folded"
 STORED = (
@@ -209,7 +209,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Play the scenarios of some modules twice: folded, and from a server."""
     module = metafunc.module.__name__.rpartition(".test_")[2]
     if "new_scenario" in metafunc.fixturenames and (EVERYWHERE or module in STORED):
-        played = [EVERYWHERE] if EVERYWHERE else [FOLDED, NEWEST]
+        played = [EVERYWHERE] if EVERYWHERE else [FOLDED, IN_LONG]
         metafunc.parametrize("new_scenario", played, indirect=True)
 
 

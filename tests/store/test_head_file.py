@@ -10,6 +10,7 @@ import pytest
 
 from sprintlog.engine.errors import UnreadableError
 from sprintlog.engine.log.envelope import Head, NewEvent
+from sprintlog.engine.log.stores import open_log
 from sprintlog.engine.log.stores.head_file import HeadFile
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from tests import needs
@@ -38,6 +39,8 @@ def test_head_ahead_of_the_log_is_an_alarm(
     assert caught.value.fields["position"] == 2
     with pytest.raises(UnreadableError):
         log.check_acknowledged()
+    with pytest.raises(UnreadableError, match="its end is lost"):
+        open_log(str(log.path), clock=lambda: 0, entropy=os.urandom)
 
 
 def test_other_event_at_the_head_is_an_alarm(

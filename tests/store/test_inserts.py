@@ -1,10 +1,12 @@
 """However the events of an append are bound, they are stored as they were placed."""
 
+import sqlite3
+
 import pytest
 from msgspec import structs
 
 from sprintlog.engine.log.chain import check_chain
-from sprintlog.engine.log.envelope import NewEvent
+from sprintlog.engine.log.envelope import NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.sqlite import rows
 from sprintlog.engine.log.stores.sqlite.rows import (
@@ -14,6 +16,14 @@ from sprintlog.engine.log.stores.sqlite.rows import (
 )
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from tests import needs
+
+ENVELOPE_BYTES_MAX = 274
+"""Of an event with names as long as here, whatever its payload."""
+_LENGTHS = " + ".join(
+    f"length(CAST({name} AS BLOB))"
+    for name, kind in RecordedEvent.__annotations__.items()
+    if name not in ("payload", "key", "key_digest") and kind not in (int, bool)
+)
 
 
 def different(event: NewEvent, number: int) -> NewEvent:
@@ -86,3 +96,23 @@ def test_batch_of_large_events_is_bound_in_parts(
         True,
     ]
     assert [*log.read()] == [*done.events]
+
+
+def test_an_envelope_takes_no_more_bytes(
+    log: SqliteLog, raw: sqlite3.Connection, new_event: NewEvent
+) -> None:
+    """Texts and bytes of a row are as long as the decision about its columns says."""
+    for size in (8, 300):
+        payload = b'{"a":"' + b"a" * (size - 8) + b'"}'
+        wanted = structs.replace(
+            new_event,
+            type="phase-completed",
+            at="2026-01-15T09:00:00.000Z",
+            actor="agent:bench",
+            payload=payload,
+        )
+        version = log.version("sprint/bench")
+        log.append("sprint/bench", [wanted], expect=version)
+    found = raw.execute(f"SELECT {_LENGTHS} FROM events").fetchall()
+    assert found == [(found[0][0],)] * 2
+    assert found[0][0] <= ENVELOPE_BYTES_MAX

@@ -1,15 +1,18 @@
 """A log that stays locked: the wait is bounded and the error names the holder."""
 
+import fcntl
 import os
 import subprocess
 import sys
+from errno import ENOLCK
 from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.errors import BusyError
+from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect, Wait
+from sprintlog.engine.log.stores.locks import locked
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 HOLD = """
@@ -37,3 +40,17 @@ def test_names_who_holds_the_log(tmp_path: Path) -> None:
     if Path("/proc/locks").exists():
         (named,) = caught.value.fields["holders"]
         assert named.startswith(f"process {holder.pid} (")
+
+
+def test_a_disk_without_locks_is_named_as_the_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hint is about the mount, not about permissions."""
+
+    def none(*_: object) -> None:
+        raise OSError(ENOLCK, os.strerror(ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    with pytest.raises(RefusedError, match="gives no locks") as refused:
+        locked(tmp_path / "lock", Wait()).__enter__()
+    assert "mounted with locks" in str(refused.value.hint)

@@ -71,7 +71,7 @@ def test_a_large_state_leaves_little_in_memory(saved: SqliteLog) -> None:
 def test_states_of_an_older_log_go(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """A log of the second version is read as it is, and written after one step more."""
+    """A log of the second version is read as it is, and written after one more step."""
     log.append("a", [new_event], expect=0)
     raw = log.connection.raw
     raw.execute("DROP TABLE checkpoints")
@@ -84,9 +84,12 @@ def test_states_of_an_older_log_go(
     assert with_old_table.checkpoints.load("a", 1, format_=1) == b"\0"
     with_old_table.close()
     again = reopen()
+    again.checkpoints.save("a", 1, STATE, format_=2)
+    assert again.checkpoints.load("a", 1, format_=1) == b"\0"
+    again.append("a", [new_event], expect=1)
     assert again.checkpoints.versions("a", format_=1) == []
     again.checkpoints.save("a", 1, STATE, format_=1)
     assert again.checkpoints.load("a", 1, format_=1) == STATE
-    assert len(list(again.read())) == 1
+    assert len(list(again.read())) == 2
     version = again.connection.raw.execute("PRAGMA user_version").fetchone()
     assert version == (len(MIGRATIONS),)

@@ -175,10 +175,10 @@ def test_statistics_are_no_foreign_schema(
     assert reopen().head().position == 1
 
 
-def test_pending_steps_are_applied_at_opening(
+def test_pending_steps_are_applied_by_the_first_append(
     log: SqliteLog, raw: sqlite3.Connection, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """A log with an older schema is brought up to date, its events untouched."""
+    """A log with an older schema is read as it is, and brought up to date by an append."""
     log.append("a", [new_event], expect=0)
     for table in ("checkpoints", "written", "statuses"):
         raw.execute(f"DROP TABLE {table}")
@@ -186,10 +186,13 @@ def test_pending_steps_are_applied_at_opening(
     raw.execute("PRAGMA user_version = 1")
     again = reopen()
     assert again.connection.raw.execute("SELECT * FROM statuses").fetchall() == []
+    assert list(again.read()) == list(log.read())
+    assert again.connection.raw.execute("PRAGMA user_version").fetchone() == (1,)
+    again.append("a", [new_event], expect=1)
     assert again.connection.raw.execute("PRAGMA user_version").fetchone() == (
         len(MIGRATIONS),
     )
-    assert list(again.read()) == list(log.read())
+    assert again.connection.raw.execute("SELECT * FROM main.statuses").fetchall() == []
 
 
 def test_log_opened_for_reading_refuses_appends(

@@ -12,8 +12,12 @@ from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.projections.workspace import Workspace
 from tests.kept_states import keep_only
 
-FIRST_MAX = 27
-"""Of an action for which the log is opened, with the state file behind it."""
+FIRST_MAX = 28
+"""Of an action for which the log is opened, with the state file behind it.
+
+One of them is a second look at the log's end: the sprint is read to see whether it belongs
+to this work tree, and somebody else may append before it is acted on.
+"""
 EACH_MAX = 3
 """Of an action in a process that stays: is it there, is anybody else's there, insert."""
 

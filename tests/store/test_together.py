@@ -13,8 +13,8 @@ from sprintlog.engine.errors import ConflictError
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
+from sprintlog.engine.log.stores import wall_clock
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-from sprintlog.engine.service.workspace import wall_clock
 
 Opened = Callable[[Path], SqliteLog]
 NOTE = NewEvent("note-added", b'{"text":"x"}', "2026-01-15T12:00:00.000Z", "runtime")

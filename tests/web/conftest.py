@@ -95,11 +95,11 @@ def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     server = make_server(lambda: Workspace.open(folder), [])
     with TestClient(make_app(server), base_url=ORIGIN) as client:
         # The log is opened for the first question and by the thread that follows it, and
-        # stays open: both are done before the first test.
+        # stays open: both have read it before the first test.
         client.get(f"/?token={TOKEN}")
-        database = str(folder / ".sprintlog" / "log.db")
+        last = str(folder / ".sprintlog" / "log.db-wal")
         end = time.monotonic() + 10
-        while [*open_files().values()].count(database) < 2 and time.monotonic() < end:
+        while [*open_files().values()].count(last) < 2 and time.monotonic() < end:
             time.sleep(0.01)
         yield client
 

@@ -14,6 +14,7 @@ from sprintlog.cli.web.actions import ACTIONS
 from sprintlog.cli.web.tokens import form_token
 
 from ..cli.conftest import Run
+from ..copies import copy_tree
 from .conftest import (
     HOST,
     KEY,
@@ -97,13 +98,11 @@ def test_a_form_records_what_the_command_does(
     command: str,
 ) -> None:
     """The same events by the same rules, and PROGRESS.yaml follows, whatever the way in."""
-    import shutil
-
     monkeypatch.chdir(log)
     if command == "sprint resume":
         done("sprint", "needs-human", "--reason", "which key?")
     beside = tmp_path_factory.mktemp("typed") / "log"
-    shutil.copytree(log, beside)
+    copy_tree(log, beside)
     given, typed = SAME[command]
     app = make_app(server_of(log, writes=True))
     with TestClient(app, base_url=ORIGIN, headers={"Origin": ORIGIN}) as writer:

@@ -14,6 +14,7 @@ from sprintlog.cli.web.app import PARAMETERS_MAX
 from sprintlog.projections.exports.openmetrics import METRICS, openmetrics
 from sprintlog.projections.views.answers import schemas
 from sprintlog.projections.views.work import Status
+from sprintlog.projections.workspace import Workspace
 
 from ..cli.asked import ASKED
 from ..cli.asked import night as night
@@ -141,3 +142,13 @@ def test_json_is_the_answer_of_the_library(client: TestClient) -> None:
     assert json.loads(answer.content) == [
         {"sprint": "auth", "status": "in-progress", "version": 3}
     ]
+
+
+def test_another_log_in_its_place_is_opened(log: Path, server_of: MakeServer) -> None:
+    """A log that was moved is not answered from; the one that was made there is."""
+    with TestClient(make_app(server_of(log)), base_url=ORIGIN) as client:
+        client.get(f"/?token={TOKEN}")
+        assert client.get("/api/status").json()["version"] == 3
+        (log / ".sprintlog").rename(log / "away")
+        Workspace.init(log, here=True).close()
+        assert client.get("/api/sprint/list").json() == []

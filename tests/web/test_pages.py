@@ -19,6 +19,7 @@ from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedReque
 from sprintlog.projections.page import document as whole
 from sprintlog.projections.page.document import sources
 from sprintlog.projections.page.facts import Facts
+from sprintlog.projections.views.events import event_line
 from sprintlog.projections.workspace import Workspace
 
 from .conftest import ORIGIN, TOKEN, MakeServer, make_app
@@ -187,8 +188,6 @@ def test_a_log_without_sprints_has_a_page(tmp_path: Path, server_of: MakeServer)
 
 def test_an_event_of_a_newer_version_is_in_the_stream(log: Path) -> None:
     """What this version does not know is named by its type, and holds up nothing."""
-    from sprintlog.cli.web.follower import line_of
-
     new = NewEvent(
         type="from-the-future",
         schema_version=1,
@@ -199,7 +198,7 @@ def test_an_event_of_a_newer_version_is_in_the_stream(log: Path) -> None:
     with Workspace.open(log) as workspace:
         workspace.log.append("sprint/auth", [new], expect=Expect.ANY)
         (recorded,) = workspace.log.read(after=3)
-    assert line_of(recorded).said == "from-the-future"
+    assert event_line(recorded).said == "from-the-future"
 
 
 def test_many_who_look_at_a_page_wait_for_it_once(

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from sprintlog.cli import resident_log
 from sprintlog.cli.web import app as web
-from sprintlog.cli.web import follower, tail
+from sprintlog.cli.web import tail
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.streams import subscription
 from sprintlog.engine.sprint.phases.notes import AddNote
@@ -101,9 +102,9 @@ def test_open_pages_add_one_reader(log: Path, monkeypatch: pytest.MonkeyPatch) -
         counted("logs opened")
         return Workspace.open(log)
 
-    monkeypatch.setattr(follower, "follow", follow)
-    read = follower.lines_after
-    monkeypatch.setattr(follower, "lines_after", lines_after)
+    monkeypatch.setattr(resident_log, "follow", follow)
+    read = tail.lines_after
+    monkeypatch.setattr(web, "lines_after", lines_after)
 
     async def with_pages(number: int) -> dict[str, int]:
         counts.clear()
@@ -296,7 +297,7 @@ def test_a_log_that_cannot_be_read_is_said_and_tried_again(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Trouble with the log makes the server unhealthy until it can be read again."""
-    monkeypatch.setattr(follower, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(resident_log, "AGAIN_SECONDS", 0.05)
     said: list[str] = []
     trouble = [SprintlogError("the log is held by others")]
 

@@ -86,7 +86,7 @@ def test_a_rollback_amid_it(
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     for number in (1, 2):
         wrap("--snapshot", "--", "sh", "-c", f"echo {number} >made")
-    back = shlex.join([*SPRINTLOG, "rollback", "iter:1", "--yes"])
+    back = shlex.join([*SPRINTLOG, "rollback", "iter:1", "--yes", "--force"])
     done = wrap("--snapshot", "--", "sh", "-c", f"sleep 0.5; {back}; cat made")
     assert done.returncode == 0
     assert done.stdout.endswith(b"1\n")

@@ -1,20 +1,22 @@
-"""The files before the first run of all are kept, and only that run waits for them."""
+"""A run with snapshots waits until the files are kept as they are before it."""
 
 import io
 import json
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from sprintlog.cli.wrapping import frames
-from sprintlog.cli.wrapping.frames import WITHIN, HeldCommand, WrapRequest, result
+from sprintlog.cli.wrapping import frames, start
+from sprintlog.cli.wrapping.frames import HeldCommand, WrapRequest, result
 from sprintlog.cli.wrapping.recorder import record
-from sprintlog.cli.wrapping.start import is_first
 from sprintlog.projections.workspace import Workspace
+from tests.adapters.trees import git
 
 from .conftest import Events, Wrap
+from .terminals import SPRINTLOG
 
 
 def test_files_are_kept_before_the_first_run_of_all(
@@ -31,37 +33,10 @@ def test_files_are_kept_before_the_first_run_of_all(
         assert [one["path"] for one in changed["files"]] == [name]
 
 
-@pytest.mark.parametrize(
-    ("there", "waits"),
-    [
-        ([], True),
-        ([".git/"], True),
-        ([".git"], False),
-        ([".git/", ".git/sprintlog/"], False),
-        ([".sprintlog/"], False),
-    ],
-)
-def test_only_who_has_no_log_yet_waits_for_that(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: list[str], waits: bool
-) -> None:
-    """A log, or what may lead to one, is looked for in the folder and above it."""
-    for name in (WITHIN, "SPRINTLOG_DIR", "SPRINTLOG_LOG"):
-        monkeypatch.delenv(name, raising=False)
-    for path in (tmp_path / name for name in there):
-        path.mkdir() if there[-1].endswith("/") else path.touch()
-    (tmp_path / "deep").mkdir()
-    monkeypatch.chdir(tmp_path / "deep")
-    asked = WrapRequest(("true",), snapshot=True)
-    assert is_first(asked) is waits
-    assert not is_first(WrapRequest(("true",)))
-    monkeypatch.setenv(WITHIN, "run")
-    assert not is_first(asked)
-
-
 def test_a_command_that_started_without_them_is_no_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files that were not kept in time are told, and are no state before the first run."""
+    """Files that were not kept in time are reported, and are no state before the run."""
     for name in [n for n in os.environ if n.startswith(("GIT_", "SPRINTLOG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
@@ -78,13 +53,34 @@ def test_a_command_that_started_without_them_is_no_before(
     )
     assert os.read(waits, 1) == b""
     os.close(waits)
-    assert told == ["the files before the first run are not kept: that took too long"]
+    (line,) = told
+    assert line.startswith("the files before this run are not kept: that took too long; ")
     with Workspace.open(tmp_path) as workspace:
         types = [event.type for event in workspace.events(*workspace.sprints())]
     assert types == [
         *("sprint-compiled", "sprint-started", "iteration-started", "agent-ran"),
         *("iteration-ended", "snapshot-taken"),
     ]
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_a_command_waits_as_long_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], is_terminal: bool
+) -> None:
+    """Only a terminal is told that the files take long; every command waits for them."""
+    seconds: list[float] = []
+
+    def wait_for(number: int, event: int, limit: float) -> bool:
+        seconds.append(limit)
+        return False
+
+    monkeypatch.setattr(start, "wait_for", wait_for)
+    monkeypatch.setattr(os, "isatty", lambda number: is_terminal)
+    waits, ends = os.pipe()
+    start.Recorder(None, 0, waits).wait_for_files()
+    os.close(ends)
+    assert sum(seconds) == start.BEFORE_SECONDS
+    assert ("saving the files" in capfd.readouterr().err) == is_terminal
 
 
 def test_what_was_kept_and_measured_too_late_is_not_believed(
@@ -112,3 +108,56 @@ def test_what_was_kept_and_measured_too_late_is_not_believed(
     with Workspace.open(tmp_path) as workspace:
         types = [event.type for event in workspace.events(*workspace.sprints())]
     assert types[-2:] == ["iteration-ended", "measurement-failed"]
+
+
+def test_what_a_person_commits_between_two_runs_is_not_the_agents(
+    wrap: Wrap, sprintlog: Callable[..., str], tmp_path: Path
+) -> None:
+    """A line committed between two wrapped runs is outside of both, with its commit."""
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "begin")
+    assert wrap("--snapshot", "--", "sh", "-c", "echo a > a.txt").returncode == 0
+    (tmp_path / "h.txt").write_text("human\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "mine")
+    assert wrap("--snapshot", "--", "touch", "b").returncode == 0
+    found = json.loads(sprintlog("why", "h.txt:1", "--json"))
+    assert (found["written_by"], found["committed"]["subject"]) == ("outside", "mine")
+    changed = json.loads(sprintlog("iteration", "diff", "2", "--json"))
+    assert [one["path"] for one in changed["files"]] == ["b"]
+    assert [one["path"] for one in changed["outside"]["files"]] == ["h.txt"]
+    assert [one["subject"] for one in changed["outside"]["commits"]] == ["mine"]
+
+
+def test_runs_at_the_same_time_mark_each_other(
+    wrap: Wrap, sprintlog: Callable[..., str], tmp_path: Path
+) -> None:
+    """What changed while two runs were under way in one folder is of one of both."""
+    inner = shlex.join([*SPRINTLOG, "wrap", "--snapshot", "--", "touch", "in"])
+    outer = f"echo 1 > a; env -u SPRINTLOG_WITHIN {inner}; echo 2 >> a"
+    assert wrap("--snapshot", "--", "sh", "-c", outer).returncode == 0
+    who = [
+        json.loads(sprintlog("why", place, "--json"))["iterations"]
+        for place in ("a:1", "a:2")
+    ]
+    assert who == [["1"], ["1"]]
+    found = json.loads(sprintlog("iteration", "diff", "2", "--json"))
+    assert [(one["path"], one["by"]) for one in found["files"]] == [("in", "one-of")]
+    assert found["overlapping"] == ["1"]
+
+
+def test_a_run_goes_on_after_another_one_has_begun_and_ended(
+    wrap: Wrap, sprintlog: Callable[..., str], tmp_path: Path
+) -> None:
+    """Its later lines may be its own while it works, and are its own once it has ended."""
+    inner = shlex.join([*SPRINTLOG, "wrap", "--snapshot", "--", "touch", "in"])
+    ask = shlex.join([*SPRINTLOG, "why", "a:2", "--json"])
+    outer = f"echo 1 > a; env -u SPRINTLOG_WITHIN {inner}; echo 2 >> a; {ask}"
+    told = wrap("--snapshot", "--", "sh", "-c", outer).stdout
+    assert wrap("--snapshot", "--", "touch", "b").returncode == 0
+    both = json.loads(told), json.loads(sprintlog("why", "a:2", "--json"))
+    assert [one["iterations"] for one in both] == [["1"], ["1"]]
+    assert [one["written_by"] for one in both] == ["agent-or-outside", "agent"]
+    started = sprintlog("log", "--type", "iteration-started", "--json").splitlines()
+    names = [json.loads(line)["data"].get("overlapping") for line in started]
+    assert names == [None, ["1"], None]

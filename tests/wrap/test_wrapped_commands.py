@@ -38,8 +38,8 @@ def test_a_signal_that_ends_the_command_ends_us(wrap: Wrap, events: Events) -> N
 
 @pytest.mark.parametrize(("name", "code"), [("no-such-program", 127), ("/etc", 126)])
 def test_what_cannot_be_started(wrap: Wrap, events: Events, name: str, code: int) -> None:
-    """A command that is not there, or cannot be run, ends as a shell has it."""
-    done = wrap("--", name)
+    """It ends as a shell has it, also where a folder of PATH cannot be searched."""
+    done = wrap("--", name, PATH=f"/{'x' * 300}:{os.environ['PATH']}")
     assert (done.returncode, done.stdout) == (code, b"")
     assert done.stderr.startswith(f"sprintlog: {name}: ".encode())
     assert events("agent-ran")[0]["data"]["status"] == "failed"
@@ -171,7 +171,7 @@ def test_a_person_is_told_whether_one_is_under_way(
 def test_whatever_the_status(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str], tmp_path: Path, status: str
 ) -> None:
-    """A sprint that is paused or completed gets the iteration, and stays what it is."""
+    """A paused sprint gets the iteration; a completed one stays whole, another begins."""
     (tmp_path / "plan.yaml").write_text("phases:\n- id: a\n  prompt: do\n")
     sprintlog("init", "--here")
     sprintlog("sprint", "create", "s", "--plan", "plan.yaml")
@@ -183,8 +183,10 @@ def test_whatever_the_status(
         sprintlog("phase", "complete")
         sprintlog("sprint", "complete")
     assert wrap("--", "true").stderr == b""
-    assert [e["stream"] for e in events("iteration-ended")] == ["sprint/s"]
-    assert f'"status": "{status}"' in sprintlog("status", "--json").replace('":"', '": "')
+    assert (events("iteration-ended")[0]["stream"] == "sprint/s") == (status == "paused")
+    assert f'"status": "{status}"' in sprintlog(
+        "status", "--sprint", "s", "--json"
+    ).replace('":"', '": "')
 
 
 def test_a_named_sprint(wrap: Wrap, sprintlog: Callable[..., str]) -> None:

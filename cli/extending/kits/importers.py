@@ -17,10 +17,6 @@ from ...record import Options
 from .ground import must, plain, refused, tree_of, workspace
 
 Importing = Callable[[Path], Imported]
-_NOBODY = {
-    **{"actor": "import:kit", "at": None, "key": None, "expect": None, "as_json": True},
-    **{"correlation_id": None, "causation_id": None, "no_mask": False},
-}
 
 
 def check_importer(
@@ -50,7 +46,7 @@ def check_importer(
 
 
 def _recorded(name: str, imported: Imported, path: Path) -> None:
-    options = Options(_NOBODY)
+    options = Options({"actor": "import:kit", "as_json": True})
     with workspace() as made:
         try:
             first = record_imported(made, path, imported, options, kind=name)

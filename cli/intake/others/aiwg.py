@@ -8,7 +8,7 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedErr
 
 from ..metrics import DOCUMENT, load_either
 from .aiwg_loop import AiwgLoop
-from .found import FoundLoop, Unread, bytes_of, plain_bytes
+from .found import FoundLoop, Unread, bytes_of
 
 FILES_MAX = 10_000
 """More files of one folder are refused."""
@@ -43,13 +43,12 @@ def read_aiwg(path: Path) -> list[FoundAiwg]:
     """
     loops: dict[str, AiwgLoop] = {}
     unread = []
-    is_folder = path.is_dir()
+    folder = path if path.is_dir() else None
     for file in _files(path):
-        content = plain_bytes(file, below=path) if is_folder else bytes_of(file)
-        if _read(loops, file, content):
+        if _read(loops, file, bytes_of(file, below=folder)):
             continue
         problem = "is no state, analytics or measurement of a loop"
-        if not is_folder:
+        if folder is None:
             raise InvalidInputError(problem, file=str(file))
         unread.append(Unread(str(file), 0, problem, ""))
     found = [

@@ -5,7 +5,9 @@ each took, unless the analytics or a measurement say when one ended.
 """
 
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.iterations.events import Usage
@@ -24,10 +26,85 @@ from sprintlog.engine.sprint.iterations.facts import (
 from sprintlog.engine.sprint.state.times import later, normalise, parse, to_text
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
 
+from ..fields import Identity, Text, Verbatim
+from ..files import naming
 from ..metrics import DOCUMENT, document_metrics
 from ..progress import check_shape
-from .aiwg_models import Analytics, LoopState, MetricsDocument
-from .found import FoundLoop, Unread, name_from
+from .found import ITERATIONS_MAX, FoundLoop, Unread, name_from
+
+Number = Annotated[int, Field(strict=True, ge=1, le=ITERATIONS_MAX)]
+Milliseconds = Annotated[float, Field(strict=True, ge=0, le=10**12)] | None
+Texts = list[Text] | None
+Begun = Annotated[int, Field(strict=True, ge=0, le=ITERATIONS_MAX)] | None
+
+
+class LoopIteration(Verbatim):
+    """An iteration in the state of a loop."""
+
+    number: Number
+    status: Text | None = None
+    exitCode: Annotated[int, Field(strict=True, ge=-(2**31), lt=2**31)] | None = None  # noqa: N815
+    duration: Milliseconds = None
+    sessionId: Identity | None = None  # noqa: N815
+    toolCallCount: Annotated[int, Field(strict=True, ge=0, lt=10**12)] | None = None  # noqa: N815
+    learnings: Texts = None
+    filesModified: Texts = None  # noqa: N815
+    progress: Text | None = None
+
+
+class LoopState(Verbatim):
+    """A session-state.json, or the state.json of one loop among several."""
+
+    loopId: Identity  # noqa: N815
+    objective: Text | None = None
+    task: Text | None = None
+    completionCriteria: Text | None = None  # noqa: N815
+    completion: Text | None = None
+    status: Text | None = None
+    maxIterations: Annotated[int, Field(strict=True, ge=0, le=10**9)] | None = None  # noqa: N815
+    currentIteration: Begun = None  # noqa: N815
+    startTime: Text | None = None  # noqa: N815
+    lastUpdate: Text | None = None  # noqa: N815
+    iterations: list[LoopIteration] | None = None
+
+
+class AnalyticsIteration(Verbatim):
+    """An iteration in the analytics of a loop."""
+
+    iteration_number: Number
+    timestamp: Text | None = None
+    quality_score: Annotated[float, Field(strict=True, ge=0, le=100)] | None = None
+    tokens_used: Annotated[float, Field(strict=True, ge=0, lt=10**15)] | None = None
+    token_cost_usd: Annotated[float, Field(strict=True, ge=0, lt=10**9)] | None = None
+    execution_time_ms: Milliseconds = None
+    verification_status: Text | None = None
+    reflections: Texts = None
+
+
+class Analytics(Verbatim):
+    """The analytics of a loop."""
+
+    loop_id: Identity
+    iterations: list[AnalyticsIteration]
+    task_description: Text | None = None
+    start_time: Text | None = None
+    selected_iteration: Number | None = None
+    selection_reason: Text | None = None
+
+
+class Measurement(Verbatim):
+    """What stands below `iteration_metrics`, without the metrics themselves."""
+
+    iteration: Annotated[int, Field(strict=True, ge=0, le=ITERATIONS_MAX)]
+    timestamp: Text | None = None
+    quality_score: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
+
+
+class MetricsDocument(Verbatim):
+    """The document of one iteration."""
+
+    iteration_metrics: Measurement
+
 
 Data = dict[str, Any]
 TEXT_CHARS_MAX = 2_000
@@ -265,8 +342,5 @@ def _moment(given: Data, name: str, file: str, before: str = "") -> str | None:
     """Return a time where there is one; raise `InvalidInputError` where it is none."""
     if given.get(name) is None:
         return None
-    try:
+    with naming(file, f"{before}{name}"):
         return normalise(given[name])
-    except InvalidInputError as error:
-        field = f"{before}{name}"
-        raise InvalidInputError(error.message, file=file, field=field) from error

@@ -10,15 +10,17 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
-from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.stores.descriptors import held_open
 from sprintlog.engine.masking import cut
 from sprintlog.engine.sprint.iterations.facts import Fact
 
-from ..files import read_bytes
+from ..files import opening, read_bytes, within
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
 """A longer file of another loop is refused."""
+ITERATIONS_MAX = 10_000
+"""No iteration has a higher number: each becomes an event."""
 LINE_CHARS_KEPT = 2_000
 """So much is kept of a line that was not understood."""
 MARGIN_BYTES = 8 * 1024
@@ -38,7 +40,7 @@ class Unread(NamedTuple):
     @classmethod
     def of(cls, file: str, problem: str, what: object) -> Self:
         """Return a part that is data."""
-        return cls(file, 0, problem, kept_of(msgspec.json.encode(what)))
+        return cls(file, 0, problem, kept_of(what))
 
 
 class FoundLoop(NamedTuple):
@@ -56,8 +58,9 @@ class FoundLoop(NamedTuple):
     """What else is kept in the sprint's document."""
 
 
-def kept_of(line: bytes) -> str:
-    """Return what is kept of a line; no cut goes through a secret."""
+def kept_of(what: object) -> str:
+    """Return what is kept of a line, or of data; no cut goes through a secret."""
+    line = what if isinstance(what, bytes) else msgspec.json.encode(what)
     text = line[: LINE_CHARS_KEPT + MARGIN_BYTES].decode("utf-8", "replace")
     return cut(text, LINE_CHARS_KEPT)
 
@@ -73,19 +76,11 @@ class JsonLines:
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield each object with the number of its line."""
-        content = (
-            bytes_of(self.file)
-            if self._below is None
-            else plain_bytes(self.file, below=self._below)
-        )
+        content = bytes_of(self.file, below=self._below)
         for number, line in enumerate(content.split(b"\n"), start=1):
             if not line.strip():
                 continue
-            try:
-                found = msgspec.json.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                found = None
-            if isinstance(found, dict):
+            if isinstance(found := json_of(line), dict):
                 self.understood += 1
                 yield number, found
             else:
@@ -96,9 +91,7 @@ class JsonLines:
     ) -> None:
         """Take a line back: nobody knows what it says."""
         self.understood -= was_understood
-        raw = line if isinstance(line, bytes) else msgspec.json.encode(line)
-        text = kept_of(raw)
-        self.unread.append(Unread(str(self.file), number, problem, text))
+        self.unread.append(Unread(str(self.file), number, problem, kept_of(line)))
 
     def check(self) -> None:
         """Raise `InvalidInputError` where nothing at all was understood."""
@@ -110,9 +103,23 @@ class JsonLines:
         raise InvalidInputError(first.problem, file=str(self.file), line=first.line)
 
 
-def bytes_of(file: Path) -> bytes:
-    """Return a file's bytes; raise `InvalidInputError` for one that is too long."""
-    return _within(read_bytes(file, bytes_max=FILE_BYTES_MAX), file)
+def json_of(text: bytes) -> Any:
+    """Return the data of a text in JSON; None if it is not JSON."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def bytes_of(file: Path, *, below: Path | None = None) -> bytes:
+    """Return a file's bytes; raise `InvalidInputError` for one that is too long.
+
+    One that was found in the folder `below` must be a plain file that no link leads to.
+    """
+    if below is not None:
+        return plain_bytes(file, below=below)
+    content = read_bytes(file, bytes_max=FILE_BYTES_MAX)
+    return within(FILE_BYTES_MAX, content, file=str(file))
 
 
 def plain_bytes(file: Path, *, below: Path | None = None) -> bytes:
@@ -123,17 +130,12 @@ def plain_bytes(file: Path, *, below: Path | None = None) -> bytes:
     folder = file.parent if below is None else below
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     check_no_link(file, below=folder)
-    try:
-        with held_open(file, flags) as held:
-            if not stat.S_ISREG(os.fstat(held).st_mode):
-                raise InvalidInputError("is no file", file=str(file))
-            with open(held, "rb", closefd=False) as opened:
-                return _within(opened.read(FILE_BYTES_MAX + 1), file)
-    except FileNotFoundError as error:
-        raise NotFoundError(f"{file}: there is no such file", file=str(file)) from error
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror}"
-        raise InvalidInputError(problem, file=str(file)) from error
+    with opening(file), held_open(file, flags) as held:
+        if not stat.S_ISREG(os.fstat(held).st_mode):
+            raise InvalidInputError("is no file", file=str(file))
+        with open(held, "rb", closefd=False) as opened:
+            content = opened.read(FILE_BYTES_MAX + 1)
+    return within(FILE_BYTES_MAX, content, file=str(file))
 
 
 def check_no_link(file: Path, *, below: Path) -> None:
@@ -141,13 +143,6 @@ def check_no_link(file: Path, *, below: Path) -> None:
     inner = [part for part in file.parents if below in part.parents]
     if any(part.is_symlink() for part in (file, *inner)):
         raise InvalidInputError("is a link, which is not followed", file=str(file))
-
-
-def _within(content: bytes, file: Path) -> bytes:
-    if len(content) > FILE_BYTES_MAX:
-        limit = FILE_BYTES_MAX // 2**20
-        raise InvalidInputError(f"is longer than {limit} MiB", file=str(file))
-    return content
 
 
 def name_from(*texts: object) -> str:

@@ -14,11 +14,11 @@ from sprintlog.engine.sprint.iterations.facts import (
     LoopSaid,
     RunSaid,
 )
+from sprintlog.engine.sprint.state.derived import settled
 from sprintlog.engine.sprint.state.node import Node
 from sprintlog.engine.sprint.state.parents import derived_status
-from sprintlog.engine.sprint.state.sprint import Plan
 from sprintlog.engine.sprint.state.times import normalise
-from sprintlog.engine.sprint.state.tree import CHILDREN
+from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.engine.sprint.state.words import (
     COMPLETED,
     FINISHED,
@@ -27,8 +27,10 @@ from sprintlog.engine.sprint.state.words import (
     PENDING,
 )
 
+from ..files import naming
 from ..progress import check_progress
 from .found import Unread
+from .prd import OURS
 
 Data = dict[str, Any]
 
@@ -83,7 +85,9 @@ def document_of(sprint: ImportedSprint, *, kind: str, file: Path) -> Data:
 
     Raise `InvalidInputError` naming the field that is wrong.
     """
-    _check_more(sprint, file)
+    for name in sprint.more:
+        if name in _OURS:
+            raise InvalidInputError("means something else here", file=str(file), field=name)
     phases = [_node(one, 0, file, f"phases[{n}]") for n, one in enumerate(sprint.phases)]
     document = {
         "sprint-id": sprint.id,
@@ -95,18 +99,12 @@ def document_of(sprint: ImportedSprint, *, kind: str, file: Path) -> Data:
         "stats": {"started-at": None, "completed-at": None},
     }
     check_progress(document, file=str(file))
-    plan = Plan()
-    plan.replace(document)
-    words = {node.status for node in plan.tree.leaves}
+    words = {node.status for node in Tree(document).leaves}
     if words <= FINISHED:
         document["status"] = COMPLETED
     elif not words <= {PENDING}:
         document["status"] = IN_PROGRESS
-    plan = Plan()
-    plan.replace(document)
-    # So pointer and figures are what they are of such a plan.
-    plan.touched = True
-    return plan.derive()
+    return settled(document)
 
 
 def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[Fact]:
@@ -122,16 +120,8 @@ def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[Fact]:
 
 
 def _time(at: str | None, file: Path) -> str | None:
-    try:
+    with naming(str(file)):
         return None if at is None else normalise(at)
-    except InvalidInputError as error:
-        raise InvalidInputError(error.message, file=str(file)) from error
-
-
-def _check_more(sprint: ImportedSprint, file: Path) -> None:
-    for name in sprint.more:
-        if name in _OURS:
-            raise InvalidInputError("means something else here", file=str(file), field=name)
 
 
 def _node(given: Data, level: int, file: Path, field: str) -> Data:
@@ -157,8 +147,5 @@ def _node(given: Data, level: int, file: Path, field: str) -> Data:
     return node
 
 
-_OURS = {
-    *("sprint-id", "status", "phases", "current", "stats", "mode", "goal"),
-    *("imported-from", "ralph"),
-}
+_OURS = {*OURS, "imported-from", "ralph"}
 """Keys that mean something else at the top of a sprint's document."""

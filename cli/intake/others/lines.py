@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sprintlog.engine.errors import InvalidInputError
 from sprintlog.projections.state_files.yaml.reader import load as yaml_of
 
+from ..files import decoded
 from ..json_reader import load
 from .found import JsonLines, Unread, plain_bytes
 
@@ -30,10 +30,7 @@ class Checkbox(NamedTuple):
 
 def read_text(file: Path, *, below: Path | None = None) -> str:
     """Return the text of a plain file that no link leads to, within `below`."""
-    try:
-        return plain_bytes(file, below=below).decode()
-    except UnicodeDecodeError as error:
-        raise InvalidInputError("is not UTF-8", file=str(file)) from error
+    return decoded(plain_bytes(file, below=below), file=str(file))
 
 
 def load_json(file: Path, *, below: Path | None = None) -> Any:

@@ -22,6 +22,7 @@ from sprintlog.engine.sprint.iterations.facts import (
 from sprintlog.engine.sprint.state.times import normalise, parse
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
 
+from ..files import naming
 from .found import FoundLoop, JsonLines, Unread, name_from
 
 Data = dict[str, Any]
@@ -155,11 +156,8 @@ def _short(what: str, more: object) -> str:
 
 
 def _moment(line: Data) -> str:
-    text = _text(line, "ts")
-    try:
-        return normalise(text)
-    except InvalidInputError as error:
-        raise InvalidInputError(error.message, field="ts") from error
+    with naming(None, "ts"):
+        return normalise(_text(line, "ts"))
 
 
 def _text(line: Data, name: str, before: str = "") -> str:

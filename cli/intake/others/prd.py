@@ -5,13 +5,12 @@ they have stay on the phase, `passes` as its status.
 """
 
 from hashlib import sha256
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.state.sprint import Plan
+from sprintlog.engine.sprint.state.derived import settled
 from sprintlog.engine.sprint.state.words import (
     COMPLETED,
     IN_PROGRESS,
@@ -19,18 +18,15 @@ from sprintlog.engine.sprint.state.words import (
     PENDING,
 )
 
-from ..fields import Flag, Identity, Open, Text
+from ..fields import Flag, Identity, Open, Text, Verbatim
 from ..json_reader import load
 from ..progress import check_shape
-from .found import name_from
 
 Data = dict[str, Any]
 
 
-class Story(Open):
+class Story(Verbatim):
     """A story of a prd.json."""
-
-    model_config = ConfigDict(alias_generator=None)
 
     id: Identity
     passes: Flag
@@ -40,10 +36,8 @@ class Story(Open):
     priority: Annotated[float, Field(strict=True)] | None = None
 
 
-class Prd(Open):
+class Prd(Verbatim):
     """A prd.json."""
-
-    model_config = ConfigDict(alias_generator=None)
 
     userStories: list[Story] = Field(min_length=1)  # noqa: N815
     project: Text | None = None
@@ -72,8 +66,8 @@ class Stories(NamedTuple):
 
     document: Data
     """A plan in the shape of PROGRESS.yaml, without its id."""
-    name: str
-    """What its sprint may be called."""
+    names: tuple[object, ...]
+    """What its sprint may be called, by the first that has letters for an id."""
     digest: str
     total: int
     passed: int
@@ -97,12 +91,10 @@ def read_stories(content: bytes, *, file: str) -> Stories:
     _check_ids(stories, file=file, key=key)
     del top[key]
     document = _document(top, stories)
-    name = name_from(
-        (top.get("branchName") or "").removeprefix("ralph/"), top.get("project")
-    )
+    names = (top.get("branchName") or "").removeprefix("ralph/"), top.get("project")
     passed = sum(story["passes"] for story in stories)
     digest = sha256(content).hexdigest()
-    return Stories(document, name, digest, len(stories), passed)
+    return Stories(document, names, digest, len(stories), passed)
 
 
 def is_feature_list(given: object) -> bool:
@@ -135,7 +127,7 @@ def _document(top: Data, stories: list[Data]) -> Data:
     passed = [story["passes"] for story in stories]
     status = COMPLETED if all(passed) else IN_PROGRESS if any(passed) else NOT_STARTED
     ordered = sorted(stories, key=_priority)
-    own = {k: v for k, v in top.items() if k not in _OURS}
+    own = {k: v for k, v in top.items() if k not in OURS}
     document = {
         "status": status,
         **own,
@@ -143,14 +135,10 @@ def _document(top: Data, stories: list[Data]) -> Data:
         "current": {"phase": 0, "step": None, "sub-phase": None},
         "stats": {"started-at": None, "completed-at": None},
     }
-    plan = Plan()
-    plan.replace(document)
-    # So pointer and figures are what they are of such a plan.
-    plan.touched = True
-    return plan.derive()
+    return settled(document)
 
 
-_OURS = {"sprint-id", "status", "phases", "current", "stats", "mode", "goal"}
+OURS = {"sprint-id", "status", "phases", "current", "stats", "mode", "goal"}
 """Keys that mean something else at the top of a sprint's document."""
 _PHASES_OWN = {"id", "passes", "status", "prompt", "steps", "phases", "gate"}
 
@@ -176,12 +164,3 @@ def _prompt(story: Data) -> str:
         if wanted := story.get(key):
             said.append("\n".join([f"{heading}:", *(f"- {one}" for one in wanted)]))
     return "\n\n".join(said) or story["id"]
-
-
-def prd_name(stories: Stories, file: Path) -> str:
-    """Return what the sprint of a file is called, where nobody says it."""
-    return (
-        stories.name
-        if stories.name != "imported"
-        else name_from(file.resolve().parent.name)
-    )

@@ -8,6 +8,7 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX
+from sprintlog.engine.sprint.state.given import list_of
 from sprintlog.projections.history.committed import committed_file
 
 from ..json_reader import load
@@ -55,8 +56,7 @@ def committed_stories(file: Path) -> StoriesHistory:
                 text = history.content(version)
                 stories = read_stories(text, file=name)
             except InvalidInputError as error:
-                said = kept_of(text)
-                unread.append(Unread(name, 0, error.message, said))
+                unread.append(Unread(name, 0, error.message, kept_of(text)))
                 continue
             versions.append(StoriesVersion(name, stories, *moments(version)))
         if content is not None and not history.is_text_of(committed[-1], content):
@@ -73,18 +73,18 @@ def _at_hand(file: Path, content: bytes) -> StoriesVersion:
 
 def _is_same(older: bytes, newer: bytes) -> bool:
     """Tell whether two texts share a story: so a renamed file is known."""
-    ids = []
-    for text in (older, newer):
-        try:
-            given: Any = load(text)
-        except InvalidInputError:
-            return False
-        if is_feature_list(given):
-            listed = given if isinstance(given, list) else given["features"]
-            ids.append({msgspec.json.encode(one.get("description")) for one in listed})
-        elif isinstance(given, dict) and isinstance(given.get("userStories"), list):
-            stories = [one for one in given["userStories"] if isinstance(one, dict)]
-            ids.append({msgspec.json.encode(one.get("id")) for one in stories})
-        else:
-            return False
-    return bool(ids[0] & ids[1])
+    return bool(_ids(older) & _ids(newer))
+
+
+def _ids(text: bytes) -> set[bytes]:
+    """Return what names the stories of a text: features have no id that stays."""
+    try:
+        given: Any = load(text)
+    except InvalidInputError:
+        return set()
+    name, listed = "id", list_of(given, "userStories")
+    if is_feature_list(given):
+        name = "description"
+        listed = given if isinstance(given, list) else given["features"]
+    named = (one.get(name) for one in listed if isinstance(one, dict))
+    return {msgspec.json.encode(one) for one in named}

@@ -11,11 +11,11 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.iterations.facts import Began, Fact, LoopOver, LoopSaid
 from sprintlog.engine.sprint.state.times import from_milliseconds, normalise
 
-from .found import FoundLoop, Unread, name_from, plain_bytes
+from ..files import naming
+from .found import ITERATIONS_MAX, FoundLoop, Unread, name_from
+from .lines import read_text
 
 FILE = ".claude/ralph-loop.local.md"
-ITERATIONS_MAX = 10_000
-"""More iterations than this are refused: each becomes an event."""
 _PARTS = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
 _PAIR = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
 _KEYS = (
@@ -34,11 +34,7 @@ def read_ralph_loop(file: Path) -> FoundLoop:
     Raise `InvalidInputError` naming the field that is wrong. When an iteration after the
     first began is not in it: they have the time at which the file was written last.
     """
-    content = plain_bytes(file)
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidInputError("is not UTF-8", file=str(file)) from error
+    text = read_text(file)
     parts = _PARTS.match(text.replace("\r\n", "\n"))
     if parts is None:
         problem = "is empty" if not text.strip() else "has no front matter"
@@ -50,11 +46,12 @@ def read_ralph_loop(file: Path) -> FoundLoop:
         raise InvalidInputError("is missing", file=str(file), field="prompt")
     started = reading.moment("started_at")
     number = reading.number("iteration", at_most=ITERATIONS_MAX)
+    written = from_milliseconds(file.stat().st_mtime_ns // 1_000_000)
     more = {"completion-promise": promise} if (promise := reading.text(_PROMISE)) else {}
     return FoundLoop(
         name_from(f"ralph-loop-{started}"),
         goal,
-        _facts(reading, started, number, written=_written(file)),
+        _facts(reading, started, number, written=written),
         {"iteration": number},
         unread,
         max_iterations=reading.number("max_iterations", at_most=10**9),
@@ -109,10 +106,8 @@ class _Said:
         value = self.text(name)
         if value is None:
             raise InvalidInputError("is missing", file=self._file, field=name)
-        try:
+        with naming(self._file, name):
             return normalise(value)
-        except InvalidInputError as error:
-            raise InvalidInputError(error.message, file=self._file, field=name) from error
 
     def flag(self, name: str) -> bool | None:
         """Return what a key says that is true or false; None without it."""
@@ -134,8 +129,3 @@ def _facts(said: _Said, started: str, number: int, *, written: str) -> list[Fact
         over = f"{started}:over:{number}"
         facts.append(LoopOver(over, written, "the loop is no longer active"))
     return facts
-
-
-def _written(file: Path) -> str:
-    """Return when a file was written last."""
-    return from_milliseconds(file.stat().st_mtime_ns // 1_000_000)

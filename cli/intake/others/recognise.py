@@ -4,12 +4,11 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
-from sprintlog.engine.log.stores.descriptors import read_whole
 
+from ..files import read_bytes
+from .found import json_of
 from .prd import is_feature_list
 
 BEGINNING = 256 * 1024
@@ -60,13 +59,7 @@ def recognise(path: Path) -> Recognised:
     """
     if path.is_dir():
         return _folder(path)
-    try:
-        content = read_whole(path, at_most=WHOLE_MAX + 1)
-    except FileNotFoundError as error:
-        raise NotFoundError(f"{path}: there is no such file", file=str(path)) from error
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror}"
-        raise InvalidInputError(problem, file=str(path)) from error
+    content = read_bytes(path, bytes_max=WHOLE_MAX)
     kind = _of_document(content) or _of_lines(content[:BEGINNING])
     if kind is None:
         problem = "is empty" if not content.strip() else "is nothing that import knows"
@@ -97,9 +90,7 @@ def _of_document(content: bytes) -> str | None:
     """Return what a file is that is one document."""
     if len(content) > WHOLE_MAX:
         return None
-    try:
-        found: Any = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    if (found := json_of(content)) is None:
         return _of_text(content)
     if is_feature_list(found):
         return "prd"
@@ -126,10 +117,7 @@ def _of_text(content: bytes) -> str | None:
 def _of_lines(content: bytes) -> str | None:
     """Return what a file is that has a message on each line, by its first lines."""
     for line in content.split(b"\n")[:100]:
-        try:
-            found = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            continue
+        found = json_of(line)
         if isinstance(found, dict) and (kind := _of_line(found)):
             return kind
     hearing = Hearing()

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,7 +64,7 @@ def read_transcript(file: Path) -> TranscriptRead:
     size = 0
     # The session's own words come last: they are its answer.
     for one in (*beside, file):
-        for piece in _pieces(one):
+        for piece in pieces_of(one, piece_max=PIECE):
             hearing.feed(piece)
             digest.update(piece)
             size += len(piece)
@@ -74,7 +74,8 @@ def read_transcript(file: Path) -> TranscriptRead:
     if activity.agent is None:
         problem = "is no transcript of an agent that is known"
         raise InvalidInputError("is empty" if not size else problem, file=str(file))
-    unread = list(_unread((*beside, file))) if activity.unknown else []
+    asked = (*beside, file) if activity.unknown else ()
+    unread = [*islice(chain.from_iterable(map(_unread, asked)), UNREAD_MAX)]
     first, last = (moments[0], moments[-1]) if moments else (None, None)
     return TranscriptRead(
         file, activity, answer, first, last, digest.hexdigest(), size, len(beside), unread
@@ -97,11 +98,6 @@ def subagents_of(file: Path) -> list[Path]:
     return found
 
 
-def _pieces(file: Path) -> Iterator[bytes]:
-    """Yield a file in lines, long ones in pieces."""
-    yield from pieces_of(file, piece_max=PIECE)
-
-
 def _moments(piece: bytes) -> Iterator[str]:
     for found in _MOMENT.finditer(piece):
         if found[2]:
@@ -118,13 +114,9 @@ def _outer(moments: Sequence[str]) -> list[str]:
     return [min(moments), max(moments)] if moments else []
 
 
-def _unread(files: Sequence[Path]) -> Iterator[Unread]:
+def _unread(file: Path) -> Iterator[Unread]:
     """Yield the lines that no agent's reader understands."""
-    yield from islice((line for file in files for line in _unread_in(file)), UNREAD_MAX)
-
-
-def _unread_in(file: Path) -> Iterator[Unread]:
-    for number, line in enumerate(_pieces(file), start=1):
+    for number, line in enumerate(pieces_of(file, piece_max=PIECE), start=1):
         hearing = Hearing()
         hearing.feed(line)
         if line.strip() and hearing.heard()[1].agent is None:

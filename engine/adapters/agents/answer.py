@@ -6,7 +6,8 @@ from msgspec.structs import asdict
 
 from ...iterations.events import Usage
 from ...sprint.agent.answers import SILENT, Answer
-from ...sprint.agent.limits import NO_ANSWER, Refusal
+from ...sprint.agent.limit_table import NO_ANSWER
+from ...sprint.agent.limits import Refusal
 from .figures import together
 from .items import (
     AgentEnded,

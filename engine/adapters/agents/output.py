@@ -15,6 +15,7 @@ import msgspec
 
 from ...sprint.agent.answers import Answer, repeats
 from . import (
+    antigravity,
     claude,
     codex,
     codex_rollout,
@@ -35,6 +36,7 @@ LINE_BYTES_MAX = 16 * 1024 * 1024
 """A longer line is passed over."""
 
 _READERS = (
+    ("antigravity", antigravity.read),
     ("opencode", opencode.read),
     ("copilot", copilot.read),
     ("gemini", gemini_session.read),
@@ -229,7 +231,7 @@ def with_errors(
     if exit_code == 0 or answer.error is not None or answer.usage is not None:
         return heard
     hearing = Hearing()
-    hearing.feed(errors.encode("utf-8", "replace"))
+    hearing.feed(errors.encode("utf-8", "surrogateescape"))
     other, who = hearing.heard()
     if other.error is None:
         return heard
@@ -253,4 +255,4 @@ def hear(content: bytes, *, told: str = "") -> Answer:
 
 def _plain(content: bytes) -> Answer:
     """Return the answer of a command that answers in words: all that it printed."""
-    return Answer(content.decode("utf-8", "replace"), is_cut=is_cut(content))
+    return Answer(content.decode("utf-8", "backslashreplace"), is_cut=is_cut(content))

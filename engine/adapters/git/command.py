@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ...errors import RefusedError, SprintlogError
 
@@ -100,7 +100,10 @@ class Git:
         return [self.program, *given, "--no-pager", *arguments]
 
     def start(
-        self, *arguments: str, stderr: int = subprocess.PIPE
+        self,
+        *arguments: str,
+        stdin: int | IO[bytes] = subprocess.PIPE,
+        stderr: int = subprocess.PIPE,
     ) -> "subprocess.Popen[bytes]":
         """Start a call that is talked to; what it writes is its owner's alone."""
         return subprocess.Popen(
@@ -108,7 +111,7 @@ class Git:
             cwd=self.folder,
             env=self.settings(),
             umask=0o077,
-            stdin=subprocess.PIPE,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=stderr,
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from ... import hashes
 from ...log.stores.descriptors import read_whole
 
 _POINTER_BYTES_MAX = 4096
@@ -53,6 +54,21 @@ def common_directory(directory: Path) -> Path:
         return directory
     named = read_whole(pointer, at_most=_POINTER_BYTES_MAX)
     return directory / named.decode(errors="surrogateescape").strip()
+
+
+def checked_out(directory: Path) -> str:
+    """Return a digest of the commit that a git directory has checked out.
+
+    What the files contain may be anything, so only their digest is returned.
+    """
+    head = _content(directory / "HEAD").strip()
+    name = os.fsdecode(head.removeprefix(b"ref: "))
+    if head.startswith(b"ref: refs/") and ".." not in name:
+        common = common_directory(directory)
+        packed = _content(common / "packed-refs").splitlines()
+        of_name = (line for line in packed if line.endswith(b" " + os.fsencode(name)))
+        head = _content(directory / name) or _content(common / name) or next(of_name, head)
+    return hashes.sha256(head.split(b" ")[0].strip()).hexdigest()
 
 
 def linked_directory(git: Path) -> Path | None:

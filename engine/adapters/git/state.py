@@ -59,6 +59,6 @@ def _is_other(line: str, own: tuple[str, ...]) -> bool:
 
 def _answer(ask: Callable[..., bytes], *arguments: str) -> str | None:
     try:
-        return ask(*arguments).decode(errors="replace").strip("\n")
+        return ask(*arguments).decode(errors="surrogateescape").strip("\n")
     except SprintlogError:
         return None

@@ -1,1 +1,1 @@
-"""What agents call by themselves: our entries in their own configuration files."""
+"""Hooks of agents: our entries in their configuration files, and the input of a hook."""

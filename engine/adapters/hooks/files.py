@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...errors import InvalidInputError, RefusedError
+from ...readable import as_json, originals
 from ..folders import NO_FOLDER, opened, opened_below
 from ..replace import FilePlace, NotPlainError, read_file, replace_file, replace_in
 from . import edits, mcp_entries
@@ -161,7 +162,7 @@ class HookFile(NamedTuple):
             self.what,
         )
         self.memory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(self._memo, msgspec.json.encode(memo), mode=0o600)
+        replace_file(self._memo, as_json(memo), mode=0o600)
 
     def _read(self) -> str | None:
         """Return the file's text; None where there is none."""
@@ -265,8 +266,8 @@ def _read_memo(path: Path) -> Remembered | None:
     """Return what is remembered in a file; None for one that cannot be read."""
     try:
         content = path.read_bytes()
-        return msgspec.json.decode(content, type=Remembered)
-    except (OSError, msgspec.MsgspecError):
+        return msgspec.convert(originals(content), Remembered)
+    except (OSError, msgspec.MsgspecError, ValueError):
         return None
 
 

@@ -6,9 +6,9 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from shlex import quote
 from typing import Any, NamedTuple
 
+from ...readable import quoted
 from .files import HOOKS, MCP, HookFile, hook_file
 from .forms import FORMS
 from .mcp_entries import MCP_FORMS
@@ -64,7 +64,7 @@ def _program(around: Around) -> Iterator[Hindrance]:
             return
     yield Hindrance(
         "sprintlog is not on the PATH, so agents do not find it",
-        f"`export PATH={quote(str(Path(sys.executable).parent))}:$PATH`",
+        f"`export PATH={quoted(str(Path(sys.executable).parent))}:$PATH`",
     )
 
 

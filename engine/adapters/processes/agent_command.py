@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .output import Output
-from .supervised import run_kept
+from .supervised import OutcomeUnknownError, run_kept
 
 
 class _Heard(Output):
@@ -30,6 +30,8 @@ class AgentRun(NamedTuple):
     duration_ms: int | None
     output: Output
     errors: Output
+    unknown: str | None = None
+    """Why nobody can say how it ended, although it did."""
 
 
 def run_agent(
@@ -49,17 +51,20 @@ def run_agent(
     comes. `tick` is called once a minute.
     """
     output, errors = _Heard(listen), Output()
-    ended = run_kept(
-        command,
-        folder=folder,
-        environment=environment,
-        timeout_seconds=timeout_seconds,
-        output=output,
-        errors=errors,
-        given=prompt,
-        held=held,
-        tick=tick,
-    )
+    try:
+        ended = run_kept(
+            command,
+            folder=folder,
+            environment=environment,
+            timeout_seconds=timeout_seconds,
+            output=output,
+            errors=errors,
+            given=prompt,
+            held=held,
+            tick=tick,
+        )
+    except OutcomeUnknownError as error:
+        return AgentRun(None, False, None, output, errors, error.message)
     if ended is None:
         return AgentRun(None, False, None, output, errors)
     took = round(1000 * ended.seconds)

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...log.stores.descriptors import write_whole
 from ..folders import may_take_files, opened, opened_below
 from .output import Output, note
-from .supervised import run_kept
+from .supervised import OutcomeUnknownError, run_kept
 
 TRANSCRIPT_BYTES_MAX = 64 * 1024 * 1024
 """What a hook prints beyond this is read and not kept."""
@@ -68,6 +68,8 @@ def run_hook_command(
             )
     except OSError as error:
         return f"{error.filename or 'its transcript'}: {error.strerror}"
+    except OutcomeUnknownError as error:
+        return error.message
     if ended is None:
         return "it was ended before its time"
     if ended.timed_out:

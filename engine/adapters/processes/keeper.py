@@ -102,16 +102,20 @@ def become(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
 
 
 def _execute(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    paths = [command[0]]
     try:
         os.execvpe(command[0], [*command], {**environment})
     except OSError as error:
+        if os.path.dirname(command[0]) == "":
+            folders = os.get_exec_path({**environment})
+            paths = [os.path.join(one, command[0]) for one in folders]
+            if not any(map(os.path.exists, paths)):
+                # The error is that of a folder which cannot be searched.
+                raise FileNotFoundError from error
         if error.errno != errno.ENOEXEC:
             raise
     # As every shell does with a script that does not say who is to read it.
-    found = command[0]
-    if os.path.dirname(found) == "":
-        folders = (os.path.join(one, found) for one in os.get_exec_path({**environment}))
-        found = next(one for one in folders if os.access(one, os.X_OK))
+    found = next(path for path in paths if os.access(path, os.X_OK))
     os.execve("/bin/sh", ["/bin/sh", found, *command[1:]], {**environment})
 
 

@@ -1,5 +1,6 @@
 """Output of any length, kept within a bound: its head, its tail, and what all of it was."""
 
+import re
 from hashlib import sha256
 
 from ...masking import masked_spans
@@ -46,8 +47,9 @@ class Output:
     def text(self) -> str:
         """Return what came as text; of long output head and tail, and how much is between.
 
-        Bytes that are not UTF-8 become U+FFFD. No cut goes through a token that would
-        be masked: one at a cut is left out whole.
+        Bytes that are not UTF-8 are halves of surrogate pairs, as in file names. No cut
+        goes through a character, or through a token that would be masked: one at a cut
+        is left out whole.
         """
         if self._missed:
             return f"{self._kept()}\n{note(f'{self._missed} bytes not recorded')}\n"
@@ -57,11 +59,11 @@ class Output:
         head, tail = bytes(self._head), bytes(self._tail[-_TAIL_KEPT:])
         seen = self.bytes - self._missed
         if len(head) + len(tail) == seen:
-            return _shown(_decoded(head + tail))
+            return _decoded(head + tail)
         first = _cut_before(_decoded(head), len(_decoded(head[:HEAD_BYTES])))
         last = _cut_after(_decoded(tail), len(_decoded(tail[-TAIL_BYTES:])))
         out = seen - len(_encoded(first)) - len(_encoded(last))
-        return f"{_shown(first)}\n{note(f'{out} bytes left out')}\n{_shown(last)}"
+        return f"{first}\n{note(f'{out} bytes left out')}\n{last}"
 
 
 def note(text: str) -> str:
@@ -72,14 +74,14 @@ def note(text: str) -> str:
 def _cut_before(text: str, end: int) -> str:
     for first, last in sorted(masked_spans(text), reverse=True):
         end = first if first < end < last else end
-    return text[:end]
+    return re.sub("[\udcc2-\udcf4][\udc80-\udcbf]{0,2}\\Z", "", text[:end])
 
 
 def _cut_after(text: str, length: int) -> str:
     begin = len(text) - length
     for first, last in sorted(masked_spans(text), key=lambda span: span[1]):
         begin = last if first < begin < last else begin
-    return text[begin:]
+    return re.sub("\\A[\udc80-\udcbf]{1,3}", "", text[begin:])
 
 
 def _decoded(content: bytes) -> str:
@@ -89,7 +91,3 @@ def _decoded(content: bytes) -> str:
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
-
-
-def _shown(text: str) -> str:
-    return _encoded(text).decode("utf-8", "replace")

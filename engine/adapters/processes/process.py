@@ -5,10 +5,13 @@ machine's start to name a process.
 """
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
 _PROC = Path("/proc")
+ABOVE_MAX = 12
+"""So many processes above this one are looked at."""
 
 
 class Process(NamedTuple):
@@ -25,6 +28,21 @@ def process(pid: int | None = None) -> Process:
     """Return the process with a number, this one when none is given."""
     number = os.getpid() if pid is None else pid
     return Process(number, _started(number), _boot_id())
+
+
+def ancestor(names: Collection[str]) -> Process | None:
+    """Return the nearest process above this one that has one of these names, if known."""
+    pid = os.getppid()
+    for _ in range(ABOVE_MAX):
+        try:
+            text = (_PROC / str(pid) / "stat").read_text()
+        except (OSError, UnicodeDecodeError):
+            return None
+        name, _, fields = text.partition("(")[2].rpartition(")")
+        if name in names:
+            return process(pid)
+        pid = int(fields.split()[1])
+    return None
 
 
 def is_alive(known: Process) -> bool:

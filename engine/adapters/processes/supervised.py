@@ -18,8 +18,11 @@ from io import FileIO
 from pathlib import Path
 from typing import NamedTuple
 
+from ...errors import SprintlogError
+from ...own_files import keep_ours, own_text
 from .orphans import Orphans
 from .output import Output
+from .supervisor import FORMAT
 
 LINGER_SECONDS = 0.5
 """How long what a program left behind may take to end by itself."""
@@ -28,9 +31,25 @@ GRACE_SECONDS = 2.0
 PATIENCE_SECONDS = 15.0
 """How long after the limit a supervisor that does not answer is given up."""
 
-_SUPERVISOR = [sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor.py"))]
+_START = """\
+import json, os
+with os.fdopen(os.dup(0), "rb") as told:
+    line = told.readline()
+if line:
+    source, order = json.loads(line)
+    exec(source)
+    main(order)
+"""
+_SUPERVISOR = [sys.executable, "-I", "-S", "-c", _START]
+"""Its source comes with the order: as an argument, `pkill -f` would find words in it."""
+_SOURCE = own_text(__name__, "supervisor.py")
+"""Read now: an upgrade may replace the file while a program runs."""
 _PIPE_BYTES_MAX = 1024 * 1024
 TICK_SECONDS = 60.0
+
+
+class OutcomeUnknownError(SprintlogError):
+    """A program ended, and its supervisor's answer was not understood."""
 
 
 class ProgramEnded(NamedTuple):
@@ -62,12 +81,13 @@ def run_kept(
 ) -> ProgramEnded | None:
     """Run a program; return once it and all it started ended, None if nobody knows how.
 
-    It reads the text `given`, nothing without one. What it prints goes to `output`, and
-    on standard error to `errors`, or there as well. The descriptors `held` stay open until
-    all is over. `tick` is called every `TICK_SECONDS`, `started` with the number of the
-    process that runs it. Whatever ends this early ends the program, too, and so does the
-    end of what `stop` reads: at once, or first by SIGTERM, with `stopping_seconds` for it.
+    It reads the text `given`, if any. It prints to `output`, and on standard error to
+    `errors`, if given. The descriptors `held` stay open until all is over. Raise
+    `OutcomeUnknownError` if the program ended and nobody can say how. `tick` is called
+    every `TICK_SECONDS`, `started` with the process id. The end of this, or of what `stop`
+    reads, ends the program: at once, or by SIGTERM, with `stopping_seconds` for it.
     """
+    keep_ours()
     with ExitStack() as opened:
         reading, writing = _pipe(opened)
         feeds, ends = {reading: output}, [writing, writing]
@@ -77,6 +97,7 @@ def run_kept(
         told = None if given is None else opened.enter_context(_file_with(given))
         passed = [*held] if told is None else [*held, told]
         order = {
+            "format": FORMAT,
             "arguments": list(arguments),
             "folder": str(folder),
             "environment": dict(environment),
@@ -101,7 +122,7 @@ def run_kept(
         try:
             # Where it is gone already, that it answers nothing says so.
             with suppress(ConnectionError):
-                ours.sendall(json.dumps(order).encode() + b"\n")
+                ours.sendall(json.dumps([_SOURCE, order]).encode() + b"\n")
             theirs.close()
             for end in ends:
                 end.close()
@@ -112,7 +133,22 @@ def run_kept(
             _leave(supervisor, ours)
             if supervisor.returncode:
                 orphans.end()
-    return ProgramEnded(**json.loads(answer)) if answer else None
+    return _understood(answer) if answer else None
+
+
+def _understood(answer: bytes) -> ProgramEnded:
+    """Return what a supervisor answered; raise `OutcomeUnknownError` for anything else."""
+    try:
+        said = json.loads(answer)
+        if said.pop("format") == FORMAT:
+            return ProgramEnded(**said)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        pass
+    raise OutcomeUnknownError(
+        "ended, outcome unknown: its supervisor answered in a format that this sprintlog "
+        "does not know",
+        hint="check what it did, then repeat or complete it by hand",
+    )
 
 
 def _pipe(opened: ExitStack) -> tuple[FileIO, FileIO]:

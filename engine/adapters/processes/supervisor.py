@@ -1,11 +1,12 @@
 """Runs one program and ends whatever it started: a process of its own, one for each run.
 
-`supervised.py` starts it and tells it in one line of JSON what to run; the answer is one
-line, too. Both go over one socket, its standard input and output, which no other process
-can open by its number, as it could a pipe. On Linux it adopts the processes that the
-program leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's
-process group. When the socket's other end is closed, whoever started it is gone, and it
-ends all: at once, or as politely as it was told. It is run with the standard library alone.
+`supervised.py` starts it and sends it, in one line of JSON, this source and the order; the
+answer is one line, too, with the number of its format. Both go over one socket, its
+standard input and output, which no other process can open by its number, as it could a
+pipe. On Linux it adopts the processes that the program leaves or hides (a sub-reaper), so
+none escapes; elsewhere it ends the program's process group. When the socket's other end is
+closed, whoever started it is gone, and it ends all: at once, or as politely as it was told.
+It is run with the standard library alone.
 """
 
 import json
@@ -22,6 +23,8 @@ from typing import Any
 Order = dict[str, Any]
 """The arguments and descriptors that `supervised.run_kept` says."""
 
+FORMAT = 1
+"""Of orders and answers; raise it if one of them changes its meaning."""
 CONTROL, ANSWER = 0, 1
 NOT_STARTED = 126
 """The exit code of a program that could not be started, as shells have it."""
@@ -173,6 +176,7 @@ def keep(order: Order) -> dict[str, Any] | None:
     if supervisor.abandoned:
         return None
     return {
+        "format": FORMAT,
         "exit": supervisor.exit if supervisor.exit is not None else -signal.SIGKILL,
         "timed_out": not ended,
         "seconds": duration,
@@ -230,16 +234,8 @@ def _system() -> Any:
     return ctypes.CDLL(None)
 
 
-def main() -> None:
-    """Read what to run, run it, answer."""
-    with os.fdopen(os.dup(CONTROL), "rb") as asked:
-        order = asked.readline()
-    if not order:
-        return
-    if (answer := keep(json.loads(order))) is not None:
+def main(order: Order) -> None:
+    """Run what is ordered, and answer."""
+    if (answer := keep(order)) is not None:
         with suppress(ConnectionError):
             os.write(ANSWER, json.dumps(answer).encode())
-
-
-if __name__ == "__main__":
-    main()

@@ -14,8 +14,17 @@ from ..processes.gate_script import ScriptLostError, run_script
 from .complexity import measure_sources
 from .evidence import RUNS_MAX, SeenReport, SeenReports, run_as_kept
 from .json_values import decode
-from .measurement import Measured, Stamp, WantedReport, read_reports, stamps, wanted
+from .measurement import (
+    Measured,
+    Stamp,
+    WantedReport,
+    merged,
+    read_reports,
+    stamps,
+    wanted,
+)
 from .report import Report
+from .usual import read_usual, usual_stamps
 
 TIMEOUT_SECONDS = 600.0
 """How long each command may take, unless it is said."""
@@ -33,7 +42,7 @@ class MeasurementOrder(NamedTuple):
     sources: Sequence[str] = ()
     """Files and folders whose size and complexity are measured."""
     runs: Sequence[str] = ()
-    """Commands that write the reports, run first."""
+    """Commands run first: they write the reports, or print the figures themselves."""
     builds: Sequence[str] = ()
     """Commands that succeed when the work can be built; their last line may say more."""
     timeout_seconds: float = TIMEOUT_SECONDS
@@ -41,6 +50,11 @@ class MeasurementOrder(NamedTuple):
     """Where in JSON reports metrics of one's own are, by their names."""
     own: Sequence[str] = ()
     """The names of all metrics of one's own."""
+
+    @property
+    def printing(self) -> Sequence[str]:
+        """Return the commands whose figures are in their last line: no report has any."""
+        return () if self.reports or self.sources else self.runs
 
 
 class Ran(NamedTuple):
@@ -75,6 +89,9 @@ class Capture:
         self._environment = environment
         self._ran: list[Ran] = []
         self._seen = SeenReports()
+        self._usual: Mapping[Path, Stamp] = {}
+        self.usual_notes: tuple[str, ...] = ()
+        """Which reports at usual places the commands wrote, and whether they were read."""
 
     @property
     def seen(self) -> list[SeenReport]:
@@ -96,9 +113,9 @@ class Capture:
         """Return what was measured; raise `SprintlogError` unless all of it could be."""
         asked, folder = self.asked, self._folder
         before = stamps(_there(asked, folder)) if asked.runs else {}
+        self._usual = usual_stamps(self._root) if asked.printing else {}
         notes = self._run_all()
-        built, failures = self._build()
-        parts = [built, self._read(before, notes[-1] if notes else None)]
+        parts = [self._build(), self._read(before, notes[-1] if notes else None)]
         if asked.sources:
             parts.append(
                 measure_sources(
@@ -108,18 +125,13 @@ class Capture:
                     timeout_seconds=asked.timeout_seconds,
                 )
             )
-        _check_said_once(parts)
-        return Measured(
-            {name: value for part in parts for name, value in part.metrics.items()},
-            [origin for part in parts for origin in part.origins],
-            parts[1].usage,
-            (*notes, *failures, *(note for part in parts for note in part.notes)),
-        )
+        together = merged(parts)
+        return together._replace(notes=(*notes, *together.notes))
 
     def _run_all(self) -> list[str]:
         """Run what writes the reports; return what failed."""
         notes: list[str] = []
-        for command in self.asked.runs:
+        for command in () if self.asked.printing else self.asked.runs:
             result = self._run(command)
             if result.timed_out:
                 raise RefusedError(
@@ -153,33 +165,44 @@ class Capture:
             problem = f"{error.message}, and the run failed: {failure}"
             raise NotFoundError(problem, **error.fields) from error
 
-    def _build(self) -> tuple[Measured, list[str]]:
-        """Return the status of the build, and what its commands say in their last line.
+    def _build(self) -> Measured:
+        """Return the status of the build, and the figures of commands that print them.
 
-        It is a success where every command ends with 0.
+        The build is a success if every command exits with 0. A command that is not a build
+        and has figures, in its last line or in reports at their usual places, is not judged
+        by its exit status.
         """
-        failures: list[str] = []
-        said: list[Measured] = []
-        for command in self.asked.builds:
-            result = self._run(command)
-            if result.timed_out or result.exit_code:
-                code = f"exit code {result.exit_code}"
-                how = "its time limit" if result.timed_out else code
-                failures.append(f"{command}: the build failed: {how}")
-            if not result.timed_out:
-                found = counted(result.output, command=command, own=self.asked.own)
+        printing, builds = self.asked.printing, self.asked.builds
+        said: list[tuple[Ran, dict[str, Any]]] = []
+        for command in dict.fromkeys((*printing, *builds)):
+            # With `--measure-build`, a command that wrote a report is a build as well.
+            known = (one.result for one in self._ran if one.command == command)
+            result = next(known, None) or self._run(command)
+            output = "" if result.timed_out else result.output
+            found = counted(output, command=command, own=self.asked.own)
+            said.append((Ran(command, result), found))
+        usual = Measured({}, [])
+        if printing and not any(found for _, found in said):
+            usual = read_usual(self._root, self._usual, self._seen.see)
+            self.usual_notes = usual.notes
+        parts: list[Measured] = []
+        notes: list[str] = []
+        judged: dict[str, bool] = {}
+        for ran, found in said:
+            command, result = ran
+            how = "its time limit" if result.timed_out else f"exit code {result.exit_code}"
+            has_figures = found or (command in printing and usual.metrics)
+            if command in builds or not has_figures:
+                judged[command], how = ran.failed, f"the build failed: {how}"
+            if found:
                 origin = Origin(command, LAST_LINE, None, tuple(found))
-                said += [Measured(found, [origin])] if found else []
-        if not self.asked.builds:
-            return Measured({}, []), []
-        status = "failed" if failures else "success"
-        named = " && ".join(self.asked.builds)
-        origin = Origin(named, "build", None, ("build_status",))
-        built = Measured({"build_status": status}, [origin])
-        _check_said_once([built, *said])
-        metrics = {n: x for part in (built, *said) for n, x in part.metrics.items()}
-        origins = [origin, *(one for part in said for one in part.origins)]
-        return Measured(metrics, origins), failures
+                parts.append(Measured(found, [origin]))
+            notes += [f"{command}: {how}"] if ran.failed else []
+        if judged:
+            origin = Origin(" && ".join(judged), "build", None, ("build_status",))
+            status = "failed" if any(judged.values()) else "success"
+            parts.insert(0, Measured({"build_status": status}, [origin]))
+        return merged([*parts, usual])._replace(notes=(*notes, *usual.notes))
 
     def _run(self, command: str) -> GateResult:
         try:
@@ -197,20 +220,6 @@ class Capture:
             ) from error
         self._ran.append(Ran(command, result))
         return result
-
-
-def _check_said_once(parts: Sequence[Measured]) -> None:
-    """Raise `RefusedError` for a metric that two of them say."""
-    known: dict[str, str] = {}
-    for part in parts:
-        names = {name: one.name for one in part.origins for name in one.metrics}
-        for name in [name for name in names if name in known]:
-            raise RefusedError(
-                f"{name} is said by {known[name]} and by {names[name]}",
-                field=name,
-                hint="let one of them say it",
-            )
-        known |= names
 
 
 def _there(asked: MeasurementOrder, folder: Path) -> list[WantedReport]:

@@ -9,13 +9,14 @@ import msgspec
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...extras import not_installed
 from ...iterations.events import Origin
+from ...own_files import own_text
 from ..processes.output import Output
 from ..processes.supervised import run_kept
 from .lizard_worker import MISSING
 from .measurement import Measured
 
 _PYTHON = [sys.executable, "-I"]
-_WORKER = str(Path(__file__).with_name("lizard_worker.py"))
+_WORKER = own_text(__name__, "lizard_worker.py")
 
 
 class _Answer(msgspec.Struct):
@@ -45,7 +46,7 @@ def measure_sources(
     named = ", ".join(map(str, paths))
     output, errors = Output(), Output()
     ended = run_kept(
-        [*_PYTHON, _WORKER, *(str(folder / path) for path in paths)],
+        [*_PYTHON, "-c", _WORKER, *(str(folder / path) for path in paths)],
         folder=folder,
         environment=environment,
         timeout_seconds=timeout_seconds,
@@ -78,6 +79,6 @@ def measure_sources(
 def _answer(output: Output, errors: Output, named: str) -> _Answer:
     try:
         return msgspec.json.decode(output.text(), type=_Answer)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
         said = errors.text().strip().rpartition("\n")[2]
         raise RefusedError(f"{named}: lizard failed: {said[:200]}") from error

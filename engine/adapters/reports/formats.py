@@ -1,41 +1,86 @@
-"""Which format a report has: said beforehand, or told from what is in it."""
+"""The table of formats; a report's format is named, or recognized by its content."""
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from . import (
-    agent,
-    cobertura,
-    coverage_py,
-    eslint,
-    junit,
-    lcov,
-    mypy_lines,
-    pointed,
-    ruff,
-    sarif,
-)
+from . import agent, eslint, mypy_lines, pointed, ruff, sarif, tsc
+from .coverage import cobertura, coverage_py, lcov, stated
 from .json_values import check_size
 from .report import COUNT_MAX, Found, Report
+from .suites import cargo_test, dotnet, go_test, jest, junit, playwright, tap
 from .xml_events import root_of
 
 T = TypeVar("T")
 
-READERS: Mapping[str, Callable[[Report], Found]] = {
-    "junit": junit.read,
-    "cobertura": cobertura.read,
-    "lcov": lcov.read,
-    "coverage.py": coverage_py.read,
-    "sarif": sarif.read,
-    "ruff": ruff.read,
-    "eslint": eslint.read,
-    "mypy": mypy_lines.read,
-    "agent": agent.read,
+
+class Format(NamedTuple):
+    """A format: its reader, and how its reports are recognized."""
+
+    read: Callable[[Report], Found]
+    marks: tuple[str, ...] = ()
+    """Words that a report has all of: `<` and its first XML tag with attributes of it,
+    or `{` and keys of its JSON object (that of its first line), or `[` and keys of the
+    first object in its list. One mark is enough."""
+    places: str = ""
+    """Where its reports usually are in a work tree; a pattern stands for several files."""
+    text: bytes = b""
+    """A pattern in the first line and the last one, with a newline between the two."""
+
+
+TABLE: Mapping[str, Format] = {
+    "junit": Format(
+        junit.read,
+        ("<testsuites", "<testsuite"),
+        "junit.xml target/surefire-reports/TEST-*.xml build/test-results/test/TEST-*.xml",
+    ),
+    "nunit": Format(dotnet.read_nunit, ("<test-run",), "TestResult.xml"),
+    "trx": Format(dotnet.read_trx, ("<TestRun",), "TestResults/*.trx"),
+    "jest": Format(jest.read, ("{ numTotalTests testResults",), "test-results.json"),
+    "playwright": Format(playwright.read, ("{ config suites stats",), "test-results.json"),
+    "go": Format(go_test.read, ("{ Action Package", "{ Action ImportPath")),
+    "cargo": Format(
+        cargo_test.read,
+        ("{ type event test_count",),
+        text=rb"\Arunning \d+ tests?\n|\n(?:test result: |error: test failed, )",
+    ),
+    "tap": Format(tap.read, text=rb"\A(?:TAP version \d+|1\.\.\d+)\s"),
+    "clover": Format(
+        stated.read_clover, ("<coverage generated",), "clover.xml coverage/clover.xml"
+    ),
+    "jacoco": Format(
+        stated.read_jacoco,
+        ("<report name",),
+        "target/site/jacoco/jacoco.xml build/reports/jacoco/test/jacocoTestReport.xml",
+    ),
+    "cobertura": Format(
+        cobertura.read, ("<coverage",), "coverage.xml coverage/cobertura-coverage.xml"
+    ),
+    "lcov": Format(lcov.read, (), "lcov.info coverage/lcov.info", rb"\A(?:TN|SF):"),
+    "coverage.py": Format(coverage_py.read, ("{ meta totals",), "coverage.json"),
+    "sarif": Format(sarif.read, ("{ version runs",)),
+    # A clean run of Ruff prints an empty list, and no other tool does.
+    "ruff": Format(ruff.read, ("[ filename code message", "[]")),
+    "eslint": Format(eslint.read, ("[ filePath messages",)),
+    "tsc": Format(
+        tsc.read,
+        text=rb"\A(?:\S.*\(\d+,\d+\): )?error TS\d+: |\AFound \d+ errors?\.",
+    ),
+    "mypy": Format(
+        mypy_lines.read,
+        ("{ file line message",),
+        text=rb"\n(?:Success: .*|Found \d{1,15} errors? in .*)\Z",
+    ),
+    # Gemini CLI and Antigravity CLI print objects without a type.
+    "agent": Format(
+        agent.read, ("{ type", "{ response stats", "{ conversation_id", "[ type")
+    ),
 }
-"""Each format that is known by its content, by the name it has on the command line."""
+"""Each format that is recognized by its content, by its name on the command line."""
+
+READERS = {name: one.read for name, one in TABLE.items()}
 
 FORMATS = (*READERS, pointed.FORMAT)
 """The names of all formats."""
@@ -74,48 +119,37 @@ def read_as(name: str, report: Report) -> Found:
 _Keys = dict[str, msgspec.Raw]
 """The keys of an object; what they stand for is passed over."""
 
-_OBJECTS = {
-    "sarif": ("version", "runs"),
-    "coverage.py": ("meta", "totals"),
-    "agent": ("type",),
-    "mypy": ("file", "line", "message"),
-}
-_LISTS = {
-    "eslint": ("filePath", "messages"),
-    "ruff": ("filename", "code", "message"),
-    "agent": ("type",),
-}
-_ROOTS = {"testsuites": "junit", "testsuite": "junit", "coverage": "cobertura"}
-
 
 def format_of(report: Report) -> str:
     """Return the name of a report's format; raise `InvalidInputError` for no known one."""
-    begin = report.content[:4096].lstrip()[:1]
-    if begin in (b"{", b"["):
-        found = _of_json(report)
-    elif begin == b"<" or report.content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        found = _ROOTS.get(root_of(report)[0])
-    else:
-        found = _of_text(report)
-    if found is None:
-        hint = f"known are {', '.join(FORMATS)}; FORMAT=FILE says which one it is"
-        raise report.bad("its format is not known", hint=hint)
-    return found
-
-
-def _of_json(report: Report) -> str | None:
     content = report.content.strip()
+    words, ends = set[str](), b""
+    if content.startswith((b"{", b"[")):
+        words = _words_of_json(report, content)
+    elif content.startswith(b"<") or report.content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        tag, attributes = root_of(report)
+        words = {f"<{tag}", *attributes}
+    else:
+        ends = content.partition(b"\n")[0].strip() + b"\n" + content.rpartition(b"\n")[2]
+    for name, one in TABLE.items():
+        is_marked = any(words.issuperset(mark.split()) for mark in one.marks)
+        if is_marked or (one.text and re.search(one.text, ends)):
+            return name
+    hint = f"known are {', '.join(FORMATS)}; FORMAT=FILE says which one it is"
+    raise report.bad("its format is not known", hint=hint)
+
+
+def _words_of_json(report: Report, content: bytes) -> set[str]:
     check_size(report, content)
     if content.startswith(b"["):
         listed = _decoded(report, content, list[_Keys])
-        # A list of nothing is what a clean run of Ruff prints, and of no other.
-        return _of_keys(listed[0], _LISTS) if listed else "ruff"
+        return {"[", *listed[0]} if listed else {"[]"}
     try:
         # Perhaps an object in each line.
         keys = msgspec.json.decode(content.partition(b"\n")[0], type=_Keys)
     except (msgspec.DecodeError, ValueError, RecursionError):
         keys = _decoded(report, content, _Keys)
-    return _of_keys(keys, _OBJECTS)
+    return {"{", *keys}
 
 
 def _decoded(report: Report, content: bytes, shape: type[T]) -> T:
@@ -123,20 +157,3 @@ def _decoded(report: Report, content: bytes, shape: type[T]) -> T:
         return msgspec.json.decode(content, type=shape)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise report.bad(f"not JSON: {error}") from error
-
-
-def _of_keys(object_: _Keys, formats: Mapping[str, tuple[str, ...]]) -> str | None:
-    for name, keys in formats.items():
-        if object_.keys() >= {*keys}:
-            return name
-    # What one agent prints has no type.
-    return "agent" if object_.keys() >= {"response", "stats"} else None
-
-
-def _of_text(report: Report) -> str | None:
-    if report.content.lstrip().startswith((b"TN:", b"SF:")):
-        return "lcov"
-    lines = report.content.strip().split(b"\n")
-    found = mypy_lines.TEXT.fullmatch(lines[-1].strip())
-    # An empty line may be anybody's; the sum at the end is mypy's.
-    return "mypy" if found and (found["stated"] or b"Success: " in lines[-1]) else None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...errors import InvalidInputError, NotFoundError
+from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...iterations.events import Origin, Usage
 from ...masking import mask
 from ..agents.figures import together
@@ -45,6 +45,26 @@ class Measured(NamedTuple):
     usage: Usage | None = None
     notes: tuple[str, ...] = ()
     """What a person should know, each with its file."""
+
+
+def merged(parts: Sequence[Measured]) -> Measured:
+    """Return the figures of all parts; raise `RefusedError` for a metric of two parts."""
+    known: dict[str, str] = {}
+    for part in parts:
+        names = {name: one.name for one in part.origins for name in one.metrics}
+        for name in [name for name in names if name in known]:
+            raise RefusedError(
+                f"{name} is said by {known[name]} and by {names[name]}",
+                field=name,
+                hint="let one of them say it",
+            )
+        known |= names
+    return Measured(
+        {name: value for part in parts for name, value in part.metrics.items()},
+        [origin for part in parts for origin in part.origins],
+        next((part.usage for part in parts if part.usage is not None), None),
+        tuple(note for part in parts for note in part.notes),
+    )
 
 
 class _Read(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Literal
 import msgspec
 
 from .json_values import decode_text
-from .report import VALUES_MAX, Found, Report
+from .report import Found, Report
 
-TEXT = re.compile(
+_TEXT = re.compile(
     rb"(?:.+?: )?(?P<kind>error|note|warning): .*|"
     rb"Found (?P<stated>[0-9]{1,15}) errors? in .*|Success: .*|"
 )
@@ -28,16 +28,13 @@ class _MypyMessage(msgspec.Struct):
 
 def read(report: Report) -> Found:
     """Return the count of type errors; refuse what is not of mypy."""
-    lines = report.content.split(b"\n")
-    if len(lines) > VALUES_MAX:
-        raise report.bad(f"holds more than {VALUES_MAX} lines")
     errors = stated = 0
-    for number, text in enumerate(lines, start=1):
+    for number, text in report.lines():
         line = text.strip()
         if line.startswith(b"{"):
             message = decode_text(report, line, _MypyMessage, line=number)
             errors += message.severity == "error"
-        elif found := TEXT.fullmatch(line):
+        elif found := _TEXT.fullmatch(line):
             errors += found["kind"] == b"error"
             stated = max(stated, int(found["stated"] or 0))
         else:

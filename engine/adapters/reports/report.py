@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +42,13 @@ class Report(NamedTuple):
     ) -> InvalidInputError:
         """Return the error that says what is wrong with it, and where."""
         return InvalidInputError(problem, file=self.file, line=line, field=field, hint=hint)
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Return its lines, numbered from 1, without their ends."""
+        if self.content.count(b"\n") >= VALUES_MAX:
+            raise self.bad(f"holds more than {VALUES_MAX} lines")
+        for number, line in enumerate(self.content.split(b"\n"), start=1):
+            yield number, line.removesuffix(b"\r")
 
     def counted(self, text: str, field: str) -> int:
         """Return a count that stands in it as text."""
@@ -83,6 +90,18 @@ class Found(NamedTuple):
     notes: tuple[str, ...] = ()
     own: Mapping[str, int | float] = {}
     """Metrics of one's own."""
+
+
+def lines_found(
+    report: Report, covered: int, total: int, names: Iterable[str], *, field: str
+) -> Found:
+    """Return the coverage of the lines that a report counts in the named source files."""
+    if covered > total or total > COUNT_MAX:
+        raise report.bad("more lines are covered than there are", field=field)
+    percentage = 100 * covered / total if total else None
+    sources = frozenset(map(report.source, names))
+    none = () if total else ("there were no lines to cover: no percentage",)
+    return Found(coverage=Coverage(covered, total, percentage, sources), notes=none)
 
 
 def open_report(path: Path, *, file: str, folder: Path) -> Report:

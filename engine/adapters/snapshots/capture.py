@@ -3,20 +3,23 @@
 import os
 import stat
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from errno import ENOENT
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 from uuid import uuid4
+
+import msgspec
 
 from ..folders import opened, opened_below, opened_file
 from ..git.command import GitError, said_by
 from . import known_stats
-from .entries import LeftOut, Manifest, Stat, encode, make_manifest
+from .entries import LeftOut, Listing, Stat, encode, make_manifest, mark_of, stat_of
 from .ignored import unseen
 from .known_stats import Known
-from .listing import Listing, WantedPaths, list_tree, refusal
+from .listing import WantedPaths, list_tree, refusal
 from .quiet import Quiet
 from .store import FILES, MANIFEST, REFS, Store
 
@@ -33,6 +36,8 @@ class Limits(NamedTuple):
     read_bytes_max: int = 2 * 1024 * 1024 * 1024
     """How much one snapshot reads anew."""
     files_max: int = 1_000_000
+    patterns: Sequence[str] = ()
+    """Ignored files that are included all the same."""
 
 
 class TakenSnapshot(NamedTuple):
@@ -53,26 +58,30 @@ def take(
     root: Path,
     *,
     at_seconds: int,
-    limits: Limits = Limits(),  # noqa: B008 - it is a constant
-    patterns: Sequence[str] = (),
+    limits: Limits,
     also: Iterable[str] = (),
+    marked: Iterable[str] = (),
     without: Iterable[Path] = (),
     own: frozenset[str] = frozenset(),
+    last: str = "",
 ) -> TakenSnapshot:
     """Take a snapshot of what stands below a root; the lock must be held.
 
-    `patterns` name ignored files that are wanted too, `also` paths that are taken
-    whatever their size, `without` folders that are left alone, and `own` paths below the
-    root that are left alone, unless they are in `also`.
+    With `last`, the id of the last snapshot's content, none is taken if every file looks
+    as it did then: the commit returned is empty.
+
+    `also` names paths that are taken whatever their size, `marked` those whose state is
+    recorded although they are taken, `without` folders that are left alone, and `own`
+    paths below the root that are left alone, unless they are in `also`.
     """
     store.make()
-    if store.unsound(bytes_max=CHECKED_BYTES_MAX):
+    if not last and store.unsound(bytes_max=CHECKED_BYTES_MAX):
         store.mend()
     ignored, problem = unseen(store.git, root)
     ours = [*without, store.folder]
     wanted = WantedPaths(
         ignored,
-        tuple(patterns),
+        tuple(limits.patterns),
         frozenset(also),
         frozenset((s.st_dev, s.st_ino) for s in map(_status, ours) if s is not None),
         limits.files_max,
@@ -84,7 +93,15 @@ def take(
     if problem is not None:
         listing.left_out.append(LeftOut("", problem))
     known = known_stats.load(cache)
-    taker = _Taker(store, root, listing, ignored, limits, wanted.also)
+    if last and last == known.tree and known.files == listing.files:
+        return TakenSnapshot("", last, len(known.files), 0, 0, [], [])
+    if last and store.unsound(bytes_max=CHECKED_BYTES_MAX):
+        store.mend()
+        known = known_stats.load(cache)
+    listing.marks.update(
+        (path, mark_of(listing.files[path])) for path in marked if path in listing.files
+    )
+    taker = _Taker(store, root, wanted, listing, limits, Quiet(root))
     try:
         made = taker.make(known, at_seconds)
     except GitError:
@@ -92,110 +109,73 @@ def take(
             raise
         # The snapshot that is known may have been dropped; all is read anew then.
         made = taker.make(Known("", {}), at_seconds)
-    known_stats.save(cache, made.tree, taker.files, now_ns=now_ns)
+    known_stats.save(cache, made.tree, taker.held.files, now_ns=now_ns)
     store.gather()
     return made
 
 
-class _Taker:
+class _Taker(msgspec.Struct):
     """Makes one commit from a listing and what is known of the one before."""
 
-    def __init__(
-        self,
-        store: Store,
-        root: Path,
-        listing: Listing,
-        unseen: frozenset[str],
-        limits: Limits,
-        also: frozenset[str],
-    ) -> None:
-        self._store = store
-        self._root = root
-        self._listing = listing
-        self._unseen = unseen
-        self._limits = limits
-        self._also = also
-        self._quiet = Quiet(root)
-        self.files: dict[str, Stat] = {}
-        """What is in the snapshot, as it looked when it was read."""
+    store: Store
+    root: Path
+    wanted: WantedPaths
+    listing: Listing
+    limits: Limits
+    quiet: Quiet
+    held: Listing = Listing({}, {}, [], [], {})
+    """What is in the snapshot, as it looked when it was read, and what is left out."""
 
     def make(self, known: Known, at_seconds: int) -> TakenSnapshot:
         """Read what changed and make the commit."""
-        self.files = dict(self._listing.files)
+        files, left = dict(self.listing.files), [*self.listing.left_out]
+        self.held = self.listing._replace(files=files, left_out=left)
         before = known.files
-        files = self.files.items()
-        changed = sorted(p for p, status in files if before.get(p) != status)
-        process = self._store.git.start(
-            "fast-import", "--quiet", "--done", "--date-format=raw", "--depth=0"
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        left = list(self._listing.left_out)
-        try:
-            with process.stdin as stream:
-                begin(stream, known.tree, at_seconds)
-                # What changes its kind must be gone before what comes in its place.
-                gone = sorted(before.keys() - self.files.keys())
-                stream.writelines(b"D %s\n" % quoted(p) for p in gone)
-                left += self._write_changed(stream, changed)
-                stream.writelines(
-                    b"D %s\n" % quoted(p)
-                    for p in changed
-                    if p not in self.files and p in before
-                )
-                put(stream, b"100644", MANIFEST.encode(), encode(self._manifest(left)))
-                stream.write(b"get-mark :1\nls :1 \ndone\n")
-            answer = process.stdout.read().split()
-        except BrokenPipeError:
-            answer = []
-        finally:
-            said = process.stderr.read()
-            process.stdout.close()
-            process.stderr.close()
-            code = process.wait()
-        if code or len(answer) < 4:
-            raise GitError(said_by(said, code))
-        self._store.sync()
-        size = sum(status[1] for status in self.files.values())
-        read = sum(path in self.files for path in changed)
-        return TakenSnapshot(
-            answer[0].decode(), answer[3].decode(), len(self.files), size, read,
-            sorted(left), self._listing.collisions,
-        )  # fmt: skip
+        changed = sorted(p for p, status in files.items() if before.get(p) != status)
+        lines = self._lines(before, changed)
+        commit, tree = make_commit(self.store, known.tree, at_seconds, lines)
+        size = sum(status[1] for status in files.values())
+        read, alike = sum(path in files for path in changed), self.held.collisions
+        return TakenSnapshot(commit, tree, len(files), size, read, sorted(left), alike)
 
-    def _manifest(self, left: Sequence[LeftOut]) -> Manifest:
-        listing = self._listing
-        return make_manifest(
-            self.files, listing.folders, left, listing.collisions, self._unseen
+    def _lines(self, before: Collection[str], changed: Sequence[str]) -> Iterator[bytes]:
+        """Yield how git is told what differs from the snapshot before."""
+        # What changes its kind must be gone before what comes in its place.
+        gone = sorted({*before} - self.held.files.keys())
+        yield from (b"D %s\n" % quoted(path) for path in gone)
+        yield from self._changed(changed)
+        left_now = (
+            path for path in changed if path not in self.held.files and path in before
         )
+        yield from (b"D %s\n" % quoted(path) for path in left_now)
+        manifest = make_manifest(self.held, self.wanted.unseen)
+        yield from put(b"100644", MANIFEST.encode(), encode(manifest))
 
-    def _write_changed(self, stream: IO[bytes], changed: Sequence[str]) -> list[LeftOut]:
-        """Hand over the bytes of files that changed; return what had to be left out."""
-        left = []
-        room = self._limits.read_bytes_max
-        with opened(self._root) as root:
+    def _changed(self, changed: Sequence[str]) -> Iterator[bytes]:
+        """Yield the files that changed, as git is told them; note what is left out."""
+        room = self.limits.read_bytes_max
+        with opened(self.root) as root:
             for path in changed:
-                size = self.files[path][1]
+                size = self.held.files[path][1]
                 reason = None
-                if path not in self._also:
-                    if size > self._limits.file_bytes_max:
-                        reason = f"larger than {self._limits.file_bytes_max} bytes"
+                if path not in self.wanted.also:
+                    if size > self.limits.file_bytes_max:
+                        reason = f"larger than {self.limits.file_bytes_max} bytes"
                     elif size > room:
-                        reason = f"{self._limits.read_bytes_max} bytes were read already"
+                        reason = f"{self.limits.read_bytes_max} bytes were read already"
                 if reason is None:
                     try:
-                        status, content = _read(root, path, size, self._quiet)
+                        status, content = _read(root, path, size, self.quiet)
                     except OSError as error:
                         reason = refusal(path, error)
                 if reason is not None:
-                    del self.files[path]
-                    left.append(LeftOut(path, reason))
+                    self.held.marks[path] = mark_of(self.held.files[path])
+                    del self.held.files[path]
+                    self.held.left_out.append(LeftOut(path, reason))
                     continue
                 room -= len(content)
-                self.files[path] = status
-                put(stream, _git_mode(status[0]), quoted(path), content)
-        return left
+                self.held.files[path] = status
+                yield from put(git_mode(status[0]), quoted(path), content)
 
 
 def _read(root: int, path: str, size: int, quiet: Quiet) -> tuple[Stat, bytes]:
@@ -207,7 +187,7 @@ def _read(root: int, path: str, size: int, quiet: Quiet) -> tuple[Stat, bytes]:
     with opened_below(root, folder) as inner:
         seen = os.stat(name, dir_fd=inner, follow_symlinks=False)
         if stat.S_ISLNK(seen.st_mode):
-            return _stat(seen), os.fsencode(os.readlink(name, dir_fd=inner))
+            return stat_of(seen), os.fsencode(os.readlink(name, dir_fd=inner))
         with opened_file(inner, name) as descriptor:
             quiet.prepare(descriptor)
             for _ in range(READS_MAX):
@@ -218,17 +198,13 @@ def _read(root: int, path: str, size: int, quiet: Quiet) -> tuple[Stat, bytes]:
                 with open(descriptor, "rb", closefd=False) as file:
                     content = file.read(2 * max(size, before.st_size) + 4096)
                 after = os.fstat(descriptor)
-                if _stat(before) == _stat(after) and len(content) == after.st_size:
+                if stat_of(before) == stat_of(after) and len(content) == after.st_size:
                     if quiet.is_kept(descriptor, after.st_dev):
-                        return _stat(after), content
+                        return stat_of(after), content
                     break
     # It goes on changing, or may: its next snapshot reads it again.
-    mode, length, _, inode = _stat(after)
+    mode, length, _, inode = stat_of(after)
     return (mode, length, -1, inode), content
-
-
-def _stat(status: os.stat_result) -> Stat:
-    return status.st_mode, status.st_size, status.st_ctime_ns, status.st_ino
 
 
 def _status(folder: Path) -> os.stat_result | None:
@@ -238,29 +214,49 @@ def _status(folder: Path) -> os.stat_result | None:
         return None
 
 
-def _git_mode(mode: int) -> bytes:
+def git_mode(mode: int) -> bytes:
+    """Return the mode of a file or a link as git stores it."""
     if stat.S_ISLNK(mode):
         return b"120000"
     return b"100755" if mode & 0o100 else b"100644"
 
 
-def begin(stream: IO[bytes], tree: str, at_seconds: int) -> None:
-    """Begin a snapshot, on the content of another one where there is one."""
+def make_commit(
+    store: Store, tree: str, at_seconds: int, lines: Iterable[bytes]
+) -> tuple[str, str]:
+    """Make a snapshot from the content of another one, if any, and what differs from it.
+
+    Return its id and that of its content.
+    """
     # Its own name is in it: no two snapshots are one commit, dropped with either of them.
     name = uuid4().hex.encode()
-    stream.write(
-        b"commit %s%s\nmark :1\ncommitter sprintlog <> %d +0000\ndata %d\n%s\n"
-        % (REFS.encode(), name, at_seconds, len(name), name)
-    )
-    if tree:
-        stream.write(b"M 040000 %s \n" % tree.encode())
+    call = ("fast-import", "--quiet", "--done", "--date-format=raw", "--depth=0")
+    with store.git.start(*call) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        # A git that ended states why.
+        with suppress(BrokenPipeError), process.stdin as stream:
+            stream.write(
+                b"commit %s%s\nmark :1\ncommitter sprintlog <> %d +0000\ndata %d\n%s\n"
+                % (REFS.encode(), name, at_seconds, len(name), name)
+            )
+            if tree:
+                stream.write(b"M 040000 %s \n" % tree.encode())
+            stream.writelines(lines)
+            stream.write(b"get-mark :1\nls :1 \ndone\n")
+        answer, said = process.stdout.read().split(), process.stderr.read()
+    if process.returncode or len(answer) < 4:
+        raise GitError(said_by(said, process.returncode))
+    store.sync()
+    return answer[0].decode(), answer[3].decode()
 
 
-def put(stream: IO[bytes], mode: bytes, path: bytes, content: bytes) -> None:
-    """Put a file into it."""
-    stream.write(b"M %s inline %s\ndata %d\n" % (mode, path, len(content)))
-    stream.write(content)
-    stream.write(b"\n")
+def put(mode: bytes, path: bytes, content: bytes) -> Iterator[bytes]:
+    """Yield how git is told a file."""
+    yield b"M %s inline %s\ndata %d\n" % (mode, path, len(content))
+    yield content
+    yield b"\n"
 
 
 def quoted(path: str) -> bytes:

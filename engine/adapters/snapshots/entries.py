@@ -4,6 +4,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -21,6 +22,19 @@ class LeftOut(NamedTuple):
     path: str
     """From the root, as the system gives it (bytes beyond UTF-8 as surrogates)."""
     reason: str
+
+
+def stat_of(status: os.stat_result) -> Stat:
+    """Return the fields that change with a file."""
+    return status.st_mode, status.st_size, status.st_ctime_ns, status.st_ino
+
+
+def mark_of(status: Stat) -> str:
+    """Return the state of a path that is left out: equal marks, the same content."""
+    kind = stat.S_IFMT(status[0])
+    if kind in (stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR):
+        return " ".join(map(str, status))
+    return str(kind)
 
 
 class TreeEntry(NamedTuple):
@@ -61,6 +75,8 @@ class Manifest(msgspec.Struct, omit_defaults=True):
     """Folders in which there is nothing that a git tree would hold."""
     left_out: list[tuple[bytes, str]] = []
     left_out_count: int = 0
+    marks: dict[bytes, str] = {}
+    """The state of each path left out, and of others that are asked for."""
     collisions: list[list[bytes]] = []
     """Paths that are one and the same where case does not matter."""
     unseen: list[bytes] = []
@@ -79,6 +95,8 @@ class Snapshot(NamedTuple):
     collisions: list[list[str]]
     unseen: frozenset[str] = frozenset()
     """What git ignored when it was taken; folders end with a slash."""
+    marks: Mapping[str, str] = MappingProxyType({})
+    """The state of paths left out; older snapshots have none."""
 
     @property
     def size(self) -> int:
@@ -86,37 +104,34 @@ class Snapshot(NamedTuple):
         return sum(entry.size for entry in self.files.values())
 
 
-def make_manifest(
-    files: Mapping[str, Stat],
-    folders: Mapping[str, int],
-    left_out: Iterable[LeftOut],
-    collisions: Iterable[Iterable[str]],
-    unseen: Iterable[str] = (),
-) -> Manifest:
-    """Return the manifest of a tree as it was listed."""
-    counted = Counter([status[0] for status in files.values()])
-    plain: Counter[int] = Counter()
-    programs: Counter[int] = Counter()
-    for mode, count in counted.items():
-        if not stat.S_ISLNK(mode):
-            (programs if mode & 0o100 else plain)[mode & 0o777] += count
+class Listing(NamedTuple):
+    """A work tree as it is found, and what of it a snapshot holds."""
+
+    files: dict[str, Stat]
+    folders: dict[str, int]
+    left_out: list[LeftOut]
+    collisions: list[list[str]]
+    marks: dict[str, str]
+    """The state of each path left out; see `mark_of`."""
+
+
+def make_manifest(found: Listing, unseen: Iterable[str] = ()) -> Manifest:
+    """Return the manifest of a tree as it was listed, with what git ignores."""
+    files, folders, left_out, collisions, marks = found
+    counted = Counter(status[0] for status in files.values())
+    modes = {mode: n for mode, n in counted.items() if not stat.S_ISLNK(mode)}
     manifest = Manifest(
-        file_mode=_usual(plain, 0o644),
-        program_mode=_usual(programs, 0o755),
+        file_mode=_usual({m: n for m, n in modes.items() if not m & 0o100}, 0o644),
+        program_mode=_usual({m: n for m, n in modes.items() if m & 0o100}, 0o755),
         folder_mode=_usual(Counter(folders.values()), 0o755),
     )
     usual = (manifest.file_mode, manifest.program_mode)
-    odd = {
-        mode
-        for mode in counted
-        if not stat.S_ISLNK(mode) and mode & 0o777 != usual[bool(mode & 0o100)]
+    odd = {mode for mode in modes if mode & 0o777 not in usual}
+    manifest.modes = {
+        os.fsencode(path): status[0] & 0o777
+        for path, status in files.items()
+        if status[0] in odd
     }
-    if odd:
-        manifest.modes = {
-            os.fsencode(path): status[0] & 0o777
-            for path, status in files.items()
-            if status[0] in odd
-        }
     manifest.folder_modes = {
         os.fsencode(path): mode
         for path, mode in folders.items()
@@ -128,6 +143,7 @@ def make_manifest(
     named = sorted(left_out)
     manifest.left_out = [(os.fsencode(p), reason) for p, reason in named[:LEFT_OUT_MAX]]
     manifest.left_out_count = len(named)
+    manifest.marks = {os.fsencode(p): marks[p] for p in sorted(marks)[:LEFT_OUT_MAX]}
     manifest.collisions = [[os.fsencode(p) for p in sorted(one)] for one in collisions]
     manifest.unseen = [os.fsencode(p) for p in sorted(unseen)[:LEFT_OUT_MAX]]
     return manifest
@@ -169,11 +185,14 @@ def assemble(
         manifest.left_out_count,
         [[os.fsdecode(name) for name in one] for one in manifest.collisions],
         frozenset(map(os.fsdecode, manifest.unseen)),
+        {os.fsdecode(name): mark for name, mark in manifest.marks.items()},
     )
 
 
-def _usual(counted: "Counter[int]", otherwise: int) -> int:
-    return max(counted, key=lambda mode: (counted[mode], -mode)) if counted else otherwise
+def _usual(counted: Mapping[int, int], otherwise: int) -> int:
+    """Return the mode that most have, as far as permissions say."""
+    most = max(counted, key=lambda mode: (counted[mode], -mode), default=otherwise)
+    return most & 0o777
 
 
 def parents_of(paths: Iterable[str]) -> set[str]:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from .entries import LeftOut, Snapshot, TreeEntry, parents_of
-from .plan import NOT_KNOWN, lies_in
+from .plan import NOT_KNOWN, is_in
 
 POINTER_BYTES_MAX = 1024
 """A pointer of git LFS is shorter."""
@@ -58,9 +58,9 @@ def entries_kept(
                 kept[path] = same
             if reason is not None:
                 said.append(LeftOut(path, reason))
-        elif path in folders or lies_in(path, snapshot.files):
+        elif path in folders or is_in(path, snapshot.files):
             continue
-        elif is_vague or any(path in some or lies_in(path, some) for some in (left, own)):
+        elif is_vague or is_in(path, left) or is_in(path, own):
             kept[path] = entry
     above = parents_of(kept)
     for path, reason in snapshot.left_out:

@@ -24,13 +24,13 @@ def unseen(git: Git, root: Path) -> tuple[frozenset[str], str | None]:
     A tracked file is never ignored. Where the list of tracked files cannot be read, the
     problem says so.
     """
-    top, index, exclude = _repository(root)
+    top, index, exclude, objects = _repository(root)
     call = ["ls-files", "-z", "--others", "--ignored", "--directory", "--exclude-standard"]
     call += [f"--exclude-from={exclude}"] if exclude is not None else []
 
-    def ignored(tracked: Path) -> frozenset[str]:
+    def ignored(tracked: Path, **more: str) -> frozenset[str]:
         # What the person and the machine ignore everywhere is in their settings.
-        places = {"GIT_WORK_TREE": str(top), "GIT_INDEX_FILE": str(tracked)}
+        places = {"GIT_WORK_TREE": str(top), "GIT_INDEX_FILE": str(tracked), **more}
         listed = git.run_in(
             root,
             *call,
@@ -46,8 +46,12 @@ def unseen(git: Git, root: Path) -> tuple[frozenset[str], str | None]:
     except GitError:
         if index is None:
             raise
-        # A sparse or split one, or one of another format: git needs more than it.
-        return ignored(none), NO_LIST
+    try:
+        # A sparse one names folders; git finds their files in the objects.
+        return ignored(index, GIT_ALTERNATE_OBJECT_DIRECTORIES=str(objects)), None
+    except GitError:
+        # A split one, or one of another format: git needs more than it.
+        return ignored(none), f"{NO_LIST} ({index})"
 
 
 def matcher(patterns: Iterable[str]) -> re.Pattern[str] | None:
@@ -85,14 +89,15 @@ def _translated(pattern: str) -> str:
     return made
 
 
-def _repository(root: Path) -> tuple[Path, Path | None, Path | None]:
-    """Return the top of the tree around a root, its index and its own list of ignored."""
+def _repository(root: Path) -> tuple[Path, Path | None, Path | None, Path | None]:
+    """Return the top of the tree around a root, its index, list of ignored and objects."""
     found = repository_around(root)
     if found is None:
-        return root, None, None
+        return root, None, None, None
     index, exclude = found.directory / "index", found.common / "info" / "exclude"
     return (
         found.top,
         index if index.is_file() else None,
         exclude if exclude.is_file() else None,
+        found.common / "objects",
     )

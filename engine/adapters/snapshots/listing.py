@@ -13,11 +13,17 @@ from typing import NamedTuple
 from ...errors import RefusedError
 from ...log.stores.descriptors import give_back
 from ..folders import FOLDER, is_gits_own, opened
-from ..git.repositories import git_directory
-from .entries import LeftOut, Stat, parents_of
+from ..git.repositories import (
+    checked_out,
+    common_directory,
+    git_directory,
+    repository_around,
+)
+from .entries import LeftOut, Listing, mark_of, parents_of, stat_of
 from .ignored import matcher, may_lead_to
 
 NESTED = "a repository of its own"
+OTHER_TREE = "another work tree of this repository"
 SPECIAL = "neither file, link nor folder"
 GITS_OWN = "named like git's own folder"
 TOO_DEEP = "too many folders deep"
@@ -40,15 +46,6 @@ class WantedPaths(NamedTuple):
     files_max: int = 1_000_000
     own: frozenset[str] = frozenset()
     """Files and folders of ours, which are nobody's work; `also` goes before."""
-
-
-class Listing(NamedTuple):
-    """What was found."""
-
-    files: dict[str, Stat]
-    folders: dict[str, int]
-    left_out: list[LeftOut]
-    collisions: list[list[str]]
 
 
 def list_tree(root: Path, wanted: WantedPaths) -> Listing:
@@ -77,7 +74,7 @@ class _Lister:
     """Walks one tree."""
 
     def __init__(self, root: Path, wanted: WantedPaths) -> None:
-        self.found = Listing({}, {}, [], [])
+        self.found = Listing({}, {}, [], [], {})
         self._root = root
         self._wanted = wanted
         self._matches = matcher(wanted.patterns)
@@ -87,18 +84,22 @@ class _Lister:
         self._hold_own = parents_of(wanted.own)
 
     def walk(self, descriptor: int, prefix: str, *, depth: int, is_taken: bool) -> bool:
-        """List an open folder, unless it is a repository of its own; tell which.
+        """List an open folder, unless it is a repository of its own; return whether.
 
         Of one that git ignores only what is asked for is listed.
         """
         with os.scandir(descriptor) as listed:
             entries = list(listed)
-        names = [entry.name for entry in entries]
-        if _may_be_gits(names):
-            if prefix and git_directory(self._root / prefix / ".git") is not None:
+        if gits := {entry.name for entry in entries if is_gits_own(entry.name)}:
+            inner_git = git_directory(self._root / prefix / ".git") if prefix else None
+            if inner_git is not None:
+                self._leave_repository(prefix.rstrip("/"), inner_git)
                 return False
-            entries = [e for e in entries if not self._is_gits(prefix, e.name)]
-            names = [entry.name for entry in entries]
+            # The tree's own repository is not worth a word.
+            for name in sorted(gits if prefix else gits - {".git"}):
+                self._leave(prefix + name, GITS_OWN)
+            entries = [entry for entry in entries if entry.name not in gits]
+        names = [entry.name for entry in entries]
         self._compare(prefix, names)
         files, unseen = self.found.files, self._wanted.unseen
         is_full = len(files) + len(names) > self._wanted.files_max
@@ -120,9 +121,9 @@ class _Lister:
             elif (not is_taken or path in unseen) and not self._is_asked_for(path):
                 continue
             elif kind not in (0o100000, 0o120000):
-                self._leave(path, SPECIAL)
+                self._leave(path, SPECIAL, status)
             elif is_full:
-                self._leave(path, TOO_MANY)
+                self._leave(path, TOO_MANY, status)
             else:
                 files[path] = (mode, status.st_size, status.st_ctime_ns, status.st_ino)
         for path, name, status in inner:
@@ -148,34 +149,26 @@ class _Lister:
         ):
             return
         if depth >= DEPTH_MAX:
-            self._leave(path, TOO_DEEP)
+            self._leave(path, TOO_DEEP, status)
             return
         try:
             inner = os.open(name, FOLDER, dir_fd=descriptor)
         except OSError as error:
-            self._leave(path, refusal(path, error))
+            self._leave(path, refusal(path, error), status)
             return
         known = len(self.found.files)
         try:
             if not self.walk(inner, f"{path}/", depth=depth + 1, is_taken=is_taken):
-                self._leave(path, NESTED)
-            elif len(self.found.files) > known or (
+                return
+            if len(self.found.files) > known or (
                 # A folder that only we have made is not theirs either.
                 is_taken and path not in self._hold_own
             ):
                 self.found.folders[path] = status.st_mode & 0o777
         except OSError as error:
-            self._leave(path, refusal(path, error))
+            self._leave(path, refusal(path, error), status)
         finally:
             give_back(inner)
-
-    def _is_gits(self, prefix: str, name: str) -> bool:
-        """Tell whether a name is git's own; say so, but for the tree's repository."""
-        if not is_gits_own(name):
-            return False
-        if prefix or name != ".git":
-            self._leave(prefix + name, GITS_OWN)
-        return True
 
     def _is_asked_for(self, path: str) -> bool:
         if path in self._wanted.also:
@@ -191,11 +184,13 @@ class _Lister:
             alike.setdefault(name.casefold(), []).append(prefix + name)
         self.found.collisions.extend(sorted(v) for v in alike.values() if len(v) > 1)
 
-    def _leave(self, path: str, reason: str) -> None:
+    def _leave_repository(self, path: str, directory: Path) -> None:
+        own = repository_around(self._root)
+        is_ours = own and common_directory(directory).resolve() == own.common.resolve()
+        self._leave(path, OTHER_TREE if is_ours else NESTED)
+        self.found.marks[path] = checked_out(directory)
+
+    def _leave(self, path: str, reason: str, at: os.stat_result | None = None) -> None:
         self.found.left_out.append(LeftOut(path, reason))
-
-
-def _may_be_gits(names: list[str]) -> bool:
-    """Tell whether one of the names may mean git's own folder, without much ado."""
-    joined = "/".join(names)
-    return not joined.isascii() or "git" in joined or "git" in joined.casefold()
+        if at is not None:
+            self.found.marks[path] = mark_of(stat_of(at))

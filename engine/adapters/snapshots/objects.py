@@ -5,9 +5,12 @@ back as somebody's file.
 """
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from hashlib import sha1
+from tempfile import TemporaryFile
+from typing import IO
 
 from ..git.command import Git, GitError
 
@@ -19,20 +22,29 @@ class DamagedError(GitError):
 class Objects:
     """Reads the objects of one repository, by a process that is asked for each."""
 
-    def __init__(self, git: Git) -> None:
+    def __init__(self, git: Git, ahead: Iterable[str] = ()) -> None:
         self._git = git
         self._process: subprocess.Popen[bytes] | None = None
+        self._ahead = [*ahead]
+        """Objects that will be asked for, in this order: all are requested at once."""
+        self._ahead.reverse()
+        self._expected = Counter(self._ahead)
+        self._stream: subprocess.Popen[bytes] | None = None
 
     def read(self, oid: str) -> tuple[str, bytes]:
         """Return an object's kind and content; raise `DamagedError`."""
-        try:
-            kind, content = self._ask(oid)
-        except OSError:
-            kind, content = "", b""
-        if object_id(kind, content) == oid:
-            return kind, content
-        # It may have died of what it read; the next object has a new one.
-        self.close()
+        is_ahead = True
+        while is_ahead:
+            is_ahead = self._expected[oid] > 0
+            try:
+                kind, content = self._ask(oid)
+            except OSError:
+                kind, content = "", b""
+            if object_id(kind, content) == oid:
+                return kind, content
+            # It may have died of this object or of another one: ask for each alone now.
+            self.close()
+            self._expected.clear()
         raise DamagedError(f"the bytes {oid} are missing or damaged", self._git.place)
 
     def blob(self, oid: str) -> bytes:
@@ -40,18 +52,19 @@ class Objects:
         return self.read(oid)[1]
 
     def close(self) -> None:
-        """End the process."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with suppress(OSError):
-            process.stdin.close()
-        process.stdout.close()
-        process.wait()
+        """End the processes."""
+        for process in filter(None, (self._process, self._stream)):
+            assert process.stdout is not None
+            if process.stdin is not None:
+                with suppress(OSError):
+                    process.stdin.close()
+            process.stdout.close()
+            process.wait()
+        self._process = self._stream = None
 
     def _ask(self, oid: str) -> tuple[str, bytes]:
+        if self._expected[oid]:
+            return self._next(oid)
         if self._process is None:
             call = ("cat-file", "--batch")
             self._process = self._git.start(*call, stderr=subprocess.DEVNULL)
@@ -60,16 +73,41 @@ class Objects:
         assert process.stdout is not None
         process.stdin.write(f"{oid}\n".encode())
         process.stdin.flush()
-        head = process.stdout.readline().split()
-        if len(head) != 3:
-            return "", b""
-        return head[1].decode(), process.stdout.read(int(head[2]) + 1)[:-1]
+        return _answer(process.stdout)
+
+    def _next(self, oid: str) -> tuple[str, bytes]:
+        """Return an object that was requested ahead; skip those that nobody asked for."""
+        if self._stream is None:
+            with TemporaryFile() as asked:
+                asked.writelines(f"{one}\n".encode() for one in reversed(self._ahead))
+                asked.seek(0)
+                call = ("cat-file", "--batch", "--buffer")
+                quiet = subprocess.DEVNULL
+                self._stream = self._git.start(*call, stdin=asked, stderr=quiet)
+        assert self._stream.stdout is not None
+        while True:
+            expected = self._ahead.pop()
+            self._expected[expected] -= 1
+            answer = _answer(self._stream.stdout)
+            if expected == oid:
+                return answer
+
+
+def _answer(stream: IO[bytes]) -> tuple[str, bytes]:
+    """Return the kind and content of the next object; nothing for one that is missing."""
+    head = stream.readline().split()
+    if len(head) != 3:
+        return "", b""
+    return head[1].decode(), stream.read(int(head[2]) + 1)[:-1]
 
 
 @contextmanager
-def blobs_of(git: Git) -> Iterator[Callable[[str], bytes]]:
-    """Give a function from ids to bytes of a repository, for as long as this is held."""
-    with closing(Objects(git)) as objects:
+def blobs_of(git: Git, ahead: Iterable[str] = ()) -> Iterator[Callable[[str], bytes]]:
+    """Give a function from ids to bytes of a repository, for as long as this is held.
+
+    Those `ahead` are read faster if they are asked for in that order.
+    """
+    with closing(Objects(git, ahead)) as objects:
         yield objects.blob
 
 

@@ -23,12 +23,17 @@ def kind_of(descriptor: int, name: str) -> int | None:
     return stat.S_IFMT(found.st_mode)
 
 
-def holds(descriptor: int, name: str, oid: str) -> int | None:
-    """Return the kind of what stands under a name if it holds these bytes."""
-    kind = kind_of(descriptor, name)
-    if kind not in (stat.S_IFREG, stat.S_IFLNK):
-        return None
-    return kind if object_id("blob", content_of(descriptor, name, kind)) == oid else None
+def holds(descriptor: int, name: str, entry: TreeEntry) -> bool:
+    """Return whether a file or link of these bytes stands under a name."""
+    try:
+        found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    kind = stat.S_IFMT(entry.mode)
+    # One of another length is not read. Of bytes that are missing no length is known.
+    if stat.S_IFMT(found.st_mode) != kind or entry.size not in (0, found.st_size):
+        return False
+    return object_id("blob", content_of(descriptor, name, kind)) == entry.oid
 
 
 def content_of(descriptor: int, name: str, kind: int) -> bytes:

@@ -16,8 +16,8 @@ from hashlib import sha1
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ...log.stores.descriptors import sync
 from ..git.command import Git, GitError
+from ..replace import replace_file
 from .objects import DamagedError, Objects, object_id
 
 CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
@@ -68,7 +68,7 @@ def mend(git: Git, aside: Path) -> None:
                 _write(path, FIXED[path.name])
             elif path.suffix != ".pack":
                 _set_aside([path], aside)
-            elif not _is_whole(path) or not _index_anew(git, path):
+            elif not _ending(path) or not _index_anew(git, path):
                 for oid, content in _whole_objects(git, objects, path):
                     _write(git.folder / "objects" / oid[:2] / oid[2:], content)
                 _set_aside([*path.parent.glob(f"{path.stem}.*")], aside)
@@ -84,42 +84,36 @@ def _small(folder: Path) -> Iterator[Unsound]:
         if named is not None and not _REF.fullmatch(named):
             yield Unsound(ref, "names no snapshot")
     for loose in (folder / "objects").glob("[0-9a-f][0-9a-f]/*"):
-        if not loose.name.startswith("tmp_") and not _is_object(loose):
+        if not loose.name.startswith(("tmp_", ".")) and not _is_object(loose):
             yield Unsound(loose, "is not the object that it is named for")
 
 
 def _problem_of(pack: Path) -> str | None:
-    if not _is_whole(pack):
+    if not (ending := _ending(pack)):
         return "is not what was written"
     index = pack.with_suffix(".idx")
     if not index.exists():
         return "has lost its index"
-    is_its_own = _tail(index, 2 * _SUM)[:_SUM] == _tail(pack, _SUM)
-    if not is_its_own or not _is_whole(index):
+    # Before its own checksum an index has that of its pack.
+    if _ending(index)[-2 * _SUM : -_SUM] != ending[-_SUM:]:
         return "has an index that is not what was written"
     return None
 
 
-def _is_whole(path: Path) -> bool:
-    """Tell whether a file ends with the checksum of what comes before."""
+def _ending(path: Path) -> bytes:
+    """Return a file's end if it is the checksum of what comes before, else nothing."""
     with _reading(path) as file:
         left = os.fstat(file.fileno()).st_size - _SUM
-        counted = sha1(usedforsecurity=False)
+        counted, content = sha1(usedforsecurity=False), b""
         while left > 0:
-            content = file.read(min(left, _CHUNK))
+            before, content = content[-_SUM:], file.read(min(left, _CHUNK))
             if not content:
-                return False
+                return b""
             counted.update(content)
             left -= len(content)
-        return counted.digest() == file.read()
-    return False
-
-
-def _tail(path: Path, length: int) -> bytes:
-    with _reading(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        file.seek(max(size - length, 0))
-        return file.read()
+            content = before + content
+        if counted.digest() == (checksum := file.read()):
+            return content + checksum
     return b""
 
 
@@ -171,14 +165,7 @@ def _set_aside(paths: list[Path], aside: Path) -> None:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    draft = path.with_name(f"tmp_{path.name}")
-    descriptor = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(descriptor)
-    os.replace(draft, path)
-    sync(path.parent)
+    replace_file(path, content, mode=0o600)
 
 
 def _read(path: Path) -> bytes | None:

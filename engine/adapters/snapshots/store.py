@@ -29,6 +29,8 @@ STORE = "store.git"
 ASIDE = "damaged"
 """The folder, beside the store, of files that are not what was written."""
 SEE = "`sprintlog verify --full` says what of the snapshots is damaged"
+READ_MAX = 4
+"""So many snapshots that were read are remembered."""
 PACKS_MAX = 40
 """More packs than this are put together."""
 _WAIT = Wait()
@@ -46,6 +48,7 @@ class Store:
         self.folder = folder
         self._wait = wait
         self.git = Git(folder / STORE, environment)
+        self._read: dict[str, Snapshot] = {}
 
     @property
     def exists(self) -> bool:
@@ -59,7 +62,11 @@ class Store:
         if own in _held:
             yield
             return
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            # Only `make_folder` makes the log's folder, which nobody else may read.
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+        except FileNotFoundError as error:
+            raise RefusedError(f"{self.folder.parent}: the log's folder is gone") from error
         place = self.folder / "lock"
         with held_open(place, os.O_CREAT | os.O_RDWR) as descriptor:
             try:
@@ -99,6 +106,8 @@ class Store:
 
     def read(self, commit: str) -> Snapshot:
         """Return a snapshot; raise `NotFoundError` when the store does not hold it."""
+        if (known := self._read.get(commit)) is not None:
+            return known
         if not _ID.fullmatch(commit) or not self.exists:
             raise _missing(commit)
         listing = "ls-tree", "-r", "-z", "-l", "--full-tree"
@@ -131,7 +140,21 @@ class Store:
                 stored = decode(blob(manifest))
         except DamagedError as error:
             raise UnreadableError(f"snapshot {commit[:12]} is damaged", hint=SEE) from error
-        return assemble(commit, files, stored)
+        # A snapshot never changes; a restore reads the same few several times.
+        if len(self._read) == READ_MAX:
+            self._read.clear()
+        return self._read.setdefault(commit, assemble(commit, files, stored))
+
+    def unseen(self, commits: Iterable[str]) -> frozenset[str]:
+        """Return what git ignored when snapshots were taken, those that are there."""
+        taken = self.aliases()
+        wanted = [taken.get(one, one) for one in commits if _ID.fullmatch(one)]
+        given = "".join(f"{commit}:{MANIFEST}\n" for commit in wanted).encode()
+        listed = self.git.run("cat-file", "--batch-check=%(objectname)", given=given)
+        oids = [oid for oid in listed.decode().splitlines() if _ID.fullmatch(oid)]
+        with self.blobs(oids) as blob:
+            ignored = [path for oid in oids for path in decode(blob(oid)).unseen]
+        return frozenset(map(os.fsdecode, ignored))
 
     def unsound(self, *, bytes_max: int | None = None) -> list[Unsound]:
         """Return which of the store's files are not what was written."""
@@ -139,9 +162,9 @@ class Store:
 
     def damaged(self, oids: Iterable[str]) -> set[str]:
         """Return which of these files' bytes are missing or damaged; all are read."""
-        found = set()
-        with self.blobs() as blob:
-            for oid in sorted(set(oids)):
+        found, ordered = set(), sorted(set(oids))
+        with self.blobs(ordered) as blob:
+            for oid in ordered:
                 try:
                     blob(oid)
                 except DamagedError:
@@ -153,6 +176,7 @@ class Store:
 
         The next snapshot reads all of its tree, and so stores again what was lost of it.
         """
+        self._read.clear()
         for known in self.folder.glob("known-*"):
             known.unlink(missing_ok=True)
         mend(self.git, self.folder / ASIDE)
@@ -179,9 +203,11 @@ class Store:
                     objects.read(commit)
                     self.git.run("update-ref", f"{REFS}{uuid4().hex}", commit)
 
-    def blobs(self) -> AbstractContextManager[Callable[[str], bytes]]:
-        """Give a function from ids to bytes, for as long as this is held."""
-        return blobs_of(self.git)
+    def blobs(
+        self, ahead: Iterable[str] = ()
+    ) -> AbstractContextManager[Callable[[str], bytes]]:
+        """Give a function from ids to bytes; those `ahead`, in this order, are faster."""
+        return blobs_of(self.git, ahead)
 
     def diff(
         self, one: str, other: str, paths: Sequence[str], *, without: Iterable[str] = ()
@@ -195,6 +221,7 @@ class Store:
 
     def drop(self, commits: Sequence[str]) -> None:
         """Forget snapshots; the lock must be held."""
+        self._read.clear()
         known = self.snapshots()
         self._unlock()
         command = "".join(f"delete {known[c]}\0{c}\0" for c in commits if c in known)

@@ -6,18 +6,17 @@ matched with the second. So the same file again brings nothing new.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import asdict
 
 from ...command import Commands, JournalCommand
-from ...errors import RefusedError
 from ...log.append import APPEND_EVENTS_MAX
 from ...log.event import Event, converted
 from .. import events as f
-from ..document import JournalDocument
-from ..state.checks import check_entry, check_learning, check_pattern, event_time, refuse
+from ..document import LISTS, JournalDocument, Part
+from ..state.checks import check, event_time, refuse
 from ..state.ids import entry_id
 from ..state.journal import Journal
 from ..state.shapes import ClosedObject, Context, Entry, Learning, Observation, Pattern
@@ -27,13 +26,13 @@ _SCHEMA = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
 
 Data = dict[str, Any]
 Kind = TypeVar("Kind", bound=ClosedObject)
-Part = TypeVar("Part", Entry, Learning, Pattern)
 
-_CHECKS: dict[type[ClosedObject], tuple[str, Any]] = {
-    Entry: ("entries", check_entry),
-    Learning: ("learnings", check_learning),
-    Pattern: ("patterns", check_pattern),
+_EVENTS: dict[type[Any], type[Event]] = {
+    Entry: f.EntryRecorded,
+    Learning: f.LearningAdded,
+    Pattern: f.PatternDiscovered,
 }
+"""The event of a new part of each kind."""
 _COUNTED = {"times_referenced", "still_valid"}
 """What later events say of a learning."""
 
@@ -106,29 +105,21 @@ def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:
     """Return what a checked document has beyond ours, as events with their own times."""
     problems: list[str] = []
     events = [*_of_the_file(ours, theirs, problems)]
-    for entry, index, recorded in _matched(Entry, theirs, ours.entries):
-        if recorded is None:
-            events.append(f.EntryRecorded(entry))
-        else:
-            problems += _differences("entries", index, entry, recorded)
-    for learning, index, learned in _matched(Learning, theirs, ours.learnings):
-        if learned is None:
-            events.append(f.LearningAdded(learning))
-        else:
-            events += _of_learning(ours, learning, learned)
-            problems += _differences("learnings", index, learning, learned)
-            problems += _counted_less(index, learning, learned)
-    for pattern, index, discovered in _matched(Pattern, theirs, ours.patterns):
-        if discovered is None:
-            events.append(f.PatternDiscovered(pattern))
-        else:
-            problems += _differences("patterns", index, pattern, discovered)
+    for kind, event_of in _EVENTS.items():
+        for part, where, recorded in _matched(kind, theirs, ours):
+            if recorded is None:
+                events.append(event_of(part))
+                continue
+            problems += _differences(where, part, recorded)
+            if isinstance(part, Learning) and isinstance(recorded, Learning):
+                events += _of_learning(ours, part, recorded)
+                problems += _counted_less(where, part, recorded)
     return ForeignEvents(events, problems)
 
 
 def remarks(document: JournalDocument) -> Iterator[str]:
     """Yield what documents of other tools have and our commands refuse."""
-    for list_name in ("entries", "learnings", "patterns"):
+    for list_name in LISTS.values():
         seen: set[str] = set()
         for index, part in enumerate(getattr(document, list_name)):
             if part.id in seen:
@@ -154,18 +145,15 @@ def _of_the_file(
     """Yield what is new about the file itself."""
     version, created_at = theirs["version"], theirs["created_at"]
     name = theirs.get("project_name", "")
-    own = {"version", "created_at", "project_name", "entries", "learnings", "patterns"}
+    own = {"version", "created_at", "project_name", *LISTS.values()}
     extra = {key: value for key, value in theirs.items() if key not in own}
     raised = schema_version(version)
     event_time(created_at, field="created_at")
     if not ours.version:
         yield f.JournalOpened(created_at, name, version, extra=extra)
         return
-    for field, said, recorded in (
-        ("created_at", created_at, ours.created_at),
-        ("project_name", name, ours.project_name),
-    ):
-        if said != recorded:
+    for field, said in (("created_at", created_at), ("project_name", name)):
+        if said != (recorded := getattr(ours, field)):
             problems.append(f"{field}: {recorded or 'nothing'} was recorded and stays")
     merged = {**ours.extra, **extra}
     if raised > schema_version(ours.schema):
@@ -175,41 +163,37 @@ def _of_the_file(
 
 
 def _matched(
-    kind: type[Part], theirs: Data, ours: Iterable[Part]
-) -> Iterator[tuple[Part, int, Part | None]]:
-    """Yield what a list of theirs holds, with its index and what we have of it."""
-    name, check = _CHECKS[kind]
+    kind: type[Part], theirs: Data, ours: JournalDocument
+) -> Iterator[tuple[Part, str, Part | None]]:
+    """Yield what a list of theirs holds, with its place and what we have of it."""
+    name = LISTS[kind]
     known: dict[str, list[Part]] = defaultdict(list)
-    for part in ours:
+    for part in getattr(ours, name):
         known[part.id].append(part)
     seen: dict[str, int] = defaultdict(int)
     for index, data in enumerate(theirs.get(name, ())):
-        part = shape_of(kind, data, field=f"{name}[{index}]")
-        try:
-            check(part)
-        except RefusedError as error:
-            problem = error.message.partition(": ")[2]
-            path = str(error.fields["field"]).partition(".")[2]
-            raise refuse(f"{name}[{index}].{path}", problem) from error
+        where = f"{name}[{index}]"
+        part = shape_of(kind, data, field=where)
+        check(part, where)
         same = known[part.id]
         number = seen[part.id]
         seen[part.id] += 1
-        yield part, index, same[number] if number < len(same) else None
+        yield part, where, same[number] if number < len(same) else None
 
 
-def _differences(name: str, index: int, theirs: Part, ours: Part) -> Iterator[str]:
+def _differences(where: str, theirs: Part, ours: Part) -> Iterator[str]:
     before, after = asdict(ours), asdict(theirs)
     for field in before:
         if before[field] != after[field] and field not in _COUNTED:
-            yield f"{name}[{index}].{field}: differs from what was recorded, which stays"
+            yield f"{where}.{field}: differs from what was recorded, which stays"
 
 
-def _counted_less(index: int, theirs: Learning, ours: Learning) -> Iterator[str]:
+def _counted_less(where: str, theirs: Learning, ours: Learning) -> Iterator[str]:
     if theirs.times_referenced < ours.times_referenced:
         counted = ours.times_referenced
-        yield f"learnings[{index}].times_referenced: {counted} were counted"
+        yield f"{where}.times_referenced: {counted} were counted"
     if theirs.still_valid and not ours.still_valid:
-        yield f"learnings[{index}].still_valid: it was retired and stays so"
+        yield f"{where}.still_valid: it was retired and stays so"
 
 
 def _of_learning(

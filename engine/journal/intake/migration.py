@@ -6,14 +6,13 @@ one that has grown what it has more.
 
 from msgspec.structs import replace
 
-from ...command import Commands, JournalCommand, rule_of
+from ...command import Commands, JournalCommand
 from ...log.event import Event
 from .. import events as f
 from ..document import JournalDocument
-from ..fold import fold
-from ..rules import AddLearning, DiscoverPattern, RecordEntry
+from ..rules import AddLearning, Ahead, DiscoverPattern, RecordEntry
 from ..state.ids import entry_id
-from ..state.journal import Journal, pack, unpack
+from ..state.journal import Journal
 from ..state.shapes import Entry, Learning, Pattern
 from ..state.words import CODEBASE_PATTERN
 from .progress_text import Habit, Noted, Parsed, Told, parse_text
@@ -41,7 +40,7 @@ class TakeText(JournalCommand, frozen=True):
 def take_text(journal: Journal, command: TakeText, at: str) -> list[Event]:
     """Decide on `TakeText`."""
     text, document = command.text, command.ours or JournalDocument()
-    taking = _Taking(journal, at)
+    taking = Ahead(journal, at)
     if not journal.exists:
         taking.take(f.JournalOpened(at))
     if not text.strip():
@@ -72,35 +71,15 @@ def came_from(document: JournalDocument, text: str) -> bool:
     return any(x.content == text and x.context == CONTEXT for x in document.learnings)
 
 
-class _Taking:
-    """What is taken over so far, and the journal as it is with that."""
-
-    def __init__(self, journal: Journal, at: str) -> None:
-        self.journal = unpack(pack(journal))
-        self.events: list[Event] = []
-        self._at = at
-
-    def take(self, *events: Event) -> None:
-        """Take events over as they are."""
-        for event in events:
-            fold(self.journal, [(self.journal.version + 1, self._at, event)])
-            self.events.append(event)
-
-    def decide(self, command: JournalCommand) -> list[Event]:
-        """Take over what is decided on a command."""
-        events = rule_of(command)(self.journal, command, self._at)
-        self.take(*events)
-        return events
-
-    def record(self, entry: Entry) -> str:
-        """Take over an entry, which is the next of its PRD; return its id."""
-        number = self.journal.next_iteration(entry.prd_id)
-        # PRDs of other names may share their ids: no text is refused for that.
-        while entry_id(entry.prd_id, number) in self.journal.entries:
-            number += 1
-        (recorded,) = self.decide(RecordEntry(replace(entry, iteration=number)))
-        assert isinstance(recorded, f.EntryRecorded)
-        return recorded.entry.id
+def _record(taking: Ahead, entry: Entry) -> str:
+    """Take over an entry, which is the next of its PRD; return its id."""
+    number = taking.journal.next_iteration(entry.prd_id)
+    # PRDs of other names may share their ids: no text is refused for that.
+    while entry_id(entry.prd_id, number) in taking.journal.entries:
+        number += 1
+    (recorded,) = taking.decide(RecordEntry(replace(entry, iteration=number)))
+    assert isinstance(recorded, f.EntryRecorded)
+    return recorded.entry.id
 
 
 def _whole(journal: Journal, text: str, parsed: Parsed, at: str) -> Event:
@@ -119,7 +98,7 @@ def _whole(journal: Journal, text: str, parsed: Parsed, at: str) -> Event:
 
 
 def _take_entries(
-    taking: _Taking, document: JournalDocument, entries: list[Told]
+    taking: Ahead, document: JournalDocument, entries: list[Told]
 ) -> list[str]:
     """Take over what is new of the entries; return the id of each."""
     known = {(x.prd_id, x.timestamp, x.summary): x.id for x in document.entries}
@@ -127,7 +106,8 @@ def _take_entries(
     for told in entries:
         key = (told.prd_id, told.timestamp, told.summary)
         if key not in known:
-            known[key] = taking.record(
+            known[key] = _record(
+                taking,
                 Entry(
                     timestamp=told.timestamp,
                     prd_id=told.prd_id,
@@ -135,7 +115,7 @@ def _take_entries(
                     summary=told.summary,
                     observations=(),
                     files_modified=told.files,
-                )
+                ),
             )
         ids.append(known[key])
     return ids

@@ -1,12 +1,11 @@
 """Validation of entries, learnings and patterns, field by field (JRN-070)."""
 
 import re
-from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 from ...errors import RefusedError
-from . import words
-from .shapes import Context, Entry, Learning, Observation, Pattern
+from .shapes import ANY, ClosedObject, Entry, Rule, rules_of
 
 REQUIRED = "field is required"
 INTEGER_MAX = 2**63 - 1
@@ -41,70 +40,34 @@ def event_time(text: str, *, field: str) -> str:
     return shown
 
 
-def check_entry(entry: Entry) -> None:
-    """Raise `RefusedError` naming the first field that says what it may not."""
-    _check_text("entry.prd_id", entry.prd_id)
-    if entry.iteration < 1:
-        raise refuse("entry.iteration", "must be >= 1")
-    _check_count("entry.iteration", entry.iteration)
-    _check_word("entry.status", entry.status, words.STATUSES)
-    _check_count("entry.duration_seconds", entry.duration_seconds)
-    for index, observation in enumerate(entry.observations):
-        _check_observation(f"entry.observations[{index}]", observation)
-    if entry.context is not None:
-        _check_context("entry.context", entry.context)
-    event_time(entry.timestamp, field="entry.timestamp")
+def check(part: ClosedObject, field: str) -> None:
+    """Raise `RefusedError` naming the first field that says what it may not.
+
+    A field with a time comes last: it is filled in if nothing else is wrong.
+    """
+    moments = []
+    for name, rule in rules_of(type(part)).items():
+        if rule.is_moment:
+            moments.append(name)
+        elif rule is not ANY and (problem := _problem(rule, getattr(part, name))):
+            raise refuse(f"{field}.{name}", problem)
+    if isinstance(part, Entry):
+        for index, observation in enumerate(part.observations):
+            check(observation, f"{field}.observations[{index}]")
+        if part.context is not None:
+            check(part.context, f"{field}.context")
+    for name in moments:
+        event_time(getattr(part, name), field=f"{field}.{name}")
 
 
-def check_learning(learning: Learning) -> None:
-    """Raise `RefusedError` naming the first field that says what it may not."""
-    _check_word("learning.type", learning.type, words.LEARNING_TYPES)
-    _check_text("learning.content", learning.content)
-    _check_text("learning.source_prd_id", learning.source_prd_id)
-    _check_count("learning.times_referenced", learning.times_referenced)
-    event_time(learning.created_at, field="learning.created_at")
-
-
-def check_pattern(pattern: Pattern) -> None:
-    """Raise `RefusedError` naming the first field that says what it may not."""
-    _check_text("pattern.name", pattern.name)
-    _check_word("pattern.type", pattern.type, words.PATTERN_TYPES)
-    if pattern.confidence:
-        _check_word("pattern.confidence", pattern.confidence, words.CONFIDENCES)
-    event_time(pattern.discovered_at, field="pattern.discovered_at")
-
-
-def _check_observation(field: str, observation: Observation) -> None:
-    _check_word(f"{field}.type", observation.type, words.OBSERVATION_TYPES)
-    _check_text(f"{field}.title", observation.title)
-    for name, allowed in (
-        ("category", words.CATEGORIES),
-        ("severity", words.SEVERITIES),
-        ("action_taken", words.ACTIONS),
-    ):
-        if said := getattr(observation, name):
-            _check_word(f"{field}.{name}", said, allowed)
-
-
-def _check_context(field: str, context: Context) -> None:
-    _check_count(f"{field}.retry_count", context.retry_count)
-    if said := context.recovery_action:
-        _check_word(f"{field}.recovery_action", said, words.RECOVERY_ACTIONS)
-
-
-def _check_text(field: str, text: str) -> None:
-    if not text:
-        raise refuse(field, REQUIRED)
-
-
-def _check_count(field: str, count: int) -> None:
-    if not 0 <= count <= INTEGER_MAX:
-        raise refuse(field, f"must be 0 to {INTEGER_MAX}")
-
-
-def _check_word(field: str, word: str, allowed: Iterable[str]) -> None:
-    if not word:
-        raise refuse(field, REQUIRED)
-    if word not in allowed:
-        shown = ", ".join(allowed)
-        raise refuse(field, f'invalid value "{word[:40]}"; allowed: {shown}')
+def _problem(rule: Rule, value: Any) -> str | None:
+    """Return why a field may not say that."""
+    if rule.least is not None:
+        if rule.least > 0 and value < rule.least:
+            return f"must be >= {rule.least}"
+        return None if 0 <= value <= INTEGER_MAX else f"must be 0 to {INTEGER_MAX}"
+    if not value:
+        return REQUIRED if rule.is_needed else None
+    if not rule.words or value in rule.words:
+        return None
+    return f'invalid value "{value[:40]}"; allowed: {", ".join(rule.words)}'

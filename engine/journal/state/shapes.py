@@ -1,12 +1,38 @@
 """What a journal consists of, field by field and in the order of progress.json.
 
-Empty fields are omitted, as by the specification's own writer: absent values, "", [] and
-counters at 0. `false` is a statement and is written.
+The rules of the fields hold for what is recorded from now on, and for files that are
+read; stored events are decoded whatever they say. Empty fields are omitted, as by the
+specification's own writer: absent values, "", [] and counters at 0. `false` is a
+statement and is written.
 """
 
-from typing import Any
+from functools import cache
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
+from msgspec import structs
+
+from . import ids, words
+
+
+class Rule(NamedTuple):
+    """The rule of a field, beyond its type."""
+
+    is_needed: bool = False
+    words: tuple[str, ...] = ()
+    """Its closed word list, if it has one."""
+    least: int | None = None
+    """The lowest number allowed, in a field for one."""
+    is_moment: bool = False
+    pattern: str = ""
+    """The form of an id in files; our own ids follow from the rules."""
+
+
+ANY = Rule()
+Needed = Annotated[str, Rule(is_needed=True)]
+Moment = Annotated[str, Rule(is_needed=True, is_moment=True)]
+Count = Annotated[int, Rule(least=0)]
+FromOne = Annotated[int, Rule(is_needed=True, least=1)]
 
 
 class ClosedObject(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -19,19 +45,19 @@ class ClosedObject(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 class Observation(ClosedObject, frozen=True, kw_only=True):
     """Something noticed while working on an entry."""
 
-    type: str
+    type: Annotated[str, Rule(True, words.OBSERVATION_TYPES)]
     """`blocker` (cannot go on), `finding` (noticed) or `completion` (was there already)."""
-    title: str
+    title: Needed
     """What it is, in a few words."""
     description: str = ""
     """What was noticed, and what the agent thought of it."""
     file: str = ""
     """The file it is about."""
-    category: str = ""
+    category: Annotated[str, Rule(words=words.CATEGORIES)] = ""
     """What kind of thing it is, of the list in the specification."""
-    severity: str = ""
+    severity: Annotated[str, Rule(words=words.SEVERITIES)] = ""
     """`critical`, `high`, `medium`, `low` or `info`."""
-    action_taken: str = ""
+    action_taken: Annotated[str, Rule(words=words.ACTIONS)] = ""
     """What was done about it: `fixed`, `deferred`, `escalated`, `documented` or `none`."""
     related_learning_id: str = ""
     """The learning that it led to."""
@@ -40,11 +66,11 @@ class Observation(ClosedObject, frozen=True, kw_only=True):
 class Context(ClosedObject, frozen=True, kw_only=True):
     """How an iteration came about."""
 
-    retry_count: int = 0
+    retry_count: Count = 0
     """How often this PRD was tried again before."""
     previous_failure_reason: str = ""
     """Why the iteration before failed."""
-    recovery_action: str = ""
+    recovery_action: Annotated[str, Rule(words=words.RECOVERY_ACTIONS)] = ""
     """`retry`, `fix-state`, `break-chunks`, `skip` or `manual`."""
     recovery_guidance: str = ""
     """What was advised for this iteration."""
@@ -59,17 +85,17 @@ class Context(ClosedObject, frozen=True, kw_only=True):
 class Entry(ClosedObject, frozen=True, kw_only=True):
     """One iteration's work on a PRD, as it ended."""
 
-    id: str = ""
+    id: Annotated[str, Rule(pattern=ids.ENTRY_ID)] = ""
     """`{prd_id}-{iteration}`, in small letters, digits and dashes."""
-    timestamp: str = ""
+    timestamp: Moment = ""
     """When it ended: RFC 3339, as it was given."""
-    prd_id: str = ""
+    prd_id: Needed = ""
     """The PRD that was worked on, as it was given."""
-    iteration: int = 0
+    iteration: FromOne = 0
     """The how many-th of this PRD, from 1."""
-    status: str = ""
+    status: Annotated[str, Rule(True, words.STATUSES)] = ""
     """`completed`, `failed`, `blocked` or `partial`."""
-    duration_seconds: int = 0
+    duration_seconds: Count = 0
     """How long it took."""
     summary: str = ""
     """What happened, in one line."""
@@ -86,21 +112,21 @@ class Entry(ClosedObject, frozen=True, kw_only=True):
 class Learning(ClosedObject, frozen=True, kw_only=True):
     """Something that holds beyond the iteration in which it was learned."""
 
-    id: str = ""
+    id: Annotated[str, Rule(pattern=ids.LEARNING_ID)] = ""
     """`learning-` and four digits."""
-    type: str = ""
+    type: Annotated[str, Rule(True, words.LEARNING_TYPES)] = ""
     """Its kind, of the list in the specification."""
-    content: str = ""
+    content: Needed = ""
     """What was learned."""
     context: str = ""
     """Where it applies."""
-    source_prd_id: str = ""
+    source_prd_id: Needed = ""
     """The PRD it was learned from."""
     source_entry_id: str = ""
     """The entry it was learned from."""
-    created_at: str = ""
+    created_at: Moment = ""
     """When it was learned: RFC 3339, as it was given."""
-    times_referenced: int = 0
+    times_referenced: Count = 0
     """How often it had been used when it came in; its references are added to that."""
     still_valid: bool
     """Whether it held when it came in."""
@@ -109,19 +135,29 @@ class Learning(ClosedObject, frozen=True, kw_only=True):
 class Pattern(ClosedObject, frozen=True, kw_only=True):
     """Something that the codebase does in the same way again and again."""
 
-    id: str = ""
+    id: Annotated[str, Rule(pattern=ids.PATTERN_ID)] = ""
     """`pattern-` and four digits."""
-    name: str = ""
+    name: Needed = ""
     """What it is called."""
-    type: str = ""
+    type: Annotated[str, Rule(True, words.PATTERN_TYPES)] = ""
     """Its kind, of the list in the specification."""
     description: str = ""
     """What it is, and how to follow it."""
     examples: tuple[str, ...] = ()
     """Paths or pieces of code that show it."""
-    discovered_at: str = ""
+    discovered_at: Moment = ""
     """When it was discovered: RFC 3339, as it was given."""
     source_prd_id: str = ""
     """The PRD it was discovered in."""
-    confidence: str = ""
+    confidence: Annotated[str, Rule(words=words.CONFIDENCES)] = ""
     """`high`, `medium` or `low`."""
+
+
+@cache
+def rules_of(kind: type[ClosedObject]) -> dict[str, Rule]:
+    """Return the rule of each field of a part, in their order."""
+    fields = [field for field in structs.fields(kind) if field.name != "extra"]
+    return {
+        field.name: next(iter(getattr(field.type, "__metadata__", ())), ANY)
+        for field in fields
+    }

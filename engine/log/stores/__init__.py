@@ -1,6 +1,7 @@
 """Where a log is kept: a further store is its folder, and one line in `STORES`."""
 
 import re
+import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,11 @@ EXTENSION: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 """What a scheme of an extension is like: whose it is, and what it is called."""
 SERVED: Final = ("postgresql", "postgres")
 """The schemes of addresses that name a server; what a machine keeps itself is beside it."""
+
+
+def wall_clock() -> int:
+    """Return the time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def create_log(

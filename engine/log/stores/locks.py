@@ -5,11 +5,14 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from errno import ENOLCK
 from pathlib import Path
 
-from ...errors import BusyError
+from ...errors import BusyError, RefusedError
 from ..port import Wait
 from .descriptors import held_open
+
+NO_LOCKS = "check the disk; a network file system must be mounted with locks"
 
 
 class Waiting:
@@ -74,6 +77,11 @@ def take(descriptor: int, path: Path, wait: Wait) -> None:
             if waiting.is_over():
                 raise held(path, "") from error
             waiting.pause()
+        except OSError as error:
+            if error.errno == ENOLCK:
+                said = f"{path}: the disk gives no locks ({error.strerror})"
+                raise RefusedError(said, hint=NO_LOCKS) from error
+            raise
         else:
             return
 

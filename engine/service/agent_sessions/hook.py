@@ -5,8 +5,6 @@ one append, and imports nothing of sprints.
 """
 
 import os
-import stat
-import time
 from collections.abc import Mapping
 from os import urandom
 from pathlib import Path
@@ -14,25 +12,42 @@ from pathlib import Path
 import msgspec
 
 from ...adapters.agents.hook_calls import HookPlace
-from ...adapters.agents.hooks import HookHeard, OddHookError, hear_hook
-from ...adapters.folders import opened, opened_below, opened_file
+from ...adapters.folders import opened, opened_below, read_plain
+from ...adapters.hooks.hook_input import HookHeard, OddHookError, hear_hook
+from ...adapters.processes.process import ancestor
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...log.append import instant
 from ...log.envelope import RecordedEvent
 from ...log.port import Wait
-from ...log.stores import open_log
-from ...sessions.events import TurnEnded
-from ...sessions.ralph_loop import BYTES_MAX, PLACE, PluginLoop, loop_in
+from ...log.stores import open_log, wall_clock
+from ...sessions.events import (
+    PromptGiven,
+    SessionEnded,
+    SessionEvent,
+    ToolCalled,
+    TurnEnded,
+)
+from ...sessions.ralph_loop import BYTES_MAX, PLACE, loop_in
 from ...sessions.work import work_in
 from ..place import location as locations
 from ..place.location import Location
 from ..place.trust import check_trusted
-from . import drafts, spool
+from . import at_work, drafts, spool
 from .places import folders
 from .quarantine import keep_odd
 
 WAIT = Wait(seconds=0.2)
 """How long a hook waits for others at each step: the agent waits for the hook."""
+AGENT_PROGRAMS = (
+    "claude",
+    "codex",
+    "copilot",
+    "cursor-agent",
+    "gemini",
+    "node",
+    "opencode",
+)
+"""The names of the processes that run hooks."""
 TAKING_SECONDS = 0.3
 """How long it takes in what waits since earlier hooks."""
 
@@ -60,7 +75,7 @@ def take_hook(
 
     With `waits` it is kept, whatever the log could take.
     """
-    now = instant(time.time_ns() // 1_000_000)
+    now = instant(wall_clock())
     try:
         location = locations.find(start, folder=folder)
         check_trusted(location, safe=safe)
@@ -88,11 +103,26 @@ def take_hook(
         likeness=heard.likeness,
         said_at=instant(heard.said_ms) if heard.said_ms is not None else "",
     )
+    _mark(location, event, heard.stream, now)
     places = folders(location, environment)
     if waits:
         spool.keep(places, draft)
         return Hooked(location, heard, None)
     return Hooked(location, heard, _record(location, draft, places))
+
+
+def _mark(location: Location, event: SessionEvent, stream: str, now: str) -> None:
+    """Record that an agent's turn began or ended, for those that restore files."""
+    if isinstance(event, TurnEnded | SessionEnded):
+        at_work.end(at_work.file_of(location, stream))
+    elif isinstance(event, PromptGiven) or (
+        isinstance(event, ToolCalled)
+        and event.subagent is None
+        and not at_work.file_of(location, stream).exists()
+    ):
+        words = f"a turn of {stream.partition('/')[2]}"
+        worker = ancestor(AGENT_PROGRAMS)
+        at_work.begin(location, stream, words, now=now, worker=worker)
 
 
 def _with_loop(event: TurnEnded, stream: str, root: Path) -> TurnEnded:
@@ -102,10 +132,8 @@ def _with_loop(event: TurnEnded, stream: str, root: Path) -> TurnEnded:
         with (
             opened(root) as above,
             opened_below(above, folder) as place,
-            opened_file(place, name) as held,
         ):
-            is_plain = stat.S_ISREG(os.fstat(held).st_mode)
-            loop = loop_in(os.read(held, BYTES_MAX)) if is_plain else PluginLoop()
+            loop = loop_in(read_plain(name, at_most=BYTES_MAX, folder=place))
     except OSError:
         return event
     if loop.session is not None and not stream.endswith(f"-{loop.session}"):
@@ -122,7 +150,7 @@ def _record(
     try:
         log = open_log(
             location.url,
-            clock=_milliseconds, entropy=urandom, wait=WAIT, beside=location.folder,
+            clock=wall_clock, entropy=urandom, wait=WAIT, beside=location.folder,
         )  # fmt: skip
     except NotFoundError:
         return None
@@ -139,7 +167,3 @@ def _record(
     finally:
         log.close()
     return appended.events[0] if appended else None
-
-
-def _milliseconds() -> int:
-    return time.time_ns() // 1_000_000

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...adapters.folders import opened, opened_file
+from ...adapters.folders import read_plain
 from ...adapters.replace import replace_file
 from ...errors import BusyError, RefusedError, SprintlogError
 from ...log.port import EventStore
@@ -21,13 +21,17 @@ from .quarantine import keep_odd
 
 FILES_MAX = 10_000
 """So many events wait at most; what comes then is lost."""
-_FILE = r"\d{20}-[0-9a-f]{1,16}\.json"
+_FILE = r"\d{20}-[0-9a-f]{1,16}"
 
 
 def keep(places: list[Path], draft: Draft) -> bool:
     """Let an event wait in the first folder that can be written; tell whether one could."""
-    content = pack(draft)
-    name = f"{time.time_ns():020d}-{os.urandom(8).hex()}.json"
+    return put(places, pack(draft))
+
+
+def put(places: list[Path], content: bytes, *, suffix: str = ".json") -> bool:
+    """Write a file into the first folder that can be written; return whether one could."""
+    name = f"{time.time_ns():020d}-{os.urandom(8).hex()}{suffix}"
     for place in places:
         try:
             _make(place)
@@ -43,7 +47,10 @@ def keep(places: list[Path], draft: Draft) -> bool:
 def _make(folder: Path) -> None:
     """Make a folder that is ours alone; raise `OSError` where it is another's."""
     try:
-        folder.mkdir(mode=0o700, parents=True)
+        # One of those above may be that of a log, which nobody else may read.
+        for above in reversed([one for one in folder.parents if not one.exists()]):
+            above.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700)
         folder.chmod(0o700)
     except FileExistsError:
         pass
@@ -56,7 +63,7 @@ def _check_ours(folder: Path) -> None:
         raise NotADirectoryError(str(folder))
 
 
-def waiting(places: list[Path]) -> list[Path]:
+def waiting(places: list[Path], suffix: str = ".json") -> list[Path]:
     """Return the files that wait, the oldest first."""
     found: list[Path] = []
     for place in places:
@@ -65,7 +72,8 @@ def waiting(places: list[Path]) -> list[Path]:
             names = os.listdir(place)
         except OSError:
             continue
-        found += [place / name for name in names if re.fullmatch(_FILE, name)]
+        form = _FILE + re.escape(suffix)
+        found += [place / name for name in names if re.fullmatch(form, name)]
     return sorted(found, key=lambda path: path.name)
 
 
@@ -101,14 +109,7 @@ def take_in(
 
 
 def _content(path: Path) -> bytes:
-    with (
-        opened(path.parent) as folder,
-        opened_file(folder, path.name) as held,
-        open(held, "rb", closefd=False) as file,
-    ):
-        if not stat.S_ISREG(os.fstat(held).st_mode):
-            raise DamagedDraftError("it is no file")
-        content = file.read(DRAFT_BYTES_MAX + 1)
+    content = read_plain(path, at_most=DRAFT_BYTES_MAX + 1)
     if len(content) > DRAFT_BYTES_MAX:
         raise DamagedDraftError("it is longer than any of ours")
     return content

@@ -28,12 +28,14 @@ from ...sprint.runs.prices import priced
 from ...sprint.state.sprint import Sprint
 from ..after_commit import catch_up
 from ..agent_sessions.run_ended import AgentRunEnded
+from ..place.anchor import follow
 from ..port import Decide, Envelope, Outcome, Skippable
 from ..resumed import taken_alone
 from ..state_files import Refreshed
 from ..workspace import ServiceWorkspace
 from .notices import Notices
 from .said import items_in
+from .spooled_runs import SpooledRun
 
 BEAT_SECONDS = 5 * 60
 """How often a heartbeat is recorded while an agent works."""
@@ -136,6 +138,8 @@ class Driver:
         """The agent's last run, until its sessions were compared."""
         self.is_asking = False
         """Whether an agent is at work."""
+        self.unrecorded: SpooledRun | None = None
+        """The agent's last run, until it is recorded."""
 
     def notify(self, notice: Notice) -> None:
         """Tell somebody what happened, where anybody wants to hear."""
@@ -173,6 +177,7 @@ class Driver:
         since = self.workspace.log.head().position
         hearing = Hearing(told=told, also=calls.take)
         self.is_asking = True
+        follow(self.workspace)
         with self.signals.interruptible():
             run = run_agent(
                 self.means.command,
@@ -185,6 +190,8 @@ class Driver:
                 tick=self._beat,
             )
         self.is_asking = False
+        self.unrecorded = self._spooled(run)
+        follow(self.workspace)
         errors = run.errors.text()
         answer, activity = with_errors(hearing.heard(), errors, exit_code=run.exit_code)
         verdict = judge(
@@ -192,6 +199,7 @@ class Driver:
             errors=errors,
             exit_code=run.exit_code,
             timed_out=run.timed_out,
+            unknown=run.unknown,
             read=read,
             moment=moment_at(self.workspace.now()),
         )
@@ -215,9 +223,15 @@ class Driver:
         digest, model = sha256(prompt.encode()).hexdigest(), own.get("SPRINTLOG_MODEL")
         return Reply(run, verdict, activity, digest, model, is_priced)
 
+    def _spooled(self, run: AgentRun) -> SpooledRun:
+        command, said = " ".join(self.means.command), (run.output.text(), run.errors.text())
+        ended = run.exit_code, run.duration_ms, self.workspace.now()
+        return SpooledRun(urandom(8).hex(), self.sprint_id, command, *ended, *said)
+
     def compare_sessions(self) -> None:
         """Let what the agent's hooks said be compared, once its run is recorded."""
         ended, self._ended = self._ended, None
+        self.unrecorded = None
         if ended is not None and self._after_run is not None:
             self._after_run(ended)
 
@@ -226,6 +240,7 @@ class Driver:
         if time.monotonic() - self._beaten < BEAT_SECONDS:
             return
         self._beaten = time.monotonic()
+        follow(self.workspace)
         self.handle(lifecycle.RecordHeartbeat())
         self.refresh()
 
@@ -240,6 +255,10 @@ class Driver:
         return self.workspace.handle_with(
             self.sprint_id, decide, without=without, **envelope
         )
+
+    def record(self, result: Decide) -> Outcome:
+        """Record the result of a program that ran, even if it edited the state file."""
+        return self.handle(result, without={"refuse_edits"})
 
     def _envelope(self) -> Envelope:
         return {

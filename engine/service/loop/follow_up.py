@@ -6,7 +6,7 @@ What is due says `next`; here it is done. `iteration measure --by-rules`, `decid
 
 from collections.abc import Callable
 
-from ...adapters.snapshots.capture import Limits, TakenSnapshot
+from ...adapters.snapshots.capture import TakenSnapshot
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...iterations.loop_rules import (
     CONTINUE,
@@ -19,6 +19,7 @@ from ...sprint.agent import actions
 from ...sprint.agent.notices import of_advice
 from ...sprint.iterations.decisions import GiveRecommendation, SelectBest
 from ...sprint.iterations.follow_up import due, loop_rules
+from ...sprint.iterations.kept_files import LEFT_SHOWN_MAX
 from ...sprint.iterations.loop import open_iteration
 from ...sprint.iterations.measurement import FailMeasurement
 from ...sprint.iterations.rollback import RollBack
@@ -28,7 +29,14 @@ from ..work_tree.capturer import Capturer, measure_by_rules, order_of
 from ..work_tree.restore import in_place
 from ..work_tree.restore_plan import RestoreOrder
 from ..work_tree.result import result_order
-from ..work_tree.snapshot import find_snapshot, store_of, take_and_record
+from ..work_tree.snapshot import (
+    find_snapshot,
+    report_left,
+    shown,
+    store_of,
+    take_and_record,
+)
+from ..work_tree.start_files import files_at_start
 from .driver import Driver
 
 SELECTS_AFTER = (None, actions.LIMIT, actions.BUDGET, actions.JUDGE)
@@ -69,13 +77,31 @@ class FollowUp:
                 self._driver.workspace,
                 self._driver.sprint_id,
                 store_of(self._driver.workspace),
-                limits=Limits(),
                 envelope=self._envelope(),
             )
         except (SprintlogError, OSError) as error:
             self._not_kept(number, str(error))
         else:
             self._tell_kept(taken)
+
+    def files_at_start(self) -> str | None:
+        """Keep the files before an agent is asked; return which an iteration begins with.
+
+        A loop does not end because they cannot be kept.
+        """
+        self.keep_files()
+        if not self._rules().keeps_files:
+            return None
+        driver = self._driver
+        try:
+            return files_at_start(
+                driver.workspace,
+                driver.sprint_id,
+                envelope=self._envelope(),
+            )
+        except (SprintlogError, OSError) as error:
+            driver.tell(f"warning: the files before this run are not kept: {error}")
+            return None
 
     def after_work(self) -> None:
         """Keep the files at the end of an iteration, unless it is measured next."""
@@ -151,6 +177,13 @@ class FollowUp:
         if done.placed is not None:
             written, removed = done.placed.written, done.placed.removed
             driver.tell(f"files  {written} written, {removed} removed")
+        alike = done.plan.alike
+        left = done.placed.skipped if done.placed is not None else done.plan.skipped
+        if differing := [one for one in left if one.path not in alike]:
+            said = ", ".join(map(shown, dict(differing[:LEFT_SHOWN_MAX])))
+            more = " …" if differing[LEFT_SHOWN_MAX:] else ""
+            count = f"{len(differing)} path{'s' * (len(differing) > 1)}"
+            driver.tell(f"warning: {count} not restored: {said}{more}")
 
     def select(self, last: actions.Action) -> actions.Action:
         """Return how the loop ended; select its result then, and put that in place."""
@@ -201,5 +234,5 @@ class FollowUp:
         self._driver.tell(f"warning: the files of iteration {number} are not kept: {why}")
 
     def _tell_kept(self, taken: TakenSnapshot) -> None:
-        left = f", {len(taken.left_out)} left out" if taken.left_out else ""
-        self._driver.tell(f"files  {taken.files} kept, {taken.read} read{left}")
+        self._driver.tell(f"files  {taken.files} kept, {taken.read} read")
+        report_left(taken, lambda said: self._driver.tell(f"warning: {said}"))

@@ -16,6 +16,7 @@ from ...sprint.goal.prompt import said_in
 from ...sprint.goal.settings import hooks_of
 from ...sprint.goal.work import EndTurn, StartTurn
 from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, SPAWNED
+from ..work_tree.start_files import begun_with
 from .driver import Driver, ran_as
 from .follow_up import FollowUp
 from .hooks import Hooks
@@ -34,8 +35,8 @@ class GoalWork:
         """Hand the goal to the agent once more."""
         assert action.prompt is not None
         # What a loop that was killed did not come to; before the first the baseline.
-        self._follow_up.keep_files()
-        self._driver.handle(StartTurn())
+        files = self._follow_up.files_at_start()
+        self._driver.handle(begun_with(StartTurn(), files))
         self._driver.refresh()
         plan = self._driver.sprint().plan
         number = plan.turns.number
@@ -51,7 +52,7 @@ class GoalWork:
         read = partial(self._read, told=told)
         asked = self._driver.ask(action.prompt, own, read=read, told=told)
         ran = ran_as("", asked, iteration=number)
-        self._driver.handle(EndTurn(ran, asked.verdict))
+        self._driver.record(EndTurn(ran, asked.verdict))
         self._driver.compare_sessions()
         self._follow_up.after_work()
         self._rest(number)
@@ -115,9 +116,9 @@ class GoalWork:
         return structs.replace(hook, command=command)
 
     def _make_hooks(self) -> Hooks:
-        location = self._driver.workspace.location
-        place = self._driver.sprint().plan.place
+        workspace, sprint = self._driver.workspace, self._driver.sprint()
+        place = sprint.plan.place
         directory: Path | None = None
-        if place is not None and place.worktree == location.worktree:
-            directory = (location.root / place.path).parent
+        if place is not None and workspace.tree.has(sprint.knowledge.own_tree):
+            directory = (workspace.location.root / place.path).parent
         return Hooks(self._driver, directory)

@@ -117,14 +117,14 @@ class Hooks:
         with self._driver.signals.interruptible():
             iteration, hook, pid, error = self._news.get()
         if pid is not None:
-            self._driver.handle(RunHook(hook.id, iteration, pid))
+            self._driver.record(RunHook(hook.id, iteration, pid))
             return
         self._beside.pop(hook.id).join()
         self._ended(iteration, hook, error)
 
     def _ended(self, iteration: int, hook: HookRun, error: str | None) -> None:
         if error is None:
-            self._driver.handle(CompleteHook(hook.id, iteration))
+            self._driver.record(CompleteHook(hook.id, iteration))
             return
         self._driver.tell(f"       hook {hook.id} of iteration {iteration} failed: {error}")
-        self._driver.handle(FailHook(hook.id, iteration, error))
+        self._driver.record(FailHook(hook.id, iteration, error))

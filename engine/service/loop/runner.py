@@ -27,6 +27,7 @@ from ...sprint.state.words import FAILED, PASSED
 from ..learnings import journal_is_open
 from ..middlewares import Handling, refuse_edits
 from ..streams.catalogue import CODEC
+from ..work_tree.start_files import begun_with
 from ..workspace import JOURNAL
 from .budget_watch import warn_of_budgets
 from .driver import Driver, ran_as
@@ -71,7 +72,7 @@ class Runner:
             return self._follow_up.select(self._go_on())
         except InterruptedBySignal as signal:
             why = f"the loop was ended by {signal}"
-            self._driver.handle(lambda sprint, at: _interrupted(sprint, why, at))
+            self._driver.record(lambda sprint, at: _interrupted(sprint, why, at))
             self._driver.refresh()
             raise
         finally:
@@ -162,14 +163,14 @@ class Runner:
     def _work(self, action: actions.Action) -> None:
         assert action.phase is not None
         phase = action.phase
-        self._follow_up.keep_files()
-        plan = self._driver.handle(StartRun(phase)).sprint.plan
+        files = self._follow_up.files_at_start()
+        plan = self._driver.handle(begun_with(StartRun(phase), files)).sprint.plan
         self._driver.refresh()
         how = "again, it was cut short" if action.resumed else f"attempt {action.attempt}"
         again = "again, after the wait" if has_waited(plan, phase=phase) else how
         self._driver.tell(f"work   {phase} ({again})")
         ran, verdict = self._agent(action, is_repair=False)
-        self._driver.handle(EndRun(ran, verdict))
+        self._driver.record(EndRun(ran, verdict))
         self._driver.compare_sessions()
         self._follow_up.after_work()
 
@@ -202,14 +203,14 @@ class Runner:
         """
         assert action.phase is not None
         policy = policy_of(self._driver.sprint().document)
-        self._follow_up.keep_files()
-        self._driver.handle(StartRepair(action.phase))
+        files = self._follow_up.files_at_start()
+        self._driver.handle(begun_with(StartRepair(action.phase), files))
         for tried in range(policy.attempts_max + 1):
             self._driver.tell(f"repair {action.phase} (before attempt {action.attempt})")
             ran, verdict = self._agent(action, is_repair=True)
             fails = verdict.status == FAILED and verdict.category in policy.retry_on
             again = fails and tried < policy.attempts_max
-            ended = self._driver.handle(EndRepair(ran, verdict, again))
+            ended = self._driver.record(EndRepair(ran, verdict, again))
             self._driver.compare_sessions()
             if any(event.type == RetryScheduled.type for event in ended.events):
                 # A limit is waited for, and then it is repaired.

@@ -6,18 +6,22 @@ from contextlib import suppress
 
 from ...adapters.processes import process as processes
 from ...adapters.processes.signals import InterruptedBySignal
-from ...errors import SprintlogError
+from ...errors import LostLogError, MovedLogError, NewerVersionError, SprintlogError
 from ...sprint.agent import actions
 from ...sprint.agent.actions import Action
 from ...sprint.agent.ends import DONE, ERROR, SIGNAL
 from ...sprint.agent.notices import of_end
 from ...sprint.runs.record import BeginRun, FinishRun
+from ..agent_sessions.at_work import working
 from ..lost_runs import AROUND, record_lost
 from ..place.host import host
 from .budget_watch import check_cost_is_known
 from .driver import Driver
 from .notices import PATIENCE_SECONDS, SIGNAL_PATIENCE_SECONDS
+from .spooled_runs import keep
 
+UNRECORDED = NewerVersionError, MovedLogError
+"""The errors at which the agent's last run waits in a file."""
 ExitCode = Callable[[Action | BaseException], int]
 """With what code a run ends, by the answer or the error that ended it."""
 
@@ -31,14 +35,23 @@ def recorded(driver: Driver, perform: Callable[[], Action], exit_code: ExitCode)
     record_lost(driver.workspace, driver.sprint(), holds_lock=True)
     check_cost_is_known(driver.sprint(), driver.means)
     means = driver.means
-    this, words = processes.process(), (*means.command,)
+    this, command = processes.process(), (*means.command,)
     begin = BeginRun(
-        run, host(), *this, words, means.budgets, means.price, (*means.options,)
+        run, host(), *this, command, means.budgets, means.price, (*means.options,)
     )
     driver.handle(begin)
+    words = f"`sprintlog run` of sprint {driver.sprint_id}"
+    location, now = driver.workspace.location, driver.workspace.now()
     try:
-        last = perform()
+        with working(location, words, now=now):
+            last = perform()
     except BaseException as error:
+        if isinstance(error, UNRECORDED) and driver.unrecorded is not None:
+            keep(location, driver.unrecorded, means.environment)
+            whose = "of a newer sprintlog"
+            if isinstance(error, MovedLogError):
+                whose = "once the log is there again"
+            driver.tell(f"the run is recorded by the next `wrap` {whose}")
         code, is_cut = exit_code(error), driver.is_asking
         because = SIGNAL if isinstance(error, InterruptedBySignal) else ERROR
         why = str(error) or type(error).__name__
@@ -72,6 +85,9 @@ def _tell(
 def _finish(driver: Driver, finish: FinishRun) -> None:
     try:
         driver.handle(finish, without=AROUND)
+    except LostLogError:
+        # The one who started the run reports it.
+        return
     except (SprintlogError, OSError) as error:
         # A disk that is full keeps nobody from saying why the loop ended.
         with suppress(OSError):

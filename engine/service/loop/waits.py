@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from ...sprint.agent.actions import Action
+from ...sprint.agent.actions import ASK_NOW, Action
 from ...sprint.agent.notices import of_wait
 from ...sprint.phases import lifecycle
 from ...sprint.state.times import parse
 from .driver import Driver
 
-NAP_SECONDS = 5.0
-SHOWN_SECONDS = 1.0
-"""How long a nap is where somebody sees the time count down."""
+NAP_SECONDS = 1.0
+EXPLAINED_SECONDS = 5.0
+"""How long a wait must be for `run` to print how to continue earlier."""
 BEAT_SECONDS = 10 * 60
 """How often a heartbeat is recorded: sooner than a sprint is called stale."""
 CLOCK_STEP_SECONDS = 30.0
@@ -30,6 +30,8 @@ class Waits:
         self._driver = driver
         self._told: tuple[str | None, str | None] | None = None
         self._beaten = time.monotonic()
+        self._is_explained = False
+        """Whether it was printed how to continue earlier."""
 
     def wait(self, action: Action, *, version: int, has_news: Callable[[], bool]) -> None:
         """Wait until the time has come, or until there is a reason to ask what is next.
@@ -45,7 +47,7 @@ class Waits:
                 if driver.means.show is not None:
                     driver.means.show(action, left)
                 wall, clock = self._now(), time.monotonic()
-                driver.sleep(min(left, self._nap()))
+                driver.sleep(min(left, NAP_SECONDS))
                 slept = time.monotonic() - clock
                 if abs((self._now() - wall).total_seconds() - slept) > CLOCK_STEP_SECONDS:
                     return
@@ -54,9 +56,6 @@ class Waits:
         finally:
             if driver.means.show is not None:
                 driver.means.show(None, 0)
-
-    def _nap(self) -> float:
-        return NAP_SECONDS if self._driver.means.show is None else SHOWN_SECONDS
 
     def _now(self) -> datetime:
         return parse(self._driver.workspace.now())
@@ -70,6 +69,9 @@ class Waits:
         self._driver.tell(f"wait   {where} until {action.until}: {action.why}")
         assert action.until is not None
         left = (parse(action.until) - self._now()).total_seconds()
+        if left > EXPLAINED_SECONDS and not self._is_explained:
+            self._is_explained = True
+            self._driver.tell(f"       {ASK_NOW}")
         if left > self._driver.means.told_wait_seconds:
             name, now = self._driver.sprint_id, self._driver.workspace.now()
             self._driver.notify(of_wait(name, action, at=now))

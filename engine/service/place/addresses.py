@@ -1,12 +1,10 @@
 """The address of a log on a server as it is written down: read, without secrets."""
 
-import os
-import stat
 from pathlib import Path
 
+from ...adapters.folders import read_plain
 from ...errors import InvalidInputError
 from ...log.stores import is_served
-from ...log.stores.descriptors import held_open
 from ...log.stores.postgres.address import check_is_plain
 
 BYTES_MAX = 4096
@@ -15,10 +13,7 @@ BYTES_MAX = 4096
 def read_address(path: Path) -> str:
     """Return the address that a file in a log's folder names; no link is followed."""
     try:
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-        with held_open(path, flags) as held:
-            is_plain = stat.S_ISREG(os.fstat(held).st_mode)
-            content = os.read(held, BYTES_MAX) if is_plain else b""
+        content = read_plain(path, at_most=BYTES_MAX)
     except OSError as error:
         raise InvalidInputError(f"cannot be read: {error.strerror}", file=str(path)) from (
             error

@@ -65,6 +65,12 @@ class Location(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, worktree=name)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Return what records may call this work tree: with the host, and without it."""
+        _, _, name = self.worktree.partition("/")
+        return (self.worktree, name) if self.is_served else (self.worktree,)
+
+    @property
     def is_joined(self) -> bool:
         """Tell whether the folder names a log on a server."""
         return (self.folder / ADDRESS).exists()
@@ -83,11 +89,13 @@ class Location(msgspec.Struct, frozen=True):
 def find(start: Path, *, folder: str | None = None) -> Location:
     """Return the nearest log: the first folder upwards that holds one.
 
-    `folder` (SPRINTLOG_DIR) names the log's folder directly. Raise `NotFoundError` when
-    there is none, `RefusedError` when a tree has two.
+    The search ends at the top of the first repository. A log in HOME or `/` is used for
+    that folder alone. `folder` (SPRINTLOG_DIR) names the log's folder directly. Raise
+    `NotFoundError` when there is none, `RefusedError` when a tree has two.
     """
     if folder:
         return _named(Path(folder).absolute(), start)
+    is_within = True
     for root in (start, *start.parents):
         found = [place for place in _candidates(root) if place.has_log]
         if len(found) > 1:
@@ -98,8 +106,23 @@ def find(start: Path, *, folder: str | None = None) -> Location:
                 "the other in SPRINTLOG_DIR",
                 files=[str(one), str(other)],
             )
-        if found:
+        if found and is_within and (root == start or not is_everything(root)):
             return found[0]
+        if found:
+            # Imported here: hardly any folder has a log above that is not its own.
+            from shlex import quote
+
+            outer = found[0].folder
+            raise NotFoundError(
+                f"there is no log in {start}: the log {outer} above it is not used, "
+                + ("it is that of HOME" if is_within else "it is outside the repository"),
+                hint="`sprintlog init` makes one; "
+                f"`SPRINTLOG_DIR={quote(str(outer))} sprintlog log` shows what the other "
+                "recorded, also of this folder",
+                start=str(start),
+                unused=str(outer),
+            )
+        is_within = is_within and not os.path.lexists(root / ".git")
     raise NotFoundError(
         f"there is no log in {start} or above",
         hint="`sprintlog init` makes one",
@@ -107,20 +130,36 @@ def find(start: Path, *, folder: str | None = None) -> Location:
     )
 
 
+def is_everything(root: Path) -> bool:
+    """Return whether a folder is HOME or `/`, below which nearly everything is."""
+    return root == root.parent or root == Path(os.path.realpath(os.path.expanduser("~")))
+
+
 def place_for_new(
     start: Path, *, here: bool = False, folder: str | None = None
 ) -> Location:
-    """Return where `init` puts a log: the git common directory, else `.sprintlog`."""
+    """Return where `init` puts a log: the git common directory, else `.sprintlog`.
+
+    Raise `RefusedError` in HOME and `/`, unless the log's folder is named.
+    """
     if folder:
         return _named(Path(folder).absolute(), start, must_exist=False)
+    location = Location(start / HIDDEN, start, "")
     if not here:
         for root in (start, *start.parents):
             if (root / ".git").exists():
                 location = _candidates(root)[-1]
-                if _may_write(location.folder.parent):
-                    return location
+                if not _may_write(location.folder.parent):
+                    location = Location(start / HIDDEN, start, "")
                 break
-    return Location(start / HIDDEN, start, "")
+    if is_everything(location.root):
+        raise RefusedError(
+            f"a log in {location.root} would record everything below it",
+            hint="go to the folder of a project (`sprintlog init --here` makes a log in a "
+            "folder of a larger repository), or name the log's folder in SPRINTLOG_DIR",
+            file=str(location.root),
+        )
+    return location
 
 
 def make_folder(location: Location) -> None:
@@ -159,11 +198,11 @@ def _make(folder: Path) -> None:
         mode = stat.S_IMODE(folder.stat().st_mode)
         if mode & 0o077:
             # Imported here: only who is refused needs it.
-            from shlex import quote
+            from ...readable import quoted
 
             raise RefusedError(
                 f"{folder} is open to others (mode {mode:o}): a log's folder has 700",
-                hint=f"`chmod 700 {quote(str(folder))}`, or name a folder that is not "
+                hint=f"`chmod 700 {quoted(str(folder))}`, or name a folder that is not "
                 "there yet",
                 file=str(folder),
             ) from None
@@ -177,6 +216,11 @@ def _candidates(root: Path) -> list[Location]:
     elif git.is_file() and (directory := linked_directory(git)) is not None:
         common = common_directory(directory).resolve()
         name = "" if common == directory else directory.name
+        if not name.isprintable():
+            # Imported here: hardly any name is not UTF-8.
+            from ...readable import readable
+
+            name = readable(name)
         found.append(Location(common / INSIDE_GIT, root, name))
     return found
 
@@ -192,8 +236,11 @@ def _named(folder: Path, start: Path, *, must_exist: bool = True) -> Location:
             hint="SPRINTLOG_DIR names it; `sprintlog init` makes one there",
             start=str(folder),
         )
-    is_hidden = folder.name == HIDDEN
-    return Location(folder, folder.parent if is_hidden else start, "")
+    if folder.name == HIDDEN:
+        return Location(folder, folder.parent, "")
+    tops = (root for root in (start, *start.parents) if os.path.lexists(root / ".git"))
+    root = next(tops, start)
+    return Location(folder, root, _candidates(root)[-1].worktree)
 
 
 def _may_write(folder: Path) -> bool:

@@ -27,11 +27,13 @@ def check_trusted(location: Location, *, safe: Path | None) -> None:
     """
     folder = location.folder
     stranger = owned_by_another(folder.parent, folder, location.database, folder / ADDRESS)
+    if stranger is not None and _git_trusts(location.root):
+        stranger = None
     is_tracked = stranger is None and _is_tracked(folder)
     if (stranger is None and not is_tracked) or _is_listed(location, safe):
         return
     # Imported here: only who is refused needs it.
-    from shlex import quote
+    from ...readable import quoted
 
     listed = f"write {folder} into {safe or 'the list of safe folders'}"
     if stranger is not None:
@@ -42,7 +44,7 @@ def check_trusted(location: Location, *, safe: Path | None) -> None:
         )
     raise RefusedError(
         f"git tracks the log in {folder}: it is not used, a pull could bring another",
-        hint=f"if it is yours: `git rm -r --cached {quote(str(folder))}`; if it came with "
+        hint=f"if it is yours: `git rm -r --cached {quoted(str(folder))}`; if it came with "
         f"the repository, remove it; to use it as it is: {listed}",
         file=str(folder),
     )
@@ -73,6 +75,34 @@ def _is_listed(location: Location, safe: Path | None) -> bool:
         return True
     own = {os.path.realpath(path) for path in (location.folder, location.folder.parent)}
     return not own.isdisjoint(map(os.path.realpath, filter(os.path.isabs, listed)))
+
+
+def _git_trusts(root: Path) -> bool:
+    """Return whether git's `safe.directory` lists a tree, in no setting that it brings."""
+    # Imported here: nearly every log belongs to whoever uses it.
+    from ...adapters.git.command import PERSONS_OWN, Git
+
+    git = Git(Path("/"), os.environ)
+    variables = {name: os.environ.get(name) for name in PERSONS_OWN}
+    variables["GIT_DIR"] = os.devnull
+    asked = ("config", "--show-scope", "-z", "--get-all", "safe.directory")
+    try:
+        told = git.run_in(git.folder, *asked, variables=variables)
+    except (SprintlogError, OSError):
+        return False
+    parts = os.fsdecode(told).split("\0")
+    listed: list[str] = []
+    for scope, path in zip(parts[::2], parts[1::2], strict=False):
+        if scope in ("system", "global"):
+            # An empty one takes back those before it.
+            listed = [*listed, path] if path else []
+    tree = os.path.realpath(root)
+    return any(
+        path == "*"
+        or tree == os.path.realpath(path)
+        or (path.endswith("/*") and tree.startswith(os.path.realpath(path[:-1]) + "/"))
+        for path in map(os.path.expanduser, listed)
+    )
 
 
 def _is_tracked(folder: Path) -> bool:

@@ -41,7 +41,15 @@ _SPRINT = "sprint/"
 
 
 def sprint_stream(sprint_id: str) -> str:
-    """Return the name of a sprint's stream."""
+    """Return the name of a sprint's stream.
+
+    Raise `InvalidInputError` if the id is not UTF-8, so that no log has such a stream.
+    """
+    if not sprint_id.isprintable():
+        # Imported here: hardly any id is not printable.
+        from ...readable import check_utf8
+
+        check_utf8(sprint_id, "sprint")
     return _SPRINT + sprint_id
 
 

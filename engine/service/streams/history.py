@@ -4,92 +4,55 @@ One fold, in the order of the stream. Where a rollback goes back, the state of i
 is taken up again as it was kept when the fold came by, so it costs no second fold.
 """
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from ...log.event import Event, Versioned
 from ...sprint.fold import fold
 from ...sprint.state.sprint import Sprint, pack, unpack
 
 
-class Follower(Protocol):
-    """Whoever looks at the sprint after each event."""
+class Walked(NamedTuple):
+    """An event, and the sprint after it; the next step changes that sprint."""
 
-    def begin(self, sprint: Sprint) -> None:
-        """Take the sprint as it is before the first event."""
-
-    def seen(self, version: int, event: Event) -> None:
-        """Look at the sprint after an event."""
-
-    def keep(self) -> Any:
-        """Return what must be known again when somebody goes back to this version."""
-
-    def went_back(self, version: int, sprint: Sprint, kept: Any) -> None:
-        """Take the sprint as a rollback made it; `kept` is None before the first one."""
+    version: int
+    event: Event
+    sprint: Sprint
+    back_to: int | None
+    """The version that a rollback went back to; 0 for before the first."""
 
 
-def follow(
-    follower: Follower,
+def walk(
     sprint: Sprint,
-    events: Iterator[Versioned],
-    *,
-    until: int,
+    events: Iterable[Versioned],
     rollbacks: Sequence[tuple[int, int]],
-) -> None:
-    """Fold events that follow a state, which is used up, and let them be looked at.
+    at_version: Callable[[int], Sprint] | None = None,
+) -> Iterator[Walked]:
+    """Yield events that follow a state, which is used up, each with the sprint after it.
 
-    `rollbacks` are those among the events, (version, target); no target may lie before
-    the state, unless that is the beginning.
+    `rollbacks` are those among the events, (version, target). If a target lies before the
+    state, unless that is the beginning, `at_version` returns the sprint after the rollback.
     """
-    targets, turns = dict(rollbacks), TurningPoints(rollbacks)
-    stops = sorted({until, *turns.wanted, *(at - 1 for at in targets)})
-    version = sprint.version
-    follower.begin(sprint)
-    turns.keep(version, sprint, follower.keep)
-    while version < until:
-        if version + 1 not in targets:
-            stop = stops[bisect_right(stops, version)]
-            fold(sprint, islice(events, stop - version), seen=follower.seen)
-            version = stop
+    # A log that was handed in may name a target yet to come: that voids nothing.
+    targets = {at: to for at, to in rollbacks if to < at}
+    wanted = Counter(to for to in targets.values() if to >= 1)
+    kept = {sprint.version: pack(sprint)} if wanted[sprint.version] else {}
+    for version, at, event in events:
+        back_to = targets.get(version)
+        is_before = back_to is not None and back_to >= 1 and back_to not in kept
+        if is_before and at_version is not None:
+            sprint = at_version(version)
         else:
-            event = next(events)
-            version += 1
-            kept, goes_back = None, targets[version] < version
-            # A log that was handed in may name a target yet to come: that voids nothing.
-            if goes_back:
-                sprint, kept = turns.back(sprint, targets[version])
-            fold(sprint, [event])
-            if goes_back:
-                follower.went_back(version, sprint, kept)
-        turns.keep(version, sprint, follower.keep)
-
-
-class TurningPoints:
-    """The states that rollbacks go back to, each kept until the last one went there."""
-
-    def __init__(self, rollbacks: Sequence[tuple[int, int]]) -> None:
-        self.wanted = Counter(to for at, to in rollbacks if 1 <= to < at)
-        self._kept: dict[int, tuple[bytes, Any]] = {}
-
-    def keep(self, version: int, sprint: Sprint, note: Callable[[], Any]) -> None:
-        """Keep a state, and what is noted of it, if somebody will go back to it."""
-        if self.wanted[version]:
-            self._kept[version] = (pack(sprint), note())
-
-    def back(self, sprint: Sprint, to: int) -> tuple[Sprint, Any]:
-        """Return a sprint as it goes back to a target, and what was noted there.
-
-        What was learned meanwhile stays: only the plan goes back.
-        """
-        target, note = Sprint(sprint.id), None
-        if to >= 1:
-            state, note = self._kept[to]
-            target = unpack(state)
-            self.wanted[to] -= 1
-            if not self.wanted[to]:
-                del self._kept[to]
-        target.knowledge = sprint.knowledge
-        return target, note
+            if back_to is not None:
+                # What was learned meanwhile stays: only the plan goes back.
+                state = unpack(kept[back_to]) if back_to >= 1 else Sprint(sprint.id)
+                state.knowledge, sprint = sprint.knowledge, state
+            fold(sprint, [(version, at, event)])
+        if back_to is not None:
+            wanted[back_to] -= 1
+            if not wanted[back_to]:
+                kept.pop(back_to, None)
+        if wanted[version]:
+            kept[version] = pack(sprint)
+        yield Walked(version, event, sprint, back_to)

@@ -1,6 +1,6 @@
 """From the log to the state of a stream at any version, by checkpoint and tail."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
@@ -9,14 +9,14 @@ from ...errors import NotFoundError
 from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...log.port import Checkpoints, EventStore
-from ...sprint.events import RolledBack
+from ...sprint.events import RolledBack, SprintImported
 from ...sprint.iterations.stretches import Interval, is_in_force, path
 from ...sprint.state.sprint import Sprint
 from .catalogue import CODEC, EVERY, State, StreamKind
 from .checkpoints import SavedStates, was_erased_since
 
 if TYPE_CHECKING:
-    from .history import Follower
+    from .history import Walked
 
 Kind = TypeVar("Kind", bound=Event)
 
@@ -198,15 +198,45 @@ class Repository(Generic[State]):
             return self._scan_rollbacks(stream, 0, until)
         return self.kind.rollbacks(kept) + self._scan_rollbacks(stream, kept.version, until)
 
+    def imports(self: "Repository[Sprint]", sprint_id: str, until: int) -> dict[int, int]:
+        """Return by the first event read off an imported version which one ends it.
+
+        The events before a document came in are those that somebody observed in it: of the
+        same time and actor. Only together they lead from one version to the next.
+        """
+        stream, found = self.kind.stream(sprint_id), dict[int, int]()
+        rows = self._log.scan(stream, until=until, only=SprintImported.type)
+        if sum(len(page.versions) for page in rows) < 2:
+            return found
+        first, before = 1, None
+        for event in self._log.read_stream(stream, until=until):
+            by, is_last = (event.at, event.actor), event.type == SprintImported.type
+            if by != before:
+                first = event.version
+            if is_last and first < event.version:
+                found[first] = event.version
+            before = by if event.observed and not is_last else None
+        return found
+
     def stretches(
-        self: "Repository[Sprint]", sprint_id: str, until: int, *, near: int = 0
+        self: "Repository[Sprint]",
+        sprint_id: str,
+        until: int,
+        *,
+        near: int = 0,
+        together: Mapping[int, int] = {},
     ) -> Iterator[Stretch]:
         """Yield the stretches between checkpoints up to a version, the newest first.
 
-        With `near` the first is no longer than that, even if no checkpoint stands there.
+        With `near` the first is no longer than that, even if no checkpoint stands there,
+        unless that would part events that belong together.
         """
         last, rollbacks = until, self.rollbacks(sprint_id, until)
+        parted = {v for first, end in together.items() for v in range(first, end)}
         versions = self.checkpoints.versions(self.kind.stream(sprint_id))
+        versions = [version for version in versions if version not in parted]
+        while near and until - near in parted:
+            near += 1
         if 0 < near < until and not any(until - near <= v < until for v in versions):
             versions = sorted({*versions, until - near}, reverse=True)
         for version in versions:
@@ -224,15 +254,14 @@ class Repository(Generic[State]):
         """Return all of a stream up to a version, without any checkpoint."""
         return Stretch(Sprint(sprint_id), until, self.rollbacks(sprint_id, until))
 
-    def follow(self: "Repository[Sprint]", follower: "Follower", stretch: Stretch) -> None:
-        """Let every version of a stretch be looked at, voided ones included."""
+    def walk(self: "Repository[Sprint]", stretch: Stretch) -> "Iterator[Walked]":
+        """Yield every version of a stretch, which is used up, voided ones included."""
         begin, last = stretch.begin, stretch.last
         rows = self._log.scan(self.kind.stream(begin.id), after=begin.version, until=last)
-        events = CODEC.events_of_rows(rows)
         # Imported here: only who asks about the past follows it.
-        from .history import follow
+        from .history import walk
 
-        follow(follower, begin, events, until=last, rollbacks=stretch.rollbacks)
+        return walk(begin, CODEC.events_of_rows(rows), stretch.rollbacks)
 
     def save(self, state: State) -> None:
         """Keep the state when enough happened since the last one on its path."""

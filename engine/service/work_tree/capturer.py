@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ...adapters.processes.gate_script import environment_of
 from ...adapters.reports.capture import Capture, MeasurementOrder
-from ...adapters.snapshots.capture import Limits, TakenSnapshot
+from ...adapters.snapshots.capture import TakenSnapshot
 from ...command import decided
 from ...errors import InvalidInputError, SprintlogError
 from ...iterations.loop_rules import MeasureRules
@@ -26,7 +26,7 @@ from ...sprint.iterations.snapshots import has_snapshot, was_not_measured
 from ...sprint.state.sprint import Sprint
 from ..port import Envelope, Outcome, Service
 from .kept_reports import keep_reports
-from .snapshot import WithSnapshot, kept_files, store_of
+from .snapshot import kept_files, store_of, with_snapshot
 
 OUTPUT_CHARS_MAX = 4000
 """How much of the end of an output is kept of a measurement that failed."""
@@ -65,11 +65,11 @@ def measure_by_rules(
     is_kept = has_snapshot(sprint, number) and not was_not_measured(sprint, number)
     if loop_rules(sprint).keeps_files and not is_kept:
         try:
-            with kept_files(workspace, sprint_id, store_of(workspace), limits=Limits()) as (
+            with kept_files(workspace, sprint_id, store_of(workspace)) as (
                 taken,
                 event_for,
             ):
-                kept = WithSnapshot(command, event_for)
+                kept = with_snapshot(command, event_for)
                 outcome = workspace.handle_with(sprint_id, kept, **envelope)
             return MeasuredByRule(command, outcome, capturer.notes, taken)
         except (SprintlogError, OSError) as error:
@@ -133,6 +133,11 @@ class Capturer:
         self._masks = masks
         self.notes: tuple[str, ...] = ()
         """What a person should know of it."""
+
+    @property
+    def usual_notes(self) -> tuple[str, ...]:
+        """Return the notes on reports that were found without being named."""
+        return self._capture.usual_notes
 
     def add_to(self, command: Measuring) -> Measuring:
         """Return a command to measure with what was captured.

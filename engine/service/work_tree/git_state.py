@@ -1,6 +1,5 @@
 """Where the person's repository stands when an iteration ends."""
 
-from functools import lru_cache
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -10,6 +9,9 @@ from ...log.event import Event
 from ...sprint.events import AgentRan, GitState, IterationEnded, SnapshotTaken
 from ..port import Service
 from .own_paths import own_paths
+
+_found: dict[tuple[Path, str], GitState | None] = {}
+"""The last answer, by the root and the time for which it was asked."""
 
 
 def with_git(service: Service, events: list[Event], *, at: str) -> list[Event]:
@@ -29,26 +31,10 @@ def with_git(service: Service, events: list[Event], *, at: str) -> list[Event]:
 
 
 def _stands(service: Service, at: str) -> GitState | None:
-    return _found(service.location.root, at, _Asking(service))
-
-
-class _Asking:
-    """Who asks; it makes no difference to the answer."""
-
-    def __init__(self, service: Service) -> None:
-        self.service = service
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Asking)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@lru_cache(maxsize=1)
-def _found(root: Path, at: str, asking: _Asking) -> GitState | None:
     """Return where git stands; asked once a moment, also where all is decided anew."""
-    service = asking.service
-    environment, own = service.environment, lambda: own_paths(service)
-    found = repository_state(root, environment, but=own)
-    return None if found is None else GitState(found.head, found.is_dirty)
+    root = service.location.root
+    if (root, at) not in _found:
+        found = repository_state(root, service.environment, but=lambda: own_paths(service))
+        _found.clear()
+        _found[root, at] = found and GitState(found.head, found.is_dirty)
+    return _found[root, at]

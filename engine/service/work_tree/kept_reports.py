@@ -141,15 +141,15 @@ def old_reports(
     folder = workspace.location.folder / FOLDER
     if not folder.is_dir():
         return OldReports((), 0)
-    named = set()
+    named, every = set[str | None](), set[str | None]()
     for name in workspace.sprints():
         sprint = workspace.sprint(name)
         found = list(measurements(workspace, sprint))
+        every |= {report.kept for one in found for report in one.reports}
         if name == sprint_id:
             found = [*_staying(workspace, sprint, found, keep=keep, until=until)]
         named |= {report.kept for one in found for report in one.reports}
     spared = time.time() - SECONDS_SPARED
-    every = {report for name in workspace.sprints() for report in _all(workspace, name)}
     gone = []
     for copy in sorted(folder.iterdir()):
         is_known = copy.name in every
@@ -163,11 +163,6 @@ def remove_reports(workspace: Service, old: OldReports) -> None:
     with workspace.log.locks.hold(LOCK):
         for name in old.names:
             Path(workspace.location.folder / FOLDER / name).unlink(missing_ok=True)
-
-
-def _all(workspace: Service, name: str) -> Iterator[str | None]:
-    for one in measurements(workspace, workspace.sprint(name)):
-        yield from (report.kept for report in one.reports)
 
 
 def _staying(

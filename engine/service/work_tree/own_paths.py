@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from ... import hashes
-from ...adapters.folders import opened, opened_below
-from ...adapters.replace import FilePlace, read_file, unfinished
+from ...adapters.folders import opened, opened_below, read_plain
+from ...adapters.replace import unfinished
 from ...errors import SprintlogError
 from ...journal.events import PLACE
 from ...sprint.events import HookTaskSpawned
@@ -96,7 +96,7 @@ def _digest(workspace: Service, path: str) -> bytes | None:
         opened(workspace.location.root) as root,
         opened_below(root, folder) as inner,
     ):
-        content = read_file(FilePlace(inner, name), at_most=FILE_BYTES_MAX + 1)
+        content = read_plain(name, at_most=FILE_BYTES_MAX + 1, folder=inner)
         if len(content) <= FILE_BYTES_MAX:
             return hashes.sha256(content).digest()
     return None

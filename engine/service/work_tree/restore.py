@@ -13,12 +13,13 @@ from ...adapters.snapshots.branch import make_branch
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.extract import check_free, extract
-from ...adapters.snapshots.placement import PlacedFiles, place
+from ...adapters.snapshots.placement import PlacedFiles, order_of_writes, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
 from ...adapters.snapshots.store import SEE, Store
 from ...command import decided
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...iterations.events import ArtifactsApplied
+from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...sprint.events import BEFORE_RESTORE, FilesRestored, KeptCopy, RestoreStarted
 from ...sprint.iterations.snapshots import (
@@ -32,6 +33,7 @@ from ...sprint.state.knowledge import HeldSnapshot, Restore
 from ...sprint.state.sprint import Sprint
 from ..completion import completed
 from ..place.state_places import artifacts_path
+from ..place.trees import shown_tree
 from ..port import Envelope, Outcome, Service
 from ..streams.judged import evaluate
 from .own_paths import own_paths
@@ -43,20 +45,19 @@ KEPT = "kept"
 
 
 class Restored(NamedTuple):
-    """What a restore in place came to."""
+    """What a restore in place came to, or giving one up."""
 
     outcome: Outcome | None
-    """What was recorded at its beginning; None when nothing was to be done."""
+    """What was recorded; None when nothing was to be done."""
     plan: PlacementPlan
     placed: PlacedFiles | None
+    lost: str | None = None
+    """Why nobody can ever finish it, where that is so."""
 
-
-class GivenUp(NamedTuple):
-    """A restore that was given up: what was recorded, and what was put back."""
-
-    outcome: Outcome
-    plan: PlacementPlan
-    placed: PlacedFiles
+    @property
+    def events(self) -> Sequence[RecordedEvent]:
+        """Return the events that were recorded."""
+        return self.outcome.events if self.outcome is not None else ()
 
 
 def into_folder(
@@ -72,11 +73,7 @@ def into_folder(
 
     Return what there is to write, and what cannot be brought back.
     """
-    bring(workspace, store, commit)
-    snapshot = store.read(commit)
-    wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
-    _check_meant(snapshot, paths)
-    _check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
+    snapshot, wanted = _whole(workspace, store, commit, paths)
     check_free(target)
     if not is_dry:
         with store.blobs() as blob:
@@ -91,23 +88,30 @@ def into_branch(
     name: str,
     *,
     is_dry: bool = False,
-) -> tuple[str | None, PlacementPlan, list[LeftOut]]:
+) -> tuple[str | None, PlacementPlan]:
     """Make a git branch of a snapshot's files, unless that is only to be shown.
 
-    Return its commit, what the snapshot has, and what the branch does not hold as the
-    work tree held it.
+    Return its commit, and what it holds and does not hold as the work tree held it.
     """
-    root = workspace.location.root
-    bring(workspace, store, held.snapshot)
-    snapshot = store.read(held.snapshot)
-    said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
-    own = own_paths(workspace)
-    wanted = plan(snapshot, NOTHING, alone=own)
-    _check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
+    snapshot, wanted = _whole(workspace, store, held.snapshot)
     if is_dry:
-        return None, wanted, wanted.skipped
+        return None, wanted
+    root, own = workspace.location.root, own_paths(workspace)
+    said = f"The files of iteration {held.iteration}\n\nSnapshot {held.snapshot}.\n"
     commit, left = make_branch(store, snapshot, root, name, message=said, own=own)
-    return commit, wanted, left
+    return commit, wanted._replace(skipped=left)
+
+
+def _whole(
+    workspace: Service, store: Store, commit: str, paths: Sequence[str] = ()
+) -> tuple[Snapshot, PlacementPlan]:
+    """Return a snapshot, and the plan for an empty folder whose bytes are all there."""
+    bring(workspace, store, commit)
+    snapshot = store.read(commit)
+    wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
+    _check_meant(snapshot, paths)
+    _check_bytes(wanted, store.damaged(entry.oid for entry in wanted.writes.values()))
+    return snapshot, wanted
 
 
 def in_place(
@@ -120,14 +124,20 @@ def in_place(
     envelope: Envelope,
     roll_back: Back | None = None,
     reason: str | None = None,
+    of_any_tree: bool = False,
 ) -> Restored:
     """Bring a snapshot's files back into the work tree, and the state with them.
+
+    Raise `RefusedError` for those of another work tree, unless that is meant.
 
     What stands there is kept in a snapshot before. Without agreement the plan is made and
     nothing else; with nothing to do for files and state nothing is recorded.
     """
+    if not (of_any_tree or order.into):
+        _check_tree(workspace, workspace.sprint(sprint_id), order)
+    actor = envelope.get("actor", "runtime")
     with store.lock():
-        _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
+        _finish(workspace, sprint_id, store, actor)
         for commit in filter(None, (order.snapshot, order.since)):
             bring(workspace, store, commit)
         _check_meant(store.read(order.snapshot), order.paths)
@@ -163,8 +173,22 @@ def in_place(
                 store.drop([taken.commit])
         if not is_recorded:
             return Restored(outcome, made, None)
-        ended = _finish(workspace, sprint_id, store, envelope.get("actor", "runtime"))
+        ended = _finish(workspace, sprint_id, store, actor, is_new=True)
         return Restored(outcome, made, ended[-1].placed if ended else None)
+
+
+def _check_tree(workspace: Service, sprint: Sprint, order: RestoreOrder) -> None:
+    """Raise `RefusedError` for the files of another work tree than this one."""
+    held = [h for h in sprint.knowledge.snapshots if h.snapshot == order.snapshot]
+    if held and not any(map(workspace.tree.has, held)):
+        where = shown_tree(workspace.location, held[0])
+        raise RefusedError(
+            f"the saved files are those of {where}: they are not restored into another "
+            "work tree",
+            hint="repeat the command there; `--into .` restores them here all the same, "
+            "`sprintlog extract iter:N --into FOLDER` copies them",
+            sprint=sprint.id,
+        )
 
 
 def _prepare(
@@ -174,13 +198,14 @@ def _prepare(
 
     Raise `RefusedError` where those of the snapshot are not.
     """
-    files = store.read(order.snapshot).files
-    meant = {f"{order.into}/{path}" if order.into else path for path in files}
+    wanted = store.read(order.snapshot)
+    meant = {f"{order.into}/{path}" if order.into else path for path in wanted.files}
+    marked = [path for path, _ in wanted.left_out]
     for restore in taken_back(sprint, order):
         made = plan_of(workspace, store, sprint, restore)
         meant |= {*made.writes, *made.removals}
     for is_last in (False, True):
-        taken = take_tree(workspace, store, also=meant, at=at)
+        taken = take_tree(workspace, store, also=meant, marked=marked, at=at)
         made = plan_for(workspace, store, sprint, order, store.read(taken.commit))
         damaged = store.damaged(needed(made))
         if not damaged:
@@ -211,7 +236,7 @@ def finish_restores(workspace: Service, sprint: Sprint) -> tuple[int, str | None
 
     Return how many events that recorded, and a problem, if any.
     """
-    if not any(_is_here(workspace, restore) for restore in sprint.knowledge.restoring):
+    if not cut_short(workspace, sprint):
         return 0, None
     store = store_of(workspace)
     try:
@@ -221,7 +246,7 @@ def finish_restores(workspace: Service, sprint: Sprint) -> tuple[int, str | None
         said = error.message if isinstance(error, SprintlogError) else error.strerror
         wrong = f"a restore that was cut short cannot be finished: {said}"
         return 0, f"{wrong}; `sprintlog undo --yes` puts everything back"
-    events = sum(ended.events for ended in done)
+    events = sum(len(ended.events) for ended in done)
     lost = [ended.lost for ended in done if ended.lost]
     problem = f"a restore that was cut short is given up: {lost[0]}" if lost else None
     return events, problem
@@ -229,7 +254,7 @@ def finish_restores(workspace: Service, sprint: Sprint) -> tuple[int, str | None
 
 def give_up(
     workspace: Service, sprint_id: str, store: Store, *, actor: str
-) -> list[GivenUp]:
+) -> list[Restored]:
     """End restores that were cut short by putting everything back, the newest first.
 
     The state that went back with one comes back, too, unless more was recorded since.
@@ -239,21 +264,20 @@ def give_up(
         sprint = workspace.sprint(sprint_id)
         for restore in reversed(cut_short(workspace, sprint)):
             back = _way_back(workspace, store, sprint, restore)
-            placed = _put_back(workspace, store, back)
-            ended, _ = _ended(restore, (), placed, "")
+            placed = _place(workspace, store, back, leaves_damaged=True)
             outcome = workspace.handle_with(
                 sprint_id,
-                GiveRestoreUp(ended),
+                GiveRestoreUp(_ended(restore, placed)),
                 without={"finish_restores", "refuse_edits"},
                 actor=actor,
             )
-            done.append(GivenUp(outcome, back, placed))
+            done.append(Restored(outcome, back, placed))
     return done
 
 
 def cut_short(workspace: Service, sprint: Sprint) -> list[Restore]:
     """Return the restores of this work tree that began and did not end."""
-    return [r for r in sprint.knowledge.restoring if _is_here(workspace, r)]
+    return [r for r in sprint.knowledge.restoring if workspace.tree.has(r.event)]
 
 
 def ways_back(workspace: Service, store: Store, sprint: Sprint) -> list[PlacementPlan]:
@@ -269,63 +293,54 @@ def _way_back(
     try:
         return way_back(workspace, store, sprint, restore)
     except SprintlogError as error:
-        return plan(NOTHING, NOTHING)._replace(skipped=[LeftOut("", error.message)])
+        return _nothing(error)
 
 
-def _put_back(workspace: Service, store: Store, back: PlacementPlan) -> PlacedFiles:
-    """Put files back, as far as their bytes are to be had."""
-    if back.is_empty:
-        return PlacedFiles(0, 0, [], back.skipped)
+def _nothing(lost: SprintlogError) -> PlacementPlan:
+    """Return a plan that does nothing, since what it needs is lost."""
+    return plan(NOTHING, NOTHING)._replace(skipped=[LeftOut("", lost.message)])
+
+
+def _place(
+    workspace: Service, store: Store, made: PlacementPlan, **how: bool
+) -> PlacedFiles:
+    """Put files in place; what is displaced and kept nowhere else is kept in the store."""
+    if made.is_empty:
+        return PlacedFiles(0, 0, [], made.skipped)
     root, kept = workspace.location.root, store.folder / KEPT
-    with store.blobs() as blob:
-        return place(root, back, blob, keep_in=kept, leaves_damaged=True)
+    with store.blobs(order_of_writes(made)) as blob:
+        return place(root, made, blob, keep_in=kept, **how)
 
 
-class _Ended(NamedTuple):
-    """A restore that came to its end."""
+def _finish(
+    workspace: Service, sprint_id: str, store: Store, actor: str, *, is_new: bool = False
+) -> list[Restored]:
+    """Do what is left of every restore that began; the lock must be held.
 
-    placed: PlacedFiles
-    events: int
-    lost: str | None
-    """Why nobody can ever finish it, where that is so."""
-
-
-def _finish(workspace: Service, sprint_id: str, store: Store, actor: str) -> list[_Ended]:
-    """Do what is left of every restore that began; the lock must be held."""
+    With `is_new` nothing of them was done yet.
+    """
     done = []
     sprint = workspace.sprint(sprint_id)
-    loop_id = evaluate(workspace.log, sprint).loop_id
-    for restore in list(sprint.knowledge.restoring):
-        if not _is_here(workspace, restore):
-            continue
+    for restore in cut_short(workspace, sprint):
         lost = None
         try:
             made = plan_of(workspace, store, sprint, restore)
         except NotFoundError as error:
             # The log came from elsewhere, or the store is lost: nobody ever can.
-            lost = error.message
-            placed = PlacedFiles(0, 0, [], [LeftOut("", lost)])
-            events = _ended(restore, (), placed, loop_id)
-        else:
-            with store.blobs() as blob:
-                root = workspace.location.root
-                placed = place(root, made, blob, keep_in=store.folder / KEPT)
-            events = _ended(restore, made.meant, placed, loop_id)
-        ended = EndRestore(*events)
+            made, lost = _nothing(error), error.message
+        placed = _place(workspace, store, made, is_new=is_new)
+        applied = _applied(workspace, sprint, restore, made, placed)
+        ended = EndRestore(_ended(restore, placed), applied)
         outcome = workspace.handle_with(
             sprint_id, ended, without={"finish_restores"}, actor=actor
         )
-        done.append(_Ended(placed, len(outcome.events), lost))
+        done.append(Restored(outcome, made, placed, lost))
     return done
 
 
-def _ended(
-    restore: Restore, meant: Sequence[str], placed: PlacedFiles, loop_id: str
-) -> tuple[FilesRestored, tuple[ArtifactsApplied, ...]]:
+def _ended(restore: Restore, placed: PlacedFiles) -> FilesRestored:
     """Return what is recorded at the end of a restore."""
-    event = restore.event
-    left = {path for path, _ in placed.skipped}
-    ended = FilesRestored(
+    return FilesRestored(
         restore.version,
         placed.written,
         placed.removed,
@@ -333,27 +348,30 @@ def _ended(
         files_left(placed.skipped),
         len(placed.skipped),
     )
-    if not meant:
-        return ended, ()
-    copied = [path.removeprefix(f"{event.into}/") for path in meant if path not in left]
-    applied = ArtifactsApplied(
-        artifacts_path(loop_id, event.iteration or 0),
-        f"{event.into}/",
-        tuple(shown(path) for path in copied),
-    )
-    return ended, (applied,)
 
 
-def _is_here(workspace: Service, restore: Restore) -> bool:
-    return restore.event.worktree == workspace.location.worktree
+def _applied(
+    workspace: Service,
+    sprint: Sprint,
+    restore: Restore,
+    made: PlacementPlan,
+    placed: PlacedFiles,
+) -> tuple[ArtifactsApplied, ...]:
+    """Return which artifacts of the loop a restore put into a folder."""
+    if not made.meant:
+        return ()
+    event, left = restore.event, {path for path, _ in placed.skipped}
+    loop_id = evaluate(workspace.log, sprint).loop_id
+    begin = f"{event.into}/"
+    copied = [path.removeprefix(begin) for path in made.meant if path not in left]
+    where = artifacts_path(loop_id, event.iteration or 0)
+    return (ArtifactsApplied(where, begin, tuple(map(shown, copied))),)
 
 
 def _check_meant(snapshot: Snapshot, paths: Sequence[str]) -> None:
     """Raise `RefusedError` for a path of which the snapshot holds nothing."""
     for path in paths:
-        begin = f"{path}/"
-        known = path in snapshot.files or path in snapshot.folders
-        if not known and not any(name.startswith(begin) for name in snapshot.files):
+        if path not in snapshot.files and path not in snapshot.folders:
             raise RefusedError(
                 f"{shown(path)}: the snapshot holds no such file or folder",
                 hint="`sprintlog show iteration N --files` lists what it holds",

@@ -33,15 +33,29 @@ class RestoreOrder(NamedTuple):
     """The version of the restore that is taken back: only what it touched."""
 
 
+RESTORES_MAX = 10
+"""So many earlier restores are asked for files that git ignored."""
+
+
 def plan_for(
-    workspace: Service, store: Store, sprint: Sprint, order: RestoreOrder, present: Snapshot
+    workspace: Service,
+    store: Store,
+    sprint: Sprint,
+    order: RestoreOrder,
+    present: Snapshot,
+    *,
+    before: int | None = None,
 ) -> PlacementPlan:
-    """Return how to get from what stands there to what is asked for."""
+    """Return how to get from what stands there to what is asked for.
+
+    Only restores `before` this version count, all without it.
+    """
     for restore in taken_back(sprint, order):
         return against(way_back(workspace, store, sprint, restore), present)
     wanted, alone = store.read(order.snapshot), own_paths(workspace)
     if not order.into:
-        return plan(wanted, present, paths=order.paths, alone=alone)
+        ignored = _ignored_since(workspace, store, sprint, order, before)
+        return plan(wanted, present, paths=order.paths, alone=alone, ignored=ignored)
     # The folder may be that of a restore in the log, and that may be anybody's.
     if not may_take_files(order.into):
         raise RefusedError(f"{order.into[:80]!r} is no folder to put files into")
@@ -55,7 +69,28 @@ def plan_of(
     """Return the plan that a restore was begun with."""
     event = restore.event
     order = RestoreOrder(*(getattr(event, name) for name in RestoreOrder._fields))
-    return plan_for(workspace, store, sprint, order, store.read(event.before))
+    present = store.read(event.before)
+    return plan_for(workspace, store, sprint, order, present, before=restore.version)
+
+
+def _ignored_since(
+    workspace: Service,
+    store: Store,
+    sprint: Sprint,
+    order: RestoreOrder,
+    before: int | None,
+) -> frozenset[str]:
+    """Return what git ignored when later restores began: they may replace .gitignore."""
+    held = (h.version for h in sprint.knowledge.snapshots if h.snapshot == order.snapshot)
+    since, until = max(held, default=0), sprint.version if before is None else before
+    here = workspace.tree
+    known = [r for r in sprint.knowledge.restored if since < r.version < until]
+    began = [
+        restore.event.before
+        for restore in known[-RESTORES_MAX:]
+        if here.has(restore.event) and not restore.event.into
+    ]
+    return store.unseen(began) if began else frozenset()
 
 
 def way_back(

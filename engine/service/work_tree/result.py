@@ -15,7 +15,7 @@ def result_order(
     That is seen from the snapshot that was taken before the first iteration; without it,
     and for that snapshot itself, all files are the result.
     """
-    first = first_snapshot(sprint, worktree=workspace.location.worktree)
+    first = first_snapshot(sprint, tree=workspace.tree)
     is_seen = first is not None and first.iteration == 0 and not order.paths
     since = first.snapshot if first is not None and is_seen else ""
     since = "" if since == order.snapshot else since

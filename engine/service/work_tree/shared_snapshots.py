@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterator
 
 from ...adapters.snapshots.remote import Remote
 from ...adapters.snapshots.store import Store
-from ...errors import NotFoundError, RefusedError, SprintlogError
-from ...sprint.events import OF_ITERATION
+from ...errors import NotFoundError, SprintlogError
+from ...sprint.events import BEFORE_RESTORE
 from ...sprint.state.knowledge import HeldSnapshot
 from ...sprint.state.sprint import Sprint
-from ..port import Service
+from ..place.trees import shown_tree
+from ..port import Service, mention
 
 
 def share(workspace: Service, store: Store, sprint: Sprint) -> None:
@@ -20,27 +21,27 @@ def share(workspace: Service, store: Store, sprint: Sprint) -> None:
 
     A failure is told, and no more.
     """
-    if (url := workspace.snapshot_remote()) is None:
+    if (url := workspace.setting("snapshot.remote")) is None:
         return
     own = store.snapshots()
     held = [
         one.snapshot
         for one in sprint.knowledge.snapshots
-        if one.purpose == OF_ITERATION and one.snapshot in own
+        if one.purpose != BEFORE_RESTORE and one.snapshot in own
     ]
     try:
         Remote(store, url).push(held)
     except SprintlogError as error:
-        _tell(workspace, f"snapshots are kept here only: {error.message}")
+        mention(workspace, f"snapshots are kept here only: {error.message}")
 
 
 def forget(workspace: Service, store: Store, commits: Collection[str]) -> None:
     """Let the remote forget snapshots; a failure is told, and no more."""
     try:
-        if commits and (url := workspace.snapshot_remote()) is not None:
+        if commits and (url := workspace.setting("snapshot.remote")) is not None:
             Remote(store, url).forget(commits)
     except SprintlogError as error:
-        _tell(workspace, f"the remote still has what was let go here: {error.message}")
+        mention(workspace, f"the remote still has what was let go here: {error.message}")
 
 
 def bring(workspace: Service, store: Store, commit: str) -> None:
@@ -54,15 +55,16 @@ def bring(workspace: Service, store: Store, commit: str) -> None:
         taken = next(_named(workspace, commit), None)
         if taken is None:
             raise
-        url = workspace.snapshot_remote()
+        url = workspace.setting("snapshot.remote")
         if url is not None:
-            _fetch(Remote(store, url), store, taken)
-        elif taken.worktree == workspace.location.worktree:
+            where = shown_tree(workspace.location, taken)
+            _fetch(Remote(store, url), store, taken, where)
+        elif workspace.tree.has(taken):
             raise
         else:
             raise NotFoundError(
-                f"the files of snapshot {commit[:12]} are in the store of the work tree "
-                f"{_name(taken)}, and not in this one's",
+                f"the files of snapshot {commit[:12]} are in the store of "
+                f"{shown_tree(workspace.location, taken)}, and not in this one's",
                 hint=f"`sprintlog extract snapshot:{commit[:12]}` brings them out there; "
                 "`snapshot.remote` in sprintlog.toml shares them from then on",
                 snapshot=commit,
@@ -70,21 +72,17 @@ def bring(workspace: Service, store: Store, commit: str) -> None:
             ) from missing
 
 
-def _fetch(remote: Remote, store: Store, taken: HeldSnapshot) -> None:
+def _fetch(remote: Remote, store: Store, taken: HeldSnapshot, where: str) -> None:
     try:
         with store.lock():
             remote.fetch(taken.snapshot)
     except NotFoundError as error:
         raise NotFoundError(
-            f"{error.message}: its files are in the store of the work tree {_name(taken)}",
+            f"{error.message}: its files are in the store of {where}",
             hint="what that machine could not push goes there with its next snapshot",
             snapshot=taken.snapshot,
             worktree=taken.worktree,
         ) from error
-
-
-def _name(taken: HeldSnapshot) -> str:
-    return taken.worktree or "the main one"
 
 
 def _named(workspace: Service, commit: str) -> Iterator[HeldSnapshot]:
@@ -92,11 +90,3 @@ def _named(workspace: Service, commit: str) -> Iterator[HeldSnapshot]:
         for held in workspace.sprint(name).knowledge.snapshots:
             if held.snapshot == commit:
                 yield held
-
-
-def _tell(workspace: Service, problem: str) -> None:
-    try:
-        workspace.tell(problem)
-    except RefusedError:
-        # Nobody listens: what was recorded stays recorded.
-        return

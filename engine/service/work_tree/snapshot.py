@@ -9,15 +9,24 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from ...adapters.snapshots.capture import Limits, TakenSnapshot, take
 from ...adapters.snapshots.changes import Pair, changes_between
 from ...adapters.snapshots.entries import LeftOut, Snapshot
-from ...adapters.snapshots.plan import lies_in, meant
+from ...adapters.snapshots.plan import is_in, meant
 from ...adapters.snapshots.store import FILES, Store
 from ...command import Command, decided
 from ...errors import InvalidInputError, SprintlogError
 from ...log.event import Event
-from ...sprint.events import FileLeft, SnapshotsPruned, SnapshotTaken
+from ...sprint.events import (
+    OF_ITERATION,
+    FileLeft,
+    IterationEnded,
+    SnapshotsPruned,
+    SnapshotTaken,
+)
+from ...sprint.iterations.kept_files import left_words
 from ...sprint.iterations.measurement import with_tree
 from ...sprint.iterations.snapshots import (
     KEEP_DEFAULT,
@@ -31,12 +40,14 @@ from ...sprint.iterations.snapshots import (
 from ...sprint.state.knowledge import HeldSnapshot
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse
-from ..port import Envelope, Outcome, Service
+from ..port import Decide, Envelope, Outcome, Service
 from ..streams.catalogue import CODEC, sprint_stream
 from ..streams.points import last_version, target_of
 from .own_paths import for_people, kept_out
 
 FOLDER = "snapshots"
+MEBIBYTE = 1024 * 1024
+FILE_MEBIBYTES_MAX = 64
 NAMED_MAX = 100
 """How many paths an event names; the store names the others."""
 
@@ -46,7 +57,7 @@ class PathDifference(NamedTuple):
 
     path: str
     how: str
-    """`added`, `removed`, `changed`, or `mode`."""
+    """`added`, `removed`, `changed`, `mode`, or `omitted` from one of them."""
 
 
 def store_of(workspace: Service) -> Store:
@@ -55,19 +66,31 @@ def store_of(workspace: Service) -> Store:
     return Store(folder, workspace.environment, wait)
 
 
+def limits_of(
+    workspace: Service, *, file_max: int | None = None, patterns: Sequence[str] = ()
+) -> Limits:
+    """Return the limits of a snapshot: those given, else those of the settings file.
+
+    `file_max` is in MiB. Raise `InvalidInputError` for an invalid setting.
+    """
+    largest = file_max or workspace.setting("snapshot.file-max") or FILE_MEBIBYTES_MAX
+    ignored = patterns or workspace.setting("snapshot.include-ignored") or ()
+    return Limits(file_bytes_max=largest * MEBIBYTE, patterns=tuple(ignored))
+
+
 def take_and_record(
     workspace: Service,
     sprint_id: str,
     store: Store,
     *,
-    limits: Limits,
-    patterns: Sequence[str] = (),
+    limits: Limits | None = None,
     envelope: Envelope,
 ) -> tuple[Outcome, TakenSnapshot]:
     """Take a snapshot for the iteration that a sprint is in, and record it."""
-    with kept_files(
-        workspace, sprint_id, store, limits=limits, patterns=patterns, at=envelope.get("at")
-    ) as (taken, event_for):
+    with kept_files(workspace, sprint_id, store, limits=limits, at=envelope.get("at")) as (
+        taken,
+        event_for,
+    ):
         outcome = workspace.handle_with(
             sprint_id,
             lambda sprint, at: take_snapshot(sprint, TakeSnapshot(event_for(sprint)), at),
@@ -76,21 +99,21 @@ def take_and_record(
         return outcome, taken
 
 
-class WithSnapshot:
-    """Decides what a command does, and puts a snapshot behind it."""
+def with_snapshot(command: Command, event_for: Callable[[Sprint], SnapshotTaken]) -> Decide:
+    """Return what decides like a command, and puts a snapshot behind its events, if any."""
 
-    def __init__(
-        self, command: Command, event_for: Callable[[Sprint], SnapshotTaken]
-    ) -> None:
-        self._command = command
-        self._event_for = event_for
-
-    def __call__(self, sprint: Sprint, at: str) -> list[Event]:
-        """Return the events; where the command decides nothing, none."""
-        if not (events := decided(self._command, sprint, at)):
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        if not (events := decided(command, sprint, at)):
             return []
-        snapshot = self._event_for(sprint)
+        snapshot = event_for(sprint)
+        for ended in events:
+            # Another one may have begun in this tree before it ended.
+            if isinstance(ended, IterationEnded):
+                of = {"iteration": ended.number, "purpose": OF_ITERATION}
+                snapshot = replace(snapshot, **of)
         return [*with_tree(events, snapshot.tree), snapshot]
+
+    return decide
 
 
 @contextmanager
@@ -99,23 +122,23 @@ def kept_files(
     sprint_id: str,
     store: Store,
     *,
-    limits: Limits,
-    patterns: Sequence[str] = (),
+    limits: Limits | None = None,
     at: str | None = None,
+    last: str = "",
 ) -> Iterator[tuple[TakenSnapshot, Callable[[Sprint], SnapshotTaken]]]:
     """Give a snapshot and what makes its event, to record it while this is held.
 
-    One that is not recorded then is let go again.
+    One that is not recorded then is let go again. With `last`, see `take`.
     """
     # Asked for first: what the settings may not say is refused before anything is done.
-    is_shared = workspace.snapshot_remote() is not None
+    is_shared = workspace.setting("snapshot.remote") is not None
     with store.lock():
         workspace.finish_restores(workspace.sprint(sprint_id))
-        taken = take_tree(workspace, store, limits=limits, patterns=patterns, at=at)
+        taken = take_tree(workspace, store, limits=limits, at=at, last=last)
 
         def event_for(sprint: Sprint) -> SnapshotTaken:
             number = sprint.plan.iteration
-            purpose = purpose_now(sprint, worktree=workspace.location.worktree)
+            purpose = purpose_now(sprint, tree=workspace.tree)
             return taken_event(workspace, taken, number, purpose)
 
         try:
@@ -124,7 +147,7 @@ def kept_files(
             sprint = workspace.sprint(sprint_id)
             held = sprint.knowledge.snapshots
             is_recorded = any(one.snapshot == taken.commit for one in held)
-            if not is_recorded:
+            if taken.commit and not is_recorded:
                 store.drop([taken.commit])
     if is_recorded and is_shared:
         # Imported here: mostly no machine but this one has to have them.
@@ -138,21 +161,23 @@ def take_tree(
     store: Store,
     *,
     limits: Limits | None = None,
-    patterns: Sequence[str] = (),
     also: Iterable[str] = (),
+    marked: Iterable[str] = (),
     at: str | None = None,
+    last: str = "",
 ) -> TakenSnapshot:
-    """Take a snapshot of the work tree; the lock must be held."""
+    """Take a snapshot of the work tree, unless it is as `last`; the lock must be held."""
     moment = parse(workspace.now() if at is None else at)
     return take(
         store,
         workspace.location.root,
         at_seconds=max(int(moment.timestamp()), 0),
-        limits=limits or Limits(),
-        patterns=patterns,
+        limits=limits or limits_of(workspace),
         also=also,
+        marked=marked,
         without=[workspace.location.folder],
         own=kept_out(workspace) | for_people(workspace),
+        last=last,
     )
 
 
@@ -174,6 +199,12 @@ def taken_event(
     )
 
 
+def report_left(taken: TakenSnapshot, tell: Callable[[str], None]) -> None:
+    """Report which paths a snapshot does not contain, if any."""
+    if left := taken.left_out:
+        tell(left_words(files_left(left), len(left)))
+
+
 def files_left(left: Sequence[LeftOut]) -> tuple[FileLeft, ...]:
     """Return what was left out as an event says it."""
     return tuple(FileLeft(shown(path), reason) for path, reason in left[:NAMED_MAX])
@@ -185,22 +216,24 @@ def shown(path: str) -> str:
 
 
 def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapshot:
-    """Return the snapshot that `iter:N`, `best` or `snapshot:ID` names.
+    """Return the snapshot that `iter:N`, `start`, `best` or `snapshot:ID` names.
 
     Raise `InvalidInputError` for another form, `NotFoundError` when there is none.
     """
     form, _, name = point.partition(":")
     if not name and form.isdigit():
         form, name = "iter", form
+    if point == "start":
+        form, name = "iter", "0"
     if point == "best":
         number = target_of(workspace.log, sprint)
-        return snapshot_of(sprint, number, worktree=workspace.location.worktree)
+        return snapshot_of(sprint, number, tree=workspace.tree)
     if form == "iter" and name.isascii() and name.isdigit() and len(name) < 19:
-        return snapshot_of(sprint, int(name), worktree=workspace.location.worktree)
+        return snapshot_of(sprint, int(name), tree=workspace.tree)
     if form == "snapshot":
         return snapshot_named(sprint, name)
     raise InvalidInputError(
-        f"{point[:60]!r} is not a snapshot; give iter:N, best or snapshot:ID",
+        f"{point[:60]!r} is not a snapshot; give iter:N, start, best or snapshot:ID",
         hint="with the files at hand: `sprintlog rollback iter:N --files --dry-run`",
     )
 
@@ -214,16 +247,20 @@ def compare(
 ) -> list[PathDifference]:
     """Return how the files of two snapshots differ, in order of their paths.
 
-    What is sprintlog's own is not compared.
+    What is sprintlog's own is not compared. A path that only one of them has, and the other
+    has omitted, is neither added nor removed.
     """
     found = []
+    omitted = [{path for path, _ in each.left_out} for each in (one, other)]
     is_meant = meant(paths)
     for path in filter(is_meant, sorted(one.files.keys() | other.files.keys())):
-        if path in own or lies_in(path, own):
+        if is_in(path, own):
             continue
         a, b = one.files.get(path), other.files.get(path)
         if a is None or b is None:
-            found.append(PathDifference(path, "added" if a is None else "removed"))
+            how = "added" if a is None else "removed"
+            is_left = is_in(path, omitted[a is not None])
+            found.append(PathDifference(path, "omitted" if is_left else how))
         elif (a.oid, a.is_link) != (b.oid, b.is_link):
             found.append(PathDifference(path, "changed"))
         elif a.mode != b.mode:
@@ -247,11 +284,7 @@ def changed_between(
     }
     found = changes_between(store.git, there.values(), FILES)
     return {
-        pair: [
-            PathDifference(path, how)
-            for path, how in found[ends]
-            if path not in own and not lies_in(path, own)
-        ]
+        pair: [PathDifference(*one) for one in found[ends] if not is_in(one[0], own)]
         for pair, ends in there.items()
         if ends in found
     }

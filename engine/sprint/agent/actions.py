@@ -62,8 +62,7 @@ STOPS = {
 """What a stop can be because of."""
 
 
-ASK_NOW = "to have it asked at once: `sprintlog sprint pause`, then "
-ASK_NOW += "`sprintlog sprint resume --by NAME --why TEXT`"
+ASK_NOW = "`sprintlog sprint resume` continues at once"
 """What ends a wait before its time."""
 
 

@@ -16,7 +16,8 @@ from ..events.loop import Limit
 from ..state.tree import Data
 from ..state.words import COMPLETED, FAILED, NEEDS_HUMAN
 from . import limits
-from .limits import LOGIC, TIMEOUT, VALIDATION, Refusal, Sign
+from .limit_table import LOGIC, PERSON, TIMEOUT, VALIDATION, Sign
+from .limits import Refusal
 from .reset_times import Moment
 from .said import KEYS, SaidItems, read_said
 
@@ -77,14 +78,19 @@ def judge(
     errors: str = "",
     exit_code: int | None,
     timed_out: bool = False,
+    unknown: str | None = None,
     read: Callable[[str], Verdict] | None = None,
     moment: Moment | None = None,
 ) -> Verdict:
     """Return what a run means; `exit_code` is negative for a signal, None if unknown.
 
+    `unknown` is why nobody can say how a finished run ended: a person decides, since it
+    may be complete, and a second run would be paid for again.
     `read` makes a verdict of the final words of a run that went well. Without a moment
     nobody can tell until when a limit is to be waited for.
     """
+    if unknown is not None:
+        return Verdict(NEEDS_HUMAN, reason=unknown, usage=answer.usage)
     verdict = _judged(
         *(answer, errors, exit_code), timed_out=timed_out, read=read, moment=moment
     )
@@ -112,6 +118,8 @@ def _judged(
         error = said = answer.text
     if error is not None:
         sign = limits.sign_of(said, answer.refusal)
+        if sign is not None and sign.kind == PERSON:
+            return Verdict(NEEDS_HUMAN, error=short(error), reason=short(error))
         return Verdict(
             FAILED,
             error=short(error),

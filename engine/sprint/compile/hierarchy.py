@@ -6,8 +6,8 @@ from ..gates.policy import GATE_RETRIES, GATE_TIMEOUT_SECONDS, said_of_gate
 from ..state.given import text_of
 from ..state.tree import Data
 from .budget import Budget
-from .inline import PHASE_BYTES, Authored, Flat, InWorkflow, Outline
-from .items import Collection, Item, check_text_id, missing_items
+from .inline import PHASE_BYTES, Flat, InWorkflow, Outline
+from .items import Collection, check_text_id, missing_items
 from .problems import Definition, Path, Problems, is_given, nearest
 from .templates import Scope, Template, cut, filled
 from .workflows import workflow_of
@@ -41,11 +41,10 @@ class Hierarchy:
     def phases(self, workflow: str) -> list[Data]:
         """Return the top phases; raise `TooLargeError` beyond what can be recorded."""
         kinds = tuple(self._collections)
-        named_by = Authored(self._sprint.data, self._sprint, ())
-        flat_phases = self._outline.flat(workflow, named_by=named_by, around=InWorkflow())
-        flats = self._unique(flat_phases)
+        around = InWorkflow()
+        flats = self._outline.flat(workflow, named_by=self._sprint, around=around)
         found = []
-        for index, flat in enumerate(flats):
+        for index, flat in enumerate(self._unique(flats)):
             place = {"id": flat.id, "index": index}
             scope = Scope(self._identity, place, None, kinds)
             of = self._for_each if flat.part.is_for_each else self._leaf
@@ -80,15 +79,15 @@ class Hierarchy:
         kinds = (kind, name)
         return {**node, "steps": [self._step(item, kinds, flat) for item in items]}
 
-    def _collection(self, phase: Authored, name: str, field: str) -> Collection | None:
+    def _collection(self, phase: Definition, name: str, field: str) -> Collection | None:
         self._used.add(name)
         if name in self._collections or not name:
             return self._collections.get(name)
         if self._collections:
             self._problems.add(
                 "unknown-collection",
-                phase.where,
-                (*phase.path, field),
+                phase,
+                (field,),
                 f"{self._sprint.file} has no collection {name!r}",
                 hint=nearest(name, list(self._collections)),
             )
@@ -96,14 +95,14 @@ class Hierarchy:
             missing_items(self._sprint, self._problems)
         return None
 
-    def _step(self, item: Item, kinds: tuple[str, ...], outer: Flat) -> Data:
+    def _step(self, item: Definition, kinds: tuple[str, ...], outer: Flat) -> Data:
         data = item.data
         model = text_of(data, "model")
         step: Data = {"id": data["id"], "prompt": data["prompt"]}
         step |= {key: data[key] for key in ("model", "depends-on") if is_given(data, key)}
         self._budget.spend(data["prompt"], PHASE_BYTES)
         if (name := workflow_of(data)) is not None:
-            named_by = Authored(data, self._sprint, item.path)
+            named_by = item
         elif (name := workflow_of(outer.part.phase.data)) is not None:
             named_by = outer.part.phase
         else:
@@ -117,7 +116,7 @@ class Hierarchy:
             phases.append(self._leaf(flat, scope, model))
         return {**step, "phases": phases}
 
-    def _phases_of_step(self, name: str, named_by: Authored, outer: Flat) -> list[Flat]:
+    def _phases_of_step(self, name: str, named_by: Definition, outer: Flat) -> list[Flat]:
         """Return a workflow laid out for items; what cannot be in one is a problem."""
         around = outer.around._replace(prefix="")
         key = (name, around)
@@ -130,16 +129,16 @@ class Hierarchy:
             if flat.part.is_for_each:
                 self._problems.add(
                     "nested-for-each",
-                    phase.where,
-                    (*phase.path, "for-each"),
+                    phase,
+                    ("for-each",),
                     f"{name!r} is run for each item, so its phases cannot iterate",
                 )
                 continue
             if "break" in flat.flags:
                 self._problems.add(
                     "ignored-field",
-                    phase.where,
-                    (*phase.path, "break") if "break" in phase.data else phase.path,
+                    phase,
+                    ("break",) if "break" in phase.data else (),
                     "the sprint pauses after top phases only",
                     hint="put `break: true` on the phase that has the `for-each`",
                 )
@@ -152,26 +151,19 @@ class Hierarchy:
         seen: set[str] = set()
         found = []
         for flat in flats:
-            phase = flat.part.phase
-            path = (*phase.path, "id")
-            if check_text_id(flat.id, phase.where, path, self._problems) and (
-                flat.id in seen
-            ):
-                self._problems.add(
-                    "duplicate-id",
-                    phase.where,
-                    path,
-                    f"inlined it becomes {flat.id!r}, the id of another phase beside it",
+            phase, path = flat.part.phase, ("id",)
+            if check_text_id(flat.id, phase, path, self._problems) and flat.id in seen:
+                message = (
+                    f"inlined it becomes {flat.id!r}, the id of another phase beside it"
                 )
+                self._problems.add("duplicate-id", phase, path, message)
             seen.add(flat.id)
             found.append(flat)
         return found
 
     def _leaf(self, flat: Flat, scope: Scope, model: str | None = None) -> Data:
         self._budget.spend(flat.id, PHASE_BYTES)
-        phase = flat.part.phase
-        path = (*phase.path, "prompt")
-        prompt = self._filled(flat.part.template, scope, phase.where, path)
+        prompt = self._filled(flat.part.template, scope, flat.part.phase, ("prompt",))
         leaf = self._with_model({"id": flat.id, "prompt": prompt}, flat, model)
         leaf |= flat.flags
         if flat.gate is not None:
@@ -185,13 +177,12 @@ class Hierarchy:
         named = model or around.phase_model or of_sprint or around.workflow_model
         return {**leaf, "model": named} if named else leaf
 
-    def _gate(self, gate: Authored, scope: Scope) -> Data:
+    def _gate(self, gate: Definition, scope: Scope) -> Data:
         """Return a compiled gate: flat, and with its defaults."""
         compiled: Data = {"script": text_of(gate.data, "script") or ""}
         path, prompt = said_of_gate(gate.data, "on-fail-prompt")
         if isinstance(prompt, str) and prompt:
-            template, where = cut(prompt), (*gate.path, *path)
-            compiled["on-fail-prompt"] = self._filled(template, scope, gate.where, where)
+            compiled["on-fail-prompt"] = self._filled(cut(prompt), scope, gate, path)
         _, retries = said_of_gate(gate.data, "max-retries")
         _, timeout = said_of_gate(gate.data, "timeout")
         compiled["max-retries"] = GATE_RETRIES if retries is None else retries

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..state.given import list_of, text_of
 from ..state.tree import Data
 from .budget import Budget
-from .problems import Definition, Path, Problems, is_given
+from .problems import Definition, Problems, is_given
 from .templates import Template, cut
 from .workflows import DEPTH_MAX, Workflows, workflow_of
 
@@ -19,23 +19,15 @@ PHASE_BYTES = 40
 """What a phase takes beside its texts, at least."""
 
 
-class Authored(NamedTuple):
-    """A piece of a workflow, and where it stands."""
-
-    data: Data
-    where: Definition
-    path: Path
-
-
 class Part(NamedTuple):
     """A phase as its workflow has it, read once."""
 
     id: str
-    phase: Authored
+    phase: Definition
     template: Template
     model: str | None
     flags: Data
-    gate: Authored | None
+    gate: Definition | None
     is_for_each: bool
     inlines: str | None
     """The workflow that stands in its place."""
@@ -61,7 +53,7 @@ class Flat(NamedTuple):
     around: InWorkflow
     """What is in its workflow; the models are those that hold for the phase."""
     flags: Data
-    gate: Authored | None
+    gate: Definition | None
 
 
 class Outline:
@@ -73,7 +65,9 @@ class Outline:
         self._budget = budget
         self._read: dict[str, tuple[list[Part], str | None]] = {}
 
-    def flat(self, name: str, *, named_by: Authored, around: InWorkflow) -> Iterator[Flat]:
+    def flat(
+        self, name: str, *, named_by: Definition, around: InWorkflow
+    ) -> Iterator[Flat]:
         """Yield the phases of a workflow, inlined ones in their place."""
         if self._workflows.get(name) is None or not self._may_stand(name, named_by, around):
             return
@@ -102,45 +96,44 @@ class Outline:
             for index, phase in enumerate(list_of(where.data, "phases")):
                 if (identity := text_of(phase, "id")) is None:
                     continue
-                part = self._part(Authored(phase, where, ("phases", index)))
+                part = self._part(where.part(phase, "phases", index))
                 if parts.setdefault(identity, part) is not part:
-                    path = (*part.phase.path, "id")
                     message = f"{identity!r} is the id of another phase of the workflow"
-                    self._problems.add("duplicate-id", where, path, message)
+                    self._problems.add("duplicate-id", part.phase, ("id",), message)
             self._read[name] = list(parts.values()), text_of(where.data, "model")
         return self._read[name]
 
-    def _part(self, phase: Authored) -> Part:
+    def _part(self, phase: Definition) -> Part:
         self._check_phase(phase)
         data = phase.data
-        is_for_each = is_given(data, "for-each")
+        gate, is_for_each = data.get("gate"), is_given(data, "for-each")
         return Part(
             data["id"],
             phase,
             cut(text_of(data, "prompt") or ""),
             text_of(data, "model"),
             {flag: True for flag in FLAGS if data.get(flag) is True},
-            _gate_of(phase),
+            phase.part(gate, "gate") if isinstance(gate, dict) else None,
             is_for_each,
             None if is_for_each else workflow_of(data),
         )
 
-    def _may_stand(self, name: str, named_by: Authored, around: InWorkflow) -> bool:
+    def _may_stand(self, name: str, named_by: Definition, around: InWorkflow) -> bool:
         """Tell whether a workflow may stand there; take circles and depth as problems."""
-        chain, path = around.chain, (*named_by.path, "workflow")
+        chain, path = around.chain, ("workflow",)
         if name in chain[-1:]:
             message = f"workflow {name!r} names itself"
-            self._problems.add("self-reference", named_by.where, path, message)
+            self._problems.add("self-reference", named_by, path, message)
         elif name in chain:
             circle = " → ".join([*chain[chain.index(name) :], name])
             message = f"workflows name each other in a circle: {circle}"
-            self._problems.add("workflow-cycle", named_by.where, path, message)
+            self._problems.add("workflow-cycle", named_by, path, message)
         elif len(chain) == DEPTH_MAX:
             message = (
                 f"{name!r} would be workflow {DEPTH_MAX + 1} in a row; "
                 f"at most {DEPTH_MAX} may be in each other"
             )
-            self._problems.add("too-deep", named_by.where, path, message)
+            self._problems.add("too-deep", named_by, path, message)
         else:
             return True
         return False
@@ -166,12 +159,12 @@ class Outline:
             else:
                 yield flat._replace(flags=flags)
 
-    def _gate(self, part: Part, last: Flat) -> Authored | None:
+    def _gate(self, part: Part, last: Flat) -> Definition | None:
         if part.gate is not None and last.gate is not None:
             self._problems.add(
                 "two-gates",
-                part.phase.where,
-                (*part.phase.path, "gate"),
+                part.phase,
+                ("gate",),
                 f"the last phase inlined here, {last.id!r}, has a gate of its own",
                 hint="leave one of them out",
             )
@@ -187,44 +180,37 @@ class Outline:
                 hint="a phase is `- id: …` with a `prompt`, a `for-each` or a `workflow`",
             )
 
-    def _check_phase(self, phase: Authored) -> None:
+    def _check_phase(self, phase: Definition) -> None:
         data = phase.data
         if is_given(data, "prompt") and is_given(data, "workflow"):
             self._problems.add(
                 "two-actions",
-                phase.where,
-                phase.path,
+                phase,
+                (),
                 f"phase {data['id']!r} has both a `prompt` and a `workflow`",
                 hint="leave one of them out",
             )
         elif not any(is_given(data, key) for key in ("prompt", "workflow", "for-each")):
             self._problems.add(
                 "no-action",
-                phase.where,
-                phase.path,
+                phase,
+                (),
                 f"phase {data['id']!r} does not say what is to be done",
                 hint="give it a `prompt`, a `for-each` or a `workflow`",
             )
         elif is_given(data, "collection") and not is_given(data, "for-each"):
             self._problems.add(
                 "ignored-field",
-                phase.where,
-                (*phase.path, "collection"),
+                phase,
+                ("collection",),
                 "a phase without a `for-each` has no items",
                 hint="write `for-each`, with the name that templates have for an item",
             )
         elif is_given(data, "prompt") and is_given(data, "for-each"):
             self._problems.add(
                 "unused-prompt",
-                phase.where,
-                (*phase.path, "prompt"),
+                phase,
+                ("prompt",),
                 "the prompt of a `for-each` phase is not used, its items' prompts are",
                 hint="put it into a workflow, and name that with `workflow`",
             )
-
-
-def _gate_of(phase: Authored) -> Authored | None:
-    gate = phase.data.get("gate")
-    if not isinstance(gate, dict):
-        return None
-    return Authored(gate, phase.where, (*phase.path, "gate"))

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 from ...errors import RefusedError
 from ..plan.create import check_id
 from ..state.given import list_of, text_of
-from ..state.tree import Data
 from .problems import Definition, Path, Problems, is_given, nearest
 
 FIRST_GENERATION = "step"
@@ -13,17 +12,10 @@ FIRST_GENERATION = "step"
 RESERVED = ("phase", "sprint")
 
 
-class Item(NamedTuple):
-    """One item as templates see it, and where it stands."""
-
-    data: Data
-    path: Path
-
-
 class Collection(NamedTuple):
-    """A named list of items, and where it stands."""
+    """A named list of items, each as templates see it, and where it stands."""
 
-    items: list[Item]
+    items: list[Definition]
     path: Path
 
 
@@ -63,7 +55,7 @@ def _collection(
             "has no items",
             hint="an item is `- prompt: …`",
         )
-    items: list[Item] = []
+    items: list[Definition] = []
     seen: dict[str, int] = {}
     for index, data in enumerate(given if isinstance(given, list) else ()):
         if not isinstance(data, dict):
@@ -86,24 +78,24 @@ def _collection(
             "id": identity,
             "index": index,
         }
-        items.append(Item(seen_by_templates, where))
+        items.append(sprint.part(seen_by_templates, *where))
     for item in items:
-        _check_dependencies(sprint, item, seen, problems)
+        _check_dependencies(item, seen, problems)
     return Collection(items, path)
 
 
 def _check_dependencies(
-    sprint: Definition, item: Item, places: dict[str, int], problems: Problems
+    item: Definition, places: dict[str, int], problems: Problems
 ) -> None:
     own = item.data["id"]
     for index, name in enumerate(list_of(item.data, "depends-on")):
-        path = (*item.path, "depends-on", index)
+        path = ("depends-on", index)
         if name == own:
-            problems.add("self-reference", sprint, path, f"item {own!r} depends on itself")
+            problems.add("self-reference", item, path, f"item {own!r} depends on itself")
         elif isinstance(name, str) and name not in places:
             problems.add(
                 "unknown-item",
-                sprint,
+                item,
                 path,
                 f"there is no item {name!r}",
                 hint=nearest(name, list(places)),
@@ -111,7 +103,7 @@ def _check_dependencies(
         elif isinstance(name, str) and places[name] > item.data["index"]:
             problems.add(
                 "later-dependency",
-                sprint,
+                item,
                 path,
                 f"{name!r} comes after {own!r}; items are run in the order written",
                 hint=f"move {name!r} up",

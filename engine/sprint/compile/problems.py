@@ -55,10 +55,16 @@ WARNINGS = {
 
 
 class Definition(NamedTuple):
-    """A SPRINT.yaml or a workflow as it was read, and what its file is called."""
+    """A SPRINT.yaml or a workflow as it was read, or a part of one."""
 
     file: str
     data: Data
+    path: Path = ()
+    """Where the part is in the file."""
+
+    def part(self, data: Data, *keys: str | int) -> "Definition":
+        """Return the part that these keys lead to."""
+        return Definition(self.file, data, (*self.path, *keys))
 
 
 class Problem(NamedTuple):
@@ -98,9 +104,10 @@ class Problems:
         hint: str | None = None,
         near: str | None = None,
     ) -> None:
-        """Take one more problem of a known code."""
+        """Take one more problem of a known code; the path is one within the part."""
         if code not in ERRORS and code not in WARNINGS:
             raise KeyError(code)
+        path = (*where.path, *path)
         key = (code, where.file, path, near)
         if len(self._found) < PROBLEMS_MAX:
             self._found.setdefault(

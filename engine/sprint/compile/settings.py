@@ -2,13 +2,12 @@
 
 from typing import Any
 
+from ..document.shape import KEPT
 from ..goal.settings import IDLE_THRESHOLD, NOT_LEFT, RALPH
 from ..state.given import list_of, mapping_of, text_of
 from ..state.tree import Data
 from .problems import Definition, Problems, is_given, nearest
 
-KEPT = ("worktree", "orchestration", "prompts", "operator", "config", "parallel")
-"""Fields for the tools around, kept as they are written."""
 _PROMPTS = ("goal-prompt", "reflection-prompt")
 
 

@@ -12,7 +12,7 @@ from ...command import Command, commands_in, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
-from ..fold import fold
+from ..fold import fold_ahead
 from ..gates.policy import check_gate, check_gates
 from ..phases import leaves, lifecycle
 from ..plan.create import patch_to
@@ -131,8 +131,8 @@ class _Adopting:
         for change in [c for c in whole if c.value != words.IN_PROGRESS]:
             self._try(change.path, self._sprint_steps(change))
         for change in [c for c in whole if c.value == words.IN_PROGRESS]:
-            # A leaf that failed by the same edit has stopped the sprint again.
-            if change.path in self.done and self._state.plan.status != change.value:
+            # A leaf of the same edit may have stopped the sprint again, or ended it.
+            while change.path in self.done and self._state.plan.status != change.value:
                 self.done.remove(change.path)
                 self._try(change.path, self._sprint_steps(change))
 
@@ -183,10 +183,7 @@ class _Adopting:
         self.done.append(path)
 
     def _happen(self, events: list[Event]) -> None:
-        first = self._state.version + 1
-        # A fold changes what it takes in, and these are still to be recorded.
-        news = enumerate(deepcopy(events), first)
-        fold(self._state, [(version, self._at, event) for version, event in news])
+        fold_ahead(self._state, events, self._at)
         self.events += events
 
 

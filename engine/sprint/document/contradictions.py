@@ -4,8 +4,8 @@ from copy import deepcopy
 
 from ...errors import InvalidInputError
 from ..gates.policy import gate_problems
+from ..state.derived import settled
 from ..state.given import list_of, mapping_of
-from ..state.sprint import Plan
 from ..state.times import parse
 from ..state.tree import Data, Node, Tree, derived_status
 
@@ -18,16 +18,14 @@ def contradictions(document: Data) -> list[str]:
     Such a document is imported unchanged (SPR-170): figures, pointer and parents are
     derived from the first event that sprintlog records itself.
     """
-    plan = Plan()
-    plan.replace(deepcopy(document))
-    plan.touched = True
+    view = settled(deepcopy(document))
     return [
-        *_in_nodes(plan.tree),
+        *_in_nodes(Tree(document)),
         *_in_hooks(document),
         *_in_times(document, "", ("last-activity",)),
         *_in_times(mapping_of(document, "stats"), "stats.", _TIMES),
-        *_in_figures(document, plan.derive()),
-        *_in_pointer(document, plan.derive()),
+        *_in_figures(document, view),
+        *_in_pointer(document, view),
     ]
 
 

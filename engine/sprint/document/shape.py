@@ -1,61 +1,78 @@
-"""The shape of a PROGRESS.yaml: which type and which words its known fields take.
+"""The fields of a PROGRESS.yaml: the type and the words that each of them takes.
 
-What is adopted from an edit is held to it; what is handed in is checked against the same
-where it is read. Unknown fields may hold anything.
+The only definition of them: adopted edits are held to it directly, files that are read by
+the models that `cli.intake` derives from it. Unknown fields may hold anything.
 """
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
 from ...errors import RefusedError
+from ..gates.policy import GATE_RETRIES, GATE_TIMEOUT_SECONDS
 from ..state import words
 
 
-def _one_of(*allowed: str) -> msgspec.Meta:
-    return msgspec.Meta(pattern=f"^({'|'.join(allowed)})$")
+def one_of(allowed: tuple[str, ...]) -> msgspec.Meta:
+    """Return the constraint of a text to some words."""
+    return msgspec.Meta(pattern=f"^({'|'.join(allowed)})$", extra={"words": allowed})
 
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Identity = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
-Model = Annotated[str, _one_of(*words.MODELS)]
-PhaseStatus = Annotated[str, _one_of(*words.PHASE_STATUSES)]
+Model = Annotated[str, one_of(words.MODELS)]
+PhaseStatus = Annotated[str, one_of(words.PHASE_STATUSES)]
+SprintStatus = Annotated[str, one_of(words.SPRINT_STATUSES)]
+KEPT = ("worktree", "orchestration", "prompts", "operator", "config", "parallel")
+"""Fields for the tools around, kept as they are written."""
 
 
 class Shape(msgspec.Struct, rename="kebab"):
-    """A mapping; what it does not name is not looked at."""
+    """A mapping with fields that are checked."""
+
+    known_beside: ClassVar[tuple[str, ...]] = ()
+    """The other fields that are no slips, whatever they hold."""
 
 
-class GateShape(Shape):
-    """The check of a phase; its numbers are held to more where a plan is made."""
+class CompiledGate(Shape):
+    """CompiledGate; an authored gate has its prompt under `on-fail` (SPR-101)."""
 
     script: str
     on_fail_prompt: str | None = None
     on_fail: dict[str, Any] | None = None
-    max_retries: Count = 0
-    timeout: Annotated[float, msgspec.Meta(gt=0)] | str = 0.0
+    max_retries: Count = GATE_RETRIES
+    timeout: Annotated[float, msgspec.Meta(gt=0)] | str = GATE_TIMEOUT_SECONDS
 
 
-class GateTrackingShape(Shape):
-    """How far a gate is."""
+class GateTracking(Shape):
+    """GateTracking: the run-time state of a gate."""
 
     attempts: Count | None = None
-    status: Annotated[str, _one_of(*words.GATE_STATUSES)] | None = None
+    status: Annotated[str, one_of(words.GATE_STATUSES)] | None = None
     last_output: str | None = None
     last_exit_code: int | None = None
     error: str | None = None
 
 
-class HumanNeededShape(Shape):
-    """What a person has to resolve."""
+class HumanNeededReason(Shape):
+    """The problem that a person has to resolve."""
 
     reason: str
     details: str | None = None
 
 
-class NodeShape(Shape):
-    """What phases, steps and sub-phases share."""
+class CompiledNode(Shape):
+    """The fields that phases, steps and sub-phases share.
+
+    `id` and `status` may be missing in documents other tools left behind: such a node
+    is inert.
+    """
+
+    known_beside: ClassVar[tuple[str, ...]] = (
+        *("parallel", "wait-for-parallel", "depends-on", "description", "error-category"),
+        *("commit", "name", "workflow"),
+    )
 
     id: Identity | None = None
     status: PhaseStatus | None = None
@@ -70,34 +87,38 @@ class NodeShape(Shape):
     next_retry_at: str | None = None
     injected: bool | None = None
     injected_at: str | None = None
-    human_needed: HumanNeededShape | None = None
-    gate: GateShape | None = None
-    gate_tracking: GateTrackingShape | None = None
+    human_needed: HumanNeededReason | None = None
+    gate: CompiledGate | None = None
+    gate_tracking: GateTracking | None = None
 
 
-class StepShape(NodeShape):
-    """A step."""
-
-    phases: list[NodeShape] | None = None
+class SubPhase(CompiledNode):
+    """CompiledPhase."""
 
 
-class TopPhaseShape(NodeShape):
-    """A top phase."""
+class CompiledStep(CompiledNode):
+    """CompiledStep."""
 
-    steps: list[StepShape] | None = None
+    phases: list[SubPhase] | None = None
+
+
+class CompiledTopPhase(CompiledNode):
+    """CompiledTopPhase: simple with a prompt, or for-each with steps."""
+
+    steps: list[CompiledStep] | None = None
     break_: bool | None = msgspec.field(default=None, name="break")
 
 
-class PointerShape(Shape):
-    """Where the sprint is."""
+class CurrentPointer(Shape):
+    """CurrentPointer: the indices of the current phase, step and sub-phase."""
 
     phase: Count
     step: Count | None = None
     sub_phase: Count | None = None
 
 
-class StatsShape(Shape):
-    """The figures."""
+class SprintStats(Shape):
+    """SprintStats: times, counters and iteration figures."""
 
     started_at: str | None = None
     completed_at: str | None = None
@@ -110,43 +131,43 @@ class StatsShape(Shape):
     max_iterations: Count | None = None
 
 
-class DecisionShape(msgspec.Struct):
-    """What was decided of a request; its keys are camel case."""
+class OperatorDecision(Shape, rename=None):
+    """OperatorDecision; its keys are camel case in the document."""
 
-    decision: Annotated[str, _one_of(*words.DECISIONS)]
+    decision: Annotated[str, one_of(words.DECISIONS)]
     reasoning: str
     injection: dict[str, Any] | None = None
     deferredUntil: str | None = None  # noqa: N815
     rejectionReason: str | None = None  # noqa: N815
 
 
-class RequestShape(Shape):
-    """A request of the operator queue."""
+class QueuedRequest(Shape, kw_only=True):
+    """QueuedRequest: an entry of the operator queue."""
 
     id: Identity
     title: str
-    priority: Annotated[str, _one_of(*words.PRIORITIES)]
-    type: Annotated[str, _one_of(*words.REQUEST_TYPES)]
-    status: Annotated[str, _one_of(*words.REQUEST_STATUSES)]
     description: str | None = None
+    priority: Annotated[str, one_of(words.PRIORITIES)]
+    type: Annotated[str, one_of(words.REQUEST_TYPES)]
+    status: Annotated[str, one_of(words.REQUEST_STATUSES)]
     created_at: str | None = None
     discovered_in: str | None = None
     decided_at: str | None = None
-    decision: DecisionShape | None = None
+    decision: OperatorDecision | None = None
     rejection_reason: str | None = None
-    deferred_until: Annotated[str, _one_of(*words.DEFERRALS)] | None = None
+    deferred_until: Annotated[str, one_of(words.DEFERRALS)] | None = None
     context: dict[str, Any] | None = None
 
 
-class RalphShape(Shape):
+class Ralph(Shape):
     """Settings of Ralph mode."""
 
     idle_threshold: Count = 3
     min_iterations: Count | None = None
 
 
-class HookShape(Shape):
-    """What runs after each iteration."""
+class RalphHook(Shape):
+    """A per-iteration hook."""
 
     id: Identity
     workflow: str | None = None
@@ -156,8 +177,8 @@ class HookShape(Shape):
     enabled: bool | None = None
 
 
-class DynamicStepShape(Shape):
-    """A step the agent made while running."""
+class DynamicStep(Shape):
+    """A step added by the agent during the run."""
 
     id: Identity
     prompt: str
@@ -166,17 +187,17 @@ class DynamicStepShape(Shape):
     added_in_iteration: Count | None = None
 
 
-class HookTaskShape(Shape):
-    """One execution of a hook."""
+class HookTask(Shape):
+    """One execution of a per-iteration hook."""
 
     iteration: Count
     hook_id: Identity
-    status: Annotated[str, _one_of(*words.HOOK_TASK_STATUSES)]
+    status: Annotated[str, one_of(words.HOOK_TASK_STATUSES)]
     pid: Count | None = None
     transcript: str | None = None
 
 
-class RalphExitShape(Shape):
+class RalphExit(Shape):
     """Detection of the goal's completion."""
 
     detected_at: str | None = None
@@ -184,26 +205,32 @@ class RalphExitShape(Shape):
     final_summary: str | None = None
 
 
-class DocumentShape(Shape):
-    """A PROGRESS.yaml, or a plan."""
+class CompiledPlan(Shape):
+    """A compiled plan: a PROGRESS.yaml in which nothing has happened yet."""
+
+    known_beside: ClassVar[tuple[str, ...]] = (
+        *KEPT,
+        *("retry", "goal-prompt", "reflection-prompt", "parallel-tasks", "step-queue"),
+        *("human-needed", "name", "description", "created", "owner"),
+    )
 
     sprint_id: Identity | None = None
-    status: Annotated[str, _one_of(*words.SPRINT_STATUSES)] | None = None
-    mode: Annotated[str, _one_of(*words.MODES)] | None = None
+    status: SprintStatus | None = None
+    mode: Annotated[str, one_of(words.MODES)] | None = None
     goal: str | None = None
-    phases: list[TopPhaseShape] | None = None
-    current: PointerShape | None = None
-    stats: StatsShape | None = None
-    operator_queue: list[RequestShape] | None = None
+    phases: list[CompiledTopPhase] | None = None
+    current: CurrentPointer | None = None
+    stats: SprintStats | None = None
+    operator_queue: list[QueuedRequest] | None = None
     last_activity: str | None = None
-    ralph: RalphShape | None = None
-    per_iteration_hooks: list[HookShape] | None = None
-    dynamic_steps: list[DynamicStepShape] | None = None
-    hook_tasks: list[HookTaskShape] | None = None
-    ralph_exit: RalphExitShape | None = None
+    ralph: Ralph | None = None
+    per_iteration_hooks: list[RalphHook] | None = None
+    dynamic_steps: list[DynamicStep] | None = None
+    hook_tasks: list[HookTask] | None = None
+    ralph_exit: RalphExit | None = None
 
 
-LEVELS: tuple[type[Shape], ...] = (DocumentShape, TopPhaseShape, StepShape, NodeShape)
+LEVELS: tuple[type[Shape], ...] = (CompiledPlan, CompiledTopPhase, CompiledStep, SubPhase)
 """The shape of the sprint and of its nodes, by level."""
 _WORDS = re.compile(r"matching regex '\^\((.*)\)\$'")
 

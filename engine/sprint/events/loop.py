@@ -21,7 +21,7 @@ class IterationStarted(Event, frozen=True):
     """A loop iteration began; numbers are never given twice."""
 
     type: ClassVar[str] = "iteration-started"
-    stays: ClassVar[tuple[str, ...]] = ("phase",)
+    stays: ClassVar[tuple[str, ...]] = ("phase", "before", "work_tree", "overlapping")
     subject: ClassVar[Subject] = Subject("iteration", ("phase", "number"), "phase")
     reach: ClassVar[Reach] = Reach.TOP
     ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
@@ -33,6 +33,13 @@ class IterationStarted(Event, frozen=True):
     """True when it was begun on purpose although no more were allowed."""
     is_wrapped: bool = False
     """True when somebody else's loop runs it, of whose steps we know nothing."""
+    before: str | None = None
+    """The snapshot of the files with which it began; None if they were not kept."""
+    work_tree: str | None = None
+    """The id of the work tree in which it began."""
+    overlapping: tuple[str, ...] = ()
+    """The iterations on which agents worked in that tree when it began: `N`, or `SPRINT:N`
+    of another sprint."""
 
 
 class IterationsLimited(Event, frozen=True):
@@ -110,7 +117,8 @@ class AgentRan(Event, frozen=True):
     command: str | None = None
     """What was run, where somebody else's loop ran it."""
     agent: str | None = None
-    """Whose output it is: claude, codex, gemini, copilot, opencode, cursor."""
+    """Whose output it is: antigravity, claude, codex, gemini, copilot,
+    opencode, cursor."""
     agent_version: str | None = None
     """That of the agent's program, where its output says so."""
     models: tuple[str, ...] = ()

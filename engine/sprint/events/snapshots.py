@@ -46,7 +46,9 @@ class SnapshotTaken(AboutSnapshot, frozen=True):
     """The work tree's files were kept as they were."""
 
     type: ClassVar[str] = "snapshot-taken"
-    stays: ClassVar[tuple[str, ...]] = ("snapshot", "tree", "purpose", "worktree", "git")
+    stays: ClassVar[tuple[str, ...]] = (
+        *("snapshot", "tree", "purpose", "worktree", "git", "work_tree"),
+    )
     only_caused: ClassVar[str] = "`sprintlog iteration snapshot` takes one and records it"
     snapshot: str
     """Its id in the store of snapshots."""
@@ -71,6 +73,8 @@ class SnapshotTaken(AboutSnapshot, frozen=True):
     """Paths that are one and the same where case does not matter."""
     git: GitState | None = None
     """Where the repository stood then; what we write ourselves is no difference."""
+    work_tree: str | None = None
+    """The id of the work tree; `tree` is the id of its content."""
 
 
 class RestoreStarted(AboutSnapshot, frozen=True):
@@ -81,7 +85,7 @@ class RestoreStarted(AboutSnapshot, frozen=True):
 
     type: ClassVar[str] = "restore-started"
     stays: ClassVar[tuple[str, ...]] = (
-        *("snapshot", "before", "worktree", "paths", "into", "since"),
+        *("snapshot", "before", "worktree", "paths", "into", "since", "work_tree"),
     )
     only_caused: ClassVar[str] = (
         "`sprintlog rollback TO` records it before it writes a file"
@@ -109,6 +113,8 @@ class RestoreStarted(AboutSnapshot, frozen=True):
     """The version of the restore of files alone that it takes back."""
     reason: str | None = None
     """Why, where no rollback of the plan beside it says it."""
+    work_tree: str | None = None
+    """The id of the work tree."""
 
 
 class FilesRestored(AboutSnapshot, frozen=True):

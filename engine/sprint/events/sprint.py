@@ -33,7 +33,7 @@ class SprintCompiled(Event, frozen=True):
     """A whole plan came in, every phase pending."""
 
     type: ClassVar[str] = "sprint-compiled"
-    stays: ClassVar[tuple[str, ...]] = ("place", "sources.path")
+    stays: ClassVar[tuple[str, ...]] = ("place", "sources.path", "work_tree")
     schema_version: ClassVar[int] = 2
     payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
     subject: ClassVar[Subject] = SPRINT
@@ -44,6 +44,8 @@ class SprintCompiled(Event, frozen=True):
     place: Place | None = None
     sources: tuple[Source, ...] = ()
     """The files it was made from, in the order in which they were read."""
+    work_tree: str | None = None
+    """The id of the work tree that the sprint belongs to."""
 
     def remains(self) -> Self:
         """Return what is left of it: of the document its nodes without their words."""
@@ -57,7 +59,13 @@ class SprintImported(Event, frozen=True):
     """Another tool's document came in: whole, or as the JSON Patch to its next version."""
 
     type: ClassVar[str] = "sprint-imported"
-    stays: ClassVar[tuple[str, ...]] = ("source", "place", "committed_at", "lost")
+    stays: ClassVar[tuple[str, ...]] = (
+        "source",
+        "place",
+        "committed_at",
+        "lost",
+        "work_tree",
+    )
     payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
     subject: ClassVar[Subject] = SPRINT
     reach: ClassVar[Reach] = Reach.WHOLE
@@ -74,6 +82,8 @@ class SprintImported(Event, frozen=True):
     """When git took this version in; the event's time is when it was written."""
     lost: tuple[str, ...] = ()
     """The addresses of what was done in the version before and is not in this one."""
+    work_tree: str | None = None
+    """The id of the work tree in which it was imported."""
 
     def remains(self) -> Self:
         """Return what is left of it: of the document its nodes without their words."""

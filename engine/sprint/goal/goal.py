@@ -11,7 +11,7 @@ from ..events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, Sprin
 from ..iterations.loop import NUMBER_MAX, EndIteration, end_iteration
 from ..phases.leaves import check_word
 from ..phases.lifecycle import check_finished
-from ..phases.retry import next_retry_at
+from ..phases.retry import next_turn_at
 from ..queue.requests import listed, urgent
 from ..state.given import mapping_of
 from ..state.sprint import Plan, Sprint
@@ -117,7 +117,8 @@ def reach_goal(
 class FailIteration(Command, frozen=True):
     """Say that the run of the iteration under way failed at this time.
 
-    The policy either allows another attempt in the same iteration, or the sprint blocks.
+    The policy either allows another attempt in the same iteration, or the sprint blocks:
+    a loop survives some failures in a row, whatever their category.
     """
 
     error: str
@@ -144,12 +145,13 @@ def fail_iteration(sprint: Sprint, command: FailIteration, at: str) -> list[Even
             iteration=given,
             command="fail",
         )
-    tried = turns.failures - turns.forgiven
-    due = next_retry_at(sprint.plan.document, tried=tried, category=command.category, at=at)
+    due = next_turn_at(sprint, command.category, at)
     event = IterationFailed(given, command.error, command.category, due)
     if due is not None:
         return [event]
-    return [event, SprintBlocked(f"iteration {given} failed: {command.error}")]
+    count = turns.failures - turns.forgiven + 1
+    often = f" {count} times in a row" if count > 1 else ""
+    return [event, SprintBlocked(f"iteration {given} failed{often}: {command.error}")]
 
 
 def _is_set(event: GoalSet, plan: Plan) -> bool:

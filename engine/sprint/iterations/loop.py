@@ -40,7 +40,7 @@ def start_iteration(sprint: Sprint, command: StartIteration, at: str) -> list[Ev
     event = IterationStarted(
         given, command.max_iterations, command.phase, command.beyond_limit and is_beyond
     )
-    if command.number is not None and sprint.plan.last.iteration == event:
+    if command.number is not None and _is_start(sprint.plan.last.iteration, event):
         return []
     check_running(sprint, "start an iteration")
     if command.phase is not None:
@@ -149,6 +149,13 @@ def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]
 
     events = [ran, ended, *made_with]
     return with_said(sprint, events, command.said, at, steps=False)
+
+
+def _is_start(last: Event | None, started: IterationStarted) -> bool:
+    """Return whether a start was recorded, in whatever tree, files and company it began."""
+    if not isinstance(last, IterationStarted):
+        return False
+    return replace(last, before=None, work_tree=None, overlapping=()) == started
 
 
 def _is_end(last: Event | None, ended: IterationEnded) -> bool:

@@ -30,6 +30,10 @@ def record_started(knowledge: Knowledge, event: IterationStarted, version: int) 
     starts.add(knowledge.starts, event.number, version)
     knowledge.begun += 1
     knowledge.iteration_max = max(knowledge.iteration_max, event.number)
+    if event.work_tree is not None and knowledge.first_tree is None:
+        knowledge.first_tree = event.work_tree
+    elif event.work_tree not in (None, knowledge.first_tree):
+        knowledge.elsewhere[event.number] = str(event.work_tree)
 
 
 EVOLVE = takers_in(globals(), Plan)

@@ -9,7 +9,7 @@ from ...errors import NotFoundError, RefusedError
 from ...iterations.events import ArtifactsApplied
 from ...log.event import Event, takers_in
 from .. import events as f
-from ..state.knowledge import HeldSnapshot, Restore
+from ..state.knowledge import HeldSnapshot, Restore, WorkTree, note_tree
 from ..state.sprint import Knowledge, Sprint
 from ..state.transitions import check_exists
 from .loop import open_iteration
@@ -27,7 +27,7 @@ RESTORES_KEPT = 10
 """Of how many restores of files alone the snapshots are never let go."""
 
 
-def purpose_now(sprint: Sprint, *, worktree: str) -> str:
+def purpose_now(sprint: Sprint, *, tree: WorkTree) -> str:
     """Return what a snapshot that is taken now is for.
 
     The files in which an iteration ended are what was measured. One that is taken after
@@ -38,7 +38,7 @@ def purpose_now(sprint: Sprint, *, worktree: str) -> str:
         return f.OF_ITERATION
     if was_not_measured(sprint, number):
         return f.OF_ITERATION
-    known = [h for h in sprint.knowledge.snapshots if h.worktree == worktree]
+    known = [*filter(tree.has, sprint.knowledge.snapshots)]
     return f.OF_MOMENT if _is_of(number, known) else f.OF_ITERATION
 
 
@@ -61,7 +61,7 @@ def take_snapshot(sprint: Sprint, command: TakeSnapshot, at: str) -> list[Event]
     return [command.taken]
 
 
-def snapshot_of(sprint: Sprint, number: int, *, worktree: str) -> HeldSnapshot:
+def snapshot_of(sprint: Sprint, number: int, *, tree: WorkTree) -> HeldSnapshot:
     """Return an iteration's snapshot: the newest that was taken before it was left.
 
     One that was taken later for the same number counts only where there is no other.
@@ -73,7 +73,7 @@ def snapshot_of(sprint: Sprint, number: int, *, worktree: str) -> HeldSnapshot:
         for held in knowledge.snapshots
         if held.iteration == number and held.purpose == f.OF_ITERATION
     ]
-    own = [held for held in own if held.worktree == worktree] or own
+    own = [*filter(tree.has, own)] or own
     if not own:
         known = sorted(
             {h.iteration for h in knowledge.snapshots if h.purpose == f.OF_ITERATION}
@@ -101,38 +101,38 @@ def _is_of(number: int, held: Sequence[HeldSnapshot]) -> bool:
     return any(h.iteration == number and h.purpose == f.OF_ITERATION for h in held)
 
 
-def first_snapshot(sprint: Sprint, *, worktree: str) -> HeldSnapshot | None:
+def first_snapshot(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
     """Return the first snapshot of a work tree, from which changes are seen."""
     held = sprint.knowledge.snapshots
-    own = (h for h in held if h.purpose == f.OF_ITERATION and h.worktree == worktree)
+    own = (h for h in held if h.purpose == f.OF_ITERATION and tree.has(h))
     return next(own, None)
 
 
-def files_before(sprint: Sprint, number: int, *, worktree: str) -> str:
-    """Return the snapshot of the files with which an iteration began, as far as known.
+def files_now(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
+    """Return the snapshot whose files a work tree held last, as far as one holds them all.
 
-    That is the one that was taken, or brought back whole, last before it. Raise
-    `NotFoundError` where none was.
+    It is the newest one, or the one that was restored since as a whole.
     """
-    knowledge = sprint.knowledge
-    began = dict(knowledge.iterations).get(number, 0)
-    known = [(h.version, h.snapshot) for h in knowledge.snapshots if h.worktree == worktree]
-    known += [
-        (one.version, one.event.snapshot)
-        for one in knowledge.restored
-        if one.event.worktree == worktree and not (one.event.paths or one.event.into)
-    ]
-    before = [one for one in known if one[0] < began]
-    if not before:
-        others = f"`sprintlog iteration diff iter:N iter:{number}` compares two that were"
-        first = "`sprintlog iteration snapshot` before the first run keeps them"
-        is_first = number == min((n for n, _ in knowledge.iterations), default=0)
-        raise NotFoundError(
-            f"no files were kept before iteration {number} began",
-            hint=first if is_first else others,
-            iteration=number,
-        )
-    return max(before)[1]
+    held = [*filter(tree.has, sprint.knowledge.snapshots)]
+    back = [one for one in sprint.knowledge.restored if tree.has(one.event)]
+    if not held or not back or back[-1].version < held[-1].version:
+        return held[-1] if held else None
+    restore = back[-1].event
+    is_whole = not (restore.paths or restore.into or restore.since)
+    found = (one for one in held if is_whole and one.snapshot == restore.snapshot)
+    return next(found, None)
+
+
+def nothing_before(sprint: Sprint, number: int) -> NotFoundError:
+    """Return the error that no files were kept before an iteration began."""
+    others = f"`sprintlog iteration diff iter:N iter:{number}` compares two that were"
+    first = "`sprintlog iteration snapshot` before the first run keeps them"
+    is_first = number == min((n for n, _ in sprint.knowledge.iterations), default=0)
+    return NotFoundError(
+        f"no files were kept before iteration {number} began",
+        hint=first if is_first else others,
+        iteration=number,
+    )
 
 
 def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:
@@ -226,39 +226,41 @@ def give_restore_up(sprint: Sprint, command: GiveRestoreUp, at: str) -> list[Eve
     return [*events, structs.replace(command.ended, given_up=True)]
 
 
-def files_with(sprint: Sprint, events: Sequence[Event], *, worktree: str) -> Restore | None:
+def files_with(
+    sprint: Sprint, events: Sequence[Event], *, tree: WorkTree
+) -> Restore | None:
     """Return the restore that went along with the rollback which these events take back."""
     taken_back = {event.undoes for event in events if isinstance(event, f.RolledBack)} - {
         None
     }
-    own = [r for r in sprint.knowledge.restored if r.event.worktree == worktree]
+    own = [r for r in sprint.knowledge.restored if tree.has(r.event)]
     return next((r for r in own if r.event.rollback in taken_back), None)
 
 
-def files_to_undo(sprint: Sprint, *, worktree: str, than: int) -> Restore | None:
+def files_to_undo(sprint: Sprint, *, tree: WorkTree, than: int) -> Restore | None:
     """Return the restore of files alone that an undo takes back, if it is the latest.
 
     One that is older than the version of the plan that an undo would take back is not.
     """
-    undone, _ = _files_taken_back(sprint.knowledge, worktree)
-    alone = [r for r in _files_alone(sprint.knowledge, worktree) if r.version not in undone]
+    undone, _ = _files_taken_back(sprint.knowledge, tree)
+    alone = [r for r in _files_alone(sprint.knowledge, tree) if r.version not in undone]
     return _newer(alone, than)
 
 
-def files_to_redo(sprint: Sprint, *, worktree: str) -> Restore | None:
+def files_to_redo(sprint: Sprint, *, tree: WorkTree) -> Restore | None:
     """Return the undo of files alone that a redo takes back, if it is the latest."""
-    _, undid = _files_taken_back(sprint.knowledge, worktree)
-    alone = [r for r in _files_alone(sprint.knowledge, worktree) if r.version in undid]
+    _, undid = _files_taken_back(sprint.knowledge, tree)
+    alone = [r for r in _files_alone(sprint.knowledge, tree) if r.version in undid]
     return _newer(alone, undo_to_redo(sprint))
 
 
-def _files_alone(knowledge: Knowledge, worktree: str) -> list[Restore]:
-    own = [r for r in knowledge.restored if r.event.worktree == worktree]
+def _files_alone(knowledge: Knowledge, tree: WorkTree) -> list[Restore]:
+    own = [r for r in knowledge.restored if tree.has(r.event)]
     return [restore for restore in own if restore.event.rollback is None]
 
 
 def _files_taken_back(
-    knowledge: Knowledge, worktree: str
+    knowledge: Knowledge, tree: WorkTree
 ) -> tuple[set[int], dict[int, int]]:
     """Return which restores can be undone no more, and what each undo took back.
 
@@ -266,7 +268,7 @@ def _files_taken_back(
     """
     undone: set[int] = set()
     undid: dict[int, int] = {}
-    for version, event in ((r.version, r.event) for r in _files_alone(knowledge, worktree)):
+    for version, event in ((r.version, r.event) for r in _files_alone(knowledge, tree)):
         if event.undoes is None:
             continue
         if event.undoes in undid:
@@ -334,14 +336,17 @@ def protected(knowledge: Knowledge, target: int | None = None) -> set[str]:
 
 
 def _record_taken(knowledge: Knowledge, event: f.SnapshotTaken, version: int) -> None:
+    note_tree(knowledge, event.work_tree, event.worktree)
     knowledge.snapshots.append(
         HeldSnapshot(
-            event.snapshot, event.iteration, version, event.purpose, event.worktree
+            *(event.snapshot, event.iteration, version, event.purpose),
+            *(event.worktree, event.work_tree),
         )
     )
 
 
 def _record_started(knowledge: Knowledge, event: f.RestoreStarted, version: int) -> None:
+    note_tree(knowledge, event.work_tree, event.worktree)
     knowledge.restoring.append(Restore(version, event))
 
 
@@ -372,6 +377,7 @@ def _record_pruned(knowledge: Knowledge, event: f.SnapshotsPruned, version: int)
 
 
 def _record_forked(knowledge: Knowledge, event: f.ForkCreated, version: int) -> None:
+    knowledge.forks.append((version - 1, event.source))
     # What was taken over happened to the files of the sprint that it was taken from.
     knowledge.restoring, knowledge.restored = [], []
     # So did the run that was under way there.

@@ -17,6 +17,9 @@ from ..state.transitions import check_exists
 class StartWrapped(Command, frozen=True):
     """Begin an iteration for a command that another loop runs."""
 
+    before: str | None = None
+    """The snapshot of the files with which it begins, if they were looked at."""
+
 
 def start_wrapped(sprint: Sprint, command: StartWrapped, at: str) -> list[Event]:
     """Decide on `StartWrapped`."""
@@ -24,7 +27,11 @@ def start_wrapped(sprint: Sprint, command: StartWrapped, at: str) -> list[Event]
     number = sprint.knowledge.iteration_max + 1
     most = max_iterations(sprint.plan.document)
     is_beyond = most is not None and number > most
-    return [IterationStarted(number, beyond_limit=is_beyond, is_wrapped=True)]
+    return [
+        IterationStarted(
+            number, beyond_limit=is_beyond, is_wrapped=True, before=command.before
+        )
+    ]
 
 
 class EndWrapped(Command, frozen=True):

@@ -7,6 +7,7 @@ last, since who resolves a matter wants it tried again.
 from ..state.given import count_of
 from ..state.sprint import Plan
 from ..state.tree import Node, gate_is_open
+from ..state.turns import LimitWait
 
 
 def retries_used(plan: Plan, leaf: Node) -> int:
@@ -29,6 +30,26 @@ def renew_all(plan: Plan) -> None:
             plan.retried[node.address] = count
         _renew_gate(plan, node)
     plan.turns.forgiven = plan.turns.failures
+
+
+def is_waiting(plan: Plan, now: str) -> bool:
+    """Return whether a wait for a limit, or for another attempt, is in force."""
+    waiting, leaf = plan.waiting, plan.tree.open_leaf()
+    if waiting is not None and waiting.holds(now):
+        return True
+    due = plan.turns.due if leaf is None else leaf.data.get("next-retry-at")
+    return isinstance(due, str) and LimitWait(now, due).holds(now)
+
+
+def end_waits(plan: Plan, at: str) -> None:
+    """End every wait: the work is due at this time."""
+    plan.turns.due = None
+    if plan.waiting is not None:
+        # It is remembered: the waits in a row go on from it.
+        plan.waiting.until = at
+    leaf = plan.tree.open_leaf()
+    if leaf is not None and "next-retry-at" in leaf.data:
+        leaf.data["next-retry-at"] = at
 
 
 def _renew_gate(plan: Plan, node: Node) -> None:

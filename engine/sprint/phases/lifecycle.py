@@ -18,6 +18,7 @@ from ..state.transitions import (
     find_leaf,
 )
 from ..state.tree import Data, Node, gate_status
+from .budgets import is_waiting
 from .endings import has_ended
 
 STALE_AFTER_SECONDS = 15 * 60
@@ -122,10 +123,12 @@ class ResumeSprint(Command, frozen=True):
 
 
 def resume_sprint(sprint: Sprint, command: ResumeSprint, at: str) -> list[Event]:
-    """Decide on `ResumeSprint`."""
+    """Decide on `ResumeSprint`; in a sprint in progress it ends a wait."""
     event = f.SprintResumed(command.by, command.why, command.done)
     stuck = _stuck(sprint.plan) if command.retry else []
     again = [f.PhaseRetried(leaf.address, command.why) for leaf in stuck]
+    if sprint.plan.status == words.IN_PROGRESS and is_waiting(sprint.plan, at):
+        return [event, *again]
     if sprint.plan.status == words.IN_PROGRESS and sprint.plan.last.sprint == event:
         return [*again]
     check_sprint(sprint, "resume")

@@ -5,6 +5,7 @@ from typing import Any, TypeGuard
 import msgspec
 
 from ..state.given import mapping_of
+from ..state.sprint import Sprint
 from ..state.times import later
 
 WAIT_MS_MAX = 24 * 60 * 60 * 1000
@@ -29,15 +30,23 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     limit_waits_max: int = 48
     """How often in a row: at the hours of the default that is nearly two days."""
 
+    failures_max: int = 3
+    """How many failures of other categories in a row a loop towards a goal survives."""
+    failure_wait_ms: tuple[int, ...] = (10_000, 60_000, 300_000)
+    """The pause after each of them."""
+
     def limit_wait(self, waited: int) -> int:
         """Return how long a limit is waited for, after so many waits in a row."""
-        wait = self.limit_wait_ms[min(waited, len(self.limit_wait_ms) - 1)]
-        return min(wait, WAIT_MS_MAX)
+        return _nth(self.limit_wait_ms, waited)
 
     def wait_ms(self, tried: int) -> int:
         """Return the wait before another attempt, after so many retries."""
-        wait = self.backoff_ms[min(tried, len(self.backoff_ms) - 1)]
-        return min(wait, WAIT_MS_MAX)
+        return _nth(self.backoff_ms, tried)
+
+
+def _nth(waits: tuple[int, ...], before: int) -> int:
+    """Return the wait after so many before it; the last one holds for all further ones."""
+    return min(waits[min(before, len(waits) - 1)], WAIT_MS_MAX)
 
 
 DEFAULT = RetryPolicy()
@@ -47,13 +56,15 @@ def policy_of(document: dict[str, Any]) -> RetryPolicy:
     """Return the plan's `retry` over the default."""
     given = mapping_of(document, "retry")
     attempts, on = given.get("maxAttempts"), given.get("retryOn")
-    waits = given.get("maxLimitWaits")
+    waits, failures = given.get("maxLimitWaits"), given.get("maxFailures")
     return RetryPolicy(
         attempts if _is_count(attempts) else DEFAULT.attempts_max,
         _counts(given.get("backoffMs")) or DEFAULT.backoff_ms,
         tuple(map(str, on)) if isinstance(on, list) else DEFAULT.retry_on,
         _counts(given.get("limitWaitMs")) or DEFAULT.limit_wait_ms,
         waits if _is_count(waits) else DEFAULT.limit_waits_max,
+        failures if _is_count(failures) else DEFAULT.failures_max,
+        _counts(given.get("failureWaitMs")) or DEFAULT.failure_wait_ms,
     )
 
 
@@ -65,6 +76,27 @@ def next_retry_at(
     if category not in policy.retry_on or tried >= policy.attempts_max:
         return None
     return later(at, milliseconds=policy.wait_ms(tried))
+
+
+def failures_survived(sprint: Sprint, category: str) -> int:
+    """Return how many failures in a row a loop towards a goal survives.
+
+    A larger budget of failures, of the sprint or the run, replaces the policy's number.
+    """
+    policy, loops = policy_of(sprint.plan.document), sprint.knowledge.loops
+    most = policy.attempts_max if category in policy.retry_on else policy.failures_max
+    of_run = loops.open.budgets.failures if loops.open is not None else None
+    return max(most, loops.budgets.failures or 0, of_run or 0)
+
+
+def next_turn_at(sprint: Sprint, category: str, at: str) -> str | None:
+    """Return when the iteration towards the goal is tried again; None if it is not."""
+    policy, turns = policy_of(sprint.plan.document), sprint.plan.turns
+    tried = turns.failures - turns.forgiven
+    if tried >= failures_survived(sprint, category):
+        return None
+    waits = policy.backoff_ms if category in policy.retry_on else policy.failure_wait_ms
+    return later(at, milliseconds=_nth(waits, tried))
 
 
 def _counts(value: object) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from ..goal.settings import NOT_LEFT
 from ..state import words
 from ..state.sprint import Evolve, Evolves, Plan, evolve_nothing
 from ..state.tree import put
-from .budgets import renew_all
+from .budgets import end_waits, renew_all
 
 
 def _evolve_started(plan: Plan, event: f.SprintStarted, at: str) -> None:
@@ -36,6 +36,9 @@ def _evolve_reopened(plan: Plan, event: f.SprintReopened, at: str) -> None:
 
 
 def _evolve_resumed(plan: Plan, event: f.SprintResumed, at: str) -> None:
+    if plan.status == words.IN_PROGRESS:
+        end_waits(plan, at)
+        return
     plan.set_status(words.IN_PROGRESS)
     if event.by is not None:
         renew_all(plan)

@@ -8,7 +8,7 @@ on the growing wait is the least: who says `in a second` each time is not asked 
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
-from ..events import RetryScheduled
+from ..events import AgentRan, RetryScheduled
 from ..events.loop import Limit
 from ..state.sprint import Plan, Sprint
 from ..state.times import later, normalise, parse
@@ -75,6 +75,23 @@ def wait_for(
     said = limit.said_by if until == limit.until else None
     what = limit.waits_for
     return [RetryScheduled(address, until, why, what, said, waited + 1, iteration)]
+
+
+def wait_after(sprint: Sprint, ran: AgentRan, ended: str) -> RetryScheduled:
+    """Return the wait for the limit that ended a run of a custom loop.
+
+    The runs of such a loop are iterations of their own: waits of consecutive iterations are
+    waits in a row.
+    """
+    limit, before = ran.limit, sprint.plan.waiting
+    assert limit is not None
+    is_next = before is not None and (before.iteration or 0) + 1 == ran.iteration
+    waited = before.waits if before is not None and is_next else 0
+    until = due(policy_of(sprint.document), limit.until, waited=waited, at=ended)
+    said, what = limit.said_by if until == limit.until else None, limit.waits_for
+    return RetryScheduled(
+        ran.phase, until, ran.error, what, said, waited + 1, ran.iteration
+    )
 
 
 def due(policy: RetryPolicy, until: str | None, *, waited: int, at: str) -> str:

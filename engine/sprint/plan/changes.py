@@ -10,8 +10,10 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ..document.patch import same
+from ..events import InjectionPosition
 from ..state.given import list_of, mapping_of
 from ..state.tree import CHILDREN, Data, escape, takes_part
+from .spots import END_OF_PHASE, END_OF_WORKFLOW
 
 _OF_SPRINT = (
     *("mode", "goal", "ralph", "goal-prompt", "reflection-prompt"),
@@ -26,35 +28,23 @@ _SHOWN_MAX = 60
 
 
 class Addition(NamedTuple):
-    """Nodes that stand beside each other and are new; an address says where."""
+    """Nodes that stand beside each other and are new, and where they come in."""
 
     level: int
     """The level of the nodes: 1 for top phases, 2 for steps, 3 for sub-phases."""
-    into: str
-    """What holds them; empty for the sprint itself."""
-    after: str | None
-    before: str | None
-    """Given when nothing stands before them that was there already."""
     nodes: list[Data]
-
-
-class PlanDifference(NamedTuple):
-    """Something that is not an addition."""
-
-    address: str
-    """Empty for the sprint itself."""
-    said: str
-
-    def __str__(self) -> str:
-        """Return it as one line for people."""
-        return f"{self.address}: {self.said}" if self.address else self.said
+    position: InjectionPosition
 
 
 class PlanChanges(NamedTuple):
     """All that is new, and all that is otherwise."""
 
     additions: list[Addition]
-    differences: list[PlanDifference]
+    differences: list[str]
+
+    def differs(self, address: str, said: str) -> None:
+        """Add a difference as one line for people; the sprint itself has no address."""
+        self.differences.append(f"{address}: {said}" if address else said)
 
 
 def changes(old: Data, new: Data) -> PlanChanges:
@@ -64,7 +54,7 @@ def changes(old: Data, new: Data) -> PlanChanges:
     limit = _limit(new)
     if limit is not None and limit != _limit(old):
         said = _changed("stats.max-iterations", _limit(old), limit)
-        found.differences.append(PlanDifference("", said))
+        found.differs("", said)
     _compare_children(old, new, "", 0, found)
     return found
 
@@ -84,21 +74,20 @@ def _compare_children(
     wanted = {child["id"]: child for child in _children(new, key)}
     if wanted and not there and level == len(CHILDREN) - 1:
         # It is a leaf, which may be done already.
-        found.differences.append(PlanDifference(address, "had nothing below it"))
+        found.differs(address, "had nothing below it")
         return
     prefix = f"{address}/" if address else ""
     for identity, child in there.items():
         # What came in while the sprint was carried out is in no definition.
         if identity not in wanted and child.get("injected") is not True:
-            where = f"{prefix}{escape(identity)}"
-            found.differences.append(PlanDifference(where, "is not there any more"))
+            found.differs(f"{prefix}{escape(identity)}", "is not there any more")
     order = [identity for identity in there if identity in wanted]
     now = [identity for identity in wanted if identity in there]
     if order != now:
         said = f"the order changed: {', '.join(order)} → {', '.join(now)}"
-        found.differences.append(PlanDifference(address, said))
+        found.differs(address, said)
         return
-    after: str | None = None
+    place: InjectionPosition | None = None
     new_ones: list[Data] = []
     for identity, child in wanted.items():
         where = f"{prefix}{escape(identity)}"
@@ -106,12 +95,14 @@ def _compare_children(
             new_ones.append(child)
             continue
         if new_ones:
-            before = None if after else where
-            found.additions.append(Addition(level + 1, address, after, before, new_ones))
+            position = place or InjectionPosition("before", where)
+            found.additions.append(Addition(level + 1, new_ones, position))
         _compare_nodes(there[identity], child, where, level + 1, found)
-        after, new_ones = where, []
+        place, new_ones = InjectionPosition("after", where), []
     if new_ones:
-        found.additions.append(Addition(level + 1, address, after, None, new_ones))
+        end = (END_OF_PHASE, address) if address else (END_OF_WORKFLOW,)
+        position = place or InjectionPosition(*end)
+        found.additions.append(Addition(level + 1, new_ones, position))
 
 
 def _children(node: Data, key: str) -> Iterator[Data]:
@@ -135,7 +126,7 @@ def _compare_fields(
     for field in fields:
         was, now = old.get(field), new.get(field)
         if not same(was, now):
-            found.differences.append(PlanDifference(where, _changed(field, was, now)))
+            found.differs(where, _changed(field, was, now))
 
 
 def _changed(field: str, was: Any, now: Any) -> str:

@@ -11,11 +11,12 @@ from ...masking import mask
 from ..document.observations import losses, observations
 from ..document.patch import Operation, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
-from ..fold import fold
+from ..fold import fold_ahead
 from ..goal.settings import HOOKS, RALPH, ralph_fields
 from ..queue.view import QUEUE, says_queue, with_queue
+from ..state.derived import settled
 from ..state.given import count_of, mapping_of
-from ..state.sprint import Plan, Sprint, pack, unpack
+from ..state.sprint import Sprint, pack, unpack
 from ..state.tree import CHILDREN, Data, Tree
 from ..state.words import NOT_STARTED, PENDING
 
@@ -88,7 +89,7 @@ def import_document(sprint: Sprint, command: ImportDocument, at: str) -> list[Ev
     before, document = sprint.document, command.document
     facts = observations(before, document, source=command.source)
     after = unpack(pack(sprint))
-    fold(after, [(after.version + n, at, fact) for n, fact in enumerate(facts, start=1)])
+    fold_ahead(after, facts, at)
     patch, lost = patch_to(after, document), losses(before, document)
     return [*facts, replace(event, patch=patch, lost=lost)]
 
@@ -165,10 +166,7 @@ def prepare(plan: Data, *, sprint_id: str) -> Data:
         "completed-phases": 0,
         **given,
     }
-    derived = Plan()
-    derived.replace(document)
-    derived.touched = True
-    return derived.derive()
+    return settled(document)
 
 
 def _with_ralph_fields(plan: Data) -> Data:
@@ -239,7 +237,10 @@ def check_id(identity: object, *, field: str) -> None:
     elif len(identity) > ID_CHARS_MAX:
         problem = f"is longer than {ID_CHARS_MAX} characters"
     elif not identity.isprintable():
-        problem = "holds a control character"
+        # Imported here: hardly anything has a wrong id.
+        from ...readable import unprintable
+
+        problem = unprintable(identity)
     if problem:
         raise RefusedError(
             f"{field}: {problem}; an id is 1 to {ID_CHARS_MAX} printable characters",

@@ -3,6 +3,7 @@
 from ...log.event import takers_in
 from ..events import SprintCompiled, SprintImported
 from ..queue.ids import record_ids
+from ..state.knowledge import note_tree
 from ..state.last_events import LastEvents
 from ..state.sprint import Knowledge, Plan
 from ..state.turns import Turns
@@ -33,12 +34,14 @@ def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
 
 def _record_compiled(knowledge: Knowledge, event: SprintCompiled, version: int) -> None:
     record_ids(knowledge, event, version)
+    note_tree(knowledge, event.work_tree, event.place.worktree if event.place else None)
 
 
 def _record_imported(knowledge: Knowledge, event: SprintImported, version: int) -> None:
     knowledge.iteration_max = max(knowledge.iteration_max, event.iteration)
     knowledge.imported_at = version
     record_ids(knowledge, event, version)
+    note_tree(knowledge, event.work_tree, event.place.worktree if event.place else None)
 
 
 EVOLVE = takers_in(globals(), Plan)

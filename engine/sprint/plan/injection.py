@@ -231,9 +231,9 @@ def _evolve(plan: Plan, event: Injection, at: str) -> None:
     if beside is not None:
         index = beside.place[-1] + (event.after is not None)
     marked = [_marked(node, at, level=len(place) + 1) for node in nodes]
-    plan.grow(owner, siblings, index, marked, at)
-    # What they checked was without this work.
+    # What they checked was without this work. Parents derive their error from their gate.
     forget_gates(owner)
+    plan.grow(owner, siblings, index, marked, at)
     for address, said in _said(event, event.into or ""):
         plan.last.nodes[address] = said
 

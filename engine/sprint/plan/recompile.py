@@ -4,14 +4,13 @@ from ...command import Command, commands_in, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..document.patch import diff
-from ..events import InjectionPosition, Place, Source, SprintCompiled
+from ..events import Place, Source, SprintCompiled
 from ..state.sprint import Sprint
 from ..state.tree import Data
 from ..state.words import NOT_STARTED, PENDING
-from .changes import Addition, changes
+from .changes import changes
 from .create import CreateSprint, check_same_id, create_sprint, prepare
 from .injection import injection_of
-from .spots import END_OF_PHASE, END_OF_WORKFLOW
 
 
 class TakePlan(Command, frozen=True):
@@ -56,23 +55,13 @@ def _added(sprint: Sprint, document: Data, at: str) -> list[Event]:
             hint="take these changes back, or compile as another sprint with --id",
             sprint=sprint.id,
             command="compile",
-            differences=[str(difference) for difference in found.differences],
+            differences=found.differences,
         )
     events: list[Event] = []
     for addition in found.additions:
-        command = injection_of(addition.level, addition.nodes, _position(addition))
+        command = injection_of(addition.level, addition.nodes, addition.position)
         events += rule_of(command)(sprint, command, at)
     return events
-
-
-def _position(addition: Addition) -> InjectionPosition:
-    if addition.after is not None:
-        return InjectionPosition("after", addition.after)
-    if addition.before is not None:
-        return InjectionPosition("before", addition.before)
-    if addition.into:
-        return InjectionPosition(END_OF_PHASE, addition.into)
-    return InjectionPosition(END_OF_WORKFLOW)
 
 
 def has_begun(sprint: Sprint) -> bool:

@@ -4,11 +4,9 @@ Whatever event reaches such an end, the returns are appended with it, so that ea
 deferral comes back exactly once. What goes to the next sprint is taken over there.
 """
 
-from copy import deepcopy
-
 from ...log.event import Event, Kind
 from .. import events as f
-from ..fold import fold
+from ..fold import fold_ahead
 from ..phases.endings import finished_phases, has_ended
 from ..state.sprint import Sprint, pack, unpack
 from ..state.words import DEFERRALS, DEFERRED
@@ -33,14 +31,11 @@ def with_returns(sprint: Sprint, events: list[Event], *, at: str) -> list[Event]
     first = sum(isinstance(event, f.SprintImported) for event in events)
     if first == len(events):
         return events
-    recorded_events = [
-        (sprint.version + n, at, deepcopy(x)) for n, x in enumerate(events, start=1)
-    ]
     after = copied(sprint)
-    fold(after, recorded_events[:first])
+    fold_ahead(after, events[:first], at)
     had_ended, were_over = has_ended(after.plan), finished_phases(after.plan)
     waiting = _waiting(after)
-    fold(after, recorded_events[first:])
+    fold_ahead(after, events[first:], at)
     # A goal that waits for nothing but decisions is where the sprint ends.
     at_goal = any(isinstance(x, f.GoalClaimed) and x.requests for x in events)
     ended = at_goal or (has_ended(after.plan) and not had_ended)

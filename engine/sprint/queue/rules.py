@@ -9,7 +9,7 @@ from ...command import Command, Commands, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import InjectionPosition, RequestDecided, RequestInjection
-from ..fold import fold
+from ..fold import fold_ahead
 from ..plan.spots import AFTER_CURRENT
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
@@ -78,8 +78,7 @@ def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[R
             continue
         rulings.append(Ruling(identity, rule.name, rule.decision, events))
         # The next one is decided on what came in with this one.
-        first = state.version + 1
-        fold(state, [(first + n, at, event) for n, event in enumerate(events)])
+        fold_ahead(state, events, at)
     return rulings
 
 

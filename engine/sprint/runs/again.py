@@ -1,5 +1,6 @@
 """What is typed to start a run again: its options, its budgets and its command."""
 
+import re
 from collections.abc import Sequence
 
 from ..events import RunStarted
@@ -11,6 +12,8 @@ UNKNOWN = "COMMAND"
 UNKNOWN_OPTIONS = "OPTIONS"
 """Stands for options that are not known whole."""
 _MASKED = "[masked: "
+_NOT_UTF8 = re.compile(r"\\x[89a-f][0-9a-f]")
+"""The spelling of a byte that is not UTF-8, which a shell does not read."""
 
 
 def run_again(started: RunStarted | None, *, with_budgets: bool = True) -> str:
@@ -38,6 +41,6 @@ def _joined(words: Sequence[str], unknown: str) -> str:
 
 
 def _is_whole(word: str) -> bool:
-    """Tell whether a word is as it was typed, and can stand in a line between backticks."""
-    is_cut = len(word) >= WORD_CHARS_MAX or _MASKED in word
+    """Return whether a word was recorded whole, and can be printed between backticks."""
+    is_cut = len(word) >= WORD_CHARS_MAX or _MASKED in word or _NOT_UTF8.search(word)
     return not is_cut and word.isprintable() and "`" not in word

@@ -1,4 +1,4 @@
-"""Parts of the settled document: what `Plan.settle` says of one field alone.
+"""The settled document: whole, for a document that comes in, or one field of it alone.
 
 Whoever follows a field through many versions pays for that field, not for all of them.
 """
@@ -9,6 +9,14 @@ from ..queue.view import QUEUE
 from .figures import figure
 from .given import MISSING
 from .sprint import Plan, Sprint
+
+
+def settled(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document with the pointer and the figures of its plan."""
+    plan = Plan()
+    plan.replace(document)
+    plan.touched = True
+    return plan.derive()
 
 
 def part(sprint: Sprint, key: str) -> Any:

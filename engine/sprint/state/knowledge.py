@@ -1,5 +1,7 @@
 """The knowledge of a sprint: what was learned on the way, never voided by a rollback."""
 
+from typing import NamedTuple, Protocol
+
 import msgspec
 
 from ...iterations.events import Usage
@@ -132,6 +134,7 @@ class HeldSnapshot(msgspec.Struct, array_like=True):
     version: int
     purpose: str
     worktree: str
+    work_tree: str | None = None
 
 
 class Restore(msgspec.Struct, array_like=True):
@@ -139,6 +142,40 @@ class Restore(msgspec.Struct, array_like=True):
 
     version: int
     event: RestoreStarted
+
+
+class NamesTree(Protocol):
+    """Whatever records the work tree that it belongs to."""
+
+    @property
+    def work_tree(self) -> str | None:
+        """Return its id; None where it was recorded by name only."""
+
+    @property
+    def worktree(self) -> str:
+        """Return the name of the linked work tree; empty for the main one."""
+
+
+class OwnTree(msgspec.Struct, array_like=True, frozen=True):
+    """The work tree that a sprint belongs to."""
+
+    work_tree: str | None = None
+    worktree: str = ""
+
+
+class WorkTree(NamedTuple):
+    """A work tree as records name it."""
+
+    id: str | None
+    """None as long as nothing was recorded in it."""
+    names: tuple[str, ...] = ("",)
+    """What older records may call it: the name of a linked one, empty for the main one."""
+
+    def has(self, one: NamesTree) -> bool:
+        """Return whether something was recorded in this tree, or belongs to it."""
+        if one.work_tree is not None:
+            return one.work_tree == self.id
+        return one.worktree in self.names
 
 
 class Knowledge(msgspec.Struct):
@@ -178,11 +215,35 @@ class Knowledge(msgspec.Struct):
     """Restores that came to their end, in order."""
     gone_back: list[tuple[int, int]] = []
     """Rollbacks that followed an advice: their version, and the iteration it was about."""
+    forks: list[tuple[int, str]] = []
+    """For each fork in this history: the last version taken over, and from which stream."""
+    tree: OwnTree | None = None
+    """The first work tree that an event names; None for the main one."""
+    elsewhere: dict[int, str] = {}
+    """The iterations that began in another tree than the first that began, with its id."""
+    first_tree: str | None = None
+    """The tree in which the first iteration began."""
+
+    @property
+    def own_tree(self) -> OwnTree:
+        """Return the work tree that the sprint belongs to."""
+        return self.tree or OwnTree()
+
+    def tree_of(self, iteration: int) -> OwnTree:
+        """Return the work tree in which an iteration began."""
+        tree, own = self.elsewhere.get(iteration, self.first_tree), self.own_tree
+        return own if tree in (None, own.work_tree) else OwnTree(tree)
 
     @property
     def iterations(self) -> list[tuple[int, int]]:
         """Return every iteration ever started: number, and version that started it."""
         return list(newest_first(self.starts))[::-1]
+
+
+def note_tree(knowledge: Knowledge, work_tree: str | None, worktree: str | None) -> None:
+    """Keep which work tree the sprint belongs to: the first one that an event names."""
+    if knowledge.tree is None and (work_tree is not None or worktree is not None):
+        knowledge.tree = OwnTree(work_tree, worktree or "")
 
 
 def record_spent(knowledge: Knowledge, event: AgentRan, version: int) -> None:

@@ -23,7 +23,7 @@ from .tree import Data, Node, Tree
 from .turns import LimitWait, Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
-MEANING = 10
+MEANING = 11
 """Raised when what is saved says something else in the same fields; a test tells."""
 
 
@@ -293,7 +293,7 @@ class _Saved(msgspec.Struct, array_like=True):
     """How many phases have each status where they are many and plain, else empty."""
 
 
-STATE_FORMAT = 277768272614726
+STATE_FORMAT = 220501968108699
 """A state that was saved in another format is not read again.
 
 It is `format_due`, written down: to find it takes longer than to read a state."""

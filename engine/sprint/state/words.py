@@ -47,5 +47,5 @@ DEFERRALS = ("end-of-phase", "end-of-sprint", "next-sprint")
 HOOK_TASK_STATUSES = (SPAWNED, RUNNING, COMPLETED, FAILED)
 FAILURE_CATEGORIES = ("network", "rate-limit", "timeout", "validation", "logic")
 
-AGENTS = ("claude", "codex", "copilot", "cursor", "gemini", "opencode")
+AGENTS = ("antigravity", "claude", "codex", "copilot", "cursor", "gemini", "opencode")
 """The agents whose output is understood."""

@@ -1,10 +1,10 @@
 """The timeline as SVG: places are shares of its width, so that it fits any screen."""
 
 from collections.abc import Iterator
-from itertools import count
+from itertools import chain, count
 
 from ..assets import asset
-from ..markup import NOTHING, Markup, classes, joined, tag, text
+from ..markup import NOTHING, Markup, classes, drawing, joined, tag
 from .labels import AFTER, BEFORE, INSIDE, OVER, SIGN, THIN, WHOLE, WIDE, Label
 from .layout import Arrow, Bar, Gap, Stamp, Timeline, percent
 
@@ -45,9 +45,7 @@ def names(found: Timeline) -> list[str]:
     for name in found.rows:
         short = shortened(name)
         same = (f"{short} ({number})" for number in count(2))
-        shown[short if short not in shown else next(x for x in same if x not in shown)] = (
-            None
-        )
+        shown[next(x for x in chain([short], same) if x not in shown)] = None
     return [*shown, *([WAITS] if found.gaps else [])]
 
 
@@ -128,14 +126,8 @@ def _written(label: Label, sign: str, pixels: int) -> str:
 
 
 def _band(gap: Gap, begin: int, end: int) -> Markup:
-    return tag(
-        "rect",
-        x=percent(gap.x),
-        width=percent(gap.width),
-        y=begin,
-        height=max(end - begin - 4, 0),
-        class_="band",
-    )
+    x, width, height = percent(gap.x), percent(gap.width), max(end - begin - 4, 0)
+    return tag("rect", x=x, width=width, y=begin, height=height, class_="band")
 
 
 def _wait(gap: Gap, y: int) -> Markup:
@@ -149,11 +141,7 @@ def _mark(mark: Stamp, begin: int) -> Markup:
     sign, tone = SIGNS.get(mark.sign.kind, ("\N{BULLET}", "steady"))
     y = begin + mark.row * ROW + ROW // 2
     about = f"{mark.sign.kind}" + (f": {mark.sign.about}" if mark.sign.about else "")
-    inside = [
-        tag("title", about),
-        tag("circle", r=7),
-        tag("text", sign, y=4),
-    ]
+    inside = [tag("title", about), tag("circle", r=7), tag("text", sign, y=4)]
     group = tag("svg", *inside, x=percent(mark.x), y=y, overflow="visible")
     return tag("g", group, class_=f"mark {tone}", data_v=mark.sign.version or None)
 
@@ -161,26 +149,14 @@ def _mark(mark: Stamp, begin: int) -> Markup:
 def _arrow(arrow: Arrow, begin: int) -> Markup:
     """Return a way back: up from when it happened, over, and down to where it went."""
     low, high = min(arrow.x, arrow.to), max(arrow.x, arrow.to, arrow.x + 60)
-    y = begin - ARC * (arrow.level + 1)
-    depth = begin - y
-    path = f"M100 {depth}V4H0V{depth}"
-    line = tag(
-        "svg",
-        tag("path", d=path, vector_effect="non-scaling-stroke"),
-        x=percent(low),
-        y=y,
-        width=percent(max(high - low, 1)),
-        height=depth,
-        viewbox=f"0 0 100 {depth}",
-        preserveaspectratio="none",
-    )
-    head = tag(
-        "svg",
-        tag("path", d="M-4 -7L4 -7L0 0z", class_="head"),
-        x=percent(low),
-        y=begin,
-        overflow="visible",
-    )
+    depth = ARC * (arrow.level + 1)
+    x, width = percent(low), percent(max(high - low, 1))
+    path = tag("path", d=f"M100 {depth}V4H0V{depth}", vector_effect="non-scaling-stroke")
+    place = {"x": x, "y": begin - depth, "width": width, "height": depth}
+    box = {"viewbox": f"0 0 100 {depth}", "preserveaspectratio": "none"}
+    line = tag("svg", path, **place, **box)
+    tip = tag("path", d="M-4 -7L4 -7L0 0z", class_="head")
+    head = tag("svg", tip, x=x, y=begin, overflow="visible")
     title = tag("title", arrow.back.about)
     return tag("g", title, line, head, class_="arrow", data_v=arrow.back.version or None)
 
@@ -189,12 +165,4 @@ def inline(found: Timeline, label: str) -> Markup:
     """Return the drawing for a page, as wide as its place."""
     if not found.rows:
         return NOTHING
-    return tag(
-        "svg",
-        drawn(found),
-        width="100%",
-        height=height(found),
-        role="img",
-        aria_label=text(label),
-        class_="gantt",
-    )
+    return drawing("gantt", height(found), label, drawn(found))

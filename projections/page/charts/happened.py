@@ -1,8 +1,8 @@
 """From events to what a timeline shows: work, waits, signs and ways back. Pure."""
 
 from array import array
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections import OrderedDict, deque
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from sprintlog.engine.iterations.events import IterationMeasured
@@ -10,9 +10,65 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.limits import WAITS_FOR
 
+from ...views.iterations import JudgedIteration
 from ...words.phrases import dollars, duration
-from .failures import IterationFailures, gate_failed
 from .layout import Delay, Instant, Return, Work
+
+FAILED_MAX = 400
+"""Of so many of the newest iterations it is known what failed."""
+NOTES_MAX = 3
+"""Of more that failed in an iteration only the last is told."""
+NOTE_CHARS_MAX = 240
+
+_GOES_WELL = (f.PhaseStarted, f.PhaseCompleted, f.PhaseRetried, f.GateChecked, f.RolledBack)
+"""After these nothing is failing any more."""
+
+
+class IterationFailures:
+    """What failed in each iteration, and whether the last one still fails."""
+
+    def __init__(self) -> None:
+        self.is_failing = False
+        """Whether nothing has gone well since something failed in the last iteration."""
+        self._notes: OrderedDict[int, list[str]] = OrderedDict()
+        self._number = 0
+
+    def take(self, event: Event) -> None:
+        """Take the next event."""
+        match event:
+            case f.IterationStarted():
+                self._number, self.is_failing = event.number, False
+            case f.GateChecked() if event.exit_code:
+                self._note(gate_failed(event))
+            case f.PhaseFailed():
+                self._note(f"{event.phase} failed: {event.error}")
+            case f.IterationFailed():
+                self._note(event.error)
+            case _ if isinstance(event, _GOES_WELL):
+                self.is_failing = False
+            case _:
+                pass
+
+    def of(self, number: int) -> tuple[str, ...]:
+        """Return what failed in an iteration, the first first."""
+        return tuple(self._notes.get(number, ()))
+
+    def _note(self, said: str) -> None:
+        self.is_failing = True
+        notes = self._notes.setdefault(self._number, [])
+        note = said if len(said) <= NOTE_CHARS_MAX else f"{said[:NOTE_CHARS_MAX]}…"
+        if note not in notes:
+            notes[NOTES_MAX - 1 :] = [note]
+        while len(self._notes) > FAILED_MAX:
+            self._notes.popitem(last=False)
+
+
+def gate_failed(event: f.GateChecked) -> str:
+    """Return how a gate failed, with the last line that it printed."""
+    how = "at its time limit" if event.timed_out else f"with exit code {event.exit_code}"
+    last = event.output.rstrip().rpartition("\n")[2].strip()
+    return f"the gate of {event.phase} failed {how}" + (f": {last}" if last else "")
+
 
 ITERATIONS = "iterations"
 """The row of iterations, where they share one."""
@@ -33,18 +89,6 @@ _STATES = {PLAIN: "not measured", OPEN: "not ended", BAD: "failed"}
 """What is said of an iteration that has no class."""
 _CLASSES = {"forward": GOOD, "regression": BAD, "plateau": STEADY, "stalled": STEADY}
 
-Moment = tuple[int, int, Event]
-"""Version, milliseconds since 1970, and what happened."""
-
-
-class IterationTold(NamedTuple):
-    """What is known of an iteration beyond its time."""
-
-    classification: str | None = None
-    score: float | None = None
-    is_off: bool = False
-    is_best: bool = False
-
 
 class Course(NamedTuple):
     """What happened, by time."""
@@ -62,6 +106,8 @@ class _Open(NamedTuple):
     begin: int
     version: int
     name: str
+    number: int = 0
+    """That of an iteration; 0 for work on a phase."""
 
 
 class _Closed(NamedTuple):
@@ -71,18 +117,9 @@ class _Closed(NamedTuple):
     """Of an iteration what it has where nobody judged it."""
     cost: float | None
     says: str = ""
-    number: int = 0
-    """That of an iteration; 0 for work on a phase."""
 
 
-def happened(
-    moments: Iterable[Moment], told: Mapping[int, IterationTold] | None = None
-) -> Course:
-    """Return what happened; `told` says what became of iterations by their number."""
-    story = EventStory()
-    for version, at, event in moments:
-        story.take(version, at, event)
-    return story.course(told or {})
+_UNTOLD = JudgedIteration(iteration=0, classification=None, score=None)
 
 
 class EventStory:
@@ -100,16 +137,16 @@ class EventStory:
         self._returns: deque[Return] = deque(maxlen=OTHERS_MAX)
         self._closed = 0
         self._phases: dict[str, _Open] = {}
-        self._iteration: tuple[int, _Open] | None = None
+        self._iteration: _Open | None = None
         self._measured_at: int | None = None
-        self._waiting: tuple[int, str, str] | None = None
+        self._waiting: Delay | None = None
         self._times = array("q")
         self._cost: dict[str, float] = {}
         self._last = 0
 
     def course(
         self,
-        told: Mapping[int, IterationTold],
+        told: Mapping[int, JudgedIteration],
         *,
         loops_max: int = ITERATIONS_MAX,
         bars_max: int = PHASES_MAX,
@@ -122,16 +159,12 @@ class EventStory:
             phases.append(_Closed(opened, self._last, OPEN, cost, _ENDS[OPEN]))
         if self._iteration is not None:
             # Nobody recorded its end, but how good it is may be known: it has one state.
-            number, opened = self._iteration
-            is_open = self._measured_at is None
-            end = self._last if self._measured_at is None else self._measured_at
-            tone = STEADY
-            if is_open:
-                tone = BAD if self.failures.is_failing else OPEN
-            loops.append(_Closed(opened, end, tone, self._cost.get(ITERATIONS), "", number))
+            end, tone = self._measured_at, STEADY
+            if end is None:
+                end, tone = self._last, BAD if self.failures.is_failing else OPEN
+            loops.append(_Closed(self._iteration, end, tone, self._cost.get(ITERATIONS)))
         if self._waiting is not None:
-            begin, who, why = self._waiting
-            waits.append(Delay(begin, self._last, who, why))
+            waits.append(self._waiting._replace(end=self._last))
         begun = len(self._phases) + (self._iteration is not None)
         loops, phases = loops[-loops_max:], phases[-bars_max:]
         work = [_told(one, told, self.failures) for one in (*loops, *phases)]
@@ -148,8 +181,8 @@ class EventStory:
         match event:
             case f.IterationStarted():
                 self._end_iteration(at)
-                opened = _Open(ITERATIONS, at, version, f"iteration {event.number}")
-                self._iteration = event.number, opened
+                number, name = event.number, f"iteration {event.number}"
+                self._iteration = _Open(ITERATIONS, at, version, name, number)
             case f.IterationEnded() if self._is_open(event.number):
                 self._end_iteration(at)
             case IterationMeasured() if self._is_open(event.number):
@@ -180,16 +213,14 @@ class EventStory:
                 pass
 
     def _is_open(self, number: int) -> bool:
-        return self._iteration is not None and self._iteration[0] == number
+        return self._iteration is not None and self._iteration.number == number
 
     def _end_iteration(self, at: int) -> None:
-        if self._iteration is None:
-            return
-        number, opened = self._iteration
+        if self._iteration is not None:
+            cost = self._cost.pop(ITERATIONS, None)
+            self._loops.append(_Closed(self._iteration, at, STEADY, cost))
+            self._closed += 1
         self._iteration = self._measured_at = None
-        cost = self._cost.pop(ITERATIONS, None)
-        self._loops.append(_Closed(opened, at, STEADY, cost, "", number))
-        self._closed += 1
 
     def _close(self, phase: str, at: int, tone: str) -> None:
         if (opened := self._phases.pop(phase, None)) is not None:
@@ -232,28 +263,27 @@ class EventStory:
     def _take_wait(self, at: int, event: Event) -> None:
         """Note since when nobody works and who is waited for; work ends it."""
         if self._waiting is not None and _is_work(event):
-            begin, who, why = self._waiting
-            self._waits.append(Delay(begin, max(at, begin), who, why))
+            self._waits.append(self._waiting._replace(end=max(at, self._waiting.begin)))
             self._waiting = None
         if (reason := _waits_for(event)) is not None:
-            begin = at if self._waiting is None else self._waiting[0]
-            who = reason[0] if self._waiting is None else self._waiting[1]
-            self._waiting = begin, who, reason[1] or (self._waiting or (0, "", ""))[2]
+            who, why = reason
+            before = self._waiting or Delay(at, at, who)
+            self._waiting = before._replace(about=why or before.about)
 
 
 def _told(
-    one: _Closed, told: Mapping[int, IterationTold], failures: IterationFailures
+    one: _Closed, told: Mapping[int, JudgedIteration], failures: IterationFailures
 ) -> Work:
     """Return a piece of work with what became of it."""
     opened, tone = one.opened, one.tone
     said, name = [opened.name, one.says], opened.name.rpartition("/")[2]
-    if one.number:
-        known = told.get(one.number, IterationTold())
+    if number := opened.number:
+        known = told.get(number, _UNTOLD)
         tone = tone if tone in (OPEN, BAD) else _tone(known)
         said = [opened.name, known.classification or _STATES.get(tone, ""), *_judged(known)]
-        said += [_cut(x) for x in failures.of(one.number)[-1:]]
-        tone = f"{tone} off" if known.is_off else tone
-        name = str(one.number)
+        said += [_cut(x) for x in failures.of(number)[-1:]]
+        tone = f"{tone} off" if known.is_on_path is False else tone
+        name = str(number)
     said.append(duration(max(one.end - opened.begin, 0)))
     labels: tuple[str, ...] = (name,)
     if one.cost is not None:
@@ -267,19 +297,19 @@ def _cut(said: str) -> str:
     return said if len(said) <= FAILED_CHARS_MAX else f"{said[:FAILED_CHARS_MAX]}…"
 
 
-def _tone(known: IterationTold) -> str:
+def _tone(known: JudgedIteration) -> str:
     """Return the tone of an iteration that is over; of one not measured it is plain."""
     if known.score is None:
         return PLAIN
     return _CLASSES.get(known.classification or "", STEADY)
 
 
-def _judged(known: IterationTold) -> Iterator[str]:
+def _judged(known: JudgedIteration) -> Iterator[str]:
     if known.score is not None:
         yield f"score {known.score:.2f}"
-    if known.is_best:
+    if known.is_best is True:
         yield "the best"
-    if known.is_off:
+    if known.is_on_path is False:
         yield "off the path"
 
 

@@ -4,10 +4,12 @@ Pure: times are milliseconds, places are hundredths of a percent of the width, s
 drawing is as wide as whoever looks at it has room. Nothing else computes a width.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from sprintlog.engine.sprint.state.times import from_milliseconds
+
+from ...words.phrases import MONTHS
 from .labels import NO_LABEL, THIN, WHOLE, WIDE, Box, Label, labels_of
 
 BAR_MIN = 35
@@ -119,8 +121,6 @@ class Tick(NamedTuple):
 class Timeline(NamedTuple):
     """Everything of a timeline, placed."""
 
-    begin: int
-    end: int
     rows: list[str]
     bars: list[Bar]
     gaps: list[Gap]
@@ -152,8 +152,6 @@ def timeline(
     begin, end = (min(times), max(times)) if times else (0, 0)
     scale = Scale(begin, end)
     return Timeline(
-        begin,
-        end,
         names[:ROWS_MAX],
         _bars([x for x in work if x.row in rows], rows, scale),
         _gaps(waits, scale),
@@ -191,48 +189,36 @@ def ticks(begin: int, end: int, most: int = TICKS_MAX) -> list[Tick]:
     first = -(-begin // step) * step
     found: list[Tick] = []
     for at in range(first, end + 1, step):
-        is_day = at % _DAY == 0
-        is_sparse = len(found) % SPARSE == 0
+        is_day, is_sparse = at % _DAY == 0, len(found) % SPARSE == 0
         label = _label(at, step, is_day=is_day)
         found.append(Tick(scale.place(at), label, is_day, is_sparse))
     return found
 
 
-def moment(milliseconds: int) -> datetime:
-    """Return the moment of milliseconds since 1970."""
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
-
-
 def _label(at: int, step: int, *, is_day: bool) -> str:
-    there = moment(at)
+    there = from_milliseconds(at)
     if is_day or step >= _DAY:
-        months = "JanFebMarAprMayJunJulAugSepOctNovDec"
-        return f"{months[3 * there.month - 3 : 3 * there.month]} {there.day}"
-    return f"{there:%H:%M:%S}" if step < 60 * _SECOND else f"{there:%H:%M}"
+        return f"{MONTHS[int(there[5:7]) - 1]} {int(there[8:10])}"
+    return there[11:19] if step < 60 * _SECOND else there[11:16]
 
 
 def _bars(work: Sequence[Work], rows: Mapping[str, int], scale: Scale) -> list[Bar]:
     """Return placed bars with their labels, in their order."""
-    places = [scale.stretch(one.begin, one.end) for one in work]
-    boxes = [
-        Box(rows[one.row], x, width, one.labels)
-        for one, (x, width) in zip(work, places, strict=True)
-    ]
-    wide, thin = labels_of(boxes, WIDE), labels_of(boxes, THIN)
-    return [
-        Bar(box.row, box.x, box.width, one, long, short)
-        for one, box, long, short in zip(work, boxes, wide, thin, strict=True)
-    ]
+    boxes = [Box(rows[x.row], *scale.stretch(x.begin, x.end), x.labels) for x in work]
+    placed = zip(work, boxes, *_labels(boxes), strict=True)
+    return [Bar(box.row, box.x, box.width, one, *both) for one, box, *both in placed]
 
 
 def _gaps(waits: Sequence[Delay], scale: Scale) -> list[Gap]:
     """Return placed waits; who is waited for stands in or beside them."""
     boxes = [Box(0, *scale.stretch(x.begin, x.end), (x.who,)) for x in waits]
-    wide, thin = (labels_of(boxes, pixels, beside=True) for pixels in (WIDE, THIN))
-    return [
-        Gap(box.x, box.width, wait, long, short)
-        for wait, box, long, short in zip(waits, boxes, wide, thin, strict=True)
-    ]
+    placed = zip(waits, boxes, *_labels(boxes, beside=True), strict=True)
+    return [Gap(box.x, box.width, wait, *both) for wait, box, *both in placed]
+
+
+def _labels(boxes: Sequence[Box], *, beside: bool = False) -> Iterator[list[Label]]:
+    """Yield the labels of bars on a screen, and those on a phone."""
+    return (labels_of(boxes, pixels, beside=beside) for pixels in (WIDE, THIN))
 
 
 def _arrows(returns: Sequence[Return], scale: Scale) -> list[Arrow]:
@@ -264,10 +250,8 @@ class Plot(NamedTuple):
     """Values one after another, placed; those that are missing leave a gap."""
 
     points: list[Dot]
-    lines: list[list[Dot]]
-    """The points that stand together, as far as they are on the path."""
-    low: float
-    high: float
+    line: list[Dot]
+    """Those of them that are on the path, if there are two or more."""
 
 
 def plot(
@@ -279,17 +263,15 @@ def plot(
 ) -> Plot:
     """Return where values are, the first at the left; y grows downwards."""
     known = [value for value in values if value is not None]
-    if not known:
-        return Plot([], [], low or 0, high or 0)
-    bottom = min(known) if low is None else low
-    top = max(known) if high is None else high
+    bottom = min(known, default=0) if low is None else low
+    top = max(known, default=0) if high is None else high
     points = [
         Dot(step_place(index, len(values)), height(value, bottom, top), index)
         for index, value in enumerate(values)
         if value is not None
     ]
     on = [p for p in points if is_on is None or is_on[p.nth]]
-    return Plot(points, [on] if len(on) > 1 else [], bottom, top)
+    return Plot(points, on if len(on) > 1 else [])
 
 
 def step_place(index: int, count: int) -> int:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..markup import Markup, joined, tag, text
+from ..markup import Markup, drawing, joined, tag
 from .labels import WHOLE
-from .layout import Dot, height, percent, plot, step_place
+from .layout import Dot, Plot, height, percent, plot, step_place
 
 HEIGHT, PAD_TOP, PAD_BOTTOM = 230, 18, 26
 """In pixels: of all of it, and above and below the lines."""
@@ -35,6 +35,10 @@ class Levels(NamedTuple):
     baseline: float | None
     threshold: float | None
 
+    def lines(self) -> list[tuple[str, float]]:
+        """Return those that are there, by name."""
+        return [(name, x) for name, x in self._asdict().items() if x is not None]
+
 
 def quality(found: Sequence[Scored], levels: Levels) -> Markup:
     """Return what is inside of the SVG."""
@@ -50,13 +54,10 @@ def quality(found: Sequence[Scored], levels: Levels) -> Markup:
     parts = [
         tag("line", x1=LEFT, x2="100%", y1=at, y2=at, class_="tick") for _, at in across
     ]
-    lines = (("baseline", levels.baseline), ("threshold", levels.threshold))
-    for name, level in lines:
-        if level is None:
-            continue
+    for name, level in levels.lines():
         at = y(height(level, low, high))
         parts.append(tag("line", x1=LEFT, x2="100%", y1=at, y2=at, class_=name))
-    parts += [_line(points, PAD_TOP, inner, "path") for points in placed.lines]
+    parts += _line(placed, PAD_TOP, inner)
     # After all lines: no line goes through a figure.
     parts += [
         tag("text", f"{value:.1f}", x=2, y=at + 4, class_="axis") for value, at in across
@@ -64,14 +65,12 @@ def quality(found: Sequence[Scored], levels: Levels) -> Markup:
     parts += [_point(point, found[point.nth], y(point.y)) for point in placed.points]
     every = -(-len(found) // NUMBERS_MAX) or 1
     for index, one in enumerate(found):
+        x = percent(step_place(index, len(found)))
         if index % every == 0:
-            x = percent(step_place(index, len(found)))
-            label = str(one.number)
-            parts.append(
-                tag("text", label, x=x, y=HEIGHT - 8, class_="axis", text_anchor="middle")
-            )
+            place = {"x": x, "y": HEIGHT - 8}
+            number = tag("text", one.number, **place, class_="axis", text_anchor="middle")
+            parts.append(number)
         if one.score is None:
-            x = percent(step_place(index, len(found)))
             gap = tag("text", "?", x=x, y=HEIGHT - PAD_BOTTOM - 4, text_anchor="middle")
             parts.append(tag("g", tag("title", one.about), gap, class_="missing"))
     return joined(*parts)
@@ -94,19 +93,15 @@ def grid(low: float, high: float) -> list[float]:
     return [tenth / 10 for tenth in range(first, round(high * 10) + 1, step)]
 
 
-def _line(points: Sequence[Dot], top: int, inner: int, kind: str) -> Markup:
-    drawn = " ".join(f"{point.x},{point.y}" for point in points)
-    line = tag("polyline", points=drawn, vector_effect="non-scaling-stroke", class_=kind)
-    return tag(
-        "svg",
-        line,
-        y=top,
-        width="100%",
-        height=inner,
-        viewbox=f"0 0 {WHOLE} {WHOLE}",
-        preserveaspectratio="none",
-        overflow="visible",
-    )
+def _line(placed: Plot, top: int, inner: int) -> list[Markup]:
+    """Return the line through a plot's points, if it has one."""
+    if not placed.line:
+        return []
+    points = " ".join(f"{point.x},{point.y}" for point in placed.line)
+    line = tag("polyline", points=points, vector_effect="non-scaling-stroke", class_="path")
+    place = {"y": top, "width": "100%", "height": inner}
+    box = {"viewbox": f"0 0 {WHOLE} {WHOLE}", "preserveaspectratio": "none"}
+    return [tag("svg", line, **place, **box, overflow="visible")]
 
 
 def _point(point: Dot, one: Scored, y: float) -> Markup:
@@ -129,31 +124,15 @@ def _point(point: Dot, one: Scored, y: float) -> Markup:
 
 def quality_svg(found: Sequence[Scored], levels: Levels, label: str) -> Markup:
     """Return the plot for a page, as wide as its place."""
-    return tag(
-        "svg",
-        quality(found, levels),
-        width="100%",
-        height=HEIGHT,
-        role="img",
-        aria_label=text(label),
-        class_="quality",
-    )
+    return drawing("quality", HEIGHT, label, quality(found, levels))
 
 
 def small(values: Sequence[float | None], label: str) -> Markup:
     """Return a small plot of a figure over the iterations."""
     placed = plot(values)
-    parts = [_line(points, 5, SMALL - 10, "path") for points in placed.lines]
-    if placed.lines:
-        last = placed.lines[-1][-1]
+    parts = _line(placed, 5, SMALL - 10)
+    if placed.line:
+        last = placed.line[-1]
         y = round(5 + last.y * (SMALL - 10) / WHOLE, 1)
         parts.append(tag("circle", cx=percent(last.x), cy=y, r=3.5, class_="last"))
-    return tag(
-        "svg",
-        *parts,
-        width="100%",
-        height=SMALL,
-        role="img",
-        aria_label=text(label),
-        class_="small",
-    )
+    return drawing("small", SMALL, label, *parts)

@@ -7,7 +7,7 @@ from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from ...views.iterations import JudgedIteration
 from ...words.phrases import UNKNOWN, duration
 from ..facts import Facts
-from ..markup import Markup, command, heading, row, said, section, table, tag, text
+from ..markup import Markup, command, heading, row, said, section, table, tag, text, without
 from ..numbers import money
 from .iterations import TableColumn, columns
 
@@ -18,10 +18,10 @@ def comparison(facts: Facts) -> Markup:
     """Return the best and the last iteration side by side."""
     rows = [one for one in facts.iterations.iterations if isinstance(one.version, int)]
     if len(rows) < 2:
-        nothing = tag("p", "There are no two iterations to compare.", class_="empty")
-        return section("compare", "Compare two", nothing)
+        nothing = "There are no two iterations to compare."
+        return without("compare", "Compare two", nothing)
     last = rows[-1]
-    best = next((x for x in rows if x.iteration == facts.iterations.best_iteration), None)
+    best = facts.iteration(facts.iterations.best_iteration)
     one = best if best is not None and best is not last else rows[-2]
     body = [
         row([
@@ -32,18 +32,14 @@ def comparison(facts: Facts) -> Markup:
         ])
         for column in columns(facts)
     ]  # fmt: skip
-    head = [heading("figure"), heading(_named(facts, one), class_="num"),
-            heading(_named(facts, last), class_="num"),
-            heading("change", class_="num")]  # fmt: skip
+    named = (_named(facts, one), _named(facts, last), "change")
+    head = ["figure", *(heading(name, class_="num") for name in named)]
     kept = [has_snapshot(facts.sprint, x.iteration) for x in (one, last)]
     line = f"sprintlog iteration diff {one.iteration} {last.iteration}{facts.named}"
-    files = (
-        [tag("p", "The files that differ: ", command(line), class_="note files")]
-        if all(kept)
-        else [tag("p", _not_kept(facts, (one, last), kept), class_="note files")]
-    )
+    told = ("The files that differ: ", command(line))
+    files = told if all(kept) else (_not_kept(facts, (one, last), kept),)
     made = table(head, body, label="comparison", class_="compared")
-    return section("compare", "Compare two", made, *files)
+    return section("compare", "Compare two", made, tag("p", *files, class_="note files"))
 
 
 def _not_kept(

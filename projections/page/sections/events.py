@@ -5,7 +5,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC
 
 from ...words.said import what
 from ..facts import Facts
-from ..markup import Markup, classes, command, heading, row, section, table, tag, text
+from ..markup import Markup, command, row, section, table, tag, text
 from ..numbers import time, version_link
 
 TEXT_CHARS_MAX = 180
@@ -16,14 +16,12 @@ def events(facts: Facts) -> Markup:
     """Return the newest events, the newest first."""
     shown = list(reversed(facts.newest(facts.limits.events)))
     rows = [_row(one, has_data=at < facts.limits.data) for at, one in enumerate(shown)]
-    head = [heading(name) for name in ("version", "when", "who", "what")]
     before = facts.version - len(shown)
-    told = (
-        f"the newest first; {before:,} earlier ones: " if before else "the newest first: "
-    )
-    note = tag("p", told, command(f"sprintlog log{facts.named}"), class_="note")
-    made = table(head, rows, label="events", class_=classes("wide", "filtered", "stacked"))
-    return section("events", "Events", note, made)
+    told = f"; {before:,} earlier ones" if before else ""
+    note = [f"the newest first{told}: ", command(f"sprintlog log{facts.named}")]
+    head = ("version", "when", "who", "what")
+    made = table(head, rows, label="events", class_="wide filtered stacked")
+    return section("events", "Events", made, note=note)
 
 
 def _row(recorded: RecordedEvent, *, has_data: bool) -> Markup:

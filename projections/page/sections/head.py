@@ -1,26 +1,28 @@
 """The head of the page: what it is doing or why it stopped, and what to type now."""
 
+import re
 from collections.abc import Iterator
-from typing import Any
 
 from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.sprint.agent.actions import PERSON
 from sprintlog.engine.sprint.goal.goal import goal_standing
 from sprintlog.engine.sprint.goal.settings import goal_said
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
+from sprintlog.engine.sprint.runs.again import run_again
 from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_RUN, OF_SPRINT, TIME
 
 from ...iterations.quality import equals_by_exit_code, pending_advice
 from ...iterations.quality import files_said as whose_files
 from ...views.runs import BudgetStanding
+from ...views.work import STOPPED
 from ...words.phrases import UNKNOWN, counted, duration
 from ...words.stops import worked
 from ..charts.labels import WHOLE
 from ..charts.layout import percent
 from ..facts import Facts
 from ..markup import NOTHING, Markup, command, joined, said, tag, text
-from ..numbers import cost, known, money, number, score, time, tokens, took
-from .ways import amount, files_said, ways
+from ..numbers import cost, money, number, score, time, tokens, took
 
 _TONES = {
     "completed": "good",
@@ -32,12 +34,7 @@ _TONES = {
     "paused-at-breakpoint": "steady",
     "in-progress": "open",
 }
-_WORDS = {
-    "running": "Running",
-    "why": "Stopped",
-    "stopped": "Stopped",
-    "done": "Done",
-}
+_WORDS = {"running": "Running", "why": "Stopped", "stopped": "Stopped", "done": "Done"}
 FULL_PERCENT, WARNED_PERCENT = 100, 80
 
 
@@ -50,18 +47,15 @@ def head(facts: Facts) -> Markup:
     is_stopped = any(word == "stopped" for word, _ in facts.standing)
     stands = [" ", chip("stopped")] if is_stopped else []
     title = tag("h1", facts.sprint.id, " ", chip(str(facts.status.status)), *stands)
+    where = facts.status.work_tree
     when = joined(
+        f"work tree {where}, " if where else "",
         "as of version ", str(facts.version), ", ", time(facts.last.at), " UTC, position ",
         f"{facts.last.position:,} of the log",
     )  # fmt: skip
-    parts: list[Markup] = [
-        title,
-        tag("p", when, class_="note"),
-        tag("div", *_story(facts), class_="now"),
-    ]
-    parts.append(tag("dl", *_figures(facts), class_="figures"))
-    parts.append(_budgets(facts))
-    return tag("header", *filter(None, parts), id="head")
+    note, story = tag("p", when, class_="note"), tag("div", *_story(facts), class_="now")
+    figures = tag("dl", *_figures(facts), class_="figures")
+    return tag("header", title, note, story, figures, _budgets(facts), id="head")
 
 
 def chip(status: str) -> Markup:
@@ -74,7 +68,7 @@ def _story(facts: Facts) -> Iterator[Markup]:
     hints, target = [], None
     if not facts.standing:
         word = _WITHOUT_REASON.get(str(facts.status.status), "Ready")
-        since = time(_moment(facts.status.last_activity))
+        since = time(facts.status.last_activity)
         yield tag("p", tag("strong", word), " since ", since, class_="why")
     for word, line in facts.standing:
         if word == "hint":
@@ -83,40 +77,41 @@ def _story(facts: Facts) -> Iterator[Markup]:
             first = tag("strong", f"{_WORDS[word]}: " if word != "done" else "Done ")
             yield tag("p", first, said(line), class_="why")
         else:
-            name = _NAMES.get(word, word)
-            yield tag("p", tag("b", f"{name} "), said(line), class_=f"told {word}")
+            yield _told(_NAMES.get(word, word), said(line), kind=f"told {word}")
     told = {line for _, line in facts.standing}
     for need in facts.status.human_needed:
         if need.reason in told:
             continue
         where = f" at {need.phase}" if need.phase else ""
-        parts: list[Any] = [tag("b", f"needs a person{where} "), text(need.reason)]
-        parts += [": ", text(need.details)] if need.details else []
-        yield tag("p", *parts, class_="told need")
+        details = [": ", text(need.details)] if need.details else []
+        who = f"needs a person{where}"
+        yield _told(who, text(need.reason), *details, kind="told need")
     # The same as `status` says: what somebody has done about it is no advice any more.
     advice, pending = facts.iterations.recommendation, pending_advice(facts.judged)
     if advice is not None and pending is not None and pending.action != CONTINUE:
-        yield tag(
-            "p", tag("b", "advice "), f"{advice.message} ({advice.reason})", class_="told"
-        )
+        yield _told("advice", f"{advice.message} ({advice.reason})")
         if advice.action == ROLLBACK:
             target = advice.target_iteration
     yield from ways(facts, target, hints)
     yield from _best(facts)
     if (whose := whose_files(facts.judged)) is not None:
-        yield tag("p", tag("b", "files "), text(whose), class_="told")
+        yield _told("files", text(whose))
     if facts.sprint.plan.is_ralph and (goal := goal_said(facts.sprint.document)):
-        stands = f"{goal_standing(facts.sprint.plan)}: {goal}"
-        yield tag("p", tag("b", "goal "), text(stands), class_="told")
+        yield _told("goal", text(f"{goal_standing(facts.sprint.plan)}: {goal}"))
+
+
+def _told(name: str, *parts: object, kind: str = "told") -> Markup:
+    """Return a line of the head behind its name."""
+    return tag("p", tag("b", f"{name} "), *parts, class_=kind)
 
 
 def _best(facts: Facts) -> Iterator[Markup]:
     best, target = facts.iterations.best_iteration, facts.rollback_target
     if best is None:
         return
-    row = next((x for x in facts.iterations.iterations if x.iteration == best), None)
+    row = facts.iteration(best)
     value = score(row.score) if row is not None else UNKNOWN
-    shown: list[Any] = [tag("b", "best "), f"iteration {best}, quality {value}. "]
+    shown: list[object] = [f"iteration {best}, quality {value}. "]
     is_there = target is not None and target == facts.judged.last
     if is_there and target == best:
         shown.append("The sprint stands there.")
@@ -132,11 +127,7 @@ def _best(facts: Facts) -> Iterator[Markup]:
             shown += [". ", said(files_said(facts, target))]
     if equals := equals_by_exit_code(facts.judged):
         shown += [" ", said(equals[:1].upper() + equals[1:])]
-    yield tag("p", *shown, class_="best")
-
-
-def _moment(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    yield _told("best", *shown, kind="best")
 
 
 def _figures(facts: Facts) -> Iterator[Markup]:
@@ -185,27 +176,20 @@ def _figure(name: str, value: str, more: str | None = None) -> Markup:
 
 def _budgets(facts: Facts) -> Markup:
     """Return how far each budget is spent, as bars with their figures."""
-    found = facts.status.budgets
-    if not known(found) or not isinstance(found, list):
-        return NOTHING
-    rows = [
-        _budget(one) for one in found if (one.of, one.budget) != (OF_SPRINT, ITERATIONS)
-    ]
-    return tag("ul", *rows, class_="budgets", aria_label="budgets") if rows else NOTHING
+    found = facts.status.budgets or ()
+    shown = [one for one in found if (one.of, one.budget) != (OF_SPRINT, ITERATIONS)]
+    rows = map(_budget, shown)
+    return tag("ul", *rows, class_="budgets", aria_label="budgets") if shown else NOTHING
 
 
 def _budget(one: BudgetStanding) -> Markup:
     share = min(max(one.percent, 0), FULL_PERCENT) * WHOLE // FULL_PERCENT
     is_near, is_spent = one.percent >= WARNED_PERCENT, one.percent >= FULL_PERCENT
     tone = "bad" if is_spent else "open" if is_near else "good"
-    bar = tag(
-        "svg",
-        tag("rect", width="100%", height=8, rx=4, class_="ground"),
-        tag("rect", width=percent(share), height=8, rx=4, class_=tone),
-        width="100%",
-        height=8,
-        aria_hidden="true",
-    )
+    size = {"height": 8, "rx": 4}
+    ground = tag("rect", width="100%", **size, class_="ground")
+    part = tag("rect", width=percent(share), **size, class_=tone)
+    bar = tag("svg", ground, part, width="100%", height=8, aria_hidden="true")
     spent, limit = (amount(one.budget, x) for x in (one.spent, one.limit))
     line = f"{spent} of {limit}"
     unknown = f", {counted(one.unknown_runs, 'run')} unknown" if one.unknown_runs else ""
@@ -213,3 +197,92 @@ def _budget(one: BudgetStanding) -> Markup:
     of = "last run" if one.of == OF_RUN else one.of
     label = tag("span", f"{one.budget} of the {of}: {line} ({one.percent} %){more}")
     return tag("li", label, bar)
+
+
+_STARTS = "sprintlog run "
+_NEXT = re.compile(r"; then |, then |, and (?=`)")
+"""Between the steps of a hint."""
+_RESOLVE = "resolve it"
+
+
+def ways(facts: Facts, target: int | None, hints: list[str]) -> Iterator[Markup]:
+    """Yield what to type; where going back is advised, that way first."""
+    steps = [step for hint in hints for step in _NEXT.split(hint)]
+    steps = _steps(facts, steps) if steps else []
+    if target is not None:
+        yield _typed("type now, as advised", [*_advised(facts, target)])
+    if steps:
+        name = "type now" if target is None else "or, to keep what is there"
+        yield _typed(name + (", in this order" if len(steps) > 1 else ""), steps)
+    if steps or target is not None:
+        yield from _budget_ways(facts)
+
+
+def files_said(facts: Facts, iteration: int) -> str:
+    """Return where the files of an iteration are that no snapshot holds."""
+    head = getattr(getattr(facts.iteration(iteration), "git", None), "head", None)
+    there = f"; git stood at commit {head[:12]} then" if head else ""
+    if facts.keeps_files:
+        return f"No snapshot of its files is there{there}"
+    return f"Its files were not kept, since the loop ran without `--snapshot`{there}"
+
+
+def amount(budget: str, spent: float) -> str:
+    """Return an amount of a budget with its unit."""
+    if budget == "time":
+        return duration(1000 * spent)
+    return money(spent) if budget == "cost" else number(spent)
+
+
+def _advised(facts: Facts, target: int) -> Iterator[str]:
+    """Yield the steps of going back and on: with what stops it there all the same."""
+    if facts.action.because == PERSON and (need := facts.action.details):
+        yield f"resolve what it needs: {need}"
+    goes = "plan and files go back"
+    if not has_snapshot(facts.sprint, target):
+        goes = "the plan goes back, files stay as they are"
+    yield f"`sprintlog rollback iter:{target}{facts.named}` takes the advice: {goes}"
+    after = facts.after_rollback(target)
+    hint = (after.hint or after.why or "") if after.do in STOPPED else ""
+    yield from _steps(facts, [x for x in _NEXT.split(hint) if x])
+
+
+def _steps(facts: Facts, steps: list[str]) -> list[str]:
+    """Return the steps of a way with what starts the loop again at its end."""
+    need = facts.action.details
+    found = [
+        f"resolve what it needs: {need}" if need and step == _RESOLVE else step
+        for step in steps
+    ]
+    started = facts.sprint.knowledge.loops.started
+    if started is None or any(_STARTS in step for step in found):
+        return found
+    own, dashes, other = run_again(started).partition(" -- ")
+    return [*found, f"`{own}{facts.named}{dashes}{other}` starts the loop again"]
+
+
+def _budget_ways(facts: Facts) -> Iterator[Markup]:
+    """Yield what is left to spend: each run has a budget of its own, a sprint has one."""
+    found = facts.status.budgets or ()
+    own = [x for x in found if x.of == OF_RUN]
+    shared = [x for x in found if x.of != OF_RUN and x.budget != ITERATIONS]
+    parts = []
+    if own:
+        limits = ", ".join(f"{x.budget} {amount(x.budget, x.limit)}" for x in own)
+        parts.append(f"A new run begins with its whole budget again: {limits}.")
+    for one in shared:
+        left = amount(one.budget, one.left) if one.left > 0 else "nothing"
+        limit = f"{one.budget} {amount(one.budget, one.limit)}"
+        parts.append(f"Of the budget of the whole sprint, {limit}, {left} is left.")
+    if shared:
+        parts.append("Neither a new run nor a rollback gives any of it back.")
+    if parts:
+        yield _told("budget", " ".join(parts))
+
+
+def _typed(name: str, steps: list[str]) -> Markup:
+    """Return what to type: one line, or several in order."""
+    if len(steps) == 1:
+        return _told(name, said(steps[0]), kind="type")
+    items = tag("ol", *(tag("li", said(step)) for step in steps))
+    return tag("div", tag("b", name), items, class_="type")

@@ -5,12 +5,14 @@ from functools import partial
 from typing import NamedTuple
 
 from sprintlog.engine.iterations.classify import CLASS_MEANS
+from sprintlog.engine.sprint.iterations.kept_files import left_words
 
+from ...history.authors import OUT, ROLLBACK
 from ...views.iterations import JudgedIteration
 from ...words.phrases import UNKNOWN
 from ..changed_files import Changed
 from ..facts import Facts
-from ..markup import Markup, command, heading, row, section, table, tag, text
+from ..markup import Markup, command, heading, row, section, table, tag, text, without
 from ..numbers import cost, known, money, number, score, tokens, took, version_link
 
 CELL_CHARS_MAX = 300
@@ -22,6 +24,9 @@ TOLD = {
 }
 """What is told of a column where one points at its name."""
 _ALWAYS = ("class", "remarks")
+_OTHERS = ("outside, before it", "by a rollback")
+_WORDS = {"agent": "", OUT: _OTHERS[0], ROLLBACK: _OTHERS[1]}
+"""Who changed files; what the iteration itself changed comes first."""
 _ENDED = {"needs-human": "asked for a person"}
 
 
@@ -61,6 +66,8 @@ def columns(facts: Facts) -> list[TableColumn]:
             TableColumn("cost", lambda x: money(cost(x.spent)), True),
             TableColumn("time", lambda x: took(x.spent), True, _milliseconds),
         ]
+    if facts.sprint.knowledge.elsewhere:
+        found.append(TableColumn("work tree", lambda x: x.work_tree or UNKNOWN))
     found += [TableColumn(name, partial(_param, name)) for name in _names(rows, "params")]
     return found
 
@@ -69,34 +76,27 @@ def iterations(facts: Facts) -> Markup:
     """Return the table."""
     rows = facts.iterations.iterations
     if not rows:
-        nothing = tag("p", "There is no iteration yet.", class_="empty")
-        return section("iterations", "Iterations", nothing)
+        return without("iterations", "Iterations", "There is no iteration yet.")
     shown, same = _differing(columns(facts), rows)
     best = facts.iterations.best_iteration
     head = [heading("iteration", class_="num")]
-    head += [
-        heading(
-            one.name.replace("_", " "),
-            class_="num" if one.is_number else None,
-            title=TOLD.get(one.name),
-        )
-        for one in shown
-    ]
+    for one in shown:
+        kind, name = "num" if one.is_number else None, one.name.replace("_", " ")
+        head.append(heading(name, class_=kind, title=TOLD.get(one.name)))
     lines = [
         _row(one, shown, facts.limits.remark_chars, is_best=one.iteration == best)
         for one in rows[-facts.limits.iterations :]
     ]
-    parts = []
+    parts: list[object] = []
     if (more := len(rows) - facts.limits.iterations) > 0:
-        parts += [
-            f"{more:,} earlier ones: ",
-            command(f"sprintlog iteration list{facts.named}"),
-        ]
+        line = command(f"sprintlog iteration list{facts.named}")
+        parts += [f"{more:,} earlier ones: ", line]
     if same:
         parts += ["; " * bool(parts), f"the same wherever it is known: {', '.join(same)}"]
-    told = tag("p", *parts, class_="note") if parts else ""
+    if left := facts.status.left_out:
+        parts += ["; " * bool(parts), left_words(left.paths, left.count)]
     made = table(head, lines, label="iterations", class_="sortable")
-    return section("iterations", "Iterations", told, made)
+    return section("iterations", "Iterations", made, note=parts)
 
 
 def _differing(
@@ -116,13 +116,9 @@ def _differing(
 
 
 def _row(
-    one: JudgedIteration,
-    shown: Sequence[TableColumn],
-    chars_max: int,
-    *,
-    is_best: bool,
+    one: JudgedIteration, shown: Sequence[TableColumn], chars_max: int, *, is_best: bool
 ) -> Markup:
-    version = one.version if isinstance(one.version, int) else 0
+    version = one.version or 0
     name = str(one.iteration)
     first = version_link(version, name) if version else text(name)
     cells = [tag("th", first, scope="row")]
@@ -138,13 +134,11 @@ def _row(
 
 
 def _names(rows: Sequence[JudgedIteration], field: str) -> list[str]:
-    held = [getattr(one, field) for one in rows]
-    return list(dict.fromkeys(n for one in held if isinstance(one, dict) for n in one))
+    return list(dict.fromkeys(name for one in rows for name in getattr(one, field) or ()))
 
 
 def _of(one: JudgedIteration, field: str, name: str) -> object:
-    held = getattr(one, field)
-    return held.get(name) if isinstance(held, dict) else None
+    return (getattr(one, field) or {}).get(name)
 
 
 def _figure(name: str, one: JudgedIteration) -> object:
@@ -173,7 +167,7 @@ def _short(value: object) -> object:
 
 
 def _alerts(one: JudgedIteration) -> object:
-    if not isinstance(one.alerts, tuple) or not one.alerts:
+    if not one.alerts:
         return UNKNOWN if not known(one.alerts) else "none"
     kinds = dict.fromkeys(f"{x.severity} {x.type.replace('_', ' ')}" for x in one.alerts)
     return ", ".join(kinds)
@@ -183,11 +177,17 @@ def _files(changed: Changed | None) -> object:
     """Return how many files changed, and the first of their names."""
     if changed is None:
         return UNKNOWN
-    if not changed:
-        return "none"
-    names = ", ".join(path for path, _ in changed[:FILES_SHOWN])
-    more = len(changed) - FILES_SHOWN
-    return f"{len(changed)}: {names}" + (f" and {more} more" if more > 0 else "")
+    by_author: dict[str, list[str]] = {}
+    for one in changed:
+        author = _WORDS.get(one.by, one.by.replace("-", " "))
+        by_author.setdefault(author, []).append(one.path)
+    told = ["none"] if by_author.keys() <= {*_OTHERS} else []
+    for author, paths in sorted(by_author.items(), key=lambda one: one[0] in _OTHERS):
+        by = f" {author}" if author else ""
+        names = ", ".join(paths[:FILES_SHOWN])
+        more = f" and {len(paths) - FILES_SHOWN} more" if paths[FILES_SHOWN:] else ""
+        told.append(f"{len(paths)}{by}: {names}{more}")
+    return "; ".join(told)
 
 
 def _remarks(facts: Facts, one: JudgedIteration) -> object:
@@ -203,31 +203,23 @@ def _remarks(facts: Facts, one: JudgedIteration) -> object:
             why = value.get("error", "") if isinstance(value, dict) else value
             said.append(f"{word}: {why}")
     failures = facts.past.story.failures.of(one.iteration)
+    how = _run_ended(one, is_told=bool(failures)) if known(one.status) else ""
     if known(one.metrics):
-        said += _failed(one, is_told=bool(failures))
-    elif known(one.status):
-        said.append(_unmeasured(one, is_told=bool(failures)))
+        said += [how] if how and one.status != "completed" else []
+    elif how:
+        said.append(f"not measured; {how}")
     elif one.score is None and not known(one.failed) and not known(one.retracted):
         said.append("not measured")
     said += failures
-    said += [f"#{tag_}" for tag_ in one.tags] if isinstance(one.tags, tuple) else []
-    said += list(one.notes) if isinstance(one.notes, tuple) else []
+    said += [*(f"#{word}" for word in one.tags or ()), *(one.notes or ())]
     summary = one.summary if isinstance(one.summary, str) else ""
     said += [summary] if not any(summary in told for told in said) else []
     return "; ".join(said) or UNKNOWN
 
 
-def _failed(one: JudgedIteration, *, is_told: bool) -> list[str]:
-    """Return that the run of a measured iteration did not complete, and why."""
-    if not known(one.status) or one.status == "completed":
-        return []
-    error = f": {one.error}" if isinstance(one.error, str) and not is_told else ""
-    return [f"its run {_ENDED.get(str(one.status), str(one.status))}{error}"]
-
-
-def _unmeasured(one: JudgedIteration, *, is_told: bool) -> str:
-    """Return how the run of an iteration ended that nobody measured, and why."""
-    if one.status == "completed":
-        return "not measured; its run completed"
-    error = f": {one.error}" if isinstance(one.error, str) and not is_told else ""
-    return f"not measured; its run {_ENDED.get(str(one.status), str(one.status))}{error}"
+def _run_ended(one: JudgedIteration, *, is_told: bool) -> str:
+    """Return how the run of an iteration ended, and why if it is not told already."""
+    status = str(one.status)
+    is_failed = status != "completed" and isinstance(one.error, str) and not is_told
+    error = f": {one.error}" if is_failed else ""
+    return f"its run {_ENDED.get(status, status)}{error}"

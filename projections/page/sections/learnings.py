@@ -1,7 +1,7 @@
 """What was learned, as the journal has it."""
 
 from ..facts import Facts
-from ..markup import Markup, section, tag, text
+from ..markup import Markup, section, tag, text, without
 from ..numbers import time
 
 ROWS_MAX = 60
@@ -12,8 +12,7 @@ def learnings(facts: Facts) -> Markup:
     """Return what was learned, the newest first; what was retired is marked."""
     found = [] if facts.journal is None else list(reversed(facts.journal.learnings))
     if not found:
-        nothing = tag("p", "The journal has no learnings.", class_="empty")
-        return section("learnings", "Learnings", nothing)
+        return without("learnings", "Learnings", "The journal has no learnings.")
     items = [
         tag(
             "li",
@@ -26,5 +25,5 @@ def learnings(facts: Facts) -> Markup:
         for one in found[:ROWS_MAX]
     ]  # fmt: skip
     more = len(found) - ROWS_MAX
-    note = f"the newest first; {more:,} more are not shown" if more > 0 else None
+    note = [f"the newest first; {more:,} more are not shown"] if more > 0 else []
     return section("learnings", "Learnings", tag("ul", *items, class_="cards"), note=note)

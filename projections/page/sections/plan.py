@@ -39,9 +39,9 @@ def plan(facts: Facts) -> Markup:
         parts.append(tag("ul", *tree.items(children), class_="tree"))
     if not parts:
         parts.append(tag("p", "There is no plan, and no goal.", class_="empty"))
-    note = None
+    note = []
     if (more := max(tree.met, len(steps)) - facts.limits.nodes) > 0:
-        note = f"{more:,} more: `sprintlog show progress` has all"
+        note.append(f"{more:,} more: `sprintlog show progress` has all")
     return section("plan", "Plan", *parts, note=note)
 
 

@@ -7,7 +7,7 @@ from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from ...views.iterations import JudgedIteration
 from ..charts.quality import Levels, Scored, quality_svg, small
 from ..facts import Facts
-from ..markup import NOTHING, Markup, classes, command, joined, section, tag, text
+from ..markup import NOTHING, Markup, command, joined, section, tag, text, without
 from ..numbers import cost, known, money, number, score, tokens
 
 PLOTS_MAX, WORSE_MAX = 14, 12
@@ -18,7 +18,7 @@ TONES = {"forward": "good", "regression": "bad", "plateau": "steady", "stalled":
 def scored(facts: Facts) -> tuple[list[Scored], Levels]:
     """Return what is plotted: all iterations but the baseline, and the lines across."""
     rows = facts.iterations.iterations
-    base = next((x for x in rows if x.iteration == BASELINE_NUMBER), None)
+    base = facts.iteration(BASELINE_NUMBER)
     rules = facts.judged.rules
     found = [_scored(facts, one) for one in rows if one.iteration != BASELINE_NUMBER]
     found = found[-facts.limits.iterations :]
@@ -30,8 +30,7 @@ def quality(facts: Facts) -> Markup:
     """Return the plots."""
     found, levels = scored(facts)
     if not any(one.score is not None for one in found):
-        nothing = tag("p", "No iteration was measured.", class_="empty")
-        return section("quality", "Quality", nothing)
+        return without("quality", "Quality", "No iteration was measured.")
     label = "Quality of " + ", ".join(
         f"iteration {one.number}: {score(one.score)}" for one in found[-20:]
     )
@@ -44,7 +43,7 @@ def quality(facts: Facts) -> Markup:
 
 def _scored(facts: Facts, one: JudgedIteration) -> Scored:
     is_best = facts.iterations.best_iteration == one.iteration
-    alerts = [x.type for x in one.alerts] if isinstance(one.alerts, tuple) else []
+    alerts = [x.type for x in one.alerts or ()]
     is_off = one.is_on_path is False
     said = [f"iteration {one.iteration}", one.classification or "", score(one.score)]
     said += ["the best"] if is_best else []
@@ -63,30 +62,24 @@ def _legend(found: Sequence[Scored]) -> Iterator[Markup]:
     tones = {one.tone for one in found if one.score is not None}
     for tone, word in kinds.items():
         if tone in tones:
-            yield tag(
-                "li",
-                tag("span", "\N{BLACK CIRCLE}", class_=classes("key", "dot", tone)),
-                word,
-            )
+            yield _key("\N{BLACK CIRCLE}", tone, word)
     if any(one.is_off for one in found):
-        sign = tag("span", "\N{WHITE CIRCLE}", class_=classes("key", "dot", "off"))
-        yield tag("li", sign, "off the path: a rollback left it behind")
+        yield _key("\N{WHITE CIRCLE}", "off", "off the path: a rollback left it behind")
     if any(one.alerts for one in found):
-        yield tag(
-            "li",
-            tag("span", "!", class_=classes("key", "dot", "bad")),
-            "something got worse",
-        )
+        yield _key("!", "bad", "something got worse")
     if any(one.score is None for one in found):
-        yield tag("li", tag("span", "?", class_="key dot"), "not measured")
+        yield _key("?", "", "not measured")
+
+
+def _key(sign: str, tone: str, word: str) -> Markup:
+    return tag("li", tag("span", sign, class_=f"key dot {tone}".rstrip()), word)
 
 
 def _lines(levels: Levels) -> Iterator[Markup]:
-    for name, level in (("baseline", levels.baseline), ("threshold", levels.threshold)):
-        if level is not None:
-            line = tag("line", x1=0, x2="100%", y1=5, y2=5, class_=name)
-            key = tag("svg", line, width=26, height=10, class_="key-line")
-            yield tag("li", key, f"{name} {level:.2f}")
+    for name, level in levels.lines():
+        line = tag("line", x1=0, x2="100%", y1=5, y2=5, class_=name)
+        key = tag("svg", line, width=26, height=10, class_="key-line")
+        yield tag("li", key, f"{name} {level:.2f}")
 
 
 def _worse(facts: Facts) -> Markup:
@@ -94,7 +87,7 @@ def _worse(facts: Facts) -> Markup:
     found = [
         (one.iteration, alert.severity, alert.message, one.is_on_path is False)
         for one in reversed(facts.iterations.iterations)
-        for alert in (one.alerts if isinstance(one.alerts, tuple) else ())
+        for alert in one.alerts or ()
     ]
     if not found:
         return NOTHING
@@ -105,9 +98,8 @@ def _worse(facts: Facts) -> Markup:
     ]  # fmt: skip
     more = len(found) - WORSE_MAX
     if more > 0:
-        items.append(
-            tag("li", f"{more:,} more: ", command(f"sprintlog alerts --all{facts.named}"))
-        )
+        line = command(f"sprintlog alerts --all{facts.named}")
+        items.append(tag("li", f"{more:,} more: ", line))
     title = tag("h3", "What got worse, the newest first")
     return joined(title, tag("ul", *items, class_="worse"))
 
@@ -117,7 +109,7 @@ def _small_plots(facts: Facts) -> Iterator[Markup]:
     rows = rows[-facts.limits.iterations :]
     on = [x.is_on_path is not False for x in rows]
     series: dict[str, list[float | None]] = {}
-    figures = [x.figures if isinstance(x.figures, dict) else {} for x in rows]
+    figures = [x.figures or {} for x in rows]
     for name in dict.fromkeys(name for known_ones in figures for name in known_ones):
         values = [known_ones.get(name) for known_ones in figures]
         if not any(isinstance(value, str) for value in values):

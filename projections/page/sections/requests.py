@@ -1,8 +1,7 @@
 """The operator queue: what was asked for, and what was decided of it."""
 
-from ...views.queue import RequestAnswer
 from ..facts import Facts
-from ..markup import Markup, command, heading, row, section, table, tag, text
+from ..markup import Markup, command, row, section, table, tag, text, without
 
 ROWS_MAX = 100
 TEXT_CHARS_MAX = 240
@@ -12,10 +11,9 @@ def queue(facts: Facts) -> Markup:
     """Return the requests, those that wait first."""
     found = sorted(facts.queue, key=lambda one: one.status != "pending")
     if not found:
-        nothing = tag("p", "Nobody asked for anything.", class_="empty")
-        return section("queue", "Queue", nothing)
+        return without("queue", "Queue", "Nobody asked for anything.")
     waiting = sum(one.status == "pending" for one in found)
-    head = [heading(x) for x in ("request", "status", "priority", "type", "title", "why")]
+    head = ("request", "status", "priority", "type", "title", "why")
     rows = [
         row([
             tag("td", text(one.id, 60)),
@@ -23,18 +21,14 @@ def queue(facts: Facts) -> Markup:
             tag("td", text(one.priority)),
             tag("td", text(one.type)),
             tag("td", text(one.title, TEXT_CHARS_MAX), class_="t"),
-            tag("td", text(_why(one), TEXT_CHARS_MAX), class_="t"),
+            tag("td", text(why, TEXT_CHARS_MAX), class_="t"),
         ])
         for one in found[:ROWS_MAX]
+        for why in [one.reasoning or one.rejection_reason]
     ]  # fmt: skip
-    more = (
-        f"; {len(found) - ROWS_MAX:,} more are not shown" if len(found) > ROWS_MAX else ""
-    )
+    left = len(found) - ROWS_MAX
+    more = f"; {left:,} more are not shown" if left > 0 else ""
     line = command(f"sprintlog queue list{facts.named}")
-    note = tag("p", f"{waiting} of {len(found)} wait{more}: ", line, class_="note")
     made = table(head, rows, label="queue", class_="filtered")
-    return section("queue", "Queue", note, made)
-
-
-def _why(one: RequestAnswer) -> object:
-    return one.reasoning or one.rejection_reason
+    note = [f"{waiting} of {len(found)} wait{more}: ", line]
+    return section("queue", "Queue", made, note=note)

@@ -2,7 +2,7 @@
 
 from ...words.of_sessions import figures
 from ..facts import Facts
-from ..markup import Markup, command, heading, row, section, table, tag, text
+from ..markup import Markup, command, row, section, table, tag, text, without
 from ..numbers import number, time
 
 FILES_SHOWN = 6
@@ -12,13 +12,10 @@ def sessions(facts: Facts) -> Markup:
     """Return a row for each session, the newest first."""
     found = list(reversed(facts.sessions))
     if not found:
-        nothing = tag(
-            "p", "No session was recorded: ", command("sprintlog hooks install AGENT"),
-            " records what agents do.", class_="empty",
-        )  # fmt: skip
-        return section("sessions", "Sessions of agents", nothing)
-    names = ("session", "from", "to", "tool calls", "failed", "what", "files")
-    head = [heading(name) for name in names]
+        installs = command("sprintlog hooks install AGENT")
+        told = ("No session was recorded: ", installs, " records what agents do.")
+        return without("sessions", "Sessions of agents", *told)
+    head = ("session", "from", "to", "tool calls", "failed", "what", "files")
     rows = []
     for name, one in found:
         files = ", ".join(one.files_changed[:FILES_SHOWN])
@@ -35,7 +32,6 @@ def sessions(facts: Facts) -> Markup:
                 tag("td", text(files), class_="t"),
             ])
         )  # fmt: skip
-    line = command("sprintlog log --session ID")
-    note = tag("p", "every call of one: ", line, class_="note")
     made = table(head, rows, label="sessions", class_="wide")
-    return section("sessions", "Sessions of agents", note, made)
+    note = ["every call of one: ", command("sprintlog log --session ID")]
+    return section("sessions", "Sessions of agents", made, note=note)

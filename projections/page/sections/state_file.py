@@ -1,17 +1,16 @@
 """PROGRESS.yaml with who set each line; with its script at any version of the page."""
 
-from datetime import timedelta
 from typing import Any
 
 import msgspec
 
-from sprintlog.engine.sprint.state.times import elapsed, to_text
+from sprintlog.engine.sprint.state.times import elapsed, from_milliseconds
 
 from ...history.differences import cut
 from ...markdown import visible
 from ..facts import Facts
 from ..markup import Markup, command, heading, row, section, table, tag, text
-from ..numbers import EPOCH, milliseconds, version_link
+from ..numbers import milliseconds, version_link
 from ..versions import FileHistory, FileLine, lines_of, shortened
 
 AT, ELAPSED = "\x01", "\x02"
@@ -34,8 +33,7 @@ def state_file(facts: Facts) -> Markup:
         ], class_="new" if line.changed == facts.version else None)
         for index, line in enumerate(lines[:lines_max], start=1)
     ]  # fmt: skip
-    head = [heading("line", class_="num"), heading("text"), heading("version"),
-            heading("set by")]  # fmt: skip
+    head = (heading("line", class_="num"), "text", "version", "set by")
     told = f"PROGRESS.yaml at version {facts.version}, and what set each line"
     more = f"; {len(lines) - lines_max:,} more lines" if len(lines) > lines_max else ""
     line = command(f"sprintlog blame --all{facts.named}")
@@ -46,14 +44,11 @@ def state_file(facts: Facts) -> Markup:
         said = _json(packed(history, facts))
     earlier = []
     if history.first > 1:
-        shown = command(f"sprintlog show progress --at version:N{facts.named}")
-        earlier = [
-            f"; versions from {history.first:,} on can be chosen here, one before: ",
-            shown,
-        ]
-    note = tag("p", told, more, ": ", line, *earlier, class_="note")
+        said_of = f"; versions from {history.first:,} on can be chosen here, one before: "
+        earlier = [said_of, command(f"sprintlog show progress --at version:N{facts.named}")]
+    note = [told, more, ": ", line, *earlier]
     data = tag("script", said, type="application/json", id="versions")
-    return section("state", "State, version by version", note, made, data)
+    return section("state", "State, version by version", made, data, note=note)
 
 
 def packed(history: FileHistory, facts: Facts) -> dict[str, Any]:
@@ -66,7 +61,7 @@ def packed(history: FileHistory, facts: Facts) -> dict[str, Any]:
     versions: list[list[Any]] = []
     for one in history.versions:
         at = milliseconds(one.at) or before
-        pack.at = one.at if _time_of(at) == one.at else None
+        pack.at = one.at if from_milliseconds(at) == one.at else None
         splices = [
             [s.at, s.gone, *(pack.line(x, one.version) for x in s.came)]
             for s in one.splices
@@ -114,10 +109,6 @@ class _Pack:
         if line.changed == line.set:
             return [index, line.changed]
         return [index, line.changed, line.set]
-
-
-def _time_of(at: int) -> str:
-    return to_text(EPOCH + timedelta(milliseconds=at))
 
 
 def _json(data: dict[str, Any]) -> Markup:

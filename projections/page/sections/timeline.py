@@ -2,21 +2,21 @@
 
 from ...words.phrases import counted
 from ..charts import gantt
-from ..charts.happened import ITERATIONS, IterationTold
+from ..charts.happened import ITERATIONS
 from ..charts.layout import Timeline
 from ..charts.layout import timeline as placed
 from ..facts import Facts
 from ..markup import (
     Markup,
-    classes,
     command,
-    heading,
     joined,
     row,
+    scrolling,
     section,
     table,
     tag,
     text,
+    without,
 )
 from ..numbers import version_link
 
@@ -26,21 +26,10 @@ SEPARATE_MAX = 30
 
 def laid_out(facts: Facts) -> Timeline:
     """Return where everything of the timeline is."""
-    told = {
-        one.iteration: IterationTold(
-            one.classification,
-            one.score,
-            one.is_on_path is False,
-            one.iteration == facts.iterations.best_iteration,
-        )
-        for one in facts.iterations.iterations
-    }
+    told = {one.iteration: one for one in facts.iterations.iterations}
     limits = facts.limits
     found = facts.past.story.course(
-        told,
-        loops_max=limits.iterations,
-        bars_max=limits.bars,
-        signs_max=limits.signs,
+        told, loops_max=limits.iterations, bars_max=limits.bars, signs_max=limits.signs
     )
     rows = {work.row for work in found.work}
     if len(rows) == 1 and len(found.work) <= SEPARATE_MAX:
@@ -66,13 +55,12 @@ def timeline(facts: Facts) -> Markup:
     """Return the drawing, and the same as a table for who cannot see it."""
     found = laid_out(facts)
     if not found.rows:
-        nothing = tag("p", "Nothing was worked on yet.", class_="empty")
-        return section("timeline", "Timeline", nothing)
+        return without("timeline", "Timeline", "Nothing was worked on yet.")
     label = f"Timeline with {len(found.rows)} rows, {len(found.bars)} bars"
     labels = [tag("li", tag("span", _breaking(name))) for name in gantt.names(found)]
     side = tag("ol", *labels, class_=f"names pad{gantt.top(found)}", aria_hidden="true")
-    drawing = tag("div", gantt.inline(found, label), class_="scroll drawing", tabindex="0",
-                  role="region", aria_label="timeline, scrolls")  # fmt: skip
+    drawn = gantt.inline(found, label)
+    drawing = scrolling(drawn, label="timeline, scrolls", class_="scroll drawing")
     notes: list[object] = ["times are UTC"]
     if found.left_out:
         notes.append(f"; {found.left_out:,} more rows are not shown")
@@ -84,7 +72,7 @@ def timeline(facts: Facts) -> Markup:
         _legend(found),
         _as_table(found, facts.limits.listed),
     ]
-    return section("timeline", "Timeline", *parts, note=joined(*notes))
+    return section("timeline", "Timeline", *parts, note=notes)
 
 
 def _breaking(name: str) -> Markup:
@@ -113,7 +101,7 @@ def _legend(found: Timeline) -> Markup:
         items.append(tag("li", key, "pale: taken back by a rollback"))
     kinds = {mark.sign.kind for mark in found.marks}
     items += [
-        tag("li", tag("span", sign, class_=classes("key", "mark", tone)), kind)
+        tag("li", tag("span", sign, class_=f"key mark {tone}"), kind)
         for kind, (sign, tone) in gantt.SIGNS.items()
         if kind in kinds
     ]
@@ -137,8 +125,7 @@ def _as_table(found: Timeline, listed: int) -> Markup:
         row([tag("td", version_link(version) if version else ""), tag("td", text(about))])
         for _, version, about in told[-listed:]
     ]
-    head = [heading("version"), heading("what")]
-    inside = table(head, rows, label="the timeline in words")
+    inside = table(("version", "what"), rows, label="the timeline in words")
     more = len(told) - listed
     shown = f"The last {listed} of {len(told):,} in words" if more > 0 else "In words"
     return tag("details", tag("summary", shown), inside)

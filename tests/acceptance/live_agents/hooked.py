@@ -144,7 +144,8 @@ def our_program(folder: Path) -> Path:
     """Return a folder in which hooks find sprintlog."""
     folder.mkdir()
     program = folder / "sprintlog"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sprintlog.cli "$@"\n')
+    python = sys.executable
+    program.write_text(f"#!/bin/sh\nexec '{python}' -m sprintlog.cli \"$@\"\n")
     program.chmod(0o755)
     return folder
 

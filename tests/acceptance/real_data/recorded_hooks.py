@@ -140,7 +140,7 @@ def _problems_of_ways(
         for number, line in enumerate(hooks):
             if line not in missed:
                 (given / f"{number}.json").write_bytes(line)
-                hook = f"{sys.executable} -m sprintlog.cli hook {agent}"
+                hook = f"'{sys.executable}' -m sprintlog.cli hook {agent}"
                 script.append(f"{hook} < {given / str(number)}.json")
         if one.stream is not None:
             script.append(f"cat {folder / one.stream}")

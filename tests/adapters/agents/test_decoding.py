@@ -33,7 +33,16 @@ CLAUDE_ALL = Usage(
     turns=8,
     duration_ms=3649,
 )
+ANTIGRAVITY = Usage(
+    input_tokens=1200,
+    output_tokens=200,
+    cache_read_tokens=2800,
+    turns=1,
+    duration_ms=4200,
+)
 FINISHED = {
+    "antigravity-result.json": ANTIGRAVITY,
+    "antigravity-stream.jsonl": ANTIGRAVITY,
     "claude-2.1.197-result.json": Usage(
         input_tokens=1080,
         output_tokens=360,
@@ -75,6 +84,9 @@ FINISHED = {
     ),
 }
 FAILED = {
+    "antigravity-failed.jsonl": (
+        "API error: RESOURCE_EXHAUSTED (code 429): the quota is used up."
+    ),
     "claude-api-error.jsonl": "API Error: 529 overloaded",
     "claude-refused-stream.jsonl": (
         "API Error: Request rejected (429) \u00b7 Refused by the play (429)"

@@ -140,6 +140,10 @@ def test_a_build_succeeds_when_it_ends_with_zero(
     assert measured.notes == notes
 
 
+THREE_OF_4 = {"test_count": 4, "tests_passed": 3}
+FAILED = "the build failed: exit code"
+
+
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("line", "said"),
@@ -166,6 +170,42 @@ def test_a_last_line_counts_in_two_forms_and_no_other(
     assert measured.metrics == {"build_status": status, **said}
     told = [one.metrics for one in measured.origins if one.format == "last-line"]
     assert told == ([tuple(said)] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("command", "is_build", "metrics", "notes"),
+    [
+        ("echo 3/4", False, THREE_OF_4, ()),
+        ("echo 3/4; false", False, THREE_OF_4, ("echo 3/4; false: exit code 1",)),
+        ("echo 3/4", True, {**THREE_OF_4, "build_status": "success"}, ()),
+        ("true", False, {"build_status": "success"}, ()),
+        ("false", False, {"build_status": "failed"}, (f"false: {FAILED} 1",)),
+        (
+            *("echo 3/4; false", True, {**THREE_OF_4, "build_status": "failed"}),
+            (f"echo 3/4; false: {FAILED} 1",),
+        ),
+    ],
+)
+def test_a_measure_that_prints_figures_is_not_judged_by_its_exit_status(
+    command: str,
+    is_build: bool,
+    metrics: dict[str, object],
+    notes: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    """Its exit status is the build's without figures, or if it is named as a build."""
+    builds = [command] if is_build else []
+    measured = captured(tmp_path, runs=[command], builds=builds)
+    assert (measured.metrics, measured.notes) == (metrics, notes)
+
+
+def test_a_command_that_writes_a_report_can_be_the_build(tmp_path: Path) -> None:
+    """A command named as both runs once: figures of its report, status of the build."""
+    command = f"{WRITE}; echo x >> ran; false"
+    measured = captured(tmp_path, runs=[command], builds=[command], reports=["junit.xml"])
+    assert measured.metrics["build_status"] == "failed"
+    assert measured.metrics["tests_passed"] == 1
+    assert (tmp_path / "ran").read_text() == "x\n"
 
 
 @pytest.mark.parametrize(
@@ -213,3 +253,87 @@ def test_everything_together_is_one_measurement(tmp_path: Path) -> None:
         "complexity_score": 1.0,
     }
     assert [source.format for source in measured.origins] == ["build", "junit", "source"]
+
+
+LCOV = "printf 'SF:a\\nDA:1,1\\nend_of_record\\n'"
+READ = "is written by the measure and read as"
+
+
+def test_a_report_at_its_usual_place_is_read_if_the_measure_wrote_it(
+    tmp_path: Path,
+) -> None:
+    """Without a named report, the usual ones are read, and a note names each of them."""
+    command = f"mkdir -p coverage; {WRITE}; {LCOV} > coverage/lcov.info; exit 1"
+    measured = captured(tmp_path, runs=[command])
+    assert measured.metrics["test_count"] == 1
+    assert measured.metrics["coverage_percentage"] == 100
+    assert "build_status" not in measured.metrics
+    assert measured.notes == (
+        f"{command}: exit code 1",
+        f"junit.xml {READ} junit",
+        f"coverage/lcov.info {READ} lcov",
+    )
+    assert [one.name for one in measured.origins] == ["junit.xml", "coverage/lcov.info"]
+
+
+def test_a_usual_report_from_before_the_measure_is_not_read(tmp_path: Path) -> None:
+    """A report that the measure did not write says nothing, and nothing is said of it."""
+    (tmp_path / "junit.xml").write_text(SUITE)
+    measured = captured(tmp_path, runs=["true"])
+    assert measured.metrics == {"build_status": "success"}
+    assert measured.notes == ()
+
+
+def test_of_two_usual_reports_with_the_same_figures_none_is_read(tmp_path: Path) -> None:
+    """Which one is meant is not guessed: both are named in one note."""
+    command = f"mkdir -p TestResults; {WRITE}; cp junit.xml TestResults/a.trx"
+    command += "; cp junit.xml TestResult.xml"
+    measured = captured(tmp_path, runs=[command])
+    assert measured.metrics == {"build_status": "success"}
+    (note,) = measured.notes
+    assert note == (
+        "junit.xml and TestResult.xml and TestResults/*.trx are written by the measure and "
+        "not read, because they state the same figures: name one with --report"
+    )
+
+
+def test_a_usual_report_that_cannot_be_read_does_not_end_the_measurement(
+    tmp_path: Path,
+) -> None:
+    """Nobody asked for it: the note says why it was not read."""
+    measured = captured(tmp_path, runs=["echo '<testsuite>' > junit.xml"])
+    assert measured.metrics == {"build_status": "success"}
+    (note,) = measured.notes
+    assert note.startswith("junit.xml is written by the measure and not read: ")
+
+
+def test_printed_figures_and_named_reports_are_preferred_to_usual_reports(
+    tmp_path: Path,
+) -> None:
+    """Where to find the figures was said: usual reports are not looked for."""
+    measured = captured(tmp_path, runs=[f"{WRITE}; echo 3/4"])
+    assert measured.metrics == {"test_count": 4, "tests_passed": 3}
+    command = f"{WRITE}; {LCOV} > lcov.info"
+    measured = captured(tmp_path, runs=[command], reports=["lcov.info"])
+    assert "test_count" not in measured.metrics
+
+
+def test_of_a_pattern_only_the_files_that_the_measure_wrote_are_read(
+    tmp_path: Path,
+) -> None:
+    """Surefire leaves the reports of classes that are gone."""
+    folder = tmp_path / "target" / "surefire-reports"
+    folder.mkdir(parents=True)
+    (folder / "TEST-gone.xml").write_text(SUITE)
+    command = f'echo "{SUITE}" > target/surefire-reports/TEST-new.xml'
+    measured = captured(tmp_path, runs=[command])
+    assert measured.metrics["test_count"] == 1
+    assert measured.origins[0].files == 1
+
+
+def test_a_build_is_judged_even_if_it_wrote_a_usual_report(tmp_path: Path) -> None:
+    """`--measure-build` says that the exit status counts."""
+    command = f"{WRITE}; exit 1"
+    measured = captured(tmp_path, runs=[command], builds=[command])
+    assert measured.metrics["build_status"] == "failed"
+    assert measured.metrics["test_count"] == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.reports import json_values, report, xml_events
+from sprintlog.engine.adapters.reports import formats, json_values, report, xml_events
 from sprintlog.engine.errors import NotFoundError
 from tests import needs
 
@@ -19,6 +19,14 @@ ENTITIES = "".join(
 BOMB = f'<!DOCTYPE x [<!ENTITY l0 "lol">{ENTITIES}]><testsuite name="&l9;"/>'
 SUITE = '<testsuite><testcase name="a"/></testsuite>'
 ESLINT = '[{"filePath":"a","messages":%s,"errorCount":%s,"warningCount":%s}]'
+JEST = (
+    '{"numTotalTests":1,"numFailedTests":%s,"success":false,"testResults":'
+    '[{"status":"failed","assertionResults":[%s]}]}'
+)
+PLAYWRIGHT = (
+    '{"config":{},"suites":[%s],"stats":'
+    '{"expected":%s,"unexpected":0,"flaky":0,"skipped":0}}'
+)
 COVERAGE = '{"meta":{"version":"7"},"files":{},"totals":%s}'
 
 REFUSED: dict[str, tuple[str, str]] = {
@@ -26,7 +34,66 @@ REFUSED: dict[str, tuple[str, str]] = {
     "blank lines": ("\n\n", "its format is not known"),
     "prose": ("2 passed in 0.1s", "its format is not known"),
     "another XML": ("<report/>", "its format is not known"),
-    "Clover": ('<coverage generated="1"/>', "<coverage> at the top: this is no Cobertura"),
+    "Cobertura without a rate": ("<coverage/>", "<coverage> at the top: this is no Cob"),
+    "Clover without sums": (
+        '<coverage generated="1"><project/></coverage>',
+        "coverage/project/metrics: states its lines 0 times, not once",
+    ),
+    "Clover with more covered than there is": (
+        '<coverage generated="1"><project><metrics statements="1" coveredstatements="2"/>'
+        "</project></coverage>",
+        "coveredstatements: more lines are covered than there are",
+    ),
+    "JaCoCo of classes without lines": (
+        '<report name="a"><counter type="METHOD" missed="0" covered="1"/></report>',
+        "report/counter: states its lines 0 times, not once",
+    ),
+    "JaCoCo with a sum that is missing": (
+        '<report name="a"><counter type="LINE" covered="1"/></report>',
+        "missed: '' is not a count",
+    ),
+    "NUnit with an outcome of its own": (
+        '<test-run result="Failed"><test-case result="Great"/></test-run>',
+        "result: 'Great' is not a known outcome",
+    ),
+    "TRX with an outcome of its own": (
+        '<TestRun><UnitTestResult outcome="Great"/></TestRun>',
+        "outcome: 'Great' is not a known outcome",
+    ),
+    "Jest with another sum": (
+        JEST % (2, '{"status":"failed"}'),
+        "numFailedTests: 1 failed tests are listed, 2 stated",
+    ),
+    "Jest with a status of its own": (
+        JEST % (0, '{"status":"great"}'),
+        "testResults[0].assertionResults[0].status: Invalid enum value 'great'",
+    ),
+    "Playwright with another sum": (
+        PLAYWRIGHT % ('{"specs":[{"tests":[{"status":"flaky"}]}]}', 1),
+        "stats.expected: 0 tests are listed, 1 stated",
+    ),
+    "go test, cut": (
+        '{"Action":"start","Package":"a"}\n{"Action":"pass","Package":"a","Test":"T"}',
+        "ends within the package a: it is cut off",
+    ),
+    "go test and prose": ('{"Action":"start","Package":"a"}\nhello', "2: not JSON"),
+    "cargo, cut": ("running 2 tests\ntest a ... ok\n", "ends before the results"),
+    "cargo in cargo": (
+        "running 2 tests\nrunning 1 test\ntest a ... ok\n",
+        "2: 0 results of 2 tests",
+    ),
+    "cargo with other sums": (
+        "running 2 tests\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; "
+        "0 filtered out\n",
+        "2: 1 results of 2 tests",
+    ),
+    "TAP without a plan": ("TAP version 13\nok 1\n", "ends without its plan"),
+    "TAP with two plans": ("1..1\nok 1\n1..1\n", "3: a second plan"),
+    "TAP with more than its plan": ("1..1\nok 1\nok 2\n", "2 tests ran, and 1 were"),
+    "TAP, cut in subtests": ("1..1\n    ok 1\n", "within subtests: it is cut off"),
+    "TAP, cut in YAML": ("1..1\nok 1\n  ---\n  a: 1\n", "ends within a block of YAML"),
+    "TAP with braces": ("1..1\nok 1 - a {\n    ok 1\n}\n", "2: a summary before its"),
+    "tsc and prose": ("error TS1: a\nhello\n", "2: not a line that tsc prints"),
     "another JSON": ('{"a": 1}', "its format is not known"),
     "a list of others": ('[{"a": 1}]', "its format is not known"),
     "a list of no objects": ("[1]", "not JSON: Expected `object`"),
@@ -144,7 +211,7 @@ def test_what_is_no_report_is_refused(case: str, tmp_path: Path) -> None:
     assert "\n" not in message
 
 
-@pytest.mark.parametrize("format_", ["junit", "sarif", "lcov", "mypy", "agent", "ruff"])
+@pytest.mark.parametrize("format_", sorted({*formats.READERS} - {"cobertura"}))
 def test_naming_another_format_does_not_help(format_: str, tmp_path: Path) -> None:
     """A report that is called what it is not is refused."""
     content = (FIXTURES / "cobertura-java.xml").read_bytes()
@@ -215,6 +282,10 @@ def test_what_is_too_large_is_refused(
         b": error" * 1_000_000 + b"\nFound no error",
         b'<testsuite name="' + b"a" * 10_000_000,
         b"<testsuite>" + b"<testcase/>" * 100_000,
+        b"1..1\n" + b"ok # " * 2_000_000 + b"\nok\n",
+        b"error TS1: " + b"a(1,1" * 2_000_000 + b"\n?",
+        b"running 1 test\n" + b"test result: ok. " * 600_000,
+        b'{"Action":"run","Package":"a","Test":"' + b"/" * 10_000_000 + b'"}',
     ],
     ids=lambda content: content[:12].decode(),
 )

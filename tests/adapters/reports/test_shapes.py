@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.adapters.reports.formats import FORMATS
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.iterations.events import Usage
 
 from .reading import FIXTURES, read
@@ -87,3 +88,52 @@ def test_xml_may_be_in_another_encoding(tmp_path: Path) -> None:
     )
     (tmp_path / "a.xml").write_bytes(text.encode("utf-16"))
     assert read("a.xml", folder=tmp_path).metrics["test_count"] == 1
+
+
+SUMMARIES = {
+    "go.jsonl": '{"Action":"build-fail","ImportPath":"a"}\n',
+    "bail.tap": "TAP version 14\n1..3\nok 1\n    ok 1\nBail out! no network\n",
+    "tests.json": '{"config":{},"suites":[],"errors":[{}],'
+    '"stats":{"expected":0,"unexpected":0,"flaky":0,"skipped":0}}',
+    "jest.json": '{"numTotalTests":1,"numFailedTests":0,"success":false,"testResults":'
+    '[{"status":"passed","assertionResults":[{"status":"passed"}]}]}',
+    "host.trx": '<TestRun><ResultSummary outcome="Error"/></TestRun>',
+    "cargo.txt": "running 1 test\ntest result: FAILED. 1 passed; 0 failed; 0 ignored; "
+    "0 measured; 0 filtered out\n",
+}
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_a_run_that_failed_without_a_failed_test_is_never_a_pass(
+    name: str, tmp_path: Path
+) -> None:
+    """A run that failed outside of its tests counts as a failed test."""
+    (tmp_path / name).write_text(SUMMARIES[name])
+    metrics = read(name, folder=tmp_path).metrics
+    assert metrics["tests_failed"] == (3 if name == "bail.tap" else 1)
+
+
+def test_a_test_with_the_beginning_of_another_name_is_not_its_subtest(
+    tmp_path: Path,
+) -> None:
+    """Only names below a slash are subtests of a Go test."""
+    names = ("TestA", "TestA-b", "TestA/x", "TestAB", "")
+    lines = (f'{{"Action":"pass","Package":"a","Test":"{name}"}}' for name in names)
+    (tmp_path / "go.jsonl").write_text("\n".join(lines))
+    assert read("go.jsonl", folder=tmp_path).metrics["test_count"] == 3
+
+
+def test_a_clean_run_of_tsc_has_to_say_so(tmp_path: Path) -> None:
+    """Nothing in a file is not a count of zero errors."""
+    (tmp_path / "clean").write_text("Found 0 errors.\n")
+    (tmp_path / "nothing").write_text("\n")
+    assert read("clean", folder=tmp_path).metrics == {"type_errors": 0}
+    with pytest.raises(InvalidInputError, match="has no errors, and no line that says so"):
+        read("tsc=nothing", folder=tmp_path)
+
+
+@pytest.mark.parametrize("word", ["todo", "todo".upper(), "skip", "SKIP"])
+def test_directives_of_tap_may_be_in_capitals(word: str, tmp_path: Path) -> None:
+    """TAP does not distinguish them, and a failing one counts as skipped."""
+    (tmp_path / "out.tap").write_text(f"1..1\nnot ok 1 - a # {word}\n")
+    assert read("out.tap", folder=tmp_path).metrics["tests_skipped"] == 1

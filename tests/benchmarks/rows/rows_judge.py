@@ -114,8 +114,8 @@ def listed(bench: Bench) -> Figure:
         sides.append(Workspace.open(folder))
     many, few = sides
     found = side_by_side(
-        lambda: summary(evaluate(many.log, many.sprint(SPRINT))),
-        lambda: summary(evaluate(few.log, few.sprint(SPRINT))),
+        lambda: summary(many, evaluate(many.log, many.sprint(SPRINT))),
+        lambda: summary(few, evaluate(few.log, few.sprint(SPRINT))),
         rounds=bench.sizes.rounds,
         units=counts,
     )

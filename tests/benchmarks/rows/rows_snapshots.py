@@ -1,10 +1,12 @@
 """Rows about snapshots: a large tree of which little changed, against `git status`."""
 
+import itertools
 import os
 import subprocess
+import sys
 from pathlib import Path
 
-from sprintlog.engine.adapters.snapshots.capture import take
+from sprintlog.engine.adapters.snapshots.capture import Limits, take
 from sprintlog.engine.adapters.snapshots.store import Store
 
 from ..logs import Bench
@@ -30,7 +32,7 @@ def after_few_changes(bench: Bench) -> Figure:
 
     def snapshot() -> None:
         with store.lock():
-            made = take(store, root, at_seconds=1)
+            made = take(store, root, at_seconds=1, limits=Limits())
         assert made.files == len(files), made.left_out
 
     def change() -> None:
@@ -48,6 +50,54 @@ def after_few_changes(bench: Bench) -> Figure:
         before=change,
     )
     return duration(sides, f"git status, {len(files):,} files")
+
+
+def restored(bench: Bench) -> Figure:
+    """Measure a rollback that replaces every file of a tree."""
+    return _restored(bench, bench.sizes.tree // 2)
+
+
+def restored_large(bench: Bench) -> Figure:
+    """Measure a rollback that replaces every file of a large tree."""
+    return _restored(bench, bench.sizes.tree * 6)
+
+
+def _restored(bench: Bench, count: int) -> Figure:
+    ours, theirs = bench.new_folder("ours"), bench.new_folder("theirs")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    if _git(theirs, environment, "init", "-q"):
+        raise Skip("there is no git")
+
+    def ran(*arguments: str) -> None:
+        command = [sys.executable, "-m", "sprintlog.cli", *arguments]
+        subprocess.run(command, cwd=ours, env=environment, capture_output=True, check=True)
+
+    for arguments in (["init"], ["sprint", "create", "s", "--goal", "g"]):
+        ran(*arguments)
+    ran("sprint", "start")
+    for number in (1, 2):
+        for root in (ours, theirs):
+            for path in _fill(root, count):
+                path.write_text(f"# {number}\n" * 60)
+        ran("iteration", "start")
+        ran("iteration", "end", "--snapshot")
+        _git(theirs, environment, "add", "-A")
+        names = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        _git(theirs, environment, *names, "commit", "-qm", "a")
+        _git(theirs, environment, "tag", f"v{number}")
+    turns = {"ours": itertools.cycle("12"), "theirs": itertools.cycle("12")}
+
+    def checkout() -> None:
+        tag = f"v{next(turns['theirs'])}"
+        assert _git(theirs, environment, "checkout", "-q", tag, "--", ".") == 0
+
+    sides = side_by_side(
+        lambda: ran("rollback", f"iter:{next(turns['ours'])}", "--files", "--yes"),
+        checkout,
+        rounds=bench.sizes.rounds,
+        by=PROCESSES,
+    )
+    return duration(sides, f"git checkout, {count:,} files")
 
 
 def _fill(root: Path, count: int) -> list[Path]:

@@ -124,7 +124,9 @@ def test_giving_up_takes_no_later_work_away(
     assert "cannot be finished: " in said
     assert "`sprintlog undo --yes`" in said
     put(tree / "since", b"since\n")
-    answer = done("undo", "--yes", "--json").json
+    undone = run("undo", "--yes", "--json")
+    assert undone.code == 4
+    answer = undone.json
     assert [event["type"] for event in answer["events"]] == ["files-restored"]
     assert [one["path"] for one in answer["files"]["left"]] == ["src/login"]
     assert files(tree)["since"] == b"since\n"

@@ -102,6 +102,43 @@ def test_never_forks_inside_an_append(sprint: Path, done: Any, run: Any) -> None
     assert (result.code, "inside one append" in result.err) == (1, True)
 
 
+def measured(done: Any, passed: int) -> None:
+    """Record an iteration with its files, of which so many of ten tests passed."""
+    done("iteration", "start")
+    metrics = ("--metric", "test_count=10", "--metric", f"tests_passed={passed}")
+    done("iteration", "end", "--snapshot", *metrics)
+
+
+def test_a_fork_goes_back_to_every_point_of_its_origin(sprint: Path, done: Any) -> None:
+    """Rollbacks in a fork, and in a fork of it, reach the points before it was made."""
+    for passed in (8, 9, 5):
+        measured(done, passed)
+    done("fork", "again", "--from", "iter:3")
+    done("fork", "further", "--from", "iter:3", "--sprint", "again")
+    for name in ("again", "further"):
+        for point in ("best", "iter:1", "start"):
+            wanted = done(
+                "show", "progress", "--sprint", name, "--at", point, "--json"
+            ).json
+            done("rollback", point, "--sprint", name, "--plan")
+            shown = done("show", "progress", "--sprint", name, "--json").json
+            assert shown == wanted
+            done("undo", "--sprint", name)
+
+
+def test_a_loop_in_a_fork_goes_back_by_itself(sprint: Path, done: Any, run: Any) -> None:
+    """After a regression a loop in a fork returns to an iteration of the origin."""
+    (sprint / "score").write_text("9/10")
+    measured(done, 9)
+    done("fork", "again", "--from", "iter:1")
+    loop = ("--rest", "0", "--on-regression", "rollback", "--measure", "cat score")
+    agent = "cat > prompt; echo 2/10 > score; echo did it"
+    result = run("run", "--sprint", "again", "--budget-iterations", "1", *loop, "--",
+                 "sh", "-c", agent)  # fmt: skip
+    assert (result.code, (sprint / "score").read_text()) == (20, "9/10")
+    assert done("log", "--sprint", "again", "--type", "rolled-back", "--json").lines
+
+
 def test_a_broken_fork_goes_on(
     worked: Path, done: Any, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,9 +49,9 @@ def test_file_that_became_a_state_file_is_left_alone(sprint: Path, done: Run) ->
 
 
 def test_other_work_tree_gets_no_state_file(
-    folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+    folder: Path, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another work tree's snapshot brings back its files, and not its state."""
+    """Another tree's snapshot is restored only with `--into`, and without its state."""
     main, linked = folder / "main", folder / "linked"
     main.mkdir()
     monkeypatch.chdir(main)
@@ -64,7 +64,16 @@ def test_other_work_tree_gets_no_state_file(
     (main / "work").write_text("done\n")
     snapshot = kept(done)
     monkeypatch.chdir(linked)
-    done("rollback", snapshot, "--files", "--yes")
+    words = ("rollback", snapshot, "--files", "--sprint", "auth")
+    refused = run(*words, "--yes")
+    assert (refused.code, "are those of" in refused.err) == (1, True)
+    assert "--into ." in refused.err
+    planned = run(*words, "--into", ".")
+    assert (planned.code, "create  work" in planned.out) == (1, True)
+    assert [path.name for path in linked.iterdir()] == [".git"]
+    wrong = run(*words, "--into", "..", "--yes")
+    assert "is not the root of this work tree" in wrong.err
+    done(*words, "--into", ".", "--yes")
     assert sorted(path.name for path in linked.iterdir()) == [".git", "plan.yaml", "work"]
 
 

@@ -216,15 +216,16 @@ def test_ways_exclude_each_other(tree: Path, run: Run) -> None:
 def test_linked_work_tree_has_its_own_files(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A snapshot taken in a linked work tree comes back there and nowhere else."""
+    """A snapshot taken in a linked work tree is restored there and nowhere else."""
     linked = tree.parent / "linked"
     git(tree, "worktree", "add", "-q", str(linked))
     before = files(tree)
     monkeypatch.chdir(linked)
     put(linked / "mine", b"one")
-    done("iteration", "snapshot")
+    named = ("--sprint", "auth")
+    done("iteration", "snapshot", *named)
     put(linked / "mine", b"two")
-    done("rollback", "iter:2", "mine", "--files", "--yes")
+    done("rollback", "iter:2", "mine", "--files", "--yes", *named)
     assert files(linked)["mine"] == b"one"
     assert files(tree) == before
 

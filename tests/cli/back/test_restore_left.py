@@ -1,5 +1,7 @@
 """What a restore could not bring back: said, and in a branch as it is checked out."""
 
+import os
+import shutil
 from hashlib import sha256
 from pathlib import Path
 
@@ -61,7 +63,8 @@ def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) 
     assert answer["files"]["left"] == left
     assert f"left as it is: big: {reason}" in done("extract", "best", "--into", "../b").out
     answer = done("rollback", "best", "--yes", "--json").json
-    assert (answer["files"]["written"], answer["files"]["left"]) == (["src/login"], left)
+    alike = [{**left[0], "differs": False}]
+    assert (answer["files"]["written"], answer["files"]["left"]) == (["src/login"], alike)
     said = done("rollback", "best", "--files", "--yes").out
     already = "nothing to do: the files are those of iteration 2 already"
     assert said == f"{already}\nleft as it is: big: {reason}\n"
@@ -73,3 +76,52 @@ def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) 
     assert applied["left"] == [{"path": ".aiwg/output/big", "reason": reason}]
     said = done("iteration", "select", "--apply").out
     assert f"left as it is: .aiwg/output/big: {reason}" in said
+
+
+def test_a_rollback_that_leaves_differences_ends_with_4(tree: Path, run: Run) -> None:
+    """Each path that is not as in the snapshot is named; "nothing to do" is not printed."""
+    put(tree / ".gitignore", b"ignored\n")
+    put(tree / "big", b"x" * (1024 * 1024 + 1))
+    git(tree, "clone", "-q", ".", "library")
+    git(tree, "clone", "-q", ".", "gone")
+    git(tree, "worktree", "add", "-q", "linked")
+    os.mkfifo(tree / "pipe")
+    put(tree / "sprintlog.toml", b"[snapshot]\nfile-max = 1\n")
+    assert run("iteration", "snapshot").code == 0
+    put(tree / "ignored", b"x")
+    unchanged = run("rollback", "iter:2", "--files", "--yes")
+    assert (unchanged.code, "differs" in unchanged.out) == (0, False)
+    (tree / "big").unlink()
+    put(tree / "new-big", b"x" * (1024 * 1024 + 1))
+    git(tree / "library", "commit", "-q", "--allow-empty", "-m", "more")
+    shutil.rmtree(tree / "gone")
+    git(tree / "linked", "commit", "-q", "--allow-empty", "-m", "more")
+    git(tree, "worktree", "add", "-q", "other")
+    dry = run("rollback", "iter:2", "--files", "--dry-run")
+    assert dry.code == 0
+    for _ in range(2):
+        result = run("rollback", "iter:2", "--files", "--yes")
+        assert (result.code, "nothing to do" in result.out) == (4, False)
+        assert result.err == "warning: 4 paths differ from the snapshot\n"
+        for said in (dry, result):
+            lines = said.out.splitlines()
+            named = [line.split(": ")[1] for line in lines if line.startswith("differs: ")]
+            assert sorted(named) == ["big", "gone", "library", "new-big"]
+    assert result.out.startswith("nothing can be restored\n")
+    answer = run("rollback", "iter:2", "--files", "--yes", "--json")
+    left = {one["path"]: one["differs"] for one in answer.json["files"]["left"]}
+    assert {path for path, differs in left.items() if not differs} == {
+        *("linked", "other", "pipe"),
+    }
+
+
+def test_an_undo_that_cannot_restore_a_file_ends_with_4(tree: Path, run: Run) -> None:
+    """What stands in the way of an undo is named, as by a rollback."""
+    assert run("iteration", "end", "--snapshot").code == 0
+    put(tree / "src/login", b"later\n")
+    assert run("rollback", "iter:2", "--files", "--yes").code == 0
+    (tree / "src/login").unlink()
+    os.mkfifo(tree / "src/login")
+    result = run("undo", "--yes")
+    assert result.code == 4
+    assert "differs: src/login: " in result.out

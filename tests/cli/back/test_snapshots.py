@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.cli import output
 from sprintlog.engine.service.work_tree import restore
 
 from ..conftest import Run
@@ -113,7 +114,10 @@ def test_unknown_point_is_told(tree: Path, run: Run) -> None:
     result = run("iteration", "diff", "iter:1", "iter:9")
     assert (result.code, "iteration 9 has no snapshot" in result.err) == (3, True)
     result = run("iteration", "diff", "iter:1", "yesterday")
-    assert (result.code, "give iter:N, best or snapshot:ID" in result.err) == (1, True)
+    assert (result.code, "give iter:N, start, best or snapshot:ID" in result.err) == (
+        1,
+        True,
+    )
 
 
 def test_files_of_an_iteration_are_listed(tree: Path, done: Run) -> None:
@@ -168,7 +172,7 @@ def test_fork_brings_no_files_back(
 ) -> None:
     """A restore that was cut short is its own sprint's: a fork leaves the files alone."""
     with monkeypatch.context() as patched:
-        patched.setattr(restore, "_finish", lambda *_: [])
+        patched.setattr(restore, "_finish", lambda *_, **__: [])
         done("rollback", "iter:1", "--files", "--yes")
     last = done("log", "--json").lines[-1]
     assert last["type"] == "restore-started"
@@ -189,3 +193,14 @@ def test_missing_git_stops_nothing_else(
     assert "install git" in result.err
     done("phase", "start", "setup")
     done("verify")
+
+
+def test_a_long_snapshot_or_restore_reports_that_it_goes_on(
+    tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a second, here none, a line on a terminal states what takes so long."""
+    assert done("iteration", "snapshot").err == ""
+    monkeypatch.setattr(output, "shows_counting", lambda: True)
+    monkeypatch.setattr(output, "LONG_SECONDS", 0.0)
+    assert "saving the files" in done("iteration", "snapshot").err
+    assert "restoring" in done("rollback", "iter:1", "--files", "--yes").err

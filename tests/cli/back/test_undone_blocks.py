@@ -42,8 +42,43 @@ def test_a_gate_that_stopped_the_sprint_is_undone(
     assert done("status", "--json").json["status"] == "blocked"
     done("undo")
     assert done("status", "--json").json["status"] == "in-progress"
+    # Nothing runs it: a rollback into the run would leave it `running`.
+    assert "status: retrying" in done("show", "progress").out
     assert done("next", "--json").json["do"] == "gate"
     assert "(attempt 2, the last one, blocked)" in run("gate", "run").err
+
+
+@pytest.mark.parametrize(
+    ("made", "end"),
+    [
+        (("--goal", "win"), ("goal", "complete", "--summary", "won")),
+        (("--goal", "win"), ("sprint", "complete", "--abandon-goal", "--reason", "no")),
+        ((), ("sprint", "complete")),
+    ],
+)
+def test_the_completion_of_a_goal_or_a_sprint_is_undone(
+    folder: Path, done: Run, made: tuple[str, ...], end: tuple[str, ...]
+) -> None:
+    """It is later than a copied result, which stays; the sprint goes on."""
+    done("init")
+    (folder / "plan.yaml").write_text("phases: [{id: a, prompt: do a}]\n")
+    done("sprint", "create", "s", *(made or ("--plan", "plan.yaml")))
+    done("sprint", "start")
+    if not made:
+        done("phase", "start")
+        done("phase", "complete")
+    done("iteration", "start")
+    (folder / "a").write_text("1")
+    done("iteration", "end", "--snapshot", "--metric", "tests_passed=1")
+    done("extract", "iter:1", "--apply", "--yes")
+    before = done("show", "progress").out
+    done(*end)
+    ended = done("show", "progress").out
+    done("undo", "--yes")
+    assert done("show", "progress").out == before
+    assert (folder / ".aiwg/output/a").read_text() == "1"
+    done("redo", "--yes")
+    assert done("show", "progress").out == ended
 
 
 def test_a_failure_that_was_answered_is_older(sprint: Path, done: Run) -> None:

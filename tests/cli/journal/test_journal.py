@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
@@ -134,6 +135,7 @@ def test_masks_tokens_but_not_ids(journal_path: Path, done: Run) -> None:
         ),
         (["--observation", "{"], "--observation 1: not JSON"),
         (["--iteration", "-1"], "entry.iteration: must be >= 1"),
+        (["--iteration", "0"], "entry.iteration: must be >= 1"),
         (["--duration", "-1"], "entry.duration_seconds: must be 0 or more"),
         (["--duration", "nan"], "entry.duration_seconds: must be 0 or more"),
     ],
@@ -166,12 +168,13 @@ def test_what_is_not_there_is_not_found(journal: Path, run: Run) -> None:
         assert run(*line).code == 3, line
 
 
-def test_reads_need_a_journal(journal_path: Path, run: Run) -> None:
-    """Where nothing was recorded reading commands say how a journal begins."""
-    for line in (["show", "journal"], ["entry", "list"], ["journal", "status"]):
-        result = run(*line)
-        assert result.code == 3
-        assert "there is no journal in this log yet" in result.err
+def test_a_missing_journal_is_an_empty_one(journal_path: Path, done: Run) -> None:
+    """Reading commands answer as for a journal without entries, created now (JRN-010)."""
+    assert done("entry", "list").out == "no entries\n"
+    assert done("journal", "status").out.startswith("version: 0\n")
+    found = done("show", "journal", "--at", "start").json
+    assert found == {"version": "1.0", "created_at": ANY, "entries": []}
+    assert found["created_at"] > "2026"
 
 
 def test_shows_parts_to_people(journal: Path, done: Run) -> None:
@@ -208,3 +211,14 @@ def test_appends_events_of_the_journal(journal_path: Path, done: Run, run: Run) 
     assert refused.code == 3
     assert run("append", "entry-recorded", "--stream", "sprint/a").code == 1
     assert len(read(journal_path.read_bytes())["entries"]) == 1
+
+
+def test_the_schema_is_named_as_in_the_specification(done: Run) -> None:
+    """Id, title and description are those of the specification's schema (JRN-002)."""
+    schema = done("schema", "journal").json
+    assert schema["$id"] == "https://ralph.dev/schemas/progress.json"
+    assert schema["title"] == "Ralph Progress"
+    assert (
+        schema["description"]
+        == "Structured progress tracking for Ralph CLI execution history"
+    )

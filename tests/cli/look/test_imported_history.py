@@ -103,3 +103,20 @@ def test_each_version_is_still_what_it_was(history: Path, done: Run) -> None:
         assert shown.out.count("status: completed") == text.count("status: completed")
         assert shown.out.count("status: pending") == text.count("status: pending")
     done("verify")
+
+
+def test_blame_names_the_version_that_changed_a_field(folder: Path, done: Run) -> None:
+    """A figure that is the same in all versions is that of the first, right or wrong."""
+    (folder / "old").mkdir()
+    for number, statuses in enumerate((["pending"] * 2, ["completed", "pending"])):
+        text = document(*statuses).replace("stats:\n", "stats:\n  total-phases: 26\n")
+        (folder / "old" / f"{number}.yaml").write_text(text)
+    done("init")
+    done("import", "progress", "old/0.yaml", "old/1.yaml")
+    figure, status = done(
+        "blame", "stats.total-phases", "phases[p0].status", "--json"
+    ).lines
+    assert [x["event"]["actor"] for x in (figure, status)] == [
+        "import:0.yaml",
+        "import:1.yaml",
+    ]

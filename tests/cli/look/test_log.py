@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,19 @@ def test_a_follower_sees_what_comes(sprint: Path, done: Any) -> None:
     assert [line.count('"text":"one"') for line in out.splitlines()] == [1, 0]
 
 
+def _has_open(pid: int, name: str) -> bool:
+    """Return whether a process has a file of that name open; without /proc, wait for it."""
+    folder = Path(f"/proc/{pid}/fd")
+    if not folder.exists():
+        time.sleep(1.5)
+        return True
+    for descriptor in folder.iterdir():
+        with suppress(OSError):
+            if descriptor.readlink().name == name:
+                return True
+    return False
+
+
 @pytest.mark.parametrize("target", ["/dev/null", "file"])
 def test_a_follower_ends_by_an_interrupt(sprint: Path, target: str) -> None:
     """Ctrl-C ends it with 130 and without a word, also where no pipe is."""
@@ -154,7 +168,9 @@ def test_a_follower_ends_by_an_interrupt(sprint: Path, target: str) -> None:
             [*COMMAND, "log", "-f"], stdout=file, stderr=subprocess.PIPE
         )
     signal.signal(signal.SIGINT, before)
-    time.sleep(1.5)
+    while following.poll() is None and not _has_open(following.pid, "log.db"):
+        time.sleep(0.02)
+    time.sleep(0.2)
     assert following.poll() is None
     following.send_signal(signal.SIGINT)
     _, err = following.communicate(timeout=30)

@@ -60,6 +60,7 @@ ALWAYS_NOW = {
     "sprintlog serve": "shows the present, and any point by its address",
     "sprintlog mcp": "answers what tools ask, points among it",
     "sprintlog rpc": "answers what programs ask, points among it",
+    "sprintlog wait": "waits for what comes",
     "sprintlog help": "explains",
     "sprintlog schema": "reads no log",
     "sprintlog completion": "reads no log",

@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 
+from sprintlog.projections.sql import query
 from sprintlog.projections.sql.query import ask
 from sprintlog.projections.sql.schema import TABLES
 from sprintlog.projections.workspace import Workspace
+
+from ..conftest import Run
 
 COMMAND = [sys.executable, "-m", "sprintlog.cli"]
 
@@ -381,3 +384,15 @@ def test_many_may_ask_while_others_record(sprint: Path) -> None:
     answers = "".join(process.communicate(timeout=120)[0] for process in asking)
     assert answers.count("\n1\n") == 8
     assert [process.returncode for process in asking] == [0, 0, 0, 0]
+
+
+def test_a_row_that_is_too_large_is_refused(
+    history: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row that would fill the memory ends the query with an error, not with the row."""
+    monkeypatch.setattr(query, "ROW_BYTES_MAX", 1000)
+    assert run("query", "SELECT hex(zeroblob(400))").code == 0
+    refused = run("query", "SELECT hex(zeroblob(600))")
+    assert refused.code == 1
+    assert "needs too much memory" in refused.out + refused.err
+    assert "0000" not in refused.out

@@ -104,7 +104,7 @@ def test_what_is_missing_is_no_zero(loop: Loop, done: Run) -> None:
     assert rows[0] == f"| Test Count |{' missing |' * 5}"
     assert rows[2] == f"| Coverage | 50.0% |{' missing |' * 4}"
     assert "**Quality Score**: 0.50 (75% unknown, nothing measures validation, " in text
-    assert "| Validation | missing | 0.30 | missing |" in text
+    assert "| Validation | missing | missing | missing |" in text
     assert "error_count" not in done("report", "1", "--json").json["judgement"]["figures"]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.projections.history.why import LineReason, why
+from sprintlog.projections.history.why import WhyAnswer, why
 from sprintlog.projections.workspace import Workspace
 
 from ...adapters.trees import git
@@ -33,10 +33,10 @@ def loop(folder: Path, done: Run) -> Path:
 
 
 @pytest.fixture
-def ask(folder: Path) -> Callable[[str, int], LineReason]:
+def ask(folder: Path) -> Callable[[str, int], WhyAnswer]:
     """Return a function that asks about a line of a file."""
 
-    def answer(path: str, line: int) -> LineReason:
+    def answer(path: str, line: int) -> WhyAnswer:
         with Workspace.open(folder) as workspace:
             return why(workspace, "loop", folder / path, line)
 
@@ -74,7 +74,7 @@ def read(folder: Path) -> Files:
 
 @pytest.mark.long
 def test_every_line_has_the_iteration_that_wrote_it(
-    loop: Path, done: Run, ask: Callable[[str, int], LineReason]
+    loop: Path, done: Run, ask: Callable[[str, int], WhyAnswer]
 ) -> None:
     """Fifty iterations with renames and rollbacks: each line names the one it came with."""
     chance = Random(26)
@@ -106,7 +106,7 @@ def _events(done: Run, type_: str) -> list[Any]:
 
 
 def test_without_snapshots_the_commits_are_asked(
-    loop: Path, done: Run, ask: Callable[[str, int], LineReason]
+    loop: Path, done: Run, ask: Callable[[str, int], WhyAnswer]
 ) -> None:
     """Where each iteration commits, a line has the one whose commit git blames."""
     chance = Random(5)
@@ -127,13 +127,12 @@ def test_without_snapshots_the_commits_are_asked(
         for at, commit in enumerate(blamed, start=1):
             found = ask(name, at)
             assert (found.iteration, found.known_by) == (made[commit], "commit")
-            assert found.origin is not None
-            assert found.origin.commit == commit
+            assert found.commit == commit
 
 
 @pytest.mark.parametrize("said", ["trailer", "note"])
 def test_a_commit_may_say_it_itself(
-    loop: Path, done: Run, ask: Callable[[str, int], LineReason], said: str
+    loop: Path, done: Run, ask: Callable[[str, int], WhyAnswer], said: str
 ) -> None:
     """Of a commit that the log does not know the trailer or note counts, as such."""
     done("iteration", "start")
@@ -150,7 +149,7 @@ def test_a_commit_may_say_it_itself(
 
 
 def test_another_sprints_trailer_counts_for_nothing(
-    loop: Path, ask: Callable[[str, int], LineReason]
+    loop: Path, ask: Callable[[str, int], WhyAnswer]
 ) -> None:
     """A trailer names the sprint; one of another sprint says nothing of this one."""
     (loop / "a.txt").write_text("one\n")
@@ -161,7 +160,7 @@ def test_another_sprints_trailer_counts_for_nothing(
 
 
 def test_what_nobody_recorded_is_said(
-    loop: Path, done: Run, ask: Callable[[str, int], LineReason]
+    loop: Path, done: Run, ask: Callable[[str, int], WhyAnswer]
 ) -> None:
     """A line of now, one by hand after an iteration, and one of an iteration taken back."""
     (loop / "a.txt").write_text("one\n")
@@ -262,7 +261,7 @@ def test_nothing_of_a_hostile_repository_is_run(loop: Path, done: Run) -> None:
 
 
 def test_what_is_older_than_the_loop_is_of_no_iteration(
-    loop: Path, done: Run, ask: Callable[[str, int], LineReason]
+    loop: Path, done: Run, ask: Callable[[str, int], WhyAnswer]
 ) -> None:
     """A commit from before the first iteration is not of it; one after a snapshot is."""
     (loop / "a.txt").write_text("old\n")

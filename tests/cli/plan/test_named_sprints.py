@@ -11,6 +11,7 @@ from ..conftest import Run
 from ..typed import commands_in
 
 AT = "2026-01-01T00:00:00.000Z"
+NOT_FOUND, SPENT = 3, 20
 PLAN = "phases: [{id: a, prompt: x}]"
 
 
@@ -73,3 +74,30 @@ def test_a_loops_sprint_is_made_before_its_first_run(
 def test_a_sprint_named_before_the_command_is_told_where_it_stands(run: Run) -> None:
     """`sprintlog --sprint ID` says what to type."""
     assert "`sprintlog status --sprint ID`" in run("--sprint", "x").err
+
+
+def test_a_goal_begins_a_sprint(folder: Path, done: Run) -> None:
+    """Without an unfinished one, and once a key; then it is changed, and can be run."""
+    first = done("goal", "set", "green", "--key", "g")
+    assert "begins, with a limit of 100 iterations" in first.err
+    done("goal", "set", "green and fast")
+    (made,) = done("sprint", "list", "--json").json
+    told = done("status", "--json").json
+    assert (told["goal"], told["stats"]["max-iterations"]) == ("green and fast", 100)
+    done("sprint", "complete", "--abandon-goal", "--reason", "enough")
+    done("goal", "set", "green", "--key", "g")
+    assert len(done("sprint", "list", "--json").json) == 1
+    done("goal", "set", "small")
+    assert done("status", "--json").json["sprint"] != made["sprint"]
+
+
+def test_a_prompt_begins_a_sprint(folder: Path, run: Run) -> None:
+    """`run` needs a plan, a goal or the whole prompt; no other name begins a sprint."""
+    assert run("run", "--", "true").code == NOT_FOUND
+    (folder / "PROMPT.md").write_text("Do the next task.\n")
+    given = ("run", "--prompt-file", "PROMPT.md", "--budget-iterations", "1")
+    assert run(*given, "--sprint", "missing", "--", "echo", "x").code == NOT_FOUND
+    assert run("sprint", "list").out == ""
+    for number in (1, 2):
+        assert run(*given, "--", "echo", "x").code == SPENT
+        assert run("status", "--json").json["stats"]["current-iteration"] == number

@@ -90,6 +90,7 @@ ELSEWHERE = {
         "head",
         "prove",
         "scan",
+        "wait",
     ),
 }
 """Commands whose answers need a workspace of their own: their own tests get them."""

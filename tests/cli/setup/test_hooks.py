@@ -98,3 +98,16 @@ def test_uninstall_takes_those_of_every_project(
     assert "hook of opencode in" in told
     assert not (sprint / ".claude").exists()
     assert not (other / ".opencode").exists()
+
+
+def test_project_hooks_in_a_subfolder_are_not_read(
+    sprint: Path, home: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`hooks status` notes that an agent reads the project's file only in its root."""
+    done("hooks", "install", "claude")
+    assert "does not read it" not in done("hooks", "status", "claude").err
+    (sprint / "below").mkdir()
+    monkeypatch.chdir(sprint / "below")
+    told = done("hooks", "status", "claude", "--json").json["hooks"]
+    (notes,) = [one["notes"] for one in told if one["state"] == "installed"]
+    assert f"only one in {sprint}" in notes[-1]["says"]

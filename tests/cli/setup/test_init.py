@@ -181,7 +181,7 @@ def test_is_shared_by_all_work_trees(
     done("sprint", "create", "x", "--plan", "plan.yaml")
     before = (main / "PROGRESS.yaml").read_bytes()
     monkeypatch.chdir(folder / "linked")
-    done("sprint", "start")
+    done("sprint", "start", "--sprint", "x")
     assert (main / "PROGRESS.yaml").read_bytes() == before
     assert not (folder / "linked" / "PROGRESS.yaml").exists()
     monkeypatch.chdir(main)
@@ -204,3 +204,13 @@ def test_shadows_no_log_by_accident(
     monkeypatch.chdir(sprint / "below")
     assert run("init").code == 1
     assert "no longer" in run("init", "--here").out
+
+
+@pytest.mark.parametrize("entry", ["/x" * 5000, "/dev/null/bin", "\udcff"])
+def test_a_path_that_cannot_be_searched_is_no_obstacle(
+    folder: Path, done: Any, run: Any, monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    """A folder of PATH that cannot be searched holds no program and stops no command."""
+    monkeypatch.setenv("PATH", f"{entry}{os.pathsep}{os.environ['PATH']}")
+    done("init")
+    assert "there is no command 'hello'" in run("hello").err

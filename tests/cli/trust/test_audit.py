@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.history.tables import markdown_table
+from sprintlog.cli.history.audit import markdown_table
 from sprintlog.projections.exports.csv_lines import csv_text
 from sprintlog.projections.markdown import code
 

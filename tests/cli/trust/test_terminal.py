@@ -159,7 +159,7 @@ def test_harm_is_what_is_tried() -> None:
     assert harm("é 😀 ✓ ◀ \t\n") == []
 
 
-@pytest.mark.sampled(8, 40)
+@pytest.mark.sampled(6, 20)
 @pytest.mark.parametrize(("path", "command"), PRINTING, ids=[x[0] for x in PRINTING])
 def test_every_command_prints_harmless_text(
     log: str, run: Run, path: str, command: click.Command

@@ -87,7 +87,7 @@ def test_its_workers_bring_their_sprints_to_the_end(
         ran = subprocess.run(
             [*shell, script], cwd=tree, stdin=subprocess.DEVNULL, capture_output=True,
             env={
-                "PATH": f"{path}:/usr/bin:/bin", "HOME": str(tree), "LC_ALL": "C.UTF-8",
+                "PATH": f"{path}:/usr/bin:/bin", "HOME": str(programs), "LC_ALL": "C.UTF-8",
                 **service["environment"], "SPRINTLOG_LOG": url,
             },
             text=True, check=False, timeout=120,

@@ -13,8 +13,7 @@ import pytest
 
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import NewEvent
-from sprintlog.engine.log.stores import create_log, open_log
-from sprintlog.engine.service.workspace import wall_clock
+from sprintlog.engine.log.stores import create_log, open_log, wall_clock
 from tests import needs
 
 from ..sessions import ROOT, answers, begin, differences, session_of

@@ -1,5 +1,7 @@
 """What the page of events says of the journal's events, and what they are made of."""
 
+import re
+
 import msgspec
 
 from sprintlog.engine.journal import events
@@ -14,6 +16,10 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "pattern": shapes.Pattern,
 }
 WORDS = {
+    "Needed": "text",
+    "Moment": "text",
+    "Count": "integer",
+    "FromOne": "integer",
     "tuple[Entry, ...]": "list of [entries](#entry)",
     "tuple[Learning, ...]": "list of [learnings](#learning)",
     "tuple[Pattern, ...]": "list of [patterns](#pattern)",
@@ -23,6 +29,11 @@ WORDS = {
     "Learning": "[learning](#learning)",
     "Pattern": "[pattern](#pattern)",
 }
+
+
+def without_rule(annotation: str) -> str:
+    """Return the type of a field without the rule that it may have."""
+    return re.sub(r"^Annotated\[(\w+), .*\]$", r"\1", annotation)
 
 
 def default_of(field: msgspec.structs.FieldInfo) -> object:

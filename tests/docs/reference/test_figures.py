@@ -10,16 +10,19 @@ from sprintlog.cli.typed import READING, RECORDING
 
 from ..generate import commands, figures, how_many, own_options, shared_options
 
-COMMANDS_MAX = 139
+COMMANDS_MAX = 140
 """Eight came with a page, servers, trust and programs: serve, copy, redact, scan, head,
-prove, mcp, rpc; four with extensions: list, check, project, notify."""
-OWN_OPTIONS_MAX = 415
+prove, mcp, rpc; four with extensions: list, check, project, notify. `wait`
+is what a loop of your own lacks of `run`."""
+OWN_OPTIONS_MAX = 425
 """Who adds more than these merges something, or says here why not.
 
 What a loop does by itself is typed to `run`, and to `rules set` for one's own loop. Four
 came with tools for agents: what a server of them leaves out and whose prompt it has, and
 `--mcp` where hooks are installed and taken out. Two came with exports to other tools,
-and two with a process that many programs share."""
+and two with a process that many programs share. `--measure-build` is an option of `wrap`,
+`run` and `rules set`, which measure a command each. `wrap --wait` waits as `run` does, and
+`sprint create --max-failures` is for a goal, which has no file for a retry policy."""
 SAME_MAX = 12
 """An option that means the same in more commands belongs on the page of a topic."""
 

@@ -9,7 +9,6 @@ and not for its user.
 import json
 import os
 import random
-import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -17,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from ...copies import copy_tree
 from ..children import Herd, command_line
 from ..specimens import (
     DATABASE,
@@ -199,7 +199,7 @@ def _judged(effect: str, code: int, words: str) -> str | None:
 
 def _work(folder: Path, specimen: Specimen, whole: Truth, damages: list[Damage]) -> int:
     """Do a share of the damages, one after another, in copies that are made anew."""
-    shutil.copytree(specimen.root, folder)
+    copy_tree(specimen.root, folder)
     report = os.dup(1)
     said = os.open(folder / "said", os.O_RDWR | os.O_CREAT, 0o600)
     os.dup2(said, 1)

@@ -26,6 +26,8 @@ from sprintlog.projections.health.verify import verify
 from sprintlog.projections.trust import heads, proofs
 from sprintlog.projections.workspace import Workspace
 
+from ...copies import copy_tree
+
 NOTES = 8
 PROVED = 5
 """The event of which there is a proof; most attacks change it or one before."""
@@ -217,7 +219,7 @@ def table(whole: Path, folder: Path) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for number, (name, fits) in enumerate(ATTACKS):
         tree = folder / str(number)
-        shutil.copytree(whole, tree)
+        copy_tree(whole, tree)
         attack(tree / ".sprintlog", name, fits=fits)
         words = ["found" if one else "-" for one in found_by(tree)]
         yield f"| {name} | {' | '.join(words)} |"

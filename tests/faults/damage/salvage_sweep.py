@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...copies import copy_tree
 from ..runner import Done, Runner
 from ..scenes import Scene, prepare
 from ..specimens import DATABASE, FOLDER
@@ -25,7 +26,7 @@ def sweep_salvage(
     for case in chosen:
         place = folder / "case"
         shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(template.folder, place)
+        copy_tree(template.folder, place)
         before = digest(place / FOLDER)
         done = runner.run(place, *SCENE.arguments, fault=case._asdict())
         problems += [f"{case}: {problem}" for problem in _judged(place, case, done, whole)]

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.log.envelope import RecordedEvent
 
+from ...copies import copy_tree
 from ..children import Herd, command_line
 from ..runner import fast_folder
 from ..specimens import DATABASE, FOLDER, WAL, Files, Specimen, put
@@ -142,7 +143,7 @@ def attempt(specimen: Specimen, damaged: list[Files], *, seconds: float) -> Tall
 
 
 def _work(folder: Path, specimen: Specimen, whole: Rows, damaged: list[Files]) -> int:
-    shutil.copytree(specimen.root, folder)
+    copy_tree(specimen.root, folder)
     truth = folder / "truth"
     truth.mkdir()
     report = os.dup(1)

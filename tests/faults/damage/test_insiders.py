@@ -1,10 +1,10 @@
 """Every attack of an insider is found by a head that was signed elsewhere."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
+from ...copies import copy_tree
 from ...docs.sessions import ROOT
 from .insiders import ATTACKS, found_by, make, table
 
@@ -53,5 +53,5 @@ def test_the_page_has_this_table(whole: Path, tmp_path: Path) -> None:
 
 def test_an_untouched_log_is_sound(whole: Path, tmp_path: Path) -> None:
     """Nothing is found where nothing was changed."""
-    shutil.copytree(whole, tmp_path / "tree")
+    copy_tree(whole, tmp_path / "tree")
     assert found_by(tmp_path / "tree") == (False, False, False, False)

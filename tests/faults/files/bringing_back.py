@@ -12,6 +12,7 @@ from errno import EIO, ENOSPC
 from pathlib import Path
 from typing import NamedTuple
 
+from ...copies import copy_tree
 from ..runner import Runner
 from ..scenes import PLAN
 from ..shim import Unavailable
@@ -52,7 +53,7 @@ def prepare(runner: Runner, folder: Path) -> Ground:
     runner.must(start, "iteration", "start", *AT)
     _second(start)
     clean = folder / "clean"
-    shutil.copytree(start, clean, symlinks=True)
+    copy_tree(start, clean)
     trace = folder / "clean.trace"
     runner.must(clean, *COMMAND, fault={"trace": str(trace)})
     lines = trace.read_bytes().splitlines()
@@ -140,7 +141,7 @@ def sweep(
     for case in chosen:
         place = folder / "struck"
         shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(ground.folder, place, symlinks=True)
+        copy_tree(ground.folder, place)
         for problem in judge(runner, ground, case, place):
             yield f"{case.how} at {case.at} ({ground.operations[case.at - 1]}): {problem}"
 

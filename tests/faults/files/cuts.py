@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ...copies import forget_trees
 from ..claims import acknowledged, missing
 from ..runner import Done, Runner
 from ..scenes import AT, PLAN
@@ -92,6 +93,8 @@ def cut(
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
         disk.write(place, chance)
+        # The image stands for the original, which is still there.
+        forget_trees(place)
         for problem in _judge(runner, recording, moment, place):
             yield f"cut after operation {moment} of {last}: {problem}"
     shutil.rmtree(folder / "image", ignore_errors=True)

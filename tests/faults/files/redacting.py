@@ -15,6 +15,7 @@ from typing import Any
 from sprintlog.projections.trust.reach import COPIES
 
 from ...cli.trust.secrets.redacting import LOG, SECRET, holding
+from ...copies import copy_tree
 from ..runner import Runner
 from ..scenes import PLAN, Scene, Template, events, play, state_files
 from ..sweep import Case, judge_ending
@@ -78,7 +79,7 @@ def sweep(
     for number, case in enumerate(chosen):
         place = folder / "case"
         shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(template.folder, place, symlinks=True)
+        copy_tree(template.folder, place)
         after = NEXT[number % len(NEXT)]
         for problem in _play(runner, template, case, place, after):
             name = template.operations[case.at - 1]

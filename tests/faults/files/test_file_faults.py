@@ -16,6 +16,7 @@ from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.head_file import HeadFile
 from tests import needs
 
+from ...copies import copy_tree
 from ..runner import Done, Runner, environment, fast_folder
 from ..scenes import SCENES, Scene, Template, begin, prepare
 from ..shim import build
@@ -124,7 +125,7 @@ def test_failure_beside_the_log_names_the_file(runner: Runner, folder: Path) -> 
     template = prepare(runner, SCENES[4], folder)
     for at in (
         _operations(template, "lock", "files.lock")[0],
-        _operations(template, "write")[0],
+        _operations(template, "write", ".sprintlog-new")[0],
     ):
         done = _strike(runner, template, Case(at, f"error:{EIO}"))
         assert "error: theirs/PROGRESS.yaml: cannot be brought up to date" in done.err
@@ -141,7 +142,7 @@ def _strike(runner: Runner, template: Template, case: Case) -> Done:
     """Let one fault happen to a scene in a copy of its folder."""
     place = template.folder.parent / "struck"
     shutil.rmtree(place, ignore_errors=True)
-    shutil.copytree(template.folder, place)
+    copy_tree(template.folder, place)
     scene = template.scene
     return runner.run(
         place,

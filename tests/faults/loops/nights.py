@@ -242,6 +242,8 @@ def outcome(tree: Path) -> dict[str, Any]:
                 event.type
                 for event in workspace.events("one")
                 if not event.type.startswith("run-") and event.type not in REPEATED
+                # An attempt that is repeated keeps the files it begins with once more.
+                if b'"purpose":"moment"' not in (event.payload or b"")
             ),
         }
     [found["tracker"]] = map(_timeless, answers(tree, "show", "best"))

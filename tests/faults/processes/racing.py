@@ -37,7 +37,6 @@ from ..children import Herd
 from ..ledger import PLAN, gaps, make_sprints, unlike_the_log, unsound
 
 TRIES_MAX = 5000
-START_SECONDS = 0.2
 SPRINT = "race"
 
 
@@ -97,14 +96,14 @@ def race_to_act(root: Path, *, writers: int, rounds: int, seconds: float) -> Cou
 
 
 def _together(
-    root: Path, bodies: Sequence[Callable[[float], int]], seconds: float
+    root: Path, bodies: Sequence[Callable[[Callable[[], None]], int]], seconds: float
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Run all of them at once; return what they report and who did not finish well."""
     errors = root / "errors"
-    began = time.monotonic() + START_SECONDS
+    start = partial(_meet, root / "started", len(bodies))
     with Herd(root=root, errors=errors, seconds=seconds) as herd:
         for body in bodies:
-            herd.start(partial(body, began))
+            herd.start(partial(body, start))
         heard = herd.hear()
     said = errors.read_text(errors="replace")[-600:] if errors.exists() else ""
     problems = [f"a writer ended with {code}: {said}" for code, _ in heard if code != 0]
@@ -137,11 +136,11 @@ def _wrong(answer: dict[str, Any]) -> str | None:
             return None
 
 
-def _append(root: Path, number: int, rounds: int, began: float) -> int:
+def _append(root: Path, number: int, rounds: int, start: Callable[[], None]) -> int:
     """Append in every form, `rounds` times, and report every answer."""
     with Workspace.open(root) as opened:
         log = opened.log
-        _wait_for(began)
+        start()
         for turn in range(rounds):
             new_events = [
                 _draft(f"{number} {turn} {i}") for i in range(1 + (number + turn) % 3)
@@ -184,10 +183,10 @@ def _append(root: Path, number: int, rounds: int, began: float) -> int:
     return 0
 
 
-def _act(root: Path, number: int, rounds: int, began: float) -> int:
+def _act(root: Path, number: int, rounds: int, start: Callable[[], None]) -> int:
     """Do a sprint's work as all others do it, and report every conflict."""
     with Workspace.open(root) as opened:
-        _wait_for(began)
+        start()
         for phase in PLAN["phases"]:
             for command in (StartPhase, CompletePhase):
                 _command(opened, command(phase["id"]))
@@ -227,8 +226,12 @@ def _until(attempt: Callable[[], bool]) -> None:
     raise AssertionError(f"no success in {TRIES_MAX} tries")
 
 
-def _wait_for(began: float) -> None:
-    time.sleep(max(0.0, began - time.monotonic()))
+def _meet(place: Path, writers: int) -> None:
+    """Wait until as many processes are here."""
+    place.mkdir(exist_ok=True)
+    (place / str(os.getpid())).touch()
+    while len(os.listdir(place)) < writers:
+        time.sleep(0.001)
 
 
 def _draft(text: str) -> NewEvent:

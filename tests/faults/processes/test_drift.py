@@ -10,14 +10,14 @@ from .drifting import ATOMIC, drift, edit_while_refreshed
 
 def test_nobody_sees_an_edit_that_nobody_made(tmp_path: Path) -> None:
     """Eight processes that append and refresh never take each other for an editor."""
-    counts = drift(tmp_path / "log", writers=8, seconds=4, seed=1, how=[])
+    counts = drift(tmp_path / "log", writers=8, seconds=2, seed=1, how=[])
     assert counts.problems == []
     assert counts.refreshes > 0
 
 
 def test_edit_by_rename_is_kept_and_recorded(tmp_path: Path) -> None:
     """Whenever the file is replaced by hand, its bytes are kept and recorded once."""
-    counts = drift(tmp_path / "log", writers=8, seconds=2, seed=2, how=[ATOMIC])
+    counts = drift(tmp_path / "log", writers=8, seconds=1, seed=2, how=[ATOMIC])
     assert counts.problems == []
     assert counts.edits[ATOMIC] > 0
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.fork import fork
+from sprintlog.engine.service.streams.appends import append_end
 from sprintlog.engine.sprint.iterations.rollback import Redo, Undo, undo
+from sprintlog.engine.sprint.state.knowledge import OwnTree
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..sprint.test_sprint_laws import saved_plan
@@ -29,9 +31,10 @@ def plan_of(sprint: Sprint) -> list[Any]:
 @laws
 @given(worlds("import", "inject", "back", "undo", "iterate"), st.data())
 def test_fork_is_the_fold_to_there(world: World, data: st.DataObject) -> None:
-    """A fork at a version folds to the state at that version; the source stays.
+    """A fork at a version folds to the state at that version, with the same appends.
 
-    Restores of files stay with the source: they were about its files.
+    It belongs to the work tree in which it is made. Restores of files stay with the
+    source: they were about its files.
     """
     version = data.draw(st.sampled_from(world.ends[1:]))
     with tempfile.TemporaryDirectory() as name, recorded(Path(name), world) as workspace:
@@ -39,6 +42,7 @@ def test_fork_is_the_fold_to_there(world: World, data: st.DataObject) -> None:
         there = workspace.repository.at_version("s0", version)
         wanted = plan_of(there), deepcopy(there.knowledge)
         wanted[1].restoring, wanted[1].restored = [], []
+        wanted[1].forks.append((version, "sprint/s0"))
         options: dict[str, Any] = {
             "name": "new",
             "version": version,
@@ -46,9 +50,16 @@ def test_fork_is_the_fold_to_there(world: World, data: st.DataObject) -> None:
             "actor": "runtime",
         }
         made = fork(workspace, "s0", **options).sprint
+        wanted[1].tree = OwnTree(workspace.own_tree.recorded())
         assert (plan_of(made), made.knowledge) == wanted
-        again = workspace.repository.from_nothing("new")
-        assert (plan_of(again), again.knowledge) == wanted
+        # Events belong together here if and only if they do in the origin.
+        again = {**options, "name": "next", "version": version + 1}
+        ends = [append_end(workspace.log, there, at) for at in range(1, version + 1)]
+        for one in (made, fork(workspace, "new", **again).sprint):
+            found = [append_end(workspace.log, one, at) for at in range(1, version + 2)]
+            assert found == [*ends, version + 1]
+        rebuilt = workspace.repository.from_nothing("new")
+        assert (plan_of(rebuilt), rebuilt.knowledge) == wanted
         assert list(workspace.log.read(until=len(before))) == before
         assert fork(workspace, "s0", **options).events == []
 

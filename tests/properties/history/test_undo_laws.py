@@ -27,6 +27,7 @@ def by_definition(workspace: Workspace, world: World) -> int:
         begin = begin if caused else event.version
         how = CODEC.events[event.type].as_decision
         is_one = how is not None and how.kind in UNDOABLE and (not caused or how.stops)
+        is_one |= event.type in ("goal-completed", "sprint-completed")
         if is_one and begin not in world.sprint.knowledge.undone:
             found += [begin] if lies_on(live, event.version) else []
         caused = event.remaining > 0

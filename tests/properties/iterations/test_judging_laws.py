@@ -14,7 +14,8 @@ from sprintlog.engine.iterations.events import (
     Thresholds,
 )
 from sprintlog.engine.iterations.exact import rounded
-from sprintlog.engine.iterations.recommend import ACTIONS, recommend
+from sprintlog.engine.iterations.loop_rules import ADVICE
+from sprintlog.engine.iterations.recommend import recommend
 from sprintlog.engine.iterations.score import compared
 from sprintlog.engine.iterations.select import refusal, regression, select
 from sprintlog.engine.iterations.target import rollback_target
@@ -128,7 +129,7 @@ def test_always_gives_advice(found: Measured, limit: int | None) -> None:
             max_iterations=limit,
             find_target=partial(rollback_target, path, best, found.rules),
         )
-        assert given.action in ACTIONS
+        assert given.action in ADVICE
         assert 0 < given.confidence <= 1
         assert given.target != one.number
 

@@ -13,6 +13,7 @@ from sprintlog.engine.sprint.iterations.snapshots import (
     snapshot_of,
 )
 from sprintlog.engine.sprint.phases import lifecycle
+from sprintlog.engine.sprint.state.knowledge import WorkTree
 
 from ..random_sprints import Life
 from ..sprint.test_sprint_laws import laws
@@ -42,7 +43,7 @@ def measured_files(chance: Random) -> tuple[Life, dict[int, str]]:
 def take(life: Life, step: int) -> str:
     """Take a snapshot as a command does now; return its id."""
     name, number = f"files-{step}", life.sprint.plan.iteration
-    purpose = purpose_now(life.sprint, worktree="")
+    purpose = purpose_now(life.sprint, tree=WorkTree(None))
     life.command(
         TakeSnapshot(taken=SnapshotTaken(name, number, "t", 1, 1, purpose=purpose))
     )
@@ -55,4 +56,4 @@ def test_no_later_look_replaces_what_was_measured(chance: Random) -> None:
     """Whatever is kept after an iteration's end, its files are those it ended with."""
     life, ended = measured_files(chance)
     for number, name in ended.items():
-        assert snapshot_of(life.sprint, number, worktree="").snapshot == name
+        assert snapshot_of(life.sprint, number, tree=WorkTree(None)).snapshot == name

@@ -216,3 +216,19 @@ def test_a_sprint_goes_on_although_a_leaf_stopped_it_again(worked: Scenario) -> 
     assert isinstance(adopted, EditAdopted)
     assert (adopted.adopted, adopted.left) == (("b/status", "status"), ())
     assert worked.when(lambda sprint, at: [*events, adopted]).go().status == "in-progress"
+
+
+def test_a_sprint_goes_on_although_its_last_leaf_ended_it(
+    running: Callable[[Any], Scenario],
+) -> None:
+    """So it does if the edit completes the last leaf, at a breakpoint, of an ended one."""
+    scenario = running(simple("a", **{"break": True})).do(leaves.StartPhase())
+    ended = [{"op": "replace", "path": "/status", "value": "completed"}]
+    scenario.when(lambda sprint, at: [f.SprintImported("x", patch=ended)]).go()
+
+    def edit(document: Any) -> None:
+        document["status"] = "in-progress"
+        document["phases"][0]["status"] = "completed"
+
+    events = edited(scenario, edit)
+    assert scenario.when(lambda sprint, at: events).go().status == "in-progress"

@@ -188,9 +188,22 @@ def test_a_failed_run_waits_or_blocks() -> None:
     )
     scenario.when(FailIteration(error="429", category="rate-limit"), at=AT).then(
         r.IterationFailed(1, "429", "rate-limit"),
-        f.SprintBlocked("iteration 1 failed: 429"),
+        f.SprintBlocked("iteration 1 failed 2 times in a row: 429"),
     )
     scenario.when(FailIteration(error="429", category="rate-limit"), at=AT).then_nothing()
+
+
+def test_failures_of_an_unknown_kind_are_survived_with_growing_pauses() -> None:
+    """A goal survives three in a row; a person or a success begins the count again."""
+    scenario = begun().do(StartIteration())
+    for pause in ("09:00:10Z", "09:01:00Z", "09:05:00Z"):
+        scenario.when(FailIteration(error="x"), at=AT).then(
+            r.IterationFailed(1, "x", "logic", f"2026-01-15T{pause}")
+        )
+    scenario.do(FailIteration(error="x"), at=AT)
+    assert scenario.status == "blocked"
+    scenario.do(ResumeSprint(by="Ada", why="y")).do(FailIteration(error="z"), at=AT)
+    assert scenario.status == "in-progress"
 
 
 def test_only_what_is_under_way_fails() -> None:

@@ -122,7 +122,8 @@ def test_waits_after_a_failure_and_tries_again() -> None:
         "do": "wait",
         "iteration": 1,
         "until": "2026-01-15T10:00:01Z",
-        "why": "429",
+        "why": "429 (failure 1 in a row; 3 are survived)",
+        "hint": "`sprintlog sprint resume` continues at once",
     }
     told = answer(scenario, now=told["until"])
     assert (told["do"], told["iteration"], told["attempt"]) == ("iterate", 1, 2)
@@ -130,7 +131,8 @@ def test_waits_after_a_failure_and_tries_again() -> None:
 
 def test_a_failure_for_good_stops() -> None:
     """The sprint is blocked; why and what to do is said, and then it goes on."""
-    scenario = iterate(begun(), Verdict("failed", error="no compiler"))
+    plan = {**goal(), "retry": {"maxFailures": 0}}
+    scenario = iterate(begun(plan), Verdict("failed", error="no compiler"))
     told = answer(scenario)
     why = "the sprint is blocked: iteration 1 failed: no compiler"
     assert (told["do"], told["why"]) == ("stop", why)

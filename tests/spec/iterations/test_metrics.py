@@ -163,6 +163,7 @@ def test_adds_up_errors(known: dict[str, Any], errors: int | None) -> None:
     [
         ({"coverage_percentage": 65.0, "coverage_lines_covered": 292}, Fraction(65)),
         ({"coverage_lines_covered": 9, "coverage_lines_total": 12}, Fraction(75)),
+        ({"coverage_lines_covered": 1, "coverage_lines_total": 1}, Fraction(100)),
         ({"coverage_lines_covered": 0, "coverage_lines_total": 0}, None),
         ({"coverage_lines_covered": 9}, None),
         ({"coverage_percentage": 4.4}, Fraction(44, 10)),

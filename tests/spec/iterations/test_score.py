@@ -124,6 +124,16 @@ def test_leaves_out_what_is_missing() -> None:
     assert sum(one.contribution or 0 for one in found.dimensions) == found.value
 
 
+def test_each_dimension_has_the_weight_that_was_applied() -> None:
+    """Points times the applied weight are the contribution; the weights add up to 1."""
+    found = score(now(test_count=10, tests_passed=9), None, Weights())
+    applied = [one.applied for one in found.dimensions]
+    assert applied == [Fraction(30, 55), None, Fraction(25, 55), None, None]
+    for one in found.dimensions:
+        if one.points is not None and one.applied is not None:
+            assert one.points * one.applied / 100 == one.contribution
+
+
 def test_scores_nothing_from_nothing() -> None:
     """Without any component there is no score, not a score of 0."""
     found = score(now(file_count=3), None, Weights())

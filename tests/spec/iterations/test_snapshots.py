@@ -41,9 +41,12 @@ from sprintlog.engine.sprint.iterations.snapshots import (
     snapshot_named,
     snapshot_of,
 )
+from sprintlog.engine.sprint.state.knowledge import WorkTree
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from ..conftest import Scenario, simple
+
+MAIN, LINKED = WorkTree(None), WorkTree(None, ("linked",))
 
 
 def taken(
@@ -72,9 +75,9 @@ def loop(running: Any) -> Scenario:
     return scenario
 
 
-def found(scenario: Scenario, number: int, *, worktree: str = "") -> str:
+def found(scenario: Scenario, number: int, *, tree: WorkTree = MAIN) -> str:
     """Return the first letters of the snapshot that is an iteration's."""
-    return snapshot_of(scenario.sprint, number, worktree=worktree).snapshot[:4]
+    return snapshot_of(scenario.sprint, number, tree=tree).snapshot[:4]
 
 
 def test_snapshot_belongs_to_the_iteration_under_way(given: Any, loop: Scenario) -> None:
@@ -97,15 +100,15 @@ def test_snapshot_after_the_end_does_not_count(loop: Scenario) -> None:
 
 def test_files_of_its_end_stay_an_iterations(loop: Scenario) -> None:
     """What is taken after an iteration ended is of its own moment, if it has files."""
-    assert purpose_now(loop.sprint, worktree="") == OF_ITERATION
+    assert purpose_now(loop.sprint, tree=MAIN) == OF_ITERATION
     loop.given(IterationEnded(2))
-    assert purpose_now(loop.sprint, worktree="") == OF_MOMENT
-    assert purpose_now(loop.sprint, worktree="linked") == OF_ITERATION
+    assert purpose_now(loop.sprint, tree=MAIN) == OF_MOMENT
+    assert purpose_now(loop.sprint, tree=LINKED) == OF_ITERATION
     loop.given(taken("cccc", 2, purpose=OF_MOMENT))
     assert found(loop, 2) == "bbbb"
     assert snapshot_named(loop.sprint, "cccc").iteration == 2
     loop.given(IterationStarted(3), IterationEnded(3))
-    assert purpose_now(loop.sprint, worktree="") == OF_ITERATION
+    assert purpose_now(loop.sprint, tree=MAIN) == OF_ITERATION
 
 
 def test_snapshot_before_a_restore_is_nobodys(loop: Scenario) -> None:
@@ -118,8 +121,8 @@ def test_own_work_tree_goes_first(loop: Scenario) -> None:
     """Of the snapshots of several work trees the own one counts, if there is one."""
     loop.given(taken("cccc", 2, worktree="linked"))
     assert found(loop, 2) == "bbbb"
-    assert found(loop, 2, worktree="linked") == "cccc"
-    assert found(loop, 1, worktree="linked") == "aaaa"
+    assert found(loop, 2, tree=LINKED) == "cccc"
+    assert found(loop, 1, tree=LINKED) == "aaaa"
 
 
 def test_iteration_without_a_snapshot_is_not_found(loop: Scenario) -> None:
@@ -182,11 +185,11 @@ def test_undo_knows_which_files_went_along(loop: Scenario) -> None:
     """The rollback that an undo takes back names the files that stood there before."""
     version = _rolled_back_with_files(loop)
     events = undo(loop.sprint, Undo(), "2026-01-15T09:00:00Z")
-    found = files_with(loop.sprint, events, worktree="")
+    found = files_with(loop.sprint, events, tree=MAIN)
     assert found is not None
     assert (found.event.rollback, found.event.before[:4]) == (version, "cccc")
-    assert files_with(loop.sprint, events, worktree="linked") is None
-    assert files_with(loop.sprint, [RolledBack(2)], worktree="") is None
+    assert files_with(loop.sprint, events, tree=LINKED) is None
+    assert files_with(loop.sprint, [RolledBack(2)], tree=MAIN) is None
 
 
 def test_plain_rollback_after_one_with_files_has_none(loop: Scenario) -> None:
@@ -197,7 +200,7 @@ def test_plain_rollback_after_one_with_files_has_none(loop: Scenario) -> None:
         files_with(
             loop.sprint,
             undo(loop.sprint, Undo(), "2026-01-15T09:00:00Z"),
-            worktree="",
+            tree=MAIN,
         )
         is None
     )

@@ -1,17 +1,28 @@
 """What the end of a run is: a wait, a failure, or the work's own error, by one table."""
 
 import json
+import re
+import time
+import tomllib
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from sprintlog.engine.adapters.agents.output import Hearing, hear, with_errors
 from sprintlog.engine.sprint.agent.answers import Verdict, judge
-from sprintlog.engine.sprint.agent.limits import SIGNS, WAITS_FOR
+from sprintlog.engine.sprint.agent.limit_table import FAILURE, KINDS, PERSON, SIGNS
+from sprintlog.engine.sprint.agent.limits import WAITS_FOR
 from sprintlog.engine.sprint.agent.reset_times import Moment
 from sprintlog.engine.sprint.goal.answers import read_turn
 
+TABLE = tomllib.loads(
+    (Path(__file__).parents[3] / "fixtures" / "limits.toml").read_text(encoding="utf-8")
+)
+CASES = TABLE["case"]
+LOCAL = ZoneInfo(TABLE["local"])
 NOW = datetime(2026, 10, 5, 20, 0, tzinfo=UTC)
 MOMENT = Moment(NOW, ZoneInfo("Europe/Vienna"), ZoneInfo)
 HOUR = int(NOW.timestamp()) + 3600
@@ -221,8 +232,6 @@ def test_the_time_limit_of_a_run_is_a_failure() -> None:
     ("output", "category"),
     [
         (claude(subtype="error_max_turns", is_error=False), "timeout"),
-        (claude("Credit balance is too low", api_error_status=400), "logic"),
-        (claude("Invalid API key · Please run /login"), "logic"),
         (claude("Prompt is too long"), "logic"),
         (claude("", is_error=False), "network"),
         (claude("the compiler broke"), "logic"),
@@ -241,8 +250,51 @@ def test_without_a_time_of_its_own_a_wait_is_one_all_the_same() -> None:
 
 
 def test_the_table_names_what_it_waits_for() -> None:
-    """Every row that waits says for what, with a category that policies know."""
+    """Every row has a known kind, and a wait names what it waits for."""
     for sign in SIGNS:
+        assert sign.kind in KINDS
+        assert (sign.waits_for is None) == (sign.kind in (PERSON, FAILURE))
         assert sign.waits_for is None or sign.waits_for in WAITS_FOR
         assert sign.category in ("rate-limit", "network", "timeout", "logic")
         assert sign.waits_for is None or sign.category in ("rate-limit", "network")
+
+
+def of_case(case: dict[str, Any]) -> Verdict:
+    """Return the verdict on a run that prints the output of a case."""
+    errors, moment = (
+        case.get("errors", ""),
+        Moment(datetime.fromisoformat(TABLE["now"]), LOCAL, ZoneInfo),
+    )
+    return of(case.get("output", "").lstrip(), case["status"], errors, moment=moment)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_every_case_of_the_fixture(case: dict[str, Any]) -> None:
+    """An agent's own wording has the meaning, and the time, that the fixture states."""
+    found, kind = of_case(case), case["kind"]
+    assert waits(found) == (case.get("waits-for"), case.get("until"))
+    status = {"completed": "completed", PERSON: "needs-human"}.get(kind, "failed")
+    assert found.status == status
+    if found.status == "needs-human":
+        assert found.reason
+
+
+def test_every_notice_has_a_case() -> None:
+    """A row without a case in the fixture would be a guess."""
+    said = [f"{x.get('output', '')}{x.get('errors', '')}" for x in CASES]
+    for sign in SIGNS:
+        if sign.notice:
+            assert any(re.search(sign.notice, text, re.IGNORECASE) for text in said), sign
+            assert sign.agents
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "a-", "spend limit ", "api error: 529 {", "it's a "]
+)
+def test_no_words_of_an_error_take_long(piece: str) -> None:
+    """The patterns are linear: an agent's error may be as long as its output."""
+    text = piece * (300_000 // len(piece))
+    began = time.process_time()
+    of(claude(f"{text} resets"))
+    of(text, 0)
+    assert time.process_time() - began < 10

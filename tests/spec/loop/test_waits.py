@@ -14,7 +14,7 @@ from sprintlog.engine.sprint.agent.runs import EndRepair, EndRun, StartRun, is_f
 from sprintlog.engine.sprint.events import AgentRan, Limit, RetryScheduled
 from sprintlog.engine.sprint.goal.goal import FailIteration
 from sprintlog.engine.sprint.goal.work import EndTurn
-from sprintlog.engine.sprint.phases import leaves
+from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.phases.retry import RetryPolicy, policy_of
 from sprintlog.engine.sprint.phases.waits import ScheduleRetry, due
 from sprintlog.engine.sprint.state.times import later, parse
@@ -178,7 +178,7 @@ def test_a_plan_that_retries_no_limits_waits_for_none(running: Any) -> None:
     """`retryOn` without the category makes a limit a failure."""
     scenario: Scenario = running({"retry": {"retryOn": ["timeout"]}, **simple("a")})
     assert meet(scenario).status == "blocked"
-    goals = begun({**goal(), "retry": {"retryOn": []}}).at(NOW)
+    goals = begun({**goal(), "retry": {"retryOn": [], "maxFailures": 0}}).at(NOW)
     assert iterate(goals, limited()).status == "blocked"
 
 
@@ -214,7 +214,7 @@ def test_a_leaf_that_waits_is_not_retried(running: Any) -> None:
     """Nothing failed that could be put back; a person resumes, or rolls back."""
     scenario = meet(running(simple("a")))
     scenario.when(leaves.RetryPhase()).then_refused(state="in-progress")
-    assert "sprint pause" in str(answer(scenario, NOW)["hint"])
+    assert "sprint resume" in str(answer(scenario, NOW)["hint"])
 
 
 def test_an_injection_during_a_wait_leaves_it(running: Any) -> None:
@@ -330,3 +330,23 @@ def test_a_wait_comes_to_its_end_with_its_leaf(running: Any) -> None:
         scenario = meet(running(simple("a", "b"))).given(end)
         assert "next-retry-at" not in scenario.node("a"), end
         assert do(scenario, NOW) != "wait", end
+
+
+def test_resuming_ends_a_wait_at_once(running: Any) -> None:
+    """`sprint resume` of a sprint in progress is accepted during a wait, and ends it."""
+    scenario = meet(running(simple("a")))
+    assert answer(scenario, NOW)["do"] == "wait"
+    scenario.at(NOW).do(lifecycle.ResumeSprint())
+    assert scenario.decided == [f.SprintResumed()]
+    assert answer(scenario, NOW)["do"] == "work"
+    scenario.do(lifecycle.ResumeSprint())
+    assert scenario.decided == []
+
+
+def test_resuming_ends_the_wait_of_an_iteration() -> None:
+    """That also holds for the wait before another attempt, of a goal and of a leaf."""
+    failed = Verdict("failed", error="no route", category="network")
+    scenario = iterate(begun().at(NOW), failed)
+    assert answer(scenario, NOW)["do"] == "wait"
+    scenario.do(lifecycle.ResumeSprint())
+    assert answer(scenario, NOW)["do"] == "iterate"

@@ -14,6 +14,7 @@ from sprintlog.engine.sprint.state.sprint import pack, unpack
 from sprintlog.engine.sprint.state.words import COMPLETED, SPRINT_STATUSES
 
 from ..conftest import Data, Make, Scenario, for_each, simple
+from ..gated import record
 from .test_sprint_transitions import HISTORIES
 
 LATER = "2026-01-15T10:26:00Z"
@@ -255,6 +256,19 @@ def test_makes_the_gates_above_due_again(running: Any) -> None:
     assert scenario.node("p")["gate-tracking"] == {"attempts": 0, "status": "pending"}
     scenario.do(StartPhase(phase="p/x/n")).do(CompletePhase(phase="p/x/n"))
     assert scenario.node("p")["status"] == "in-progress"
+
+
+def test_a_blocked_gate_leaves_its_error_to_no_parent(running: Any) -> None:
+    """Once its gate is due again, a parent no longer has the error of the blocked gate."""
+    gate = {"script": "make", "max-retries": 0}
+    plan = {"phases": [{**for_each("p", x=("i",)), "gate": gate}, *simple("z")["phases"]]}
+    scenario: Scenario = running(plan)
+    worked(scenario, StartPhase, CompletePhase)
+    record(scenario, 1).go()
+    assert "as often as it may" in scenario.node("p")["error"]
+    scenario.do(InjectPhases(nodes=[node()], position=at("end-of-phase", "p")))
+    assert scenario.node("p")["status"] == "in-progress"
+    assert "error" not in scenario.node("p")
 
 
 def test_takes_the_same_id_under_another_parent(running: Any) -> None:

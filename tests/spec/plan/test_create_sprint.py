@@ -172,6 +172,12 @@ def test_refuses_sprint_ids_unsafe_in_paths(identity: object) -> None:
     assert caught.value.fields["field"] == "sprint-id"
 
 
+def test_refuses_to_create_a_sprint_with_such_an_id() -> None:
+    """The id is checked whoever creates the sprint."""
+    with pytest.raises(RefusedError, match="slash"):
+        create_sprint(Sprint("a/b"), CreateSprint(plan=simple("a")), "2026-01-15T09:00:00Z")
+
+
 @pytest.mark.parametrize("settings", [{}, {"ralph": {"min-iterations": 2}}])
 def test_fills_in_what_a_goal_needs(given: Any, settings: Data) -> None:
     """A plan in Ralph mode has all fields of that mode, whoever wrote it (LOOP-003)."""

@@ -218,6 +218,13 @@ export interface ColumnAnswer {
   meaning: string;
 }
 
+/** A commit as git has it; its author need not have written its lines. */
+export interface CommitAnswer {
+  id: string;
+  author: string;
+  subject: string;
+}
+
 /** A point that is compared; of the journal its name stands for the sprint's. */
 export interface ComparedPoint {
   sprint: string;
@@ -272,6 +279,9 @@ export interface DifferenceAnswer {
 export interface Differences {
   files: FileChange[];
   patch?: string;
+  overlapping?: string[];
+  outside?: OutsideChanges;
+  rolled_back?: FileChange[];
 }
 
 /** What a run would begin with. */
@@ -352,6 +362,7 @@ export interface FieldChange {
 export interface FileChange {
   path: string;
   how: string;
+  by?: string;
 }
 
 /** A file of a snapshot. */
@@ -359,6 +370,12 @@ export interface FileKept {
   path: string;
   mode: string;
   bytes: number;
+}
+
+/** A file or folder that was left as it is, or out of a snapshot. */
+export interface FileLeft {
+  path: string;
+  reason: string;
 }
 
 /** One thing that verification found. */
@@ -494,6 +511,7 @@ export interface IterationAnswer {
   best: JudgedIteration | null;
   is_best_preserved: boolean;
   recommendation: Advice | null;
+  changed?: Differences | null;
 }
 
 /** Iterations side by side, in the order in which they were named. */
@@ -514,6 +532,8 @@ export interface IterationsAnswer {
   iterations: JudgedIteration[];
   recommendation: Advice | null;
   selection: { [name: string]: unknown } | null;
+  left_out?: PathsLeftOut;
+  work_tree?: string;
 }
 
 /** What the journal holds, and what failures have in common. */
@@ -564,6 +584,7 @@ export interface JudgedIteration {
   tags?: string[];
   git?: GitState;
   spent?: Spending;
+  work_tree?: string;
 }
 
 /** A file that changed meanwhile, and where what stood there is kept. */
@@ -599,6 +620,7 @@ export interface Learning {
 export interface LeftPath {
   path: string;
   reason: string;
+  differs?: boolean;
 }
 
 /** The log in a file of its own, or one that came in whole. */
@@ -751,6 +773,12 @@ export interface Offer {
   taken?: boolean;
 }
 
+/** What changed between two iterations, outside of any. */
+export interface OutsideChanges {
+  files: FileChange[];
+  commits: CommitAnswer[];
+}
+
 /** A metric of one's own; with a weight it is a component of the score. */
 export interface OwnMetric {
   name: string;
@@ -758,6 +786,14 @@ export interface OwnMetric {
   weight?: number;
   target?: number | null;
   pointer?: string | null;
+}
+
+/** The paths that the newest snapshot does not contain. */
+export interface PathsLeftOut {
+  snapshot: string;
+  iteration: number;
+  count: number;
+  paths: FileLeft[];
 }
 
 /** Something that the codebase does in the same way again and again. */
@@ -1196,6 +1232,8 @@ export interface Status {
   phases: PhaseStatus[];
   run?: LoopRun;
   budgets?: BudgetStanding[];
+  left_out?: PathsLeftOut;
+  work_tree?: string;
 }
 
 /** An event, and what it changed: as JSON Patch, and field by field. */
@@ -1283,6 +1321,15 @@ export interface Verified {
   findings: Finding[];
 }
 
+/** How a wait for the limit of the last run ended. */
+export interface WaitEnded {
+  sprint: string;
+  limit: string;
+  until?: string | null;
+  waits_for?: string | null;
+  why?: string | null;
+}
+
 /** What went back, or would: the plan, files, or both. */
 export interface WentBack {
   action: string;
@@ -1335,6 +1382,9 @@ export interface WhyAnswer {
   may_be_older: boolean;
   iteration: number | null;
   is_between: boolean;
+  written_by: string | null;
+  iterations: string[];
+  committed: CommitAnswer | null;
   is_taken_back: boolean;
   phase: string | null;
   prompt: string | null;
@@ -1388,6 +1438,7 @@ export interface QuestionGiven {
     sprint?: string | number;
     at?: string | number;
     iteration?: string | number;
+    all?: string | number;
   };
   audit: {
     sprint?: string | number;
@@ -1562,6 +1613,7 @@ export interface CommandAnswers {
   status: Status;
   undo: WentBack;
   verify: Verified | ProofAnswer;
+  wait: WaitEnded;
   why: WhyAnswer;
   append: (Recorded | Recorded[] | Unchanged)[];
 }

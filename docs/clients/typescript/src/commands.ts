@@ -879,6 +879,7 @@ export interface RestoreStarted {
   rollback?: number | null;
   undoes?: number | null;
   reason?: string | null;
+  work_tree?: string | null;
 }
 
 /** Go on; after `blocked` and `needs-human` somebody says who resolved it and why. */
@@ -1018,6 +1019,7 @@ export interface SnapshotTaken {
   left_out_count?: number;
   collisions?: string[][];
   git?: GitState | null;
+  work_tree?: string | null;
 }
 
 /** A file that a plan was made from. */
@@ -1098,6 +1100,7 @@ export interface StartTurn {
 /** Begin an iteration for a command that another loop runs. */
 export interface StartWrapped {
   type: "start-wrapped";
+  before?: string | null;
 }
 
 /** A request as somebody hands it in; what is left out has a default. */

@@ -364,6 +364,9 @@ export interface IterationStarted {
   phase?: string | null;
   beyond_limit?: boolean;
   is_wrapped?: boolean;
+  before?: string | null;
+  work_tree?: string | null;
+  overlapping?: string[];
 }
 
 /** How many iterations the loop allows was said; no iteration begins with it. */
@@ -748,6 +751,7 @@ export interface RestoreStarted {
   rollback?: number | null;
   undoes?: number | null;
   reason?: string | null;
+  work_tree?: string | null;
 }
 
 /** Another attempt is made, not before this time: by the policy, or a limit ends then. */
@@ -838,6 +842,7 @@ export interface SnapshotTaken {
   left_out_count?: number;
   collisions?: string[][];
   git?: GitState | null;
+  work_tree?: string | null;
 }
 
 /** Snapshots were removed, to give their room back. */
@@ -869,6 +874,7 @@ export interface SprintCompiled {
   document: { [name: string]: unknown };
   place?: Place | null;
   sources?: Source[];
+  work_tree?: string | null;
 }
 
 /** Every leaf is completed or skipped and the sprint was closed. */
@@ -887,6 +893,7 @@ export interface SprintImported {
   place?: Place | null;
   committed_at?: string | null;
   lost?: string[];
+  work_tree?: string | null;
 }
 
 /** The loop that drove the sprint was stopped from outside. */

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from ....errors import RefusedError, SprintlogError, UnreadableError
+from ....errors import NewerVersionError, RefusedError, SprintlogError, UnreadableError
 from .address import Address
 from .connection import ServerConnection
 
@@ -65,8 +65,9 @@ def check_applied(applied: Sequence[tuple[int, str]]) -> None:
         return
     last = max((number for number, _ in applied), default=0)
     if last > len(ours):
-        raise UnreadableError(
-            f"the database has schema {last}, this sprintlog knows up to {len(ours)}",
+        raise NewerVersionError(
+            f"the database has schema {last}, this sprintlog knows up to {len(ours)}: "
+            "a newer sprintlog is required",
             hint="a newer sprintlog writes there: upgrade this one",
         )
     if [*applied] != ours[: len(applied)]:

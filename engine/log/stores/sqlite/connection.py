@@ -1,7 +1,7 @@
 """The one connection of a store: each statement waits for others, within bounds."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +23,9 @@ _CACHE_KIB, _WALKING_KIB = 2000, 64
 
 class Connection:
     """A connection to a log's database; nobody outside the store has it."""
+
+    steps: Callable[[], str] | None = None
+    """Brings an older schema to today's; until then nothing can be written."""
 
     def __init__(
         self, path: Path, raw: sqlite3.Connection, *, entropy: Entropy, wait: Wait
@@ -56,6 +59,16 @@ class Connection:
             else:
                 self._doubted = False
                 return found
+
+    def begin_to_write(self) -> None:
+        """Apply the pending steps of the schema, before the first write: no read does."""
+        if self.steps is not None:
+            try:
+                done = self.steps()
+            except sqlite3.Error as error:
+                raise explained(error, self.path) from error
+            self.steps = None
+            self.wait.say(f"{self.path}: {done}")
 
     def doubt(self) -> None:
         """Look at the locks before the next statement: one has failed."""

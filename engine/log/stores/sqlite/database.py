@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from contextlib import closing
+from errno import ENOLCK
 from pathlib import Path
 
 import msgspec
@@ -10,10 +11,10 @@ import msgspec
 from ....errors import RESCUE, NotFoundError, RefusedError, SprintlogError, UnreadableError
 from ...port import Entropy, Wait
 from ..descriptors import sync
-from ..locks import take
+from ..locks import NO_LOCKS, take
 from .errors import Patience, explained, is_busy
 from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
-from .schema import APPLICATION_ID, check_schema, migrate
+from .schema import APPLICATION_ID, MIGRATIONS, check_schema, migrate, stand_in
 
 SQLITE_VERSION = sqlite3.sqlite_version_info
 BUSY_MILLISECONDS = 250
@@ -91,13 +92,16 @@ class Opened(msgspec.Struct, frozen=True):
     mode: JournalMode
     only_read: SprintlogError | None
     """Why it can only be read, where it was opened for writing in vain."""
+    is_behind: bool
+    """Whether its schema is an older one, which the first write brings to today's."""
 
 
 def open_database(path: Path, *, readonly: bool, wait: Wait, entropy: Entropy) -> Opened:
-    """Return a connection to an existing log whose schema is exactly ours.
+    """Return a connection to an existing log whose schema is ours, or was once.
 
-    On a full disk or a read-only file system it can still be read. Raise `BusyError` when
-    others hold it for longer than is waited.
+    A log of an older schema can only be read until `bring_up_to_date`, and one on a full
+    disk or a read-only file system at all. Raise `BusyError` when others hold it for
+    longer than is waited.
     """
     mode = choose_journal_mode(path.parent)
     patience: Patience | None = None
@@ -111,27 +115,36 @@ def open_database(path: Path, *, readonly: bool, wait: Wait, entropy: Entropy) -
 
 def _open_as_it_can(path: Path, mode: JournalMode, *, readonly: bool) -> Opened:
     try:
-        return Opened(_open(path, mode, readonly=readonly), mode, None)
+        return _open(path, mode, readonly=readonly)
     except RefusedError as error:
         if readonly or isinstance(error, NotFoundError):
             raise
         try:
-            return Opened(_open(path, mode, readonly=True), mode, error)
+            opened = _open(path, mode, readonly=True)
+            return msgspec.structs.replace(opened, only_read=error)
         except SprintlogError:
             raise error from None
 
 
-def _open(path: Path, mode: JournalMode, *, readonly: bool) -> sqlite3.Connection:
+def bring_up_to_date(opened: Opened) -> str:
+    """Apply the pending steps of a schema, let the log be written, and say so in a line."""
+    opened.connection.execute("PRAGMA query_only=OFF")
+    set_journal_mode(opened.connection, opened.mode)
+    migrate(opened.connection)
+    return f"schema {len(MIGRATIONS)} now, which older versions of sprintlog refuse"
+
+
+def _open(path: Path, mode: JournalMode, *, readonly: bool) -> Opened:
     if not path.exists():
         raise NotFoundError(f"there is no log at {path}", path=str(path))
     try:
         connection = _connect_readonly(path) if readonly else _connect(path, "mode=rw")
         try:
-            pending = check_schema(connection)
-            if not readonly:
+            if is_behind := check_schema(connection):
+                stand_in(connection)
+                connection.execute("PRAGMA query_only=ON")
+            elif not readonly:
                 set_journal_mode(connection, mode)
-                if pending:
-                    migrate(connection)
         except BaseException:
             connection.close()
             raise
@@ -144,7 +157,7 @@ def _open(path: Path, mode: JournalMode, *, readonly: bool) -> sqlite3.Connectio
         raise UnreadableError(
             f"{path} is damaged: its schema is no text", hint=RESCUE
         ) from error
-    return connection
+    return Opened(connection, mode, None, is_behind)
 
 
 def _fill(draft: Path) -> None:
@@ -216,8 +229,9 @@ def _remove(draft: Path) -> None:
 
 
 def _not_created(path: Path, error: OSError) -> RefusedError:
+    hint = "check the permissions of the folder, and the free space on its disk"
     return RefusedError(
         f"{path} cannot be created: {error.strerror}",
-        hint="check the permissions of the folder, and the free space on its disk",
+        hint=NO_LOCKS if error.errno == ENOLCK else hint,
         path=str(path),
     )

@@ -8,9 +8,11 @@ class SqliteDigests:
 
     def __init__(self, connection: Connection) -> None:
         self._rows = connection.rows
+        self._begin_to_write = connection.begin_to_write
 
     def know(self, path: str, digest: bytes, *, version: int) -> None:
         """Keep a digest."""
+        self._begin_to_write()
         self._rows(
             "INSERT INTO written (path, digest, version) VALUES (?, ?, ?)"
             " ON CONFLICT (path, digest) DO UPDATE SET version = excluded.version",
@@ -51,4 +53,5 @@ class SqliteDigests:
 
     def forget(self, path: str) -> None:
         """Drop all digests of a path."""
+        self._begin_to_write()
         self._rows("DELETE FROM written WHERE path = ?", (path,))

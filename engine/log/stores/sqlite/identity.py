@@ -8,7 +8,7 @@ import os
 from os import stat
 from pathlib import Path
 
-from ....errors import RefusedError, UnreadableError
+from ....errors import LostLogError, RefusedError
 from .database import wal_path
 
 
@@ -34,7 +34,7 @@ class Identity:
             )
 
     def check(self, *, wal: bool) -> None:
-        """Raise `UnreadableError` when a file is gone or another one has its name.
+        """Raise `LostLogError` when a file is gone or another one has its name.
 
         `wal` says that something of ours was just written to the write-ahead log.
         """
@@ -70,8 +70,8 @@ class Identity:
         if met and folder and folder.st_ctime_ns < met.st_ctime_ns:
             self._settled = folder
 
-    def _lost(self, name: str) -> UnreadableError:
-        return UnreadableError(
+    def _lost(self, name: str) -> LostLogError:
+        return LostLogError(
             f"{name} was removed or replaced while it was open: what was recorded last "
             "may be lost",
             hint="end every sprintlog process, then `sprintlog verify`",

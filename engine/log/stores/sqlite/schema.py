@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from ....errors import RESCUE, UnreadableError
+from ....errors import RESCUE, NewerVersionError, UnreadableError
 
 APPLICATION_ID = 0x73706C67
 """`splg`, in the database's header: what `file` and we know a log by."""
@@ -116,8 +116,19 @@ def text_of(name: str) -> str:
     return _OURS[name]
 
 
+def stand_in(connection: sqlite3.Connection) -> None:
+    """Give the tables that an older schema lacks, empty and for this connection alone."""
+    made = _made(connection)
+    for name, text in _OURS.items():
+        if name not in made and text.startswith("CREATE TABLE"):
+            connection.execute(text.replace("TABLE", "TEMP TABLE", 1))
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Apply every pending step, all or nothing."""
+    stand_ins = "SELECT name FROM temp.sqlite_master WHERE type = 'table'"
+    for (name,) in connection.execute(stand_ins).fetchall():
+        connection.execute(f"DROP TABLE temp.{name}")
     # Only here: importing sqlite-utils costs more than a whole recording command.
     from sqlite_utils import Database, Migrations
 
@@ -165,8 +176,9 @@ def check_schema(connection: sqlite3.Connection) -> bool:
             hint=f"put the log back in its place; where it is lost, {RESCUE}",
         )
     if version > len(MIGRATIONS):
-        raise UnreadableError(
-            f"the log has schema {version}, this sprintlog knows up to {len(MIGRATIONS)}",
+        raise NewerVersionError(
+            f"the log has schema {version}, this sprintlog knows up to {len(MIGRATIONS)}: "
+            "a newer sprintlog is required",
             hint="the log was written by a newer sprintlog: upgrade this one",
         )
     if problem := _difference(made, texts[version]):

@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -25,7 +26,14 @@ from ..head_file import check_head as compare
 from ..locks import FileLocks
 from .checkpoints import SqliteCheckpoints
 from .connection import Connection
-from .database import create_database, head_path, mark_path, open_database, wal_path
+from .database import (
+    bring_up_to_date,
+    create_database,
+    head_path,
+    mark_path,
+    open_database,
+    wal_path,
+)
 from .digests import SqliteDigests
 from .errors import explained, is_busy
 from .identity import Identity
@@ -73,6 +81,8 @@ class SqliteLog:
         self.journal_mode: JournalMode = opened.mode
         """The journal mode chosen for this place, and why."""
         self.connection = Connection(path, opened.connection, entropy=entropy, wait=wait)
+        if opened.is_behind:
+            self.connection.steps = partial(bring_up_to_date, opened)
         # One cursor for all of them: to make one takes as long as to hash an event.
         cursor = opened.connection.cursor()
         self._write = cursor.execute
@@ -129,15 +139,7 @@ class SqliteLog:
             and (expect == version or meets(expect, version))
             and len(new_events) <= ROWS_PER_INSERT
         ):
-            events = place(
-                stream,
-                new_events,
-                head,
-                version,
-                stamps,
-                key,
-                key_digest,
-            )
+            events = place(stream, new_events, head, version, stamps, key, key_digest)
             if self._insert_at_once(events):
                 return self._recorded(events)
         return self._append_locked(
@@ -153,6 +155,7 @@ class SqliteLog:
             raise RefusedError("nothing recorded: the log is closed")
         if self.connection.raw.in_transaction != (self._together is not None):
             raise RuntimeError("an append inside another transaction is not durable")
+        self.connection.begin_to_write()
 
     def erase(
         self,
@@ -273,13 +276,7 @@ class SqliteLog:
                 return Appended(before, duplicate=True)
             check_expected(stream, expect=expect, actual=end.version)
             events = place(
-                stream,
-                new_events,
-                end.head,
-                end.version,
-                stamps,
-                key,
-                key_digest,
+                stream, new_events, end.head, end.version, stamps, key, key_digest
             )
             self._insert_all(events)
         # Where others come in between, an INSERT behind what is remembered is in vain.
@@ -326,6 +323,7 @@ class SqliteLog:
         """Finish what an erasure began that was killed, or that a reader held up."""
         from .erasure import clear
 
+        self.connection.begin_to_write()
         clear(self.connection, seconds=0.0)
 
     def _forget(self) -> None:
@@ -393,7 +391,7 @@ class SqliteLog:
             return
         self._closed = True
         try:
-            if not self.readonly:
+            if not self.readonly and self.connection.steps is None:
                 checkpoint_if_large(self.connection.raw, wal_path(self.path))
         finally:
             for one in self._held:

@@ -5,11 +5,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from sprintlog.cli.screen import phrases, times
+from sprintlog.cli.screen import times
 from sprintlog.cli.screen.tables import FittedTable, Toned
 from sprintlog.cli.screen.terminal import BAD, Terminal
 from sprintlog.cli.screen.widths import columns_of, cut, padded, wrapped
 from sprintlog.engine.iterations.events import Usage
+from sprintlog.projections.words.phrases import dollars, duration, usage
 
 VIENNA = ZoneInfo("Europe/Vienna")
 NOW = datetime(2026, 3, 29, 10, 0, tzinfo=UTC)
@@ -153,13 +154,13 @@ def test_what_was_today_is_told_by_its_distance(seconds: int, shown: str) -> Non
 )  # fmt: skip
 def test_durations_have_units(milliseconds: int, shown: str) -> None:
     """The larger unit is whole, the smaller one has two digits."""
-    assert times.duration(milliseconds) == shown
+    assert duration(milliseconds) == shown
 
 
 def test_what_agents_took_has_units() -> None:
     """Turns, tokens and dollars are told as far as they are known."""
     used = Usage(input_tokens=1200, output_tokens=34, cost_usd=0.42, turns=1)
     told = ["3m 12s", "1 turn", "1,234 tokens", "$0.42"]
-    assert phrases.usage(used, duration_ms=192_000) == told
-    assert phrases.usage(None) == []
-    assert phrases.dollars(0.0012) == "$0.0012"
+    assert usage(used, duration_ms=192_000) == told
+    assert usage(None) == []
+    assert dollars(0.0012) == "$0.0012"

@@ -197,6 +197,19 @@ def test_is_what_completes_the_phase(gated: Gated, run: Run) -> None:
     assert "waits for a gate\nhint: `sprintlog gate run` first" in result.err
 
 
+def test_a_script_that_edits_the_state_file_keeps_its_verdict(
+    gated: Gated, run: Run, done: Run, folder: Path
+) -> None:
+    """Where edits are refused the result is recorded, and the edit is left as it is."""
+    gated("echo 'mine: true' >> PROGRESS.yaml")
+    done("rules", "set", "--progress-edits", "refuse")
+    assert run("gate", "run").code == 0
+    assert (folder / "PROGRESS.yaml").read_text().endswith("mine: true\n")
+    assert run("note", "x").code == 1
+    done("rebuild")
+    assert "status: passed" in done("show", "progress").out
+
+
 def test_tells_of_an_edit_found_before(gated: Gated, run: Run, folder: Path) -> None:
     """A hand edit that the first refresh finds is told, although a second one follows."""
     gated("true")

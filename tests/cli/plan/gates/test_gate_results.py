@@ -15,7 +15,7 @@ def test_takes_a_result_from_elsewhere(gated: Gated, run: Run, done: Run) -> Non
     result = run("gate", "record", "--exit-code", "1", "--output-file", "ci.log")
     assert result.code == 6
     assert result.out.endswith(
-        "What it printed:\n\n    red \ufffd [masked: github-token f65b37ab]\n"
+        "What it printed:\n\n    red \\xff [masked: github-token f65b37ab]\n"
     )
     said = ("--exit-code", 0, "--duration", 1.5, "--attempt", 2)
     answer = done("gate", "record", *said, "--json").json

@@ -131,7 +131,7 @@ def test_refuses_naming_file_and_field(
     result = run("import", "journal", PLACE)
     assert result.code == 1
     assert result.err.startswith(f"error: {PLACE}: {said}")
-    assert run("journal", "status").code == 3
+    assert run("journal", "status", "--json").json["version"] == 0
     assert file.read_bytes() == before
 
 
@@ -301,3 +301,20 @@ def test_a_text_that_is_named_is_taken_at_any_time(
     assert "`sprintlog journal migrate FILE` takes it in" in told.err
     done("journal", "migrate", ".ralph/progress.txt")
     assert (ralph / "progress.txt.backup").read_text() == "later"
+
+
+def test_an_empty_optional_enum_is_absent(example: Path, done: Run) -> None:
+    """Files of the specification's structs may have one; it is not written (JRN-075)."""
+
+    def empty(document: Any) -> None:
+        entry = document["entries"][0]
+        entry["observations"] = [
+            {"type": "finding", "title": "t", "category": "", "severity": ""}
+        ]
+        entry["context"] = {"recovery_action": ""}
+
+    changed(example, empty)
+    done("import", "journal", PLACE)
+    entry = done("show", "journal").json["entries"][0]
+    assert entry["observations"] == [{"type": "finding", "title": "t"}]
+    assert not entry.get("context")

@@ -115,14 +115,32 @@ def test_a_loop_without_a_name_has_files_where_its_folder_is(
     done("rebuild", "--check")
 
 
-def test_a_fork_leaves_the_files_of_its_loop_alone(
-    loop: Loop, done: Run, folder: Path
+def test_a_loop_id_belongs_to_one_sprint(
+    loop: Loop, done: Run, run: Run, folder: Path
 ) -> None:
-    """A loop's folder is of one sprint: a fork is no reason to write it anew."""
+    """A second sprint with the same loop id, and a fork of that name, are refused."""
+    loop(BASELINE_OF_PEAK, PEAK[:1])
+    before, loop_id = contents(folder), next((folder / ".aiwg/ralph").iterdir()).name
+    done("sprint", "create", "two", "--goal", "x", "--sprint-dir", "two")
+    line = ("iteration", "baseline", "--sprint", "two", "--metric", "tests_passed=1")
+    refused = run(*line, "--loop-id", loop_id)
+    assert (refused.code, f"{loop_id} belongs to sprint auth" in refused.err) == (1, True)
+    assert f"`--loop-id {loop_id}-2`" in refused.err
+    assert run("fork", loop_id, "--from", "version:3", "--sprint", "auth").code == 1
+    assert contents(folder) == before
+    done(*line, "--loop-id", f"{loop_id}-2")
+    assert (folder / ".aiwg/ralph" / f"{loop_id}-2" / "best-iteration.yaml").is_file()
+
+
+def test_a_fork_has_files_of_its_own(loop: Loop, done: Run, folder: Path) -> None:
+    """Its loop has its name, so it leaves the files of the origin's loop as they are."""
     loop(BASELINE_OF_PEAK, PEAK[:1])
     before = contents(folder)
-    done("fork", "other", "--from", "version:3", "--sprint", "auth")
-    done("iteration", "start", "--sprint", "other")
-    done("iteration", "end", "--sprint", "other", *options(named(PEAK[1])))
-    assert contents(folder) == before
+    place = ("--sprint-dir", "two", "--sprint", "auth")
+    done("fork", "two", "--from", "version:3", *place)
+    done("iteration", "start", "--sprint", "two")
+    done("iteration", "end", "--sprint", "two", *options(named(PEAK[1])))
+    after = contents(folder)
+    assert {name: after[name] for name in before} == before
+    assert ".aiwg/ralph/two/best-iteration.yaml" in after
     done("verify")

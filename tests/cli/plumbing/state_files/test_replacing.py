@@ -75,7 +75,7 @@ def test_works_where_files_cannot_be_exchanged(
     spot: FilePlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a system without the exchange a file is still replaced whole."""
-    monkeypatch.setattr(replace, "_renameat2", lambda: None)
+    monkeypatch.setattr(replace, "system_call", lambda name: None)
     (tmp_path / "file").write_bytes(b"one")
     swap_file(spot, b"two")
     assert (tmp_path / "file").read_bytes() == b"two"

@@ -10,6 +10,7 @@ from ...conftest import Run
 
 FIXTURES = Path(__file__).resolve().parents[4] / "fixtures" / "agents"
 SPENT = {
+    "antigravity-stream.jsonl": (1200, 200, 2800, None, None),
     "claude-2.1.197-result.json": (1080, 360, 9000, 270, 0.0205875),
     "claude-2.1.330-result.json": (1200, 400, 10_000, 300, 0.0163),
     "claude-2.1.330-stream.jsonl": (1200, 400, 10_000, 300, 0.0163),
@@ -29,6 +30,9 @@ FIGURES = (
     "cost_usd",
 )
 FAILED = {
+    "antigravity-failed.jsonl": (
+        "API error: RESOURCE_EXHAUSTED (code 429): the quota is used up."
+    ),
     "claude-api-error.jsonl": "API Error: 529 overloaded",
     "claude-killed-stream.jsonl": "the agent's output ends in the middle of its work",
     "codex-failed.jsonl": "the usage limit was reached",

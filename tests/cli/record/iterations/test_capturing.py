@@ -219,7 +219,7 @@ def test_nothing_is_run_in_vain(loop: Path, run: Run) -> None:
     command = ["iteration", "end", "--run", f"echo run >> runs; {WRITE}"]
     for options in (["--metric", "tests=1"], ["--score", "2"]):
         assert run(*command, "--report", "junit.xml", *options).code == 1
-    assert run(*command).code == 2
+    assert run(*command, "--metric", "tests=1").code == 1
     assert not (loop / "runs").exists()
     for _ in range(2):
         done = run(*command, "--report", "junit.xml")
@@ -283,3 +283,12 @@ def test_real_tools_measure_an_iteration(loop: Path, run: Run) -> None:
         "tests_skipped": 0,
     }
     assert measured(run)["origins"][0]["tool"] == "pytest"
+
+
+def test_a_usual_report_is_read_without_being_named(loop: Path, run: Run) -> None:
+    """`--run` alone reads what it wrote to a usual place, and one line says so."""
+    done = run("iteration", "end", "--run", WRITE)
+    assert done.code == 0
+    assert done.err == "warning: junit.xml is written by the measure and read as junit\n"
+    assert measured(run)["metrics"] == COUNTS
+    assert [one["name"] for one in measured(run)["origins"]] == ["junit.xml"]

@@ -15,7 +15,7 @@ def loop(folder: Path, done: Run) -> Run:
     done("sprint", "create", "win", "--goal", "Win")
     done("sprint", "start")
     for number in (1, 2, 3):
-        done("iteration", "start")
+        done("iteration", "start", *(["--snapshot"] if number > 1 else []))
         (folder / f"made-{number}").write_text("new")
         (folder / "count").write_text(str(number))
         done("iteration", "end", "--snapshot")
@@ -37,7 +37,7 @@ def test_after_a_rollback_it_begins_with_what_was_brought_back(
 ) -> None:
     """What a rollback took away was not removed by the iteration that came next."""
     loop("rollback", "iter:1", "--yes")
-    loop("iteration", "start")
+    loop("iteration", "start", "--snapshot")
     (folder / "other").write_text("new")
     loop("iteration", "end", "--snapshot")
     assert loop("iteration", "diff", "4").out.splitlines() == ["added    other"]

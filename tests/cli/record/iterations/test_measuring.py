@@ -135,10 +135,22 @@ def test_says_when_nothing_was_measured(sprint: Path, done: Run, run: Run) -> No
     nothing = {"sprint": "auth", "best": None, "rollback_target": None}
     assert done("best", "--json").json == nothing
     assert done("alerts").out == "no alert\n"
-    assert done("show", "best", "--json").json == {}
     assert "nothing to decide on" in run("decide").err
     assert "can be selected" in run("iteration", "select").err
     assert run("rollback", "best").code == 3
+
+
+def test_the_tracker_starts_without_a_best_iteration(sprint: Path, done: Run) -> None:
+    """Before the first iteration `show best` prints the initial tracker."""
+    assert done("show", "best", "--json").json == {
+        "best_iteration_tracker": {
+            "current_best": None,
+            "best_quality_score": 0.0,
+            "best_artifacts_path": None,
+            "current_iteration_score": None,
+            "quality_trajectory": {},
+        }
+    }
 
 
 def test_compares_two_iterations(measured: Path, done: Run, run: Run) -> None:

@@ -118,5 +118,6 @@ SELECTION_PRINTED: dict[str, Any] = {
         {"destination": ".aiwg/output/"},
         {"files_copied": ["src/auth/login.ts", "test/auth/login.test.ts"]},
     ],
+    "report_generated": ".aiwg/ralph/ralph-001/reports/output-selection.md",
 }
 """What is printed of the loop that refines too much."""

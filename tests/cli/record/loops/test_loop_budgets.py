@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.service.workspace import wall_clock
+from sprintlog.engine.log.stores import wall_clock
 from sprintlog.projections.views.runs import all_standings, what_is_next
 from sprintlog.projections.workspace import Workspace
 

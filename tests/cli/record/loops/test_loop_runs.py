@@ -301,6 +301,7 @@ def test_an_edit_within_a_run_keeps_nobody_from_saying_how_it_ended(
     end = ended(done)
     assert (end["because"], end["exit_code"]) == ("error", 1)
     assert "PROGRESS.yaml" in end["why"]
+    assert len(events(done, "agent-ran")) == 1
 
 
 def dying(at: int, when: str, command: list[str]) -> Result:

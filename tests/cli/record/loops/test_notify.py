@@ -80,7 +80,7 @@ def test_only_what_was_asked_for(planned: Path, run: Run) -> None:
 def test_long_waits_are_told(planned: Path, run: Run, done: Run) -> None:
     """A wait over the limit is told when it begins, with its end and its reason."""
     (planned / "plan.yaml").write_text(
-        "retry: {maxAttempts: 1, backoffMs: [50]}\n" + PLAN.replace(", break: true", "")
+        "retry: {maxAttempts: 1, backoffMs: [1500]}\n" + PLAN.replace(", break: true", "")
     )
     done("sprint", "create", "two", "--plan", "plan.yaml", "--sprint-dir", "two")
     code = "import sys; sys.exit('it timed out')"

@@ -133,7 +133,7 @@ def test_a_file_that_is_replaced_is_waited_for(planned: Path, done: Run) -> None
         (lambda path: path.write_text("a\n{{goall}}\n"), "P.md", 1, "P.md:2: there is no"),
         (lambda path: path.symlink_to("plan.yaml"), "P.md", 1, "P.md: is a link"),
         (lambda path: path.mkdir(), "P.md", 1, "P.md: is no plain file"),
-        (lambda path: path.write_bytes(b"\xff"), "P.md", 1, "P.md: is no UTF-8"),
+        (lambda path: path.write_bytes(b"\xff"), "P.md", 1, "P.md: is not UTF-8"),
         (lambda path: path.write_bytes(b"x" * (2**20 + 1)), "P.md", 1, "longer than 1 MiB"),
         (lambda path: os.mkfifo(path), "P.md", 1, "P.md: is no plain file"),
         (lambda path: None, "../P.md", 1, "is not in the work tree"),

@@ -129,7 +129,7 @@ def test_stops_where_a_person_is_needed(
 )
 def test_a_failure_stops(run: Run, goal_agent: Make, trait: str, why: str) -> None:
     """What is no success never counts as one: the loop stops and says why."""
-    result = run(*goal_agent(trait))
+    result = run(*goal_agent(trait, creating=("--max-failures", "0")))
     assert (result.code, why in result.out) == (23, True)
 
 

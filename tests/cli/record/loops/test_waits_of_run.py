@@ -179,6 +179,18 @@ def test_what_others_record_is_noticed_soon(
         assert loop.returncode in (0, code), (out, err)
 
 
+def test_a_person_continues_a_waiting_run_at_once(agent: Any, done: Run) -> None:
+    """A run that waits prints once how to continue earlier, and `sprint resume` does it."""
+    line = agent(RESETS.format(turn=1, seconds=3600))
+    loop = start(line)
+    until_recorded(done)
+    done("sprint", "resume")
+    _, err = loop.communicate(timeout=PATIENCE_SECONDS)
+    assert loop.returncode == 0, err
+    assert err.count("`sprintlog sprint resume` continues at once") == 1
+    done("verify")
+
+
 def test_a_signal_ends_a_wait_at_once(agent: Any, done: Run, run: Run) -> None:
     """The wait is in force still when the loop goes on, until the same time."""
     line = agent(RESETS.format(turn=1, seconds=3600))

@@ -76,7 +76,7 @@ def test_the_process_rejects_it_as_well(folder: Path, command: str) -> None:
         ("status --follow", "--follow", "--watch"),
         ("status --format json", "--format", "--json"),
         ("export --output x", "--output", "--out"),
-        ("rollback best --force", "--force", "--yes"),
+        ("uninstall --force", "--force", "--yes"),
         ("undo -y", "-y", "--yes"),
         ("status --JSON", "--JSON", "--json"),
     ],

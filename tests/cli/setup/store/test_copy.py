@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log.envelope import NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect, Log
-from sprintlog.engine.log.stores import create_log, open_log
+from sprintlog.engine.log.stores import create_log, open_log, wall_clock
 from sprintlog.engine.log.stores.memory import MemoryLog
-from sprintlog.engine.service.workspace import wall_clock
 from sprintlog.projections.health.copies import EVENTS_A_STEP, copy_export, copy_log
 from sprintlog.projections.workspace import Workspace
 
@@ -42,7 +41,9 @@ def place(tmp_path: Path) -> Place:
 
 def read(place: str) -> list[RecordedEvent]:
     """Return all events of a log at a place."""
-    url = place if ":" in place else f"{place}/log.db"
+    is_tree = (Path(place) / ".sprintlog").is_dir()
+    folder = f"{place}/.sprintlog" if is_tree else place
+    url = place if ":" in place else f"{folder}/log.db"
     with closing(open_log(url, clock=wall_clock, entropy=urandom)) as log:
         return list(log.read())
 
@@ -79,6 +80,16 @@ def test_a_copy_comes_back(sprint: Path, done: Run, place: Place) -> None:
     done("copy", ".", url)
     done("copy", url, "back")
     assert read(str(sprint / "back")) == read(str(sprint / ".sprintlog"))
+
+
+def test_commands_find_the_log_in_a_copied_folder(
+    sprint: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new folder has its log in `.sprintlog`, as a work tree has."""
+    ours = done("log", "--json").lines
+    done("copy", ".", "back")
+    monkeypatch.chdir(sprint / "back")
+    assert done("log", "--json").lines == ours
 
 
 @pytest.mark.parametrize("store", STORES)

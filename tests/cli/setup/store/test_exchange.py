@@ -148,7 +148,10 @@ CASES: dict[str, tuple[Edit, str]] = {
     "no event": (lambda x: forged(x, payload=b'{"to":"x"}'), ":8: payload of rolled-back"),
     "no moment": (lambda x: forged(x, at="yesterday"), ":8: at: must be a moment"),
     "no time": (lambda x: forged(x, recorded_at="x"), ":8: recorded_at: must be"),
-    "no actor": (lambda x: forged(x, actor="\x1b"), ":8: actor: must be 1 to 128"),
+    "no actor": (
+        lambda x: forged(x, actor="\x1b"),
+        ":8: actor: holds a control character; must be",
+    ),
     "no sprint": (lambda x: forged(x, stream="sprint/..", version=1), ":8: stream: "),
     "a key twice": (lambda x: forged(x, key="k"), "version or key is taken"),
     **{

@@ -11,9 +11,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from sprintlog.engine.log.stores import wall_clock
 from sprintlog.engine.log.stores.postgres import leases
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
-from sprintlog.engine.service.workspace import wall_clock
 
 from ....postgres.server import NEWEST, server, why_not
 from ...conftest import Run
@@ -49,6 +49,8 @@ def at(folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> At:
         place = folder / host
         (place / "tree").mkdir(parents=True, exist_ok=True)
         monkeypatch.setenv("SPRINTLOG_HOST", host)
+        # The sprint belongs to the tree of the first machine: others name it.
+        monkeypatch.setenv("SPRINTLOG_SPRINT", "auth")
         monkeypatch.setenv("HOME", str(place))
         monkeypatch.chdir(place / "tree")
         return place / "tree"

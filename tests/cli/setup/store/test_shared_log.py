@@ -78,12 +78,14 @@ def test_a_shell_that_completes_joins_nothing(
 def test_another_machine_joins_and_goes_on(
     shared: Path, url: str, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`init` there joins the log: it sees what was recorded, and records behind it."""
+    """`init` there joins the log: it reads and records in the sprint that it names."""
     events = len(done("log", "--json").lines)
     elsewhere(monkeypatch, shared)
     assert "joined the log" in done("init", "--log", url).out
-    done("note", "from elsewhere")
-    assert len(done("log", "--json").lines) == events + 1
+    done("note", "from elsewhere", "--sprint", "auth")
+    assert len(done("log", "--json", "--sprint", "auth").lines) == events + 1
+    refused = run("note", "from elsewhere")
+    assert (refused.code, "belongs to the work tree" in refused.err) == (3, True)
     monkeypatch.chdir(shared)
     assert done("log", "--json").lines[-1]["type"] == "note-added"
     assert run("init", "--log", url).code == 1
@@ -95,6 +97,7 @@ def test_the_environment_names_a_log(
     """With SPRINTLOG_LOG no `init` is needed, and the folder knows it from then on."""
     other = elsewhere(monkeypatch, shared)
     monkeypatch.setenv("SPRINTLOG_LOG", url)
+    monkeypatch.setenv("SPRINTLOG_SPRINT", "auth")
     assert done("status", "--json").json["sprint"] == "auth"
     monkeypatch.delenv("SPRINTLOG_LOG")
     assert done("status", "--json").json["sprint"] == "auth"
@@ -120,7 +123,7 @@ def test_the_file_of_a_tree_names_a_log(
     (other / "sprintlog.toml").write_text(f'[log]\nurl = "{url}"\n')
     assert "config --trust" in run("status").err
     done("config", "--trust")
-    assert done("status", "--json").json["sprint"] == "auth"
+    assert done("status", "--json", "--sprint", "auth").json["sprint"] == "auth"
 
 
 WITH_SECRETS = [

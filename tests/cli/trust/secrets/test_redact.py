@@ -81,9 +81,9 @@ def test_where_nobody_can_be_asked_nothing_is_erased(told: Path, run: Run) -> No
         (("0",), "give a position"),
         (("9999",), "there is no position 9999"),
         (("--stream", "sprint/none"), "there is no stream"),
-        (("--stream", "erasures"), "is not forgotten"),
         (("1",), "--whole-sprint"),
         (("--text", "leaked"), "the reason holds the text"),
+        (("--stream", "erasures"), "is not forgotten"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(

@@ -129,7 +129,7 @@ def typed(name: str, command: click.Command) -> Iterator[list[str]]:
             break
 
 
-@pytest.mark.sampled(6, 30)
+@pytest.mark.sampled(6, 15)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_nothing_that_is_typed_is_kept_or_shown(told: Path, run: Run, name: str) -> None:
     """A secret in any option or argument is masked or refused, in every command."""

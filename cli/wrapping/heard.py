@@ -1,0 +1,68 @@
+"""What a wrapped command printed, read from the frames that its parent sends."""
+
+from typing import BinaryIO
+
+from sprintlog.engine.adapters.agents.activity import Activity
+from sprintlog.engine.adapters.agents.output import Hearing, with_errors
+from sprintlog.engine.adapters.processes.output import Output
+from sprintlog.engine.adapters.transcripts.stream import StreamCalls
+from sprintlog.engine.sprint.agent.answers import Answer
+
+from .frames import ENDED, FRAME, MISSED, read_missed, read_result
+
+
+class Heard:
+    """What the command printed, and how it ended."""
+
+    def __init__(self) -> None:
+        self.output, self.errors = Output(), Output()
+        self.calls = StreamCalls()
+        self._hearing = Hearing(also=self.calls.take)
+        self.problem: Exception | None = None
+        """Why what it printed was not understood."""
+        self.ended: tuple[int, int] | None = None
+        """Exit code and duration; None when whoever waited for it was killed."""
+
+    def read(self, frames: BinaryIO) -> None:
+        """Read until nothing more comes."""
+        while head := _exactly(frames, FRAME.size):
+            kind, size = FRAME.unpack(head)
+            content = _exactly(frames, size)
+            if kind == ENDED:
+                self.ended = read_result(content)
+            elif kind == MISSED:
+                out, errors = read_missed(content)
+                self.output.miss(out)
+                self.errors.miss(errors)
+            elif kind == 1:
+                self.output.feed(content)
+                self._understand(content)
+            else:
+                self.errors.feed(content)
+
+    def _understand(self, content: bytes) -> None:
+        if self.problem is None:
+            try:
+                self._hearing.feed(content)
+            except Exception as error:  # noqa: BLE001 (what follows is to be read all the same)
+                self.problem = error
+
+    def understood(self, exit_code: int | None) -> tuple[Answer, Activity]:
+        """Return what was said and done; to be called once, at the end."""
+        try:
+            if self.problem is None:
+                heard, errors = self._hearing.heard(), self.errors.text()
+                return with_errors(heard, errors, exit_code=exit_code)
+        except Exception as error:  # noqa: BLE001 (a hostile output must not cost the rest)
+            self.problem = error
+        return Hearing().heard()
+
+
+def _exactly(frames: BinaryIO, size: int) -> bytes:
+    """Return so many bytes, none at the end."""
+    parts = bytearray()
+    while len(parts) < size:
+        if not (more := frames.read(size - len(parts))):
+            return b""
+        parts += more
+    return bytes(parts)

@@ -1,0 +1,33 @@
+"""Waiting for the limit that ended the last run, by `wait` and by `wrap --wait`."""
+
+import os
+
+from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
+from sprintlog.engine.service.loop.driver import Driver, Means
+from sprintlog.engine.service.loop.own_waits import wait_for_limit
+from sprintlog.engine.sprint.agent.actions import STOP, Action
+
+from ..context import environment, open_workspace
+from ..output import note, progress, shows_counting
+from ..waits import show_waiting
+
+
+def wait(sprint_id: str | None, actor: str) -> tuple[str, Action | None]:
+    """Wait for the limit of a sprint; return which sprint it is, and the answer."""
+    show = show_waiting if shows_counting() else None
+    means = Means((), environment(), 0, actor=actor, show=show)
+    with open_workspace() as workspace, Signals() as signals:
+        chosen = workspace.choose(sprint_id)
+        driver = Driver(workspace, chosen, means, signals, -1, progress)
+        return chosen, wait_for_limit(driver)
+
+
+def wait_after_wrap(sprint_id: str | None) -> int:
+    """Wait after a wrapped command; return the signal that ended the wait, or 0."""
+    try:
+        chosen, last = wait(sprint_id or os.environ.get("SPRINTLOG_SPRINT"), "runtime")
+    except InterruptedBySignal as signal:
+        return signal.number
+    if last is not None and last.do == STOP:
+        note(f"{chosen}: a person is needed: {last.why}")
+    return 0

@@ -1,0 +1,1 @@
+"""Reads the reports of coverage tools."""

@@ -1,0 +1,1 @@
+"""Reads the reports of test runners; `tally.py` turns what each one lists into counts."""

@@ -1,0 +1,131 @@
+"""Agents at work in a work tree: each one has a file in the log's folder while it works.
+
+The file names the process, so one that was killed does not count.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from ... import hashes
+from ...adapters.processes.process import Process, is_alive, process
+from ...adapters.replace import replace_file
+from ...errors import RefusedError
+from ..place.location import Location
+
+FOLDER = "at-work"
+TURN_SECONDS = 15 * 60
+"""How long a turn counts whose process is unknown."""
+BYTES_MAX = 4096
+
+
+class AtWork(msgspec.Struct, frozen=True):
+    """An agent at work."""
+
+    words: str
+    since: str
+    began: float
+    """Seconds since 1970."""
+    tree: tuple[int, int]
+    """Device and inode of the work tree's root."""
+    process: Process | None
+    """None if it is unknown which process works."""
+    sprint: str = ""
+    iteration: int = 0
+    """The iteration that it works on, of that sprint; 0 before the first."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Return whether it works, as far as can be known."""
+        if self.process is not None:
+            return is_alive(self.process)
+        return 0 <= time.time() - self.began < TURN_SECONDS
+
+
+def file_of(location: Location, name: str) -> Path:
+    """Return the file of an agent by the name of its session or process."""
+    name = hashes.sha256(name.encode()).hexdigest()
+    return location.folder / FOLDER / f"{name[:32]}.json"
+
+
+def begin(
+    location: Location, name: str, words: str, *, now: str, worker: Process | None
+) -> Path:
+    """Record that an agent is at work; `end` removes the record.
+
+    A folder that cannot be written is not an error.
+    """
+    file = file_of(location, name)
+    with suppress(OSError):
+        work = AtWork(words, now, time.time(), _tree(location.root), worker)
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        replace_file(file, msgspec.json.encode(work), mode=0o600)
+    return file
+
+
+def end(file: Path) -> None:
+    """Record that an agent has ended its work."""
+    with suppress(OSError):
+        file.unlink(missing_ok=True)
+
+
+def begin_iteration(location: Location, sprint_id: str, number: int) -> None:
+    """Record which iteration this process works on, if it is an agent's."""
+    file = file_of(location, f"{os.getpid()}")
+    if (work := _read(file)) is not None:
+        with suppress(OSError):
+            now = replace(work, sprint=sprint_id, iteration=number)
+            replace_file(file, msgspec.json.encode(now), mode=0o600)
+
+
+@contextmanager
+def working(location: Location, words: str, *, now: str) -> Iterator[None]:
+    """Record that this process is at work, until this ends."""
+    file = begin(location, f"{os.getpid()}", words, now=now, worker=process())
+    try:
+        yield
+    finally:
+        end(file)
+
+
+def refuse_while_at_work(location: Location) -> None:
+    """Raise `RefusedError` if an agent of another process is at work in this work tree."""
+    for work in others_at_work(location):
+        pid = work.process.pid if work.process is not None else None
+        whose = f"process {pid}" if pid is not None else "its process is unknown"
+        raise RefusedError(
+            f"an agent is at work in this tree: {work.words}, {whose}, since {work.since}",
+            hint="wait until it ends, or restore the files all the same with --force",
+            pid=pid,
+        )
+
+
+def others_at_work(location: Location) -> Iterator[AtWork]:
+    """Yield the agents of other processes that are at work in this work tree."""
+    for file in sorted((location.folder / FOLDER).glob("*.json")):
+        if (work := _read(file)) is None:
+            continue
+        if not work.is_alive:
+            end(file)
+        elif work.tree == _tree(location.root) and (
+            work.process is None or work.process.pid != os.getpid()
+        ):
+            yield work
+
+
+def _read(file: Path) -> AtWork | None:
+    try:
+        with file.open("rb") as held:
+            return msgspec.json.decode(held.read(BYTES_MAX), type=AtWork)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _tree(root: Path) -> tuple[int, int]:
+    status = root.stat()
+    return status.st_dev, status.st_ino

@@ -1,0 +1,73 @@
+"""The files with which an iteration begins: kept, so that its own changes are known."""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from ...adapters.snapshots.capture import Limits
+from ...command import Command, decided
+from ...sprint.events import OF_MOMENT, IterationStarted, SnapshotTaken
+from ...sprint.iterations.loop import open_iteration
+from ...sprint.iterations.snapshots import TakeSnapshot, files_now, take_snapshot
+from ...sprint.state.knowledge import HeldSnapshot
+from ..port import Decide, Envelope, Service
+from ..streams.catalogue import CODEC, sprint_stream
+from .snapshot import kept_files, store_of
+
+
+def files_at_start(
+    workspace: Service,
+    sprint_id: str,
+    *,
+    limits: Limits | None = None,
+    envelope: Envelope,
+    is_late: Callable[[], bool] = bool,
+) -> str | None:
+    """Return the snapshot of the files with which an iteration begins.
+
+    It is the last one if the work tree still holds its files; otherwise one is taken and
+    recorded, and likewise if an iteration is under way: what happened before and what is
+    about to happen must not be one difference. Return None if `is_late`, which is called
+    once the files were read: the agent may have started to edit them.
+    """
+    workspace.finish_restores(workspace.sprint(sprint_id))
+    sprint = workspace.sprint(sprint_id)
+    last = files_now(sprint, tree=workspace.tree)
+    goes_on = open_iteration(sprint.plan) is not None
+    tree = "" if last is None or goes_on else _content_of(workspace, sprint_id, last)
+    store, at = store_of(workspace), envelope.get("at")
+    with kept_files(workspace, sprint_id, store, limits=limits, at=at, last=tree) as (
+        taken,
+        event_for,
+    ):
+        if is_late():
+            return None
+        if last is not None and taken.tree == tree:
+            return last.snapshot
+        event = event_for(sprint)
+        if event.iteration:
+            event = replace(event, purpose=OF_MOMENT)
+        workspace.handle_with(
+            sprint_id,
+            lambda sprint, at: take_snapshot(sprint, TakeSnapshot(event), at),
+            **envelope,
+        )
+        return event.snapshot
+
+
+def _content_of(workspace: Service, sprint_id: str, held: HeldSnapshot) -> str:
+    """Return the id of a snapshot's content; empty if a redaction has changed it."""
+    stream, at = sprint_stream(sprint_id), held.version
+    for recorded in workspace.log.read_stream(stream, after=at - 1, until=at):
+        event = CODEC.decode(recorded)
+        if isinstance(event, SnapshotTaken) and event.snapshot == held.snapshot:
+            return event.tree
+    return ""
+
+
+def begun_with(command: Command, files: str | None) -> Decide:
+    """Return what decides like a command, and names the files an iteration begins with."""
+    return lambda sprint, at: [
+        replace(event, before=files) if isinstance(event, IterationStarted) else event
+        for event in decided(command, sprint, at)
+    ]

@@ -1,0 +1,145 @@
+"""Which files an iteration changed, and which were changed outside of it or restored."""
+
+from itertools import groupby
+from typing import NamedTuple
+
+from sprintlog.engine.adapters.git.borrowed import borrowed
+from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.service.work_tree.own_paths import own_paths
+from sprintlog.engine.service.work_tree.shared_snapshots import bring
+from sprintlog.engine.service.work_tree.snapshot import compare, patch, shown, store_of
+from sprintlog.engine.sprint.iterations.snapshots import nothing_before
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+from ..workspace import Workspace
+from .line_moments import (
+    OUTSIDE,
+    CommitAnswer,
+    Moments,
+    Writer,
+    commits_seen,
+    moments_of,
+    writer_of,
+    written_by,
+)
+
+OUT, ROLLBACK = written_by(frozenset()), "rollback"
+
+
+class WorkStretch(NamedTuple):
+    """A difference between two moments of a work tree, and who made it."""
+
+    by: str
+    """As `written_by` has it, or `rollback`."""
+    writers: tuple[Writer, ...]
+    first: int
+    """The number of the moment before it."""
+    last: int
+
+    @property
+    def is_own(self) -> bool:
+        """Return whether the iteration made it, as far as that is known."""
+        return self.by not in (OUT, ROLLBACK)
+
+
+class AuthoredFile(NamedTuple):
+    """A file that changed, and who changed it."""
+
+    path: str
+    how: str
+    by: str
+
+
+class IterationFiles(NamedTuple):
+    """The files that changed in an iteration, and outside of any before it."""
+
+    files: list[AuthoredFile]
+    others: tuple[str, ...]
+    """Overlapping iterations that may have changed some of them."""
+    commits: list[CommitAnswer]
+    """The newest commits that were made outside before it."""
+    patch: str = ""
+    """The lines that the iteration changed."""
+
+
+def stretches(moments: Moments, writer: Writer) -> list[WorkStretch]:
+    """Return what happened in an iteration, and outside of any before it, in order."""
+    own = moments.numbers.get(writer)
+    if not own:
+        return []
+    since = own[0]
+    while since and _by(moments, since - 1) in (OUT, ROLLBACK):
+        since -= 1
+    told = [(_by(moments, n), n) for n in range(max(since, 1), own[-1] + 1)]
+    found = []
+    for _, group in groupby(told, lambda one: (one[0], moments.all[one[1]].writers)):
+        numbers = [n for _, n in group]
+        by, writers = _by(moments, numbers[0]), moments.all[numbers[0]].writers
+        is_before = numbers[0] < own[0]
+        if writer in writers or by == (OUT if is_before else ROLLBACK):
+            others = tuple(sorted(writers - {OUTSIDE, writer}))
+            found.append(WorkStretch(by, others, numbers[0] - 1, numbers[-1]))
+    return found
+
+
+def _by(moments: Moments, number: int) -> str:
+    moment = moments.all[number]
+    return ROLLBACK if moment.restore is not None else written_by(moment.writers)
+
+
+def files_of(
+    workspace: Workspace,
+    sprint: Sprint,
+    number: int,
+    paths: tuple[str, ...] = (),
+    *,
+    with_patch: bool = False,
+) -> IterationFiles:
+    """Return which files changed in an iteration, and outside of any before it.
+
+    Raise `NotFoundError` if its files or those before it are not held.
+    """
+    moments = moments_of(workspace)
+    found = stretches(moments, writer_of(sprint, number))
+    store, own = store_of(workspace), own_paths(workspace)
+    files: list[AuthoredFile] = []
+    others: list[Writer] = []
+    commits: list[CommitAnswer] = []
+    lines = ""
+    for one in found:
+        ends = [moments.snapshot(n) for n in (one.first, one.last)]
+        for end in ends:
+            bring(workspace, store, end)
+        states = (moments.state(store, n) for n in (one.first, one.last))
+        changed = compare(*states, paths=paths, own=own)
+        files += [AuthoredFile(shown(path), how, one.by) for path, how in changed]
+        if one.by == OUT:
+            commits += _commits(workspace, moments, one)
+        elif one.is_own:
+            others += one.writers
+            lines += patch(store, ends[0], ends[1], paths, own) if with_patch else ""
+    if not any(one.is_own for one in found):
+        raise nothing_before(sprint, number)
+    names = (
+        str(one.number) if one.sprint == sprint.id else f"{one.sprint}:{one.number}"
+        for one in others
+    )
+    return IterationFiles(
+        list(dict.fromkeys(files)), tuple(dict.fromkeys(names)), commits, lines
+    )
+
+
+def _commits(
+    workspace: Workspace, moments: Moments, one: WorkStretch
+) -> list[CommitAnswer]:
+    """Return the commits between two moments, as far as both name theirs."""
+    before, after = (moments.all[n].head for n in (one.first, one.last))
+    repository = repository_around(workspace.location.root)
+    if repository is None or not after or before == after:
+        return []
+    try:
+        with borrowed(repository, workspace.environment) as git:
+            return commits_seen(git, after, *([f"^{before}"] if before else []))
+    except RefusedError:
+        return []  # it was rewritten since

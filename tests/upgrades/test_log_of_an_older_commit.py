@@ -1,0 +1,100 @@
+"""A log, its settings and state files, as commit e082d9a0 wrote them, and what follows.
+
+`fixtures/logs/e082d9a0` was recorded by that commit: two sprints and a fork, a journal, a
+gate, a rollback with its undo, a wrapped command, a session of an agent. `keys.txt` has its
+commands with the keys and positions that they were recorded under. It is never made anew.
+"""
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sprintlog.projections.workspace import Workspace
+from tests.cli.conftest import done as done
+from tests.cli.conftest import folder as folder
+from tests.cli.conftest import run as run
+
+STORED = Path(__file__).parents[2] / "fixtures" / "logs" / "e082d9a0"
+EVENTS = 44
+SPRINT = ("--sprint", "auth")
+READING = (
+    *(("status", *SPRINT), ("log", "--all"), ("show", "progress", *SPRINT)),
+    *(("verify",), ("verify", "--determinism"), ("replay", *SPRINT), ("next", *SPRINT)),
+    *(("iteration", "list", *SPRINT), ("report", *SPRINT), ("best", *SPRINT)),
+    *(("compare", "1", "2", *SPRINT), ("alerts", *SPRINT)),
+    *(("rules", "show", *SPRINT), ("queue", "list", *SPRINT), ("show", "journal")),
+    *(("entry", "list"), ("query", "--tables"), ("export",)),
+    *(("diff", "start", "iter:2", *SPRINT), ("audit", *SPRINT)),
+    *(("blame", "--all", *SPRINT), ("doctor",), ("config", "show"), ("scan",)),
+)
+RECORDING = (
+    *(("phase", "start", "review"), ("note", "more"), ("iteration", "start")),
+    *(
+        ("append", "activity-seen"),
+        ("iteration", "end"),
+        (*["queue", "add", "--priority", "low", "--type", "docs", "Again"],),
+    ),
+    *(("rules", "set", "--budget-tokens", "9001"), ("phase", "complete", "review")),
+    *(("rollback", "iter:1", "--plan", "--yes"), ("undo", "--yes"), ("redo", "--yes")),
+)
+
+
+@pytest.fixture
+def stored(folder: Path) -> Path:
+    """Put the stored log into a work tree of its own."""
+    log = folder / ".sprintlog"
+    log.mkdir(0o700)
+    shutil.copytree(STORED, folder, dirs_exist_ok=True)
+    for path in folder.glob("log.db*"):
+        path.rename(log / path.name).chmod(0o600)
+    return folder
+
+
+def test_every_reading_command_reads_it(stored: Path, run: Any) -> None:
+    """What only reads answers as it does of a log of today, and records nothing."""
+    for words in READING:
+        answer = run(*words)
+        assert answer.code in (0, 3), (words, answer)
+        assert "defect of sprintlog" not in answer.err, words
+    with Workspace.open(stored) as workspace:
+        assert workspace.log.head().position == EVENTS
+
+
+def test_it_verifies_and_its_state_file_is_the_same(stored: Path, done: Any) -> None:
+    """The chain is sound, and the state file comes out as that commit wrote it."""
+    assert done("verify", "--json").json["events"] == EVENTS
+    assert done("rebuild", "--check", *SPRINT).code == 0
+
+
+def test_one_of_each_recording_command_continues_it(stored: Path, done: Any) -> None:
+    """What is recorded now follows in the chain of what was recorded then."""
+    for words in RECORDING:
+        sprint = () if words[0] in ("entry",) else SPRINT
+        done(*words, *sprint)
+    done("entry", "record", "prd-1", "--status", "failed", "--summary", "no")
+    done("goal", "set", "Ship it", "--sprint", "other")
+    assert done("verify", "--determinism").code == 0
+
+
+def test_a_retried_command_gets_its_first_result(stored: Path, done: Any) -> None:
+    """A key that was recorded then answers with the first result of the same command."""
+    for line in (STORED / "keys.txt").read_text().splitlines():
+        position, key, words = line.split(" ", 2)
+        sprint = () if words.startswith(("entry", "sprint create")) else SPRINT
+        answer = done(*shlex.split(words), *sprint, "--key", key, "--json").json
+        answer = answer[0] if isinstance(answer, list) else answer
+        # A rollback answers with what was done to the files.
+        assert answer.get("position", int(position)) == int(position), line
+        assert answer.get("duplicate", True), line
+    with Workspace.open(stored) as workspace:
+        assert workspace.log.head().position == EVENTS
+
+
+def test_a_key_still_refuses_another_command(stored: Path, run: Any) -> None:
+    """A key that stood for one command then stands for no other one now."""
+    answer = run("note", "Another text", *SPRINT, "--key", "N1")
+    assert answer.code == 5
+    assert "N1" in answer.err
