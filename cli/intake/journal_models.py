@@ -16,7 +16,7 @@ from .fields import Flag, OneOf, Text
 Moment = Annotated[str, Field(strict=True, json_schema_extra={"format": "date-time"})]
 
 
-class Closed(BaseModel):
+class ClosedModel(BaseModel):
     """An object without any other property."""
 
     model_config = ConfigDict(
@@ -38,17 +38,19 @@ _KINDS: dict[Any, Any] = {str: Text, bool: Flag}
 """The type of a field by that of the same field of a part."""
 
 
-def _model_of(part: type[shapes.ClosedObject], name: str, description: str) -> type[Closed]:
+def _model_of(
+    part: type[shapes.ClosedObject], name: str, description: str
+) -> type[ClosedModel]:
     """Return the model of a part, by the types and the rules of its fields."""
     rules = shapes.rules_of(part)
     known = (field for field in structs.fields(part) if field.name in rules)
     fields: dict[str, Any] = {one.name: _field(one, rules[one.name]) for one in known}
-    model = create_model(name, __base__=Closed, __doc__=description, **fields)
+    model = create_model(name, __base__=ClosedModel, __doc__=description, **fields)
     _KINDS[part] = model
     return model
 
 
-def _field(field: structs.FieldInfo, rule: shapes.Rule) -> Any:
+def _field(field: structs.FieldInfo, rule: shapes.FieldRule) -> Any:
     """Return the type of a field and its default, `...` where it must be given."""
     is_needed = field.required or rule.is_needed or rule.pattern
     default = ... if is_needed else field.default
@@ -91,7 +93,7 @@ PatternModel = _model_of(
 )
 
 
-class JournalModel(Closed):
+class JournalModel(ClosedModel):
     """Structured progress tracking for Ralph CLI execution history."""
 
     model_config = ConfigDict(

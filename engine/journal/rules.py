@@ -13,7 +13,7 @@ from .state.journal import Journal, pack, unpack
 from .state.shapes import Entry, Learning, Pattern
 
 
-class Ahead:
+class DraftJournal:
     """A journal with what is still to be recorded, so that more is decided on that."""
 
     def __init__(self, journal: Journal, at: str) -> None:

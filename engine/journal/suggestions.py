@@ -2,7 +2,7 @@
 
 from ..command import JournalCommand, commands_in
 from ..log.event import Event
-from .rules import AddLearning, Ahead
+from .rules import AddLearning, DraftJournal
 from .state.journal import Journal
 from .state.shapes import Entry, Learning, Observation
 from .state.words import CODEBASE_PATTERN, ERROR_WORKAROUND
@@ -38,7 +38,7 @@ class AddExtractedLearnings(JournalCommand, frozen=True):
 
 def add_extracted(journal: Journal, command: AddExtractedLearnings, at: str) -> list[Event]:
     """Decide on `AddExtractedLearnings`."""
-    ahead = Ahead(journal, at)
+    ahead = DraftJournal(journal, at)
     for observation, learning in command.proposals:
         ahead.decide(AddLearning(learning, observation))
     return ahead.events

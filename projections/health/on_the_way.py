@@ -52,7 +52,7 @@ class OnTheWay:
         long = [name for name, version in sprints.items() if version >= EVENTS_MIN]
         chosen = sorted(long, key=lambda name: -sprints[name])[:STREAMS_MAX]
         self._followed = {
-            sprint_stream(name): Followed(repository, name) for name in chosen
+            sprint_stream(name): CheckedSprint(repository, name) for name in chosen
         }
 
     def take(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
@@ -71,7 +71,7 @@ class OnTheWay:
                 left.add(stream)
         return [row for row in rows if _stream_of(row) in left] if left else []
 
-    def of(self, name: str, version: int) -> "Followed | None":
+    def of(self, name: str, version: int) -> "CheckedSprint | None":
         """Return a sprint that was followed up to a version; it is let go with that."""
         found = self._followed.pop(sprint_stream(name), None)
         if found is None or found.state.version != version:
@@ -80,7 +80,7 @@ class OnTheWay:
         return found
 
 
-class Followed:
+class CheckedSprint:
     """One sprint on the way, and which of its saved states are not what they should be."""
 
     def __init__(self, repository: Repository[Sprint], name: str) -> None:

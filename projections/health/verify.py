@@ -27,7 +27,7 @@ from ..state_files.loop_place import files_of_loop
 from ..state_files.refresh import ProjectedFile, Refreshed
 from ..state_files.sprint_file import SprintFile
 from ..workspace import Workspace
-from .on_the_way import Followed, OnTheWay, page_of
+from .on_the_way import CheckedSprint, OnTheWay, page_of
 
 PROBLEMS_MAX = 100
 QUICK_EVENTS = 1000
@@ -228,7 +228,7 @@ def _of_sprint(
     workspace: Workspace,
     name: str,
     files: dict[str, Refreshed],
-    checked: Followed | None,
+    checked: CheckedSprint | None,
     *,
     quick: bool,
 ) -> Iterator[Finding]:
@@ -341,7 +341,7 @@ def _is_saved(repository: Repository[State], stream: str, state: State) -> bool:
     return saved is not None and pack(saved) == pack(state)
 
 
-def _as_followed(followed: Followed, name: str) -> Generator[Finding, None, Sprint]:
+def _as_followed(followed: CheckedSprint, name: str) -> Generator[Finding, None, Sprint]:
     """Say the same of a sprint that was followed on the way."""
     for version in followed.wrong:
         yield _of_checkpoint(name, version)

@@ -10,7 +10,7 @@ from ...command import Commands, JournalCommand
 from ...log.event import Event
 from .. import events as f
 from ..document import JournalDocument
-from ..rules import AddLearning, Ahead, DiscoverPattern, RecordEntry
+from ..rules import AddLearning, DiscoverPattern, DraftJournal, RecordEntry
 from ..state.ids import entry_id
 from ..state.journal import Journal
 from ..state.shapes import Entry, Learning, Pattern
@@ -40,7 +40,7 @@ class TakeText(JournalCommand, frozen=True):
 def take_text(journal: Journal, command: TakeText, at: str) -> list[Event]:
     """Decide on `TakeText`."""
     text, document = command.text, command.ours or JournalDocument()
-    taking = Ahead(journal, at)
+    taking = DraftJournal(journal, at)
     if not journal.exists:
         taking.take(f.JournalOpened(at))
     if not text.strip():
@@ -71,7 +71,7 @@ def came_from(document: JournalDocument, text: str) -> bool:
     return any(x.content == text and x.context == CONTEXT for x in document.learnings)
 
 
-def _record(taking: Ahead, entry: Entry) -> str:
+def _record(taking: DraftJournal, entry: Entry) -> str:
     """Take over an entry, which is the next of its PRD; return its id."""
     number = taking.journal.next_iteration(entry.prd_id)
     # PRDs of other names may share their ids: no text is refused for that.
@@ -98,7 +98,7 @@ def _whole(journal: Journal, text: str, parsed: Parsed, at: str) -> Event:
 
 
 def _take_entries(
-    taking: Ahead, document: JournalDocument, entries: list[Told]
+    taking: DraftJournal, document: JournalDocument, entries: list[Told]
 ) -> list[str]:
     """Take over what is new of the entries; return the id of each."""
     known = {(x.prd_id, x.timestamp, x.summary): x.id for x in document.entries}

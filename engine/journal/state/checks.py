@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...errors import RefusedError
-from .shapes import ANY, ClosedObject, Entry, Rule, rules_of
+from .shapes import ANY, ClosedObject, Entry, FieldRule, rules_of
 
 REQUIRED = "field is required"
 INTEGER_MAX = 2**63 - 1
@@ -60,7 +60,7 @@ def check(part: ClosedObject, field: str) -> None:
         event_time(getattr(part, name), field=f"{field}.{name}")
 
 
-def _problem(rule: Rule, value: Any) -> str | None:
+def _problem(rule: FieldRule, value: Any) -> str | None:
     """Return why a field may not say that."""
     if rule.least is not None:
         if rule.least > 0 and value < rule.least:

@@ -15,7 +15,7 @@ from msgspec import structs
 from . import ids, words
 
 
-class Rule(NamedTuple):
+class FieldRule(NamedTuple):
     """The rule of a field, beyond its type."""
 
     is_needed: bool = False
@@ -28,11 +28,11 @@ class Rule(NamedTuple):
     """The form of an id in files; our own ids follow from the rules."""
 
 
-ANY = Rule()
-Needed = Annotated[str, Rule(is_needed=True)]
-Moment = Annotated[str, Rule(is_needed=True, is_moment=True)]
-Count = Annotated[int, Rule(least=0)]
-FromOne = Annotated[int, Rule(is_needed=True, least=1)]
+ANY = FieldRule()
+Needed = Annotated[str, FieldRule(is_needed=True)]
+Moment = Annotated[str, FieldRule(is_needed=True, is_moment=True)]
+Count = Annotated[int, FieldRule(least=0)]
+FromOne = Annotated[int, FieldRule(is_needed=True, least=1)]
 
 
 class ClosedObject(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -45,7 +45,7 @@ class ClosedObject(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 class Observation(ClosedObject, frozen=True, kw_only=True):
     """Something noticed while working on an entry."""
 
-    type: Annotated[str, Rule(True, words.OBSERVATION_TYPES)]
+    type: Annotated[str, FieldRule(True, words.OBSERVATION_TYPES)]
     """`blocker` (cannot go on), `finding` (noticed) or `completion` (was there already)."""
     title: Needed
     """What it is, in a few words."""
@@ -53,11 +53,11 @@ class Observation(ClosedObject, frozen=True, kw_only=True):
     """What was noticed, and what the agent thought of it."""
     file: str = ""
     """The file it is about."""
-    category: Annotated[str, Rule(words=words.CATEGORIES)] = ""
+    category: Annotated[str, FieldRule(words=words.CATEGORIES)] = ""
     """What kind of thing it is, of the list in the specification."""
-    severity: Annotated[str, Rule(words=words.SEVERITIES)] = ""
+    severity: Annotated[str, FieldRule(words=words.SEVERITIES)] = ""
     """`critical`, `high`, `medium`, `low` or `info`."""
-    action_taken: Annotated[str, Rule(words=words.ACTIONS)] = ""
+    action_taken: Annotated[str, FieldRule(words=words.ACTIONS)] = ""
     """What was done about it: `fixed`, `deferred`, `escalated`, `documented` or `none`."""
     related_learning_id: str = ""
     """The learning that it led to."""
@@ -70,7 +70,7 @@ class Context(ClosedObject, frozen=True, kw_only=True):
     """How often this PRD was tried again before."""
     previous_failure_reason: str = ""
     """Why the iteration before failed."""
-    recovery_action: Annotated[str, Rule(words=words.RECOVERY_ACTIONS)] = ""
+    recovery_action: Annotated[str, FieldRule(words=words.RECOVERY_ACTIONS)] = ""
     """`retry`, `fix-state`, `break-chunks`, `skip` or `manual`."""
     recovery_guidance: str = ""
     """What was advised for this iteration."""
@@ -85,7 +85,7 @@ class Context(ClosedObject, frozen=True, kw_only=True):
 class Entry(ClosedObject, frozen=True, kw_only=True):
     """One iteration's work on a PRD, as it ended."""
 
-    id: Annotated[str, Rule(pattern=ids.ENTRY_ID)] = ""
+    id: Annotated[str, FieldRule(pattern=ids.ENTRY_ID)] = ""
     """`{prd_id}-{iteration}`, in small letters, digits and dashes."""
     timestamp: Moment = ""
     """When it ended: RFC 3339, as it was given."""
@@ -93,7 +93,7 @@ class Entry(ClosedObject, frozen=True, kw_only=True):
     """The PRD that was worked on, as it was given."""
     iteration: FromOne = 0
     """The how many-th of this PRD, from 1."""
-    status: Annotated[str, Rule(True, words.STATUSES)] = ""
+    status: Annotated[str, FieldRule(True, words.STATUSES)] = ""
     """`completed`, `failed`, `blocked` or `partial`."""
     duration_seconds: Count = 0
     """How long it took."""
@@ -112,9 +112,9 @@ class Entry(ClosedObject, frozen=True, kw_only=True):
 class Learning(ClosedObject, frozen=True, kw_only=True):
     """Something that holds beyond the iteration in which it was learned."""
 
-    id: Annotated[str, Rule(pattern=ids.LEARNING_ID)] = ""
+    id: Annotated[str, FieldRule(pattern=ids.LEARNING_ID)] = ""
     """`learning-` and four digits."""
-    type: Annotated[str, Rule(True, words.LEARNING_TYPES)] = ""
+    type: Annotated[str, FieldRule(True, words.LEARNING_TYPES)] = ""
     """Its kind, of the list in the specification."""
     content: Needed = ""
     """What was learned."""
@@ -135,11 +135,11 @@ class Learning(ClosedObject, frozen=True, kw_only=True):
 class Pattern(ClosedObject, frozen=True, kw_only=True):
     """Something that the codebase does in the same way again and again."""
 
-    id: Annotated[str, Rule(pattern=ids.PATTERN_ID)] = ""
+    id: Annotated[str, FieldRule(pattern=ids.PATTERN_ID)] = ""
     """`pattern-` and four digits."""
     name: Needed = ""
     """What it is called."""
-    type: Annotated[str, Rule(True, words.PATTERN_TYPES)] = ""
+    type: Annotated[str, FieldRule(True, words.PATTERN_TYPES)] = ""
     """Its kind, of the list in the specification."""
     description: str = ""
     """What it is, and how to follow it."""
@@ -149,12 +149,12 @@ class Pattern(ClosedObject, frozen=True, kw_only=True):
     """When it was discovered: RFC 3339, as it was given."""
     source_prd_id: str = ""
     """The PRD it was discovered in."""
-    confidence: Annotated[str, Rule(words=words.CONFIDENCES)] = ""
+    confidence: Annotated[str, FieldRule(words=words.CONFIDENCES)] = ""
     """`high`, `medium` or `low`."""
 
 
 @cache
-def rules_of(kind: type[ClosedObject]) -> dict[str, Rule]:
+def rules_of(kind: type[ClosedObject]) -> dict[str, FieldRule]:
     """Return the rule of each field of a part, in their order."""
     fields = [field for field in structs.fields(kind) if field.name != "extra"]
     return {

@@ -21,7 +21,7 @@ _PATH_BYTES_MAX = 1024
 """How long a path is at most where the system writes it into a buffer (macOS)."""
 
 
-class Followed(Protocol):
+class MovableLog(Protocol):
     """A workspace, as far as its log can be moved."""
 
     location: Location
@@ -34,7 +34,7 @@ class Followed(Protocol):
         """Use a log, and read all of it again."""
 
 
-def follow(workspace: Followed) -> None:
+def follow(workspace: MovableLog) -> None:
     """Let a workspace go on with its log where that is now.
 
     The first call opens the folders, and later calls find them again if they were moved.

@@ -208,7 +208,7 @@ def stores_another_payload(patch: pytest.MonkeyPatch) -> None:
 PLANTED: dict[Plant, tuple[str, int]] = {
     writes_into_another_tree: ("a", 2),
     shares_sprints: ("a", 5),
-    overlooks_the_start: ("b", 2),
+    overlooks_the_start: ("b", 42),
     overlooks_who_overlaps: ("b", 2),
     overlooks_a_single_file: ("c", 3),
     undoes_all_but_a_file: ("d", 0),

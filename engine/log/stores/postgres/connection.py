@@ -64,7 +64,7 @@ class ServerConnection:
         self._is_closed = False
         self._prepares = True
         self._calls: Counter[bytes] = Counter()
-        self._ahead: Ahead | None = None
+        self._ahead: PendingAnswer | None = None
 
     @property
     def raw(self) -> psycopg.Connection[Any]:
@@ -129,13 +129,13 @@ class ServerConnection:
         )
         return rows
 
-    def ask_ahead(self, asked: Statement, sent: list[Value]) -> "Ahead":
+    def ask_ahead(self, asked: Statement, sent: list[Value]) -> "PendingAnswer":
         """Send a statement, and return where its answer will be: once, without patience.
 
         Whoever asks for anything else meanwhile receives that answer first.
         """
         raw = self.raw
-        ahead = Ahead(self, raw)
+        ahead = PendingAnswer(self, raw)
         try:
             _send(raw.pgconn, asked, sent, False)
             raw.wait(send(raw.pgconn))
@@ -249,7 +249,7 @@ class ServerConnection:
             self._calls.clear()
 
 
-class Ahead:
+class PendingAnswer:
     """An answer that is made while whoever asked does something else."""
 
     def __init__(self, connection: ServerConnection, raw: psycopg.Connection[Any]) -> None:

@@ -8,7 +8,7 @@ from ...chain import START
 from ...chain import Row as StoredRow
 from ...envelope import Head, RecordedEvent
 from ...port import Page, form_of
-from .connection import SETTLE, Ahead, ServerConnection
+from .connection import SETTLE, PendingAnswer, ServerConnection
 from .wire import INT4, INT8, TEXT, Statement, statement_of
 
 ROWS_PER_READ = 1024
@@ -139,7 +139,7 @@ class ServerQueries:
 
         The server makes the next page while the reader has this one.
         """
-        ahead: Ahead | None = None
+        ahead: PendingAnswer | None = None
         while after < end:
             given = (self._log, after, end, *values)
             page = None if ahead is None else ahead.rows()

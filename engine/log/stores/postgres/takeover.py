@@ -6,7 +6,7 @@ import psycopg
 
 from ....errors import RefusedError
 from ...envelope import RecordedEvent
-from .connection import Ahead, ServerConnection
+from .connection import PendingAnswer, ServerConnection
 from .rows import TAKE, take_values
 
 EVENTS_A_CALL = 512
@@ -22,7 +22,7 @@ class Takeover:
         self._connection = connection
         self._log = log
         self._sent: list[RecordedEvent] = []
-        self._ahead: Ahead | None = None
+        self._ahead: PendingAnswer | None = None
         self.last: RecordedEvent | None = None
 
     def take(self, events: list[RecordedEvent]) -> None:
