@@ -174,8 +174,11 @@ def _made_with(number: int, params: dict[str, str]) -> list[Event]:
 
 def open_iteration(plan: Plan) -> int | None:
     """Return the number of the iteration that is under way, None between two of them."""
-    is_over = isinstance(plan.last.iteration, IterationEnded)
-    return None if is_over else plan.iteration or None
+    last = plan.last.iteration
+    if isinstance(last, IterationStarted):
+        # A wrapped one with a higher number may have begun since.
+        return last.number
+    return None if isinstance(last, IterationEnded) else plan.iteration or None
 
 
 def over(plan: Plan) -> int:

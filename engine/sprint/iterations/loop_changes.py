@@ -15,14 +15,28 @@ def _evolve_started(plan: Plan, event: IterationStarted, at: str) -> None:
     plan.stats["current-iteration"] = event.number
     if event.max_iterations is not None:
         plan.stats["max-iterations"] = event.max_iterations
+    if _is_beside(plan, event):
+        return
     # Of a loop whose steps nobody tells us none can be called idle.
     plan.turns.begin(event.number if plan.is_at_goal and not event.is_wrapped else 0)
     plan.last.iteration = event
 
 
 def _evolve_ended(plan: Plan, event: IterationEnded, at: str) -> None:
+    if _is_beside(plan, event):
+        return
     plan.turns.end()
     plan.last.iteration = event
+
+
+def _is_beside(plan: Plan, event: IterationStarted | IterationEnded) -> bool:
+    """Return whether it is a wrapped iteration's while one that is not is under way."""
+    last = plan.last.iteration
+    if not isinstance(last, IterationStarted) or last.is_wrapped:
+        return False
+    if isinstance(event, IterationStarted):
+        return event.is_wrapped
+    return event.number != last.number
 
 
 def record_started(knowledge: Knowledge, event: IterationStarted, version: int) -> None:

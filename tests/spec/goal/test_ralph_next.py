@@ -17,6 +17,7 @@ from sprintlog.engine.sprint.goal.hook_tasks import SpawnHook
 from sprintlog.engine.sprint.goal.prompt import DONE_SHOWN_MAX, said_in
 from sprintlog.engine.sprint.goal.work import EndTurn, StartTurn
 from sprintlog.engine.sprint.iterations.loop import StartIteration
+from sprintlog.engine.sprint.iterations.wrapped import EndWrapped, StartWrapped
 from sprintlog.engine.sprint.phases.lifecycle import (
     PauseSprint,
     ResumeSprint,
@@ -278,3 +279,17 @@ def test_names_the_model_of_the_sprint(model: object) -> None:
     """A model that the plan names at its top is the agent's."""
     told = answer(begun({**goal(), "model": model}))
     assert told.get("model") == (model if model == "opus" else None)
+
+
+@pytest.mark.parametrize("ends", [(2, 1), (1, 2)])
+def test_a_wrapped_iteration_beside_it_ends_none_of_the_goal(ends: tuple[int, int]) -> None:
+    """A command that is wrapped meanwhile has its own end, and so has the run."""
+    scenario = begun().do(StartTurn()).do(StartWrapped())
+    for number in ends:
+        ran, ended = f.AgentRan("", "completed", iteration=number), f.IterationEnded(number)
+        if number == 2:
+            scenario.when(EndWrapped(ran), at=NOW).then(ran, ended)
+        else:
+            turn = EndTurn(ran=ran, verdict=Turn("completed"))
+            scenario.when(turn, at=NOW).then(ran, ended)
+    assert answer(scenario)["iteration"] == 3
