@@ -4,7 +4,6 @@ import mmap
 import os
 import shutil
 import socket
-import time
 from pathlib import Path
 
 import pytest
@@ -68,7 +67,7 @@ def _settle(store: Store, root: Path) -> None:
         for name in known.files
         if (s := (root / name).lstat())
     }
-    known_stats.save(cache, known.tree, files, now_ns=time.time_ns() + 10**10)
+    known_stats.save(cache, known.tree, files)
 
 
 def test_change_within_the_same_moment_is_seen(
@@ -90,6 +89,7 @@ def test_writes_through_a_map_are_seen(
 ) -> None:
     """A file that is written by a map between two snapshots is read again by the second."""
     monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**10))
+    monkeypatch.setattr(known_stats, "TICK_NS", -(10**10))
     if kind == "unknown":
         monkeypatch.setattr(quiet, "kind_of", lambda root: None)
         monkeypatch.setattr(quiet, "is_being_written", lambda descriptor: False)
@@ -112,6 +112,7 @@ def test_memory_is_read_whole(
     put(root / "one", b"x")
     (root / "link").symlink_to("one")
     monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**10))
+    monkeypatch.setattr(known_stats, "TICK_NS", -(10**10))
     monkeypatch.setattr(quiet, "kind_of", lambda root: "tmpfs")
     taken(store, root)
     assert taken(store, root).read == 1

@@ -6,7 +6,6 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from errno import ENOENT
-from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -87,7 +86,7 @@ def take(
         limits.files_max,
         own,
     )
-    cache = store.folder / f"known-{sha256(os.fsencode(root)).hexdigest()[:16]}"
+    cache = known_stats.cache_of(store.folder, root)
     now_ns = time.time_ns()
     listing = list_tree(root, wanted)
     if problem is not None:
@@ -109,7 +108,12 @@ def take(
             raise
         # The snapshot that is known may have been dropped; all is read anew then.
         made = taker.make(Known("", {}), at_seconds)
-    known_stats.save(cache, made.tree, taker.held.files, now_ns=now_ns)
+    is_local = taker.quiet.is_local
+    looked = {
+        path: known_stats.settled(one, now_ns, is_local=is_local)
+        for path, one in taker.held.files.items()
+    }
+    known_stats.save(cache, made.tree, looked)
     store.gather()
     return made
 

@@ -4,8 +4,9 @@ This is a cache: without it, or when it is damaged, every file is read again.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
@@ -15,8 +16,10 @@ import msgspec
 from ...log.stores.descriptors import held_open, read_whole, write_whole
 from .entries import Stat
 
-SETTLED_NS = 2_000_000_000
-"""What changed later than this before a snapshot may change again within the same time."""
+SETTLED_NS, TICK_NS = 2_000_000_000, 20_000_000
+"""What changed later than this before it was looked at may change again within the same
+time: the second holds where times are kept that are finer than a millisecond."""
+_UNKNOWN = (0, 0, -1, 0)
 _STORED = tuple[str, dict[bytes, Stat]]
 
 
@@ -38,17 +41,25 @@ def load(path: Path) -> Known:
     return Known("", {})
 
 
-def save(path: Path, tree: str, files: Mapping[str, Stat], *, now_ns: int) -> None:
-    """Keep what the files looked like.
+def cache_of(folder: Path, root: Path) -> Path:
+    """Return where a store keeps what is known of the files below a root."""
+    return folder / f"known-{sha256(os.fsencode(root)).hexdigest()[:16]}"
 
-    One that changed just now is kept as if it had changed: it may change once more
-    without looking different.
+
+def settled(one: Stat, now_ns: int, *, is_local: bool) -> Stat:
+    """Return how a file looked at a moment, as if it had changed if it may do so unseen.
+
+    That is one that changed just before: it may change once more within the same time.
+    `is_local` files have the time of this system, and one as fine as they show.
     """
-    settled = now_ns - SETTLED_NS
-    known = {
-        os.fsencode(name): one if one[2] < settled else (one[0], one[1], -1, one[3])
-        for name, one in files.items()
-    }
+    mode, size, changed_ns, inode = one
+    margin = TICK_NS if is_local and changed_ns % 1_000_000 else SETTLED_NS
+    return one if changed_ns < now_ns - margin else (mode, size, -1, inode)
+
+
+def save(path: Path, tree: str, files: Mapping[str, Stat]) -> None:
+    """Keep what the files looked like."""
+    known = {os.fsencode(name): one for name, one in files.items()}
     draft = path.with_name(f"{path.name}.new")
     # Without it the next snapshot only takes longer.
     with suppress(OverflowError, OSError):
@@ -56,3 +67,20 @@ def save(path: Path, tree: str, files: Mapping[str, Stat], *, now_ns: int) -> No
         with held_open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC) as file:
             write_whole(file, b"%d\n%s" % (crc32(body), body))
         os.replace(draft, path)
+
+
+def save_restored(
+    cache: Path,
+    tree: str,
+    files: Iterable[str],
+    written: Collection[str],
+    placed: Mapping[str, Stat],
+) -> None:
+    """Keep what the files of a snapshot look like after all of it was restored.
+
+    Those that the restore has not `written` look as they did before it; of the others only
+    those that are `placed` are known.
+    """
+    before = {n: one for n, one in load(cache).files.items() if n not in written}
+    looked = {**before, **placed}
+    save(cache, tree, {name: looked.get(name, _UNKNOWN) for name in files})

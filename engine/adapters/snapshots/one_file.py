@@ -52,17 +52,21 @@ def make_folder(descriptor: int, name: str) -> None:
 
 def create(
     descriptor: int, name: str, entry: TreeEntry, content: bytes, *, durable: bool = True
-) -> None:
-    """Make a file or link that was not there; raise `FileExistsError` otherwise."""
+) -> os.stat_result | None:
+    """Make a file or link that was not there; raise `FileExistsError` otherwise.
+
+    Return the status of a file once its bytes are written.
+    """
     if entry.is_link:
         os.symlink(content, os.fsencode(name), dir_fd=descriptor)
-        return
+        return None
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
     with held_open(name, flags, dir_fd=descriptor) as file:
         write_whole(file, content)
         os.fchmod(file, entry.permissions)
         if durable:
             os.fsync(file)
+        return os.fstat(file)
 
 
 def put(descriptor: int, draft: str, name: str) -> bool:

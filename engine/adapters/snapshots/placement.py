@@ -8,8 +8,10 @@ never followed when it is a link.
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -17,12 +19,14 @@ from typing import NamedTuple
 import msgspec
 
 from ...errors import RefusedError
-from ..folders import opened, opened_below
+from ..folders import opened, opened_below, opened_file
 from ..replace import replace_file, system_call
-from .entries import LeftOut, parents_of
+from .entries import LeftOut, Stat, parents_of, stat_of
+from .known_stats import settled
 from .objects import DamagedError, object_id
 from .one_file import content_of, create, holds, kind_of, make_folder, put, set_mode, unlink
 from .plan import PlacementPlan
+from .quiet import Quiet
 
 TRIES_MAX = 3
 BATCH_FILES, BATCH_BYTES = 10_000, 512 * 1024 * 1024
@@ -50,6 +54,8 @@ class PlacedFiles(NamedTuple):
     removed: int
     kept: list[Kept]
     skipped: list[LeftOut]
+    stats: dict[str, Stat]
+    """How files look that were written and can be believed to be unchanged."""
 
 
 def place(
@@ -67,7 +73,8 @@ def place(
     `is_new` nothing of the plan was done yet.
     """
     with opened(root) as descriptor, ExitStack() as held:
-        placer = _Placer(descriptor, plan, blob, keep_in, leaves_damaged, is_new, held)
+        how = (leaves_damaged, is_new, held, Quiet(root))
+        placer = _Placer(descriptor, plan, blob, keep_in, *how)
         return placer.place()
 
 
@@ -86,10 +93,16 @@ class _Placer(msgspec.Struct):
     leaves_damaged: bool
     is_new: bool
     held: ExitStack
+    quiet: Quiet
     open: tuple[str, int] | None = None
     """The folder that is open, with its descriptor; `held` closes it."""
     kept: list[Kept] = []
     skipped: list[LeftOut] = []
+    drafted: dict[str, os.stat_result] = {}
+    """How the files that were written looked then."""
+    stats: dict[str, Stat] = {}
+    looked_ns: int = 0
+    """When we began to look at what was written."""
     syncfs: Callable[[int], int] | None = msgspec.field(
         default_factory=lambda: system_call("syncfs")
     )
@@ -104,12 +117,12 @@ class _Placer(msgspec.Struct):
             self._guarded(folder, self._make)
         written, paths = 0, sorted(plan.writes, reverse=True)
         while batch := self._next_batch(paths):
-            drafted = [path for path in batch if self._guarded(path, self._prepare)]
+            ready = [path for path in batch if self._guarded(path, self._prepare)]
             # The bytes are durable before a name leads to them.
             self._sync()
-            written += sum(self._guarded(path, self._write) for path in drafted)
+            written += sum(self._guarded(path, self._write) for path in ready)
         self._set_modes()
-        return PlacedFiles(written, removed, self.kept, self.skipped)
+        return PlacedFiles(written, removed, self.kept, self.skipped, self.stats)
 
     def _guarded(self, path: str, do: Callable[[int, str, str], str | None]) -> bool:
         """Do something in the folder of a path; note it where it cannot be done."""
@@ -209,7 +222,9 @@ class _Placer(msgspec.Struct):
         unlink(descriptor, _draft(path))
         if not self._is_done(descriptor, name, path):
             is_durable, content = self._syncs_each(descriptor), self.blob(entry.oid)
-            create(descriptor, _draft(path), entry, content, durable=is_durable)
+            made = create(descriptor, _draft(path), entry, content, durable=is_durable)
+            if made is not None:
+                self.drafted[path] = made
         return None
 
     def _write(self, descriptor: int, name: str, path: str) -> str | None:
@@ -276,7 +291,11 @@ class _Placer(msgspec.Struct):
         plan = self.plan
         self.open = None
         self.held.close()
+        self.looked_ns = time.time_ns()
         touched = {*plan.folders, *parents_of([*plan.writes, *plan.removals])}
+        drafted: dict[str, list[str]] = {}
+        for path in self.drafted:
+            drafted.setdefault(path.rpartition("/")[0], []).append(path)
         for path in sorted(touched, key=lambda path: (-path.count("/"), path)):
             mode = plan.modes.get(path)
             try:
@@ -286,10 +305,22 @@ class _Placer(msgspec.Struct):
                         os.fchmod(descriptor, mode)
                     if self._syncs_each(descriptor):
                         os.fsync(descriptor)
+                    for written in drafted.get(path, ()):
+                        self._look_at(descriptor, written)
             except OSError as error:
                 if error.errno not in (errno.ENOENT, errno.EACCES, *NOT_A_FOLDER):
                     raise _cut_short(path, error) from error
         self._sync()
+
+    def _look_at(self, descriptor: int, path: str) -> None:
+        """Note how a written file looks, unless somebody has changed it or may do so."""
+        draft, name = self.drafted[path], path.rpartition("/")[2]
+        with suppress(OSError), opened_file(descriptor, name) as file:
+            is_quiet, now = self.quiet.is_kept(file, draft.st_dev), os.fstat(file)
+            seen = (now.st_ino, now.st_size, now.st_mtime_ns)
+            if is_quiet and seen == (draft.st_ino, draft.st_size, draft.st_mtime_ns):
+                is_local = self.quiet.is_local
+                self.stats[path] = settled(stat_of(now), self.looked_ns, is_local=is_local)
 
 
 def _cut_short(path: str, error: OSError) -> RefusedError:
@@ -302,8 +333,13 @@ def _cut_short(path: str, error: OSError) -> RefusedError:
 
 def _aside(path: str) -> str:
     """Return the name under which what is displaced stands beside its place."""
-    return f".sprintlog-{sha256(os.fsencode(path)).hexdigest()[:16]}-old"
+    return f"{_stem(path)}-old"
 
 
 def _draft(path: str) -> str:
-    return f".sprintlog-{sha256(os.fsencode(path)).hexdigest()[:16]}-new"
+    return f"{_stem(path)}-new"
+
+
+@lru_cache(maxsize=1)
+def _stem(path: str) -> str:
+    return f".sprintlog-{sha256(os.fsencode(path)).hexdigest()[:16]}"

@@ -24,6 +24,8 @@ class Quiet:
     def __init__(self, root: Path) -> None:
         self._kind = kind_of(root)
         self._device = root.stat().st_dev
+        self.is_local = self._kind in LEASING
+        """Whether its files have the times of this system."""
 
     def prepare(self, descriptor: int) -> None:
         """Do what has to be done before a file is looked at and read."""

@@ -145,6 +145,10 @@ class Store:
             self._read.clear()
         return self._read.setdefault(commit, assemble(commit, files, stored))
 
+    def tree_of(self, commit: str) -> str:
+        """Return the id of a snapshot's content."""
+        return self.git.run("rev-parse", f"{commit}^{{tree}}").decode().strip()
+
     def unseen(self, commits: Iterable[str]) -> frozenset[str]:
         """Return what git ignored when snapshots were taken, those that are there."""
         taken = self.aliases()

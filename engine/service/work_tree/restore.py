@@ -13,6 +13,7 @@ from ...adapters.snapshots.branch import make_branch
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.extract import check_free, extract
+from ...adapters.snapshots.known_stats import cache_of, save_restored
 from ...adapters.snapshots.placement import PlacedFiles, order_of_writes, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
 from ...adapters.snapshots.store import SEE, Store
@@ -173,7 +174,9 @@ def in_place(
                 store.drop([taken.commit])
         if not is_recorded:
             return Restored(outcome, made, None)
-        ended = _finish(workspace, sprint_id, store, actor, is_new=True)
+        ended = _finish(workspace, sprint_id, store, actor, new=made)
+        if ended and ended[0].placed is not None:
+            _remember(workspace, store, order, made, ended[0].placed)
         return Restored(outcome, made, ended[-1].placed if ended else None)
 
 
@@ -306,29 +309,34 @@ def _place(
 ) -> PlacedFiles:
     """Put files in place; what is displaced and kept nowhere else is kept in the store."""
     if made.is_empty:
-        return PlacedFiles(0, 0, [], made.skipped)
+        return PlacedFiles(0, 0, [], made.skipped, {})
     root, kept = workspace.location.root, store.folder / KEPT
     with store.blobs(order_of_writes(made)) as blob:
         return place(root, made, blob, keep_in=kept, **how)
 
 
 def _finish(
-    workspace: Service, sprint_id: str, store: Store, actor: str, *, is_new: bool = False
+    workspace: Service,
+    sprint_id: str,
+    store: Store,
+    actor: str,
+    *,
+    new: PlacementPlan | None = None,
 ) -> list[Restored]:
     """Do what is left of every restore that began; the lock must be held.
 
-    With `is_new` nothing of them was done yet.
+    `new` is the plan of the only one, of which nothing was done yet.
     """
     done = []
     sprint = workspace.sprint(sprint_id)
     for restore in cut_short(workspace, sprint):
         lost = None
         try:
-            made = plan_of(workspace, store, sprint, restore)
+            made = new or plan_of(workspace, store, sprint, restore)
         except NotFoundError as error:
             # The log came from elsewhere, or the store is lost: nobody ever can.
             made, lost = _nothing(error), error.message
-        placed = _place(workspace, store, made, is_new=is_new)
+        placed = _place(workspace, store, made, is_new=new is not None)
         applied = _applied(workspace, sprint, restore, made, placed)
         ended = EndRestore(_ended(restore, placed), applied)
         outcome = workspace.handle_with(
@@ -336,6 +344,22 @@ def _finish(
         )
         done.append(Restored(outcome, made, placed, lost))
     return done
+
+
+def _remember(
+    workspace: Service,
+    store: Store,
+    order: RestoreOrder,
+    made: PlacementPlan,
+    placed: PlacedFiles,
+) -> None:
+    """Let the next snapshot read only what changes after a whole snapshot was restored."""
+    is_whole = order == RestoreOrder(order.snapshot, order.iteration)
+    if is_whole and not placed.skipped and not placed.kept:
+        snapshot = store.read(order.snapshot)
+        cache = cache_of(store.folder, workspace.location.root)
+        tree = store.tree_of(snapshot.commit)
+        save_restored(cache, tree, snapshot.files, made.writes, placed.stats)
 
 
 def _ended(restore: Restore, placed: PlacedFiles) -> FilesRestored:

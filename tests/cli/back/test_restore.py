@@ -1,8 +1,12 @@
 """An iteration's files brought back, and what never changes on the way."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from sprintlog.engine.adapters.snapshots import capture, known_stats, quiet
 
 from ...adapters.trees import git, picture, put
 from ..conftest import Run
@@ -263,3 +267,29 @@ def test_a_folder_that_changes_is_asked_for(tree: Path, done: Run, run: Run) -> 
     said = done("rollback", "iter:1", "--files", "--yes").out
     assert "every file is as it was then; 1 folder made, removed or of" in said
     assert not (tree / "empty").exists()
+
+
+def test_what_was_restored_is_not_read_again(
+    tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a whole restore a snapshot reads what has changed since, and nothing else."""
+    monkeypatch.setattr(quiet, "kind_of", lambda root: "ext4")
+    monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**12))
+    monkeypatch.setattr(known_stats, "TICK_NS", -(10**12))
+    done("rollback", "iter:1", "--files", "--yes")
+    seen = (tree / "README").stat()
+    (tree / "README").write_bytes(b"x" * seen.st_size)
+    os.utime(tree / "README", ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    read: list[str] = []
+    real: Any = vars(capture)["_read"]
+
+    def noted(root: int, path: str, *given: Any) -> Any:
+        read.append(path)
+        return real(root, path, *given)
+
+    monkeypatch.setattr(capture, "_read", noted)
+    done("iteration", "snapshot")
+    assert read == ["README"]
+    done("undo", "--yes")
+    done("extract", "iter:1", "--into", "../new")
+    assert files(tree.parent / "new")["src/login"] == b"good\n"

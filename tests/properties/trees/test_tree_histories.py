@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from sprintlog.engine.adapters.snapshots import quiet
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.agent_sessions import at_work
@@ -45,6 +46,8 @@ def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-settings"))
     monkeypatch.setenv("HOME", str(tmp_path / "no-home"))
     monkeypatch.setenv("SPRINTLOG_DEBUG", "1")
+    # In memory every file would be read again: here it is believed to look as it is.
+    monkeypatch.setattr(quiet, "kind_of", lambda root: "ext4")
 
 
 @pytest.fixture(autouse=True, scope="module")
