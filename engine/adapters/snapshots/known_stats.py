@@ -70,7 +70,8 @@ def save(path: Path, tree: str, files: Mapping[str, Stat]) -> None:
 
 
 def save_restored(
-    cache: Path,
+    folder: Path,
+    root: Path,
     tree: str,
     files: Iterable[str],
     written: Collection[str],
@@ -81,6 +82,7 @@ def save_restored(
     Those that the restore has not `written` look as they did before it; of the others only
     those that are `placed` are known.
     """
+    cache = cache_of(folder, root)
     before = {n: one for n, one in load(cache).files.items() if n not in written}
     looked = {**before, **placed}
     save(cache, tree, {name: looked.get(name, _UNKNOWN) for name in files})

@@ -13,7 +13,7 @@ from ...adapters.snapshots.branch import make_branch
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.extract import check_free, extract
-from ...adapters.snapshots.known_stats import cache_of, save_restored
+from ...adapters.snapshots.known_stats import save_restored
 from ...adapters.snapshots.placement import PlacedFiles, order_of_writes, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
 from ...adapters.snapshots.store import SEE, Store
@@ -175,9 +175,13 @@ def in_place(
         if not is_recorded:
             return Restored(outcome, made, None)
         ended = _finish(workspace, sprint_id, store, actor, new=made)
-        if ended and ended[0].placed is not None:
-            _remember(workspace, store, order, made, ended[0].placed)
-        return Restored(outcome, made, ended[-1].placed if ended else None)
+        placed = ended[-1].placed if ended else None
+        is_whole = order == RestoreOrder(order.snapshot, order.iteration)
+        if is_whole and placed and not (placed.skipped or placed.kept):
+            snapshot = store.read(order.snapshot)
+            at = store.folder, workspace.location.root, store.tree_of(snapshot.commit)
+            save_restored(*at, snapshot.files, made.writes, placed.stats)
+        return Restored(outcome, made, placed)
 
 
 def _check_tree(workspace: Service, sprint: Sprint, order: RestoreOrder) -> None:
@@ -344,22 +348,6 @@ def _finish(
         )
         done.append(Restored(outcome, made, placed, lost))
     return done
-
-
-def _remember(
-    workspace: Service,
-    store: Store,
-    order: RestoreOrder,
-    made: PlacementPlan,
-    placed: PlacedFiles,
-) -> None:
-    """Let the next snapshot read only what changes after a whole snapshot was restored."""
-    is_whole = order == RestoreOrder(order.snapshot, order.iteration)
-    if is_whole and not placed.skipped and not placed.kept:
-        snapshot = store.read(order.snapshot)
-        cache = cache_of(store.folder, workspace.location.root)
-        tree = store.tree_of(snapshot.commit)
-        save_restored(cache, tree, snapshot.files, made.writes, placed.stats)
 
 
 def _ended(restore: Restore, placed: PlacedFiles) -> FilesRestored:

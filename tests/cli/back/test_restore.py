@@ -269,10 +269,10 @@ def test_a_folder_that_changes_is_asked_for(tree: Path, done: Run, run: Run) -> 
     assert not (tree / "empty").exists()
 
 
-def test_what_was_restored_is_not_read_again(
+def test_restored_files_are_not_read_again(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a whole restore a snapshot reads what has changed since, and nothing else."""
+    """After a whole restore a snapshot reads only files that have changed since."""
     monkeypatch.setattr(quiet, "kind_of", lambda root: "ext4")
     monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**12))
     monkeypatch.setattr(known_stats, "TICK_NS", -(10**12))

@@ -46,7 +46,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-settings"))
     monkeypatch.setenv("HOME", str(tmp_path / "no-home"))
     monkeypatch.setenv("SPRINTLOG_DEBUG", "1")
-    # In memory every file would be read again: here it is believed to look as it is.
+    # In memory each file would be read again; here unchanged ones are recognised.
     monkeypatch.setattr(quiet, "kind_of", lambda root: "ext4")
 
 
