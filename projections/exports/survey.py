@@ -53,7 +53,7 @@ def survey(
     problem, before anything is told.
     """
     head = log.head()
-    noted = _Notes({*types, RolledBack.type}, look, progress)
+    noted = _Notes({*types}, look, progress)
     for problem in check_rows(noted.rows(log, head.position)):
         raise UnreadableError(problem.problem, position=problem.position)
     paths = {
@@ -80,6 +80,8 @@ class _Notes:
             for row in page:
                 yield row
                 if row[_TYPE] in self._types:
+                    self._look(recorded(row))
+                if row[_TYPE] == RolledBack.type:
                     self._note(recorded(row))
                 if row[1] in self.rollbacks:
                     self.versions[row[1]] = row[2]
@@ -94,5 +96,3 @@ class _Notes:
         said = None if event.payload is None else CODEC.decode(event)
         if isinstance(said, RolledBack):
             self.rollbacks.setdefault(event.stream, []).append((event.version, said.to))
-        if event.type in self._types:
-            self._look(event)

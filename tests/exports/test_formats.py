@@ -30,7 +30,9 @@ from sprintlog.projections.exports.semantic_names import (
     WORKFLOW,
 )
 from sprintlog.projections.exports.span import EVENTS_MAX
+from sprintlog.projections.exports.survey import survey
 from sprintlog.projections.exports.tables import COLUMNS
+from sprintlog.projections.exports.tool_callers import TYPES
 from sprintlog.projections.workspace import Workspace
 from tests import needs
 
@@ -380,3 +382,12 @@ if __name__ == "__main__":
         figures, cwd=place, env=os.environ, capture_output=True, check=True
     )
     (EXPECTED / "told.openmetrics.txt").write_bytes(said.stdout)
+
+
+def test_a_rollback_is_no_run(tmp_path: Path) -> None:
+    """While a log is surveyed, only events of the requested types are passed on."""
+    seen: list[str] = []
+    with told_log(tmp_path) as workspace:
+        found = survey(workspace.log, types=TYPES, look=lambda one: seen.append(one.type))
+    assert {*seen} <= {*TYPES}
+    assert found.paths
