@@ -7,9 +7,11 @@ from contextlib import suppress
 
 from ...log.stores.descriptors import held_open, write_whole
 from ..folders import opened_file
+from ..replace import system_call
 from .entries import TreeEntry
 from .objects import object_id
 
+READ_BYTES, RENAME_NOREPLACE = 64 * 1024, 1
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 """How file systems say that they have no hard links."""
 
@@ -40,8 +42,8 @@ def content_of(descriptor: int, name: str, kind: int) -> bytes:
     """Return the bytes of a file, of a link those of its target."""
     if kind == stat.S_IFLNK:
         return os.fsencode(os.readlink(name, dir_fd=descriptor))
-    with opened_file(descriptor, name) as file, open(file, "rb", closefd=False) as whole:
-        return whole.read()
+    with opened_file(descriptor, name) as file:
+        return b"".join(iter(lambda: os.read(file, READ_BYTES), b""))
 
 
 def make_folder(descriptor: int, name: str) -> None:
@@ -71,6 +73,11 @@ def create(
 
 def put(descriptor: int, draft: str, name: str) -> bool:
     """Give a draft its name, unless somebody else has just taken it; tell which."""
+    if (rename := system_call("renameat2")) is not None:
+        names = os.fsencode(draft), os.fsencode(name)
+        code = rename(descriptor, names[0], descriptor, names[1], RENAME_NOREPLACE)
+        if code in (0, errno.EEXIST):
+            return code == 0
     at = {"src_dir_fd": descriptor, "dst_dir_fd": descriptor}
     try:
         os.link(draft, name, **at, follow_symlinks=False)

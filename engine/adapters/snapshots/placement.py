@@ -165,9 +165,7 @@ class _Placer(msgspec.Struct):
 
     def _syncs_each(self, descriptor: int) -> bool:
         """Return whether files of an open folder are to be synced one by one."""
-        return (
-            self.syncfs is None or os.fstat(descriptor).st_dev != os.fstat(self.root).st_dev
-        )
+        return self.syncfs is None or os.fstat(descriptor).st_dev != self.quiet.device
 
     def _writable(self, folder: str, *, make: bool = False) -> int:
         """Return the descriptor of a folder; it is open until another one is."""

@@ -23,7 +23,7 @@ class Quiet:
 
     def __init__(self, root: Path) -> None:
         self._kind = kind_of(root)
-        self._device = root.stat().st_dev
+        self.device = root.stat().st_dev
         self.is_local = self._kind in LEASING
         """Whether its files have the times of this system."""
 
@@ -36,7 +36,7 @@ class Quiet:
 
     def is_kept(self, descriptor: int, device: int) -> bool:
         """Tell whether what is written to a file after this will be seen by its time."""
-        if device != self._device or self._kind in IN_MEMORY:
+        if device != self.device or self._kind in IN_MEMORY:
             return False
         return not is_being_written(descriptor)
 
