@@ -135,8 +135,8 @@ def ralph_loop(file: Path, **given: Any) -> None:
 def transcript(files: tuple[Path, ...], **given: Any) -> None:
     """Import transcripts of an agent: each session becomes an iteration.
 
-    Supported are sessions of Claude Code including subagents, Codex, Gemini, Copilot and
-    opencode. Tokens, duration and the last message are recorded, but no prompts. They are
+    Supported are sessions of Claude Code including subagents, Codex, Gemini, Copilot,
+    Copilot Chat, Pi and opencode. Tokens, duration and the last message are recorded, but no prompts. They are
     added to the current sprint; if there is none, one is created. For a session recorded by
     `wrap` or an earlier import, only new data is added. The sprint stays open.
     """

@@ -1,28 +1,46 @@
-"""Cursor: its stream has the messages of Claude Code, but calls of tools are its own.
+"""Cursor: its stream has the messages of Claude Code, but its own tool calls and result.
 
-By its documentation; no output of the program itself was looked at.
+By its documentation of 2026; the program itself was not run.
 """
 
-from .items import Called, FileChanged, Item, Items, Returned
+from ...iterations.events import Usage
+from .figures import together, tokens_in
+from .items import (
+    AgentEnded,
+    Called,
+    FigureSpan,
+    FileChanged,
+    Item,
+    Items,
+    Returned,
+    Session,
+    Used,
+)
 from .tools import command_of, path_of
 from .values import Data, count, mapping, text
 
 _EDITS = {"delete", "edit", "write"}
+_TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 
 def read(message: Data) -> Items | None:
-    """Return what a call of a tool says; None for all other lines."""
-    if message.get("type") != "tool_call" or "tool_call" not in message:
+    """Return the items of a tool call or a result; None for all other lines."""
+    kind = message.get("type")
+    if kind == "result" and text(message.get("request_id")):
+        return _result(message)
+    if kind == "thinking" and message.get("subtype") in ("delta", "completed"):
+        return ()
+    if kind != "tool_call" or "tool_call" not in message:
         return None
     key, call = text(message.get("call_id")) or None, mapping(message.get("tool_call"))
     name, about = next(((n, x) for n, x in call.items() if isinstance(x, dict)), ("", {}))
     tool = text(about.get("name")) or name.removesuffix("ToolCall")
     given = mapping(about.get("args"))
-    items: list[Item] = [Called(key, tool, command_of(given))]
+    items: list[Item] = [Called(key, tool, command_of(given), given=given)]
     if message.get("subtype") != "completed":
         return tuple(items)
     result = mapping(about.get("result"))
-    done = mapping(result.get("success"))
+    done = mapping(result.get("success", result.get("failure")))
     code = done.get("exitCode")
     exit_code = code if type(code) is int else None
     ok = "success" in result and exit_code in (None, 0) if result else None
@@ -36,3 +54,15 @@ def read(message: Data) -> Items | None:
             FileChanged(key, path, "deleted" if tool == "delete" else None, *counts)
         )
     return tuple(items)
+
+
+def _result(message: Data) -> Items:
+    tokens = tokens_in(mapping(message.get("usage")), *_TOKENS)
+    took = Usage(duration_ms=count(message.get("duration_ms")))
+    failed, final = message.get("is_error") is True, text(message.get("result"))
+    error = (text(message.get("error")) or final or None) if failed else None
+    return (
+        Session(text(message.get("session_id"))),
+        Used(together([tokens, took]), FigureSpan.TURN, text(message.get("request_id"))),
+        AgentEnded(final, failed, error),
+    )

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from ...iterations.events import Usage
+from .values import Data, count
 
 
 def less(whole: int | None, part: int | None) -> int | None:
@@ -29,3 +30,18 @@ def together(usages: Iterable[Usage]) -> Usage:
             if value is not None:
                 sums[name] = sums.get(name, 0) + value
     return Usage(**sums)
+
+
+def tokens_in(figures: Data, *names: str) -> Usage:
+    """Return the tokens by the names of input, output, cache reads and cache writes.
+
+    If all are zero, the agent has not learned them: no model works with no tokens.
+    """
+    tokens = [count(figures.get(name)) for name in names]
+    given, written, cached, kept = tokens if any(tokens) else [None] * 4
+    return Usage(
+        input_tokens=given,
+        output_tokens=written,
+        cache_read_tokens=cached,
+        cache_creation_tokens=kept,
+    )

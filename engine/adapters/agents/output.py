@@ -20,10 +20,13 @@ from . import (
     codex,
     codex_rollout,
     copilot,
+    copilot_chat,
     cursor,
+    droid,
     gemini,
     gemini_session,
     opencode,
+    pi,
 )
 from .activity import Activity, Watching
 from .answer import Gathering
@@ -35,10 +38,13 @@ ANSWER_BYTES_MAX = 4 * 1024 * 1024
 LINE_BYTES_MAX = 16 * 1024 * 1024
 """A longer line is passed over."""
 
-_READERS = (
+READERS: tuple[tuple[str, "Read | type[copilot_chat.Chat]"], ...] = (
     ("antigravity", antigravity.read),
     ("opencode", opencode.read),
     ("copilot", copilot.read),
+    ("copilot-chat", copilot_chat.Chat),
+    ("pi", pi.read),
+    ("droid", droid.read),
     ("gemini", gemini_session.read),
     ("gemini", gemini.read),
     ("codex", codex_rollout.read),
@@ -46,7 +52,8 @@ _READERS = (
     ("cursor", cursor.read),
     ("claude", claude.read),
 )
-"""Those with the clearest marks first: what is in a message tells whose it is."""
+"""Those with the clearest marks first: the content of a message shows whose it is. A class
+makes a reader for each output."""
 _JSON_LINE = re.compile(rb'^[ \t]*[{\[][^\n"]*"[^\n]*[}\]][ \t\r]*$', re.MULTILINE)
 _OPENS = re.compile(rb"^[{\[][ \t\r]*$", re.MULTILINE)
 _CLOSES = re.compile(rb"^[}\]][ \t\r]*$", re.MULTILINE)
@@ -68,7 +75,9 @@ class _Reading:
         self._also = also
         known = (agent, *_MIXED.get(agent, ())) if agent else ()
         self._readers: list[tuple[str, Read]] = [
-            one for one in _READERS if not known or one[0] in known
+            (name, read() if isinstance(read, type) else read)
+            for name, read in READERS
+            if not known or name in known
         ]
         if agent and read is not None:
             self._readers = [(agent, read)]

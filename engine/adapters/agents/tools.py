@@ -11,6 +11,9 @@ _EXIT = re.compile(
     r"|^(?:Process exited with code|Exit Code:) (-?\d{1,9})\b",
     re.MULTILINE,
 )
+_EXIT_AT_END = re.compile(
+    r"(?:Command exited with code |\[Process exited with code )(-?\d{1,9})\]?\s*\Z"
+)
 _OUTPUT_CHARS = 400
 """How far from its beginning a tool's own remark on its exit code stands."""
 _KINDS = {
@@ -49,6 +52,12 @@ def exit_code_in(output: str) -> int | None:
     """Return the exit code that a tool's answer begins with in words."""
     found = _EXIT.search(output[:_OUTPUT_CHARS])
     return int(found[1] or found[2]) if found else None
+
+
+def exit_code_at_end(output: str) -> int | None:
+    """Return the exit code that a tool's answer ends with in words."""
+    found = _EXIT_AT_END.search(output[-_OUTPUT_CHARS:])
+    return int(found[1]) if found else None
 
 
 def kind_of(word: object) -> str | None:

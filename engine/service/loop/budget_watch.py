@@ -9,7 +9,7 @@ from ...sprint.runs.record import words_of
 from ...sprint.state.sprint import Sprint
 from .driver import Driver, Means
 
-SAYS_NO_COST = {"codex", "gemini", "copilot", "cursor-agent"}
+SAYS_NO_COST = {"agy", "codex", "copilot", "cursor-agent", "droid", "gemini"}
 """The programs of agents that say how many tokens they take, and not what it costs."""
 
 

@@ -117,8 +117,8 @@ class AgentRan(Event, frozen=True):
     command: str | None = None
     """What was run, where somebody else's loop ran it."""
     agent: str | None = None
-    """Whose output it is: antigravity, claude, codex, gemini, copilot,
-    opencode, cursor."""
+    """Whose output it is: antigravity, claude, codex, copilot, copilot-chat, cursor,
+    droid, gemini, opencode or pi."""
     agent_version: str | None = None
     """That of the agent's program, where its output says so."""
     models: tuple[str, ...] = ()

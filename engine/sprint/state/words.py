@@ -47,5 +47,8 @@ DEFERRALS = ("end-of-phase", "end-of-sprint", "next-sprint")
 HOOK_TASK_STATUSES = (SPAWNED, RUNNING, COMPLETED, FAILED)
 FAILURE_CATEGORIES = ("network", "rate-limit", "timeout", "validation", "logic")
 
-AGENTS = ("antigravity", "claude", "codex", "copilot", "cursor", "gemini", "opencode")
+AGENTS = (
+    *("antigravity", "claude", "codex", "copilot", "copilot-chat", "cursor", "droid"),
+    *("gemini", "opencode", "pi"),
+)
 """The agents whose output is understood."""

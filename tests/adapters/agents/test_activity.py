@@ -19,6 +19,7 @@ from sprintlog.engine.sprint.agent.answers import Answer
 
 from .test_decoding import WORDS, content
 
+PARTS = ["requests", 0, "response"]
 Change = tuple[str, str | None, int | None, int | None]
 
 
@@ -35,6 +36,21 @@ class Did(NamedTuple):
 
 FILES: list[Change] = [("a.txt", "created", 1, 0), ("a.txt", "changed", 1, 1)]
 CLAUDE_CALLS = ["Write ok", "Bash ok", "Bash failed 3", "Edit ok", "Agent ok"]
+CHAT = Did(
+    "copilot-chat",
+    None,
+    ["claude-sonnet-4.5"],
+    0,
+    [
+        "copilot_readFile unknown",
+        "copilot_createFile unknown",
+        "run_in_terminal failed 3",
+        "run_in_terminal ok 0",
+        "copilot_fetchWebPage failed",
+    ],
+    [],
+)
+PI = Did("pi", None, ["claude-sonnet-4-5"], 3, ["write ok", "bash failed 3", "edit ok"], [])
 DID = {
     "claude-2.1.197-stream.jsonl": Did(
         "claude",
@@ -120,6 +136,28 @@ DID = {
         [("a.txt", "created", None, None), ("a.txt", "changed", 1, 1)],
     ),
 }
+DID |= {
+    "copilot-chat-session.json": CHAT,
+    "copilot-chat-session.jsonl": CHAT,
+    "cursor-stream.jsonl": Did(
+        "cursor",
+        None,
+        ["Claude 4.5 Sonnet"],
+        0,
+        ["edit ok", "shell failed 3", "shell ok 0", "delete failed"],
+        [("a.txt", None, 1, 0)],
+    ),
+    "droid-stream.jsonl": Did(
+        "droid",
+        None,
+        ["claude-opus-4-8"],
+        0,
+        ["Create ok", "Execute failed 3", "Execute ok 0"],
+        [],
+    ),
+    "pi-run.jsonl": PI,
+    "pi-session.jsonl": PI,
+}
 TRANSCRIPTS = {
     "claude-2.1.197-transcript.jsonl": (840, 280, 7000, 210),
     "claude-2.1.330-transcript.jsonl": (960, 320, 8000, 240),
@@ -128,10 +166,15 @@ TRANSCRIPTS = {
     "gemini-session.jsonl": (1200, 200, 2800, None),
     "copilot-events.jsonl": (480, 160, 4000, 120),
     "opencode-plugin.jsonl": (480, 160, 4000, 120),
+    "copilot-chat-session.json": (None, 200, None, None),
+    # A request that was edited and sent again has taken 5 tokens.
+    "copilot-chat-session.jsonl": (None, 205, None, None),
+    "pi-session.jsonl": (360, 120, 3000, 90),
 }
 CALL_IDS = re.compile(
-    rb'"(?:tool_use_id|toolCallId|callID|call_id)":"([^"]+)"'
-    rb'|"type":"tool_use","id":"([^"]+)"|"toolCalls":\[\{"id":"([^"]+)"'
+    rb'"(?:tool_use_id|toolCallId|callID|call_id)": ?"([^"]+)"'
+    rb'|"type":"(?:tool_use|toolCall|tool_call)","id":"([^"]+)"'
+    rb'|"toolCalls":\[\{"id":"([^"]+)"'
 )
 
 
@@ -229,6 +272,23 @@ def test_what_codex_tells_its_notify_command() -> None:
     assert answer == bare == Answer(WORDS)
     assert activity.prompts == 1
     assert activity.sessions == ["01a202a4-138f-7220-8923-21d355f17f8e"]
+
+
+def test_a_chat_that_is_edited() -> None:
+    """A part that is replaced counts once, and the end remains the end when parts follow."""
+    lines = [
+        {"kind": 0, "v": {"requests": [{"response": []}], "responderUsername": "C"}},
+        *({"kind": 2, "k": PARTS, "v": [{"value": x}], "i": 0} for x in ("All ", "All do")),
+        {"kind": 2, "k": PARTS, "v": [{"value": "ne."}]},
+        {"kind": 1, "k": ["requests", 0, "modelState"], "v": {"value": 1}},
+        {"kind": 2, "k": PARTS, "v": [{"value": "All done."}], "i": 0},
+        {"kind": 1, "k": ["requests", 0, "vote"], "v": 1},
+    ]
+    answer, _ = heard("\n".join(map(json.dumps, lines)).encode())
+    assert answer == Answer("All done.")
+    lines[4] = {"kind": 1, "k": ["requests", 0, "modelState"], "v": {"value": 2}}
+    answer, _ = heard("\n".join(map(json.dumps, lines)).encode())
+    assert answer.error == "the user canceled the request"
 
 
 def test_cursor() -> None:

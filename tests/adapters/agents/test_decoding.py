@@ -1,9 +1,12 @@
 """What is understood of the agents' output: words, errors and figures, none made up."""
 
+import fnmatch
 import json
+import re
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from sprintlog.engine.adapters.agents.output import (
     ANSWER_BYTES_MAX,
@@ -40,6 +43,15 @@ ANTIGRAVITY = Usage(
     turns=1,
     duration_ms=4200,
 )
+DROID = Usage(
+    input_tokens=1200,
+    output_tokens=200,
+    cache_read_tokens=2800,
+    cache_creation_tokens=300,
+    turns=4,
+    duration_ms=4200,
+)
+CURSOR = structs.replace(DROID, turns=None)
 FINISHED = {
     "antigravity-result.json": ANTIGRAVITY,
     "antigravity-stream.jsonl": ANTIGRAVITY,
@@ -75,12 +87,23 @@ FINISHED = {
         input_tokens=1200, output_tokens=200, cache_read_tokens=2800, duration_ms=2300
     ),
     "copilot-run.jsonl": Usage(duration_ms=921),
+    "cursor-result.json": CURSOR,
+    "cursor-stream.jsonl": CURSOR,
+    "droid-result.json": DROID,
+    "droid-stream.jsonl": DROID,
     "opencode-run.jsonl": Usage(
         input_tokens=480,
         output_tokens=160,
         cache_read_tokens=4000,
         cache_creation_tokens=120,
         cost_usd=0.00549,
+    ),
+    "pi-run.jsonl": Usage(
+        input_tokens=360,
+        output_tokens=120,
+        cache_read_tokens=3000,
+        cache_creation_tokens=90,
+        cost_usd=0.004,
     ),
 }
 FAILED = {
@@ -92,10 +115,18 @@ FAILED = {
         "API Error: Request rejected (429) \u00b7 Refused by the play (429)"
     ),
     "codex-failed.jsonl": "the usage limit was reached",
+    "copilot-chat-failed.json": "the quota is used up",
     "copilot-failed.jsonl": "the quota is used up",
+    "cursor-failed.jsonl": "the quota is used up",
+    "droid-failed.jsonl": "429 the quota is used up",
     "gemini-error.json": "no key was given",
     "gemini-failed-stream.jsonl": "too many turns",
     "opencode-failed.jsonl": "connection refused",
+    "pi-aborted.jsonl": "Request was aborted.",
+    "pi-failed.jsonl": (
+        '429 {"type":"error","error":{"type":"rate_limit_error",'
+        '"message":"the quota is used up"}}'
+    ),
 }
 RECONNECTS = "Reconnecting... 1/5"
 STREAMS = [name for name in FINISHED if name.endswith(".jsonl")]
@@ -158,6 +189,13 @@ def turned(found: object) -> object:
 def test_finished_runs(name: str) -> None:
     """Final words and figures of each agent and form; what is missing is missing."""
     assert hear(content(name)) == Answer(WORDS, usage=FINISHED[name])
+
+
+@pytest.mark.parametrize("name", ["cursor-failed.jsonl", "droid-failed.jsonl"])
+def test_zeros_are_no_figures(name: str) -> None:
+    """An agent that fails before it knows its tokens states zeros, and they are unknown."""
+    usage = hear(content(name)).usage or Usage()
+    assert usage == Usage(duration_ms=usage.duration_ms)
 
 
 @pytest.mark.parametrize("name", FAILED)
@@ -331,3 +369,12 @@ def test_a_line_without_end_is_passed_over() -> None:
     hearing.feed(b"\n" + content("codex-exec.jsonl"))
     answer = hearing.answer()
     assert (answer.text, answer.unknown) == (WORDS, 1)
+
+
+def test_every_fixture_has_a_source() -> None:
+    """`SOURCES.md` states where the shape of each file is from."""
+    patterns = re.findall(r"`([^`\s]+\*)`", (FIXTURES / "SOURCES.md").read_text("utf-8"))
+    files = {path.name for path in FIXTURES.iterdir()} - {"SOURCES.md"}
+    found = {pattern: fnmatch.filter(files, pattern) for pattern in patterns}
+    assert all(found.values()), found
+    assert {name for names in found.values() for name in names} == files

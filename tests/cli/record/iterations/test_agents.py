@@ -19,7 +19,11 @@ SPENT = {
     "gemini-result.json": (1200, 200, 2800, None, None),
     "gemini-stream.jsonl": (1200, 200, 2800, None, None),
     "copilot-run.jsonl": (None, None, None, None, None),
+    "cursor-stream.jsonl": (1200, 200, 2800, 300, None),
+    "droid-result.json": (1200, 200, 2800, 300, None),
+    "droid-stream.jsonl": (1200, 200, 2800, 300, None),
     "opencode-run.jsonl": (480, 160, 4000, 120, 0.00549),
+    "pi-run.jsonl": (360, 120, 3000, 90, 0.004),
 }
 """Tokens in, out, from the cache and into it, and dollars."""
 FIGURES = (
@@ -39,6 +43,7 @@ FAILED = {
     "copilot-failed.jsonl": "the quota is used up",
     "gemini-failed-stream.jsonl": "too many turns",
     "opencode-failed.jsonl": "connection refused",
+    "pi-aborted.jsonl": "Request was aborted.",
 }
 
 

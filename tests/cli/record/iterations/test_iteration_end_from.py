@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.agents.output import _READERS
+from sprintlog.engine.adapters.agents.output import READERS
 from sprintlog.engine.sprint.state.words import AGENTS
 from tests import needs
 
@@ -52,7 +52,7 @@ def recorded(done: Run, type_: str) -> list[dict[str, Any]]:
 
 def test_the_names_are_those_of_the_readers() -> None:
     """What `--agent` takes is what somebody can read."""
-    assert sorted({name for name, _ in _READERS}) == [*AGENTS]
+    assert sorted({name for name, _ in READERS}) == [*AGENTS]
 
 
 @pytest.mark.parametrize("name", SPENT)

@@ -1,0 +1,140 @@
+"""GitHub Copilot Chat in VS Code: the files of its chat sessions, by the source of 2026.
+
+`chatSessions/ID.json` is one document. The lines of `ID.jsonl` are the document (kind 0),
+then fields that are set (1) and entries added to a list, behind the first `i` of it (2).
+"""
+
+from typing import Any
+
+from ...iterations.events import Usage
+from .items import (
+    AgentEnded,
+    Called,
+    FigureSpan,
+    Item,
+    Items,
+    Prompted,
+    Returned,
+    Said,
+    Session,
+    Used,
+)
+from .tools import command_of
+from .values import Data, count, mapping, objects, text
+
+REQUESTS_MAX = 10_000
+TEXT_CHARS_MAX = 64 * 1024
+"""Of longer final words the end is kept."""
+_COMPLETE, _CANCELED, _FAILED = 1, 2, 3
+_DENIED = (False, {"type": 0})
+
+
+class Chat:
+    """Reads the lines of a session: a change names its request by an index."""
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+        self._first = 0
+        """Which part of the last response the first text is."""
+        self._texts: list[str] = []
+        """Its texts after the last tool call."""
+        self._ended: Items = ()
+
+    def __call__(self, message: Data) -> Items | None:
+        """Return the items of a line or a document; None if it is not one of the chat's."""
+        kind, path, value = message.get("kind"), message.get("k"), message.get("v")
+        document = message if kind is None else mapping(value)
+        if kind in (None, 0) and {"requests", "responderUsername"} <= document.keys():
+            session = text(document.get("sessionId"))
+            named = (Session(session),) if session else ()
+            return (*named, *self._requests(document.get("requests"), 0))
+        if kind not in (1, 2, 3) or not isinstance(path, list) or not path:
+            return None
+        keep = count(message.get("i")) if kind == 2 else None
+        match path:
+            case ["requests"] if kind == 2:
+                return self._requests(value, len(self._ids) if keep is None else keep)
+            case ["requests", int(index), str(name)] if 0 <= index < len(self._ids):
+                return self._fields(index, {name: value}, keep if kind == 2 else 0)
+        return ()
+
+    def _requests(self, found: object, keep: int) -> Items:
+        del self._ids[keep:]
+        items: list[Item] = []
+        for fields in objects(found)[: REQUESTS_MAX - len(self._ids)]:
+            self._ids.append(text(fields.get("requestId"))[:80] or f"#{len(self._ids)}")
+            self._first, self._texts, self._ended = 0, [], ()
+            items += self._fields(len(self._ids) - 1, fields, 0)
+        return tuple(items)
+
+    def _fields(self, index: int, fields: Data, keep: int | None) -> Items:
+        """Return the items of some fields of a request."""
+        key, result = self._ids[index], mapping(fields.get("result"))
+        took = count(mapping(result.get("timings")).get("totalElapsed"))
+        figures = (
+            Usage(output_tokens=count(fields.get("completionTokens"))),
+            Usage(duration_ms=took),
+        )
+        model = text(fields.get("modelId")).removeprefix("copilot/") or None
+        items: list[Item] = [
+            Used(one, FigureSpan.TURN, f"{key}:{number}", model=model)
+            for number, one in enumerate(figures)
+            if model or one != Usage()
+        ]
+        prompt = text(fields.get("message")) or text(
+            mapping(fields.get("message")).get("text")
+        )
+        if prompt:
+            items.append(Prompted(prompt, key))
+        if index == len(self._ids) - 1:
+            items += self._response(fields.get("response"), keep)
+            self._ended = _ended(fields, result) or self._ended
+            items += self._ended
+        return tuple(items)
+
+    def _response(self, parts: object, keep: int | None) -> list[Item]:
+        items: list[Item] = []
+        if keep is not None and isinstance(parts, list):
+            del self._texts[max(keep - self._first, 0) :]
+            self._first = min(self._first, keep)
+        for part in objects(parts):
+            if part.get("kind") == "toolInvocationSerialized":
+                items += _call(part)
+                self._first, self._texts = self._first + len(self._texts) + 1, []
+            else:
+                self._texts.append("" if "kind" in part else text(part.get("value")))
+        said = "".join(self._texts)
+        if len(said) > TEXT_CHARS_MAX or len(self._texts) > REQUESTS_MAX:
+            said = said[-TEXT_CHARS_MAX:]
+            self._first, self._texts = self._first + len(self._texts) - 1, [said]
+        return [*items, Said(said)] if said else items
+
+
+def _call(part: Data) -> Items:
+    key, about = text(part.get("toolCallId")) or None, mapping(part.get("toolSpecificData"))
+    command = text(mapping(about.get("commandLine")).get("original")) or command_of(about)
+    by = text(part.get("subAgentInvocationId")) or None
+    called = Called(key, text(part.get("toolId")), command, by)
+    if part.get("isComplete") is not True:
+        return (called,)
+    state = mapping(about.get("terminalCommandState"))
+    code: Any = state.get("exitCode")
+    exit_code = code if type(code) is int else None
+    failed = mapping(part.get("resultDetails")).get("isError") is True
+    ok = None if exit_code is None else exit_code == 0
+    if failed or part.get("isConfirmed") in _DENIED:
+        ok = False
+    return (called, Returned(key, ok, exit_code, count(state.get("duration"))))
+
+
+def _ended(fields: Data, result: Data) -> Items:
+    state, error = (
+        mapping(fields.get("modelState")).get("value"),
+        result.get("errorDetails"),
+    )
+    if isinstance(error, dict) or state == _FAILED:
+        return (AgentEnded(failed=True, error=text(mapping(error).get("message")) or None),)
+    if state == _CANCELED or fields.get("isCanceled") is True:
+        return (AgentEnded(failed=True, error="the user canceled the request"),)
+    is_over = state == _COMPLETE or isinstance(fields.get("result"), dict)
+    return (AgentEnded(),) if is_over else ()

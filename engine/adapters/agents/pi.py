@@ -1,0 +1,90 @@
+"""Pi: `pi -p --mode json` prints a line for each event; session files have its messages.
+
+`turn_end` and `agent_end` repeat the messages: each is read in `message_end`. By the source
+of version 0.73.
+"""
+
+import re
+
+from ...iterations.events import Usage
+from .figures import together, tokens_in
+from .items import (
+    AgentEnded,
+    Called,
+    FigureSpan,
+    Item,
+    Items,
+    Prompted,
+    Returned,
+    Said,
+    Session,
+    Used,
+)
+from .tools import command_of, exit_code_at_end
+from .values import Data, amount, count, mapping, objects, text, texts
+
+_EVENT = re.compile(
+    r"(?:agent|auto_retry|compaction|message|queue|tool_execution|turn)_(?:end|start|update)"
+)
+_ENTRY = {"id", "parentId", "timestamp"}
+"""The keys of all lines of a session file after the first one."""
+_STATUS = re.compile(r"(?:Error: )?(\d{3})\b")
+
+
+def read(message: Data) -> Items | None:
+    """Return the items of a line; None if it is not one of Pi's."""
+    kind, inner = text(message.get("type")), mapping(message.get("message"))
+    if kind == "session" and "cwd" in message and text(message.get("id")):
+        return (Session(text(message.get("id"))),)
+    if kind in ("message", "message_end") and text(inner.get("role")):
+        return _message(inner, text(message.get("timestamp")) or None)
+    is_other = _EVENT.fullmatch(kind) or (kind and message.keys() >= _ENTRY)
+    return () if is_other else None
+
+
+def _message(message: Data, at: str | None) -> Items:
+    role, content = message.get("role"), message.get("content")
+    blocks = objects(content)
+    words = "\n".join(texts([text(content), *(one.get("text") for one in blocks)]))
+    if role == "user":
+        return (Prompted(words, at),) if words else ()
+    if role == "toolResult":
+        failed = message.get("isError") is True
+        code = exit_code_at_end(words) if failed else None
+        key = text(message.get("toolCallId")) or None
+        return (Returned(key, not failed, code, at=at),)
+    if role != "assistant":
+        return ()
+    model = text(message.get("responseModel")) or text(message.get("model")) or None
+    key = text(message.get("responseId")) or str(count(message.get("timestamp")) or "")
+    items: list[Item] = [
+        Used(
+            _usage(mapping(message.get("usage"))), FigureSpan.CALL, key or None, model=model
+        )
+    ]
+    if words:
+        items.append(Said(words))
+    for call in blocks:
+        if call.get("type") == "toolCall":
+            key, given = text(call.get("id")), mapping(call.get("arguments"))
+            tool, command = text(call.get("name")), command_of(given)
+            items.append(Called(key or None, tool, command, at=at, given=given))
+    return (*items, *_ended(message))
+
+
+def _ended(message: Data) -> Items:
+    reason, error = text(message.get("stopReason")), text(message.get("errorMessage"))
+    if reason in ("", "toolUse"):
+        return ()
+    if reason == "stop":
+        return (AgentEnded(),)
+    found = _STATUS.match(error)
+    why, status = error or f"the agent ended with {reason[:40]}", found and int(found[1])
+    return (AgentEnded(failed=True, error=why, status=status),)
+
+
+def _usage(usage: Data) -> Usage:
+    """Return the figures of a message; a cost of 0 is that of a model without a price."""
+    tokens = tokens_in(usage, "input", "output", "cacheRead", "cacheWrite")
+    cost = amount(mapping(usage.get("cost")).get("total")) or None
+    return together([tokens, Usage(cost_usd=cost)])
