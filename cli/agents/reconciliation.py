@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sprintlog.engine.adapters.agents.hook_calls import HookPlace
 from sprintlog.engine.adapters.transcripts.calls import READERS, TranscriptCalls
+from sprintlog.engine.adapters.transcripts.hook_calls import HookPlace
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.service.agent_sessions import known_sessions, transcripts
 from sprintlog.engine.service.agent_sessions.reconcile import Taken, take_calls

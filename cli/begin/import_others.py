@@ -136,9 +136,10 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
     """Import transcripts of an agent: each session becomes an iteration.
 
     Supported are sessions of Claude Code including subagents, Codex, Gemini, Copilot,
-    Copilot Chat, Pi and opencode. Tokens, duration and the last message are recorded, but no prompts. They are
-    added to the current sprint; if there is none, one is created. For a session recorded by
-    `wrap` or an earlier import, only new data is added. The sprint stays open.
+    Copilot Chat, Pi and opencode. Tokens, duration and the last message are recorded, but
+    no prompts. They are added to the current sprint; if there is none, one is created. For
+    a session recorded by `wrap` or an earlier import, only new data is added. The sprint
+    stays open.
     """
     from ..intake.others.transcript import read_transcript, session_file
     from .taken import options_of

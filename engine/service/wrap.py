@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Unpack
 from msgspec.structs import replace
 
 from ..adapters.agents.activity import Activity
-from ..adapters.agents.ran import figures, outcome
 from ..adapters.git.state import RepositoryState
 from ..adapters.processes.output import Output
 from ..adapters.zones import moment_at
@@ -24,6 +23,7 @@ from ..sprint.phases.lifecycle import StartSprint
 from ..sprint.phases.notes import AddNote
 from ..sprint.plan.create import CreateSprint
 from ..sprint.state.words import AGENTS, COMPLETED, NOT_STARTED
+from .agent_sessions.ran import figures, outcome
 from .port import Decide, Envelope, Outcome
 from .resumed import alone
 from .streams.catalogue import CODEC, sprint_of

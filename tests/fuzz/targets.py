@@ -20,13 +20,13 @@ from sprintlog.cli.intake.others.orchestrator import read_orchestrator
 from sprintlog.cli.intake.others.prd import read_stories
 from sprintlog.cli.intake.others.ralph_loop import read_ralph_loop
 from sprintlog.cli.settings.file import read_settings
-from sprintlog.engine.adapters.agents.hook_calls import HookPlace
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.adapters.hooks.hook_input import OddHookError, hear_hook
 from sprintlog.engine.adapters.reports import formats, pointed
 from sprintlog.engine.adapters.reports.report import Report
 from sprintlog.engine.adapters.snapshots.without_text import unzipped, without
 from sprintlog.engine.adapters.transcripts.calls import READERS, TranscriptCalls
+from sprintlog.engine.adapters.transcripts.hook_calls import HookPlace
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.journal import from_events as of_journal
 from sprintlog.engine.log.codec import encode

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.agents.hook_calls import HookPlace
 from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.transcripts.hook_calls import HookPlace
 from sprintlog.engine.adapters.transcripts.stream import StreamCalls
 from sprintlog.engine.adapters.transcripts.told import KeptCall
 from sprintlog.engine.service.agent_sessions.hook import take_hook

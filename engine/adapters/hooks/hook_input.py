@@ -19,8 +19,8 @@ from ...sessions.events import (
     TurnEnded,
 )
 from ...sessions.names import AGENTS, key_of, session_stream
-from ..agents.hook_calls import HookPlace, call_in, digest_of, word
 from ..agents.values import Data, parse, text
+from ..transcripts.hook_calls import HookPlace, call_in, digest_of, word
 from . import hook_input_forms as forms
 
 HERE = HookPlace()

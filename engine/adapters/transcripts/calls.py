@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from ...sessions.names import session_stream
 from ..agents import claude, codex_rollout, copilot, gemini_session
-from ..agents.hook_calls import HookPlace
 from ..agents.items import Session
 from ..agents.values import mapping, parse
+from .hook_calls import HookPlace
 from .told import CallsTold, KeptCall
 
 READERS = {

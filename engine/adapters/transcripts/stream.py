@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from ...sessions.names import session_stream
-from ..agents.hook_calls import HookPlace
 from ..agents.items import Item, Session
+from .hook_calls import HookPlace
 from .told import CallsTold, KeptCall
 
 AGENTS = ("claude", "codex", "copilot", "gemini", "opencode")

@@ -6,8 +6,8 @@ import shlex
 import msgspec
 
 from ...sessions.events import FILES_MAX, ToolCalled, TouchedFile
-from ..agents.hook_calls import HookPlace, call_in
 from ..agents.items import Called, FileChanged, Item, Returned
+from .hook_calls import HookPlace, call_in
 
 CALLS_MAX = 100_000
 """So many calls of a session are compared; no session has more events."""

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from ...adapters.agents.activity import Activity
 from ...adapters.agents.output import Hearing, with_errors
-from ...adapters.agents.ran import figures
 from ...adapters.processes.agent_command import AgentRun, run_agent
 from ...adapters.processes.gate_script import environment_of
 from ...adapters.processes.signals import Signals
@@ -27,6 +26,7 @@ from ...sprint.phases import lifecycle
 from ...sprint.runs.prices import priced
 from ...sprint.state.sprint import Sprint
 from ..after_commit import catch_up
+from ..agent_sessions.ran import figures
 from ..agent_sessions.run_ended import AgentRunEnded
 from ..place.anchor import follow
 from ..port import Decide, Envelope, Outcome, Skippable

@@ -275,7 +275,7 @@ def test_what_codex_tells_its_notify_command() -> None:
 
 
 def test_a_chat_that_is_edited() -> None:
-    """A part that is replaced counts once, and the end remains the end when parts follow."""
+    """A part that is replaced counts once, and parts that follow the end do not undo it."""
     lines = [
         {"kind": 0, "v": {"requests": [{"response": []}], "responderUsername": "C"}},
         *({"kind": 2, "k": PARTS, "v": [{"value": x}], "i": 0} for x in ("All ", "All do")),

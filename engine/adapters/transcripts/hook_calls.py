@@ -18,8 +18,8 @@ from ...sessions.events import (
     ToolCalled,
     TouchedFile,
 )
-from .items import FileChanged
-from .tools import (
+from ..agents.items import FileChanged
+from ..agents.tools import (
     changed_by_diff,
     changed_by_patch,
     command_of,
@@ -27,7 +27,7 @@ from .tools import (
     line_count,
     path_of,
 )
-from .values import Data, count, mapping, parse, text
+from ..agents.values import Data, count, mapping, parse, text
 
 _PATCH = "*** Begin Patch"
 _PATCH_FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from ...adapters.agents.activity import Activity
+from ...adapters.processes.output import Output
 from ...sprint.agent.answers import Verdict
 from ...sprint.events import AgentRan, GitState
 from ...sprint.state.words import FAILED
-from ..processes.output import Output
-from .activity import Activity
 
 NAMES_MAX = 10
 
