@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.service.place import trust
-from sprintlog.engine.service.place.location import find, place_for_new
+from sprintlog.engine.service.place.location import (
+    ADDRESS,
+    Location,
+    find,
+    place_for_new,
+)
 
 from ..adapters.trees import git
 
@@ -177,3 +182,22 @@ def test_safe_directory_of_git_makes_a_log_trusted(
         return
     with pytest.raises(RefusedError, match="belongs to another user"):
         trust.check_trusted(place, safe=None)
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("mysql://host/log", "names no server"),
+        ("postgresql://me:secret@host/db?log=x", "has no password in it"),
+    ],
+)
+def test_an_unusable_address_is_refused_with_its_file(
+    tmp_path: Path, written: str, problem: str
+) -> None:
+    """An address in a log's folder names a server, and never contains a password."""
+    (tmp_path / ADDRESS).write_text(written)
+    place = Location(tmp_path, tmp_path, "")
+    with pytest.raises(InvalidInputError, match=problem) as refused:
+        _ = place.url
+    assert refused.value.fields["file"] == str(tmp_path / ADDRESS)
+    assert "secret" not in str(refused.value)
