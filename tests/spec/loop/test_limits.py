@@ -14,7 +14,7 @@ import pytest
 from sprintlog.engine.adapters.agents.output import Hearing, hear, with_errors
 from sprintlog.engine.sprint.agent.answers import Verdict, judge
 from sprintlog.engine.sprint.agent.limit_table import FAILURE, KINDS, PERSON, SIGNS
-from sprintlog.engine.sprint.agent.limits import WAITS_FOR
+from sprintlog.engine.sprint.agent.limits import WAITS_FOR, complaint
 from sprintlog.engine.sprint.agent.reset_times import Moment
 from sprintlog.engine.sprint.goal.answers import read_turn
 
@@ -298,3 +298,10 @@ def test_no_words_of_an_error_take_long(piece: str) -> None:
     of(claude(f"{text} resets"))
     of(text, 0)
     assert time.process_time() - began < 10
+
+
+def test_only_the_end_of_an_answer_is_a_complaint() -> None:
+    """Of an answer, the last two lines count if they begin like a program's error."""
+    answer = "error: old\n\nError: one\nAPI Error: 529\n"
+    assert complaint("", answer) == "Error: one\nAPI Error: 529"
+    assert complaint("", f"{answer}All is well.\n") == "API Error: 529"
