@@ -16,7 +16,6 @@ from .engine.iterations.events import (
     Origin as Origin,
     RecommendationGiven as RecommendationGiven,
     RulesSet as RulesSet,
-    Usage as Usage,
 )
 from .engine.iterations.loop_rules import (
     LoopRules as LoopRules,
@@ -153,6 +152,10 @@ from .engine.sprint.events.sprint import (
     SprintReopened as SprintReopened,
     SprintResumed as SprintResumed,
     SprintStarted as SprintStarted,
+)
+from .engine.usage import (
+    ModelCall as ModelCall,
+    Usage as Usage,
 )
 from .engine.service.streams.catalogue import CODEC
 

@@ -157,7 +157,9 @@ def lines_of_answer(answer: Reconciled) -> Iterator[str]:
     yield line
     if answer.input_tokens is None and answer.output_tokens is None:
         return
-    tokens = f"tokens: {answer.input_tokens or 0} in, {answer.output_tokens or 0} out"
+    counts = (answer.input_tokens, answer.output_tokens)
+    given, written = ("unknown" if x is None else x for x in counts)
+    tokens = f"tokens: {given} in, {written} out"
     if answer.sprint is not None:
         yield f"{tokens}, recorded in {answer.sprint} from the transcript"
     else:

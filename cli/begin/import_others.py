@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.from_transcripts.iterations import (
+    KnownSessions,
     SessionBegins,
     SessionEnds,
-    known_as,
-    sprint_of,
 )
 from sprintlog.engine.service.holders import loop_holder
 from sprintlog.projections.workspace import Workspace
@@ -157,20 +156,19 @@ def take_sessions(
     workspace: Workspace, sessions: Sequence[tuple[TranscriptRead, Options]]
 ) -> None:
     """Record sessions, the earliest first."""
+    known = KnownSessions(workspace)
     for session, options in sorted(sessions, key=lambda one: one[0].began_at or ""):
-        _take_session(workspace, session, options)
+        _take_session(workspace, known, session, options)
 
 
-def _take_session(workspace: Workspace, session: TranscriptRead, options: Options) -> None:
-    run = Recording("import transcript", options, workspace)
-    sprint_id = sprint_of(
-        workspace,
-        session.ran()[0],
-        options.sprint_id,
-        actor=options.actor,
-        at=session.began_at,
+def _take_session(
+    workspace: Workspace, known: KnownSessions, session: TranscriptRead, options: Options
+) -> None:
+    run, ran = Recording("import transcript", options, workspace), session.ran()[0]
+    sprint_id = known.sprint_of(
+        ran, options.sprint_id, actor=options.actor, at=session.began_at
     )
-    recorded = _record(run, sprint_id, session)
+    recorded = _record(run, known, sprint_id, session)
     found = {"line": session.activity.lines, "tool call": session.activity.tool_calls}
     if session.subagents:
         found["subagent"] = session.subagents
@@ -179,19 +177,22 @@ def _take_session(workspace: Workspace, session: TranscriptRead, options: Option
     refresh(workspace, sprint_id)
 
 
-def _record(run: Recording, sprint_id: str, session: TranscriptRead) -> int:
+def _record(
+    run: Recording, known: KnownSessions, sprint_id: str, session: TranscriptRead
+) -> int:
     """Record what is new of a session; return how many events came of it."""
     workspace, recorded = run.workspace, 0
     ran, summary = session.ran()
-    is_known, number = known_as(workspace, sprint_id, ran)
-    if not is_known:
+    if before := known.before(sprint_id, ran):
+        number = before[-1].iteration
+    else:
         options = _keyed(run, sprint_id, f"{session.key}:began", at=session.began_at)
         began = Recording(run.name, options, workspace).handle_with(
             SessionBegins(), sprint_id=sprint_id, observed=True
         )
         number = number_of(began)
         recorded = 0 if began.duplicate else len(began.events)
-    ends = SessionEnds(workspace, replace(ran, iteration=number), summary)
+    ends = SessionEnds(known, replace(ran, iteration=number), summary)
     fact = f"{session.key}:{session.sha256}"
     options = _keyed(run, sprint_id, fact, at=session.ended_at)
     ended = Recording(run.name, options, workspace).handle_with(

@@ -13,10 +13,11 @@ from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding, 
 from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.state.sprint import Spent
 from sprintlog.engine.sprint.state.words import COMPLETED
+from sprintlog.engine.usage import bounded
 from sprintlog.projections.iterations.quality import equals_by_exit_code
 from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
 from sprintlog.projections.views.files import FileChange
-from sprintlog.projections.words.phrases import dollars, duration, tokens_of
+from sprintlog.projections.words.phrases import dollars, duration
 from sprintlog.projections.workspace import Workspace
 
 from ..context import ReadOptions
@@ -162,10 +163,10 @@ def took_cells(spent: Spent | None) -> tuple[str, ...]:
     """Return what agents took, each in a cell of a table."""
     if spent is None:
         return ("-",) * len(TOOK)
-    tokens = tokens_of(spent)
+    tokens = spent.tokens
     return (
         "-" if spent.turns is None else f"{spent.turns:,}",
-        "-" if tokens is None else f"{tokens:,}",
+        "-" if tokens is None else bounded(f"{tokens:,}", spent),
         "-" if spent.cost_usd is None else dollars(spent.cost_usd),
         duration(spent.duration_ms) if spent.duration_ms else "-",
     )

@@ -5,6 +5,7 @@ from typing import ClassVar
 import msgspec
 
 from ..log.event import AsDecision, Event, Kind, Reach, Subject, events_in
+from ..usage import Usage as Usage
 from .loop_rules import LoopRules
 from .loop_rules import OwnMetric as OwnMetric
 from .loop_rules import Thresholds as Thresholds
@@ -52,24 +53,6 @@ class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
     """How complex the code is."""
     own: dict[str, int | float] = {}
     """Metrics of one's own by their names, as the rules in force declare them."""
-
-
-class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an agent's run cost, as far as it says; what is missing is missing."""
-
-    input_tokens: int | None = None
-    """New tokens that the model was given."""
-    output_tokens: int | None = None
-    """Tokens that the model wrote."""
-    cache_read_tokens: int | None = None
-    """Tokens that came from a cache."""
-    cache_creation_tokens: int | None = None
-    """Tokens that were put into a cache."""
-    cost_usd: float | None = None
-    """Cost in US dollars."""
-    turns: int | None = None
-    """How often the model answered."""
-    duration_ms: int | None = None
 
 
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.sessions.events import ToolCalled
 from sprintlog.engine.sessions.names import session_of
 from sprintlog.engine.sprint.events import AgentRan, GateChecked
+from sprintlog.engine.usage import Usage, lower_bounds, tokens_of
 
 from . import semantic_names as names
 from . import span
@@ -155,7 +155,7 @@ def _usage(used: Usage | None) -> dict[str, Any]:
     """Return what a run took, counted as OpenTelemetry counts it.
 
     There what is given to a model includes what comes from a cache and what goes into one;
-    `sprintlog.usage.new_input_tokens` is what `status` counts.
+    `sprintlog.usage.tokens` are the tokens that `status` and budgets count.
     """
     if used is None:
         return {}
@@ -169,6 +169,8 @@ def _usage(used: Usage | None) -> dict[str, Any]:
         names.CACHE_READ_TOKENS: read,
         names.CACHE_CREATION_TOKENS: created,
         "sprintlog.usage.new_input_tokens": new,
+        "sprintlog.usage.tokens": tokens_of(used),
+        "sprintlog.usage.at_least": [*lower_bounds(used)] or None,
         "sprintlog.turns": _counted(used.turns),
         "sprintlog.cost_usd": None if cost is None else float(cost),
     }

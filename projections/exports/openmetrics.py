@@ -106,6 +106,11 @@ def _tokens(one: Status) -> Iterator[Sample]:
             yield {"kind": kind}, known
 
 
+def _bounds(one: Status) -> Iterator[Sample]:
+    for name in one.spent.at_least if one.spent else ():
+        yield {"figure": name}, 1
+
+
 def _cost(one: Status) -> Iterator[Sample]:
     known = one.spent.cost_usd if one.spent else None
     if isinstance(known, float | int):
@@ -179,6 +184,12 @@ METRICS = (
     ),
     Metric("agent_tokens", "counter", "Tokens that agents said they took.", _tokens),
     Metric("agent_cost_dollars", "counter", "What agents said it cost.", _cost, "dollars"),
+    Metric(
+        "agent_figure_at_least",
+        "gauge",
+        "1 for each figure of agents that is a lower bound.",
+        _bounds,
+    ),
     Metric("budget_spent_ratio", "gauge", "How much of it is spent.", _budgets, "ratio"),
 )
 """What is told of every sprint, in this order; each name follows `sprintlog_`."""

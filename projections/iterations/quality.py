@@ -16,8 +16,8 @@ from sprintlog.engine.sprint.iterations.measurement import (
     measured_on_path,
     unmeasured_iteration,
 )
+from sprintlog.engine.sprint.state.knowledge import newest_first
 from sprintlog.engine.sprint.state.sprint import Knowledge, Sprint
-from sprintlog.engine.sprint.state.starts import newest_first
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 

@@ -15,6 +15,7 @@ from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding
 from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
+from sprintlog.engine.usage import bounded
 
 from ..markdown import bare, code, code_cell, table
 from .iteration_report import MISSING, NOT_COMPARED, said
@@ -296,10 +297,10 @@ def _took(spent: Spent | None) -> tuple[str, ...]:
     """Return turns, tokens and cost of an iteration; empty where nobody said."""
     if spent is None:
         return ("",) * 3
-    tokens = (spent.input_tokens or 0) + (spent.output_tokens or 0)
+    tokens = spent.tokens
     return (
         "" if spent.turns is None else f"{spent.turns:,}",
-        f"{tokens:,}" if tokens else "",
+        bounded(f"{tokens:,}", spent) if tokens else "",
         "" if spent.cost_usd is None else f"${spent.cost_usd:,.2f}",
     )
 

@@ -6,6 +6,7 @@ from msgspec import UNSET
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.state.times import parse
+from sprintlog.engine.usage import bounded, tokens_of
 
 from ..views.costs import Spending
 from ..words.phrases import UNKNOWN, dollars, duration
@@ -36,12 +37,10 @@ def score(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.2f}"
 
 
-def tokens(spent: object) -> int | None:
-    """Return all tokens given and written; None where nobody said."""
-    if not isinstance(spent, Spending):
-        return None
-    parts = [x for x in (spent.input_tokens, spent.output_tokens) if isinstance(x, int)]
-    return sum(parts) if parts else None
+def tokens(spent: object) -> str:
+    """Return the tokens, with a mark if they are a lower bound."""
+    known = tokens_of(spent)
+    return UNKNOWN if known is None else bounded(number(known), spent)
 
 
 def cost(spent: object) -> float | None:

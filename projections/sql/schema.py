@@ -175,6 +175,10 @@ FROM v_events WHERE stream = :stream AND version > :after AND +type = 'gate-chec
             ("turns", "INTEGER", "how often the model answered"),
             ("input_tokens", "INTEGER", "tokens that the model was given and had not read"),
             ("output_tokens", "INTEGER", "tokens that the model wrote"),
+            ("cache_creation_tokens", "INTEGER", "tokens that were put into a cache"),
+            ("cache_read_tokens", "INTEGER", "tokens that came from a cache"),
+            ("tokens", "INTEGER", "input, cache creation and output together"),
+            ("at_least", "TEXT", "a JSON list of the figures here that are lower bounds"),
             ("cost_usd", "REAL", "what that cost, in US dollars"),
             ("params", "TEXT", "what it was made with: JSON; null where nobody said"),
             ("tags", "TEXT", "a JSON list; null without any"),
@@ -187,7 +191,7 @@ FROM v_events WHERE stream = :stream AND version > :after AND +type = 'gate-chec
   json_extract(s.data, '$.max_iterations'), l.version, l.at,
   (SELECT count(*) FROM v_events WHERE sprint = :sprint AND iteration = s.iteration),
   s.in_force, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-  NULL, NULL, NULL, NULL, NULL
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM v_events s JOIN v_events l ON l.stream = s.stream AND l.version = (
   SELECT max(version) FROM v_events WHERE sprint = :sprint AND iteration = s.iteration
 )

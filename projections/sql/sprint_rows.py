@@ -51,7 +51,8 @@ _JUDGING = (
 """Events after which an iteration is judged anew, has cost more, or is described."""
 _JUDGED = (
     *("class", "score", "metrics", "runs", "duration_ms", "turns"),
-    *("input_tokens", "output_tokens", "cost_usd"),
+    *("input_tokens", "output_tokens", "cache_creation_tokens", "cache_read_tokens"),
+    *("tokens", "at_least", "cost_usd"),
 )
 """The columns of an iteration that follow from its judgement and from runs of agents."""
 _DESCRIBED = ("params", "tags", "notes", "git_head", "git_dirty")
@@ -270,7 +271,10 @@ def _judged_row(one: Judgement | None) -> Row:
 
 
 def _spent_row(spent: Spent | None) -> Row:
-    return tuple(getattr(spent, name, None) for name in _JUDGED[3:])
+    found = {name: getattr(spent, name, None) for name in _JUDGED[3:]}
+    bounds = found["at_least"]
+    found["at_least"] = msgspec.json.encode(bounds).decode() if bounds else None
+    return tuple(found.values())
 
 
 def _described_row(said: Description | None) -> Row:

@@ -15,10 +15,15 @@ class Spending(Struct, frozen=True, omit_defaults=True):
     output_tokens: int | UnsetType = UNSET
     cache_read_tokens: int | UnsetType = UNSET
     cache_creation_tokens: int | UnsetType = UNSET
+    tokens: int | UnsetType = UNSET
+    """Input, cache creation and output; reads from a cache are not counted."""
     cost_usd: float | UnsetType = UNSET
+    at_least: tuple[str, ...] = ()
+    """The names of the figures here that are lower bounds."""
     runs_without_cost: int = 0
     """How many of the runs did not say what they cost; left out where all did."""
     runs_without_tokens: int = 0
+    """Of how many the tokens are not fully known."""
     runs_cut_short: int = 0
     """How many more were ended with their loop: what they took, nobody knows."""
 

@@ -21,9 +21,9 @@ from sprintlog.engine.sprint.runs.budgets import (
     standings,
 )
 from sprintlog.engine.sprint.runs.record import spent_since
+from sprintlog.engine.sprint.state.knowledge import newest_first
 from sprintlog.engine.sprint.state.money import plus
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.engine.sprint.state.starts import newest_first
 
 from .events import filled
 

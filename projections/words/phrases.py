@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from sprintlog.engine.usage import TOKENS, lower_bounds, tokens_of
+
 UNKNOWN = "\N{EN DASH}"
 """What stands for what nobody knows: never 0."""
 
@@ -32,7 +34,8 @@ def usage(used: Any, *, duration_ms: int | None = None) -> list[str]:
     if (turns := getattr(used, "turns", None)) is not None:
         words.append(counted(turns, "turn"))
     if (tokens := tokens_of(used)) is not None:
-        words.append(counted(tokens, "token"))
+        bound = "at least " if TOKENS in lower_bounds(used) else ""
+        words.append(f"{bound}{counted(tokens, 'token')}")
     if (cost := getattr(used, "cost_usd", None)) is not None:
         words.append(dollars(cost))
     return words
@@ -51,12 +54,6 @@ def spent_said(all_runs: Any) -> list[str]:
     if unknown and all_runs.cost_usd is not None:
         words[-1] += f" without {unknown} of unknown cost"
     return words
-
-
-def tokens_of(used: Any) -> int | None:
-    """Return all tokens that were given and written; None where none are known."""
-    known = [getattr(used, name, None) for name in ("input_tokens", "output_tokens")]
-    return None if known == [None, None] else sum(count or 0 for count in known)
 
 
 def counted(number: int, noun: str) -> str:

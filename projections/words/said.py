@@ -48,6 +48,7 @@ LEFT_OUT = {
     *("git_before", "git_after", "since", "spent", "last_seen"),
     *("cause", "alerts", "evidence", "runs", "reports"),
     *("git", "best", "complete", "incomplete"),
+    *("calls", "tools", "settled", "last_at"),
 }
 """Fields that are told otherwise, or only by `show event`."""
 BARE = ("status", "priority", "request_type", "decision", "action", "place")

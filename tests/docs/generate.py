@@ -82,6 +82,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "source": events.Source,
     "position": events.InjectionPosition,
     "usage": iterations.Usage,
+    "model-call": events.ModelCall,
     "git-state": events.GitState,
     **{x.__name__.lower(): x for x in (events.Limit, events.Took, events.Budgets)},
     "price": events.Price,
@@ -104,6 +105,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     **journal.STRUCTS,
 }
 """What fields of events are made of, by the word that the pages have for it."""
+MEMBERS = {"int": "integer", "str": "text"}
 
 COMMANDS_HEAD = f"""\
 # Commands
@@ -321,11 +323,10 @@ def _typed(annotation: str) -> str:
         "list[dict[str, Any]]": "list of objects",
         **journal.WORDS,
         "float": "number",
-        "tuple[str, ...]": "list of texts",
-        "tuple[int, ...]": "list of integers",
+        **{f"tuple[{x}, ...]": f"list of {y}s" for x, y in MEMBERS.items()},
         "tuple[tuple[str, ...], ...]": "list of lists of texts",
         "dict[str, int | float]": "object of numbers",
-        "dict[str, str]": "object of texts",
+        **{f"dict[str, {x}]": f"object of {y}s" for x, y in MEMBERS.items()},
         "tuple[tuple[str, str, str, str], ...]": "list of lists of four texts",
         "None": "null",
     }

@@ -10,6 +10,7 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedErr
 from ..files import read_bytes
 from .found import json_of
 from .prd import is_feature_list
+from .transcript import NOT_TRANSCRIPTS
 
 BEGINNING = 256 * 1024
 """So much of a file is looked at."""
@@ -62,7 +63,8 @@ def recognise(path: Path) -> Recognised:
     content = read_bytes(path, bytes_max=WHOLE_MAX)
     kind = _of_document(content) or _of_lines(content[:BEGINNING])
     if kind is None:
-        problem = "is empty" if not content.strip() else "is nothing that import knows"
+        unknown = NOT_TRANSCRIPTS.get(path.name, "is nothing that import knows")
+        problem = "is empty" if not content.strip() else unknown
         raise InvalidInputError(problem, file=str(path), hint=f"known are {_KNOWN}")
     return Recognised(kind, path)
 

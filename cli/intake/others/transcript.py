@@ -21,6 +21,15 @@ from .found import Unread, check_no_link, kept_of
 PIECE = 1024 * 1024
 SUBAGENTS = "subagents"
 """The folder of a session of Claude Code in which those of its subagents are."""
+BESIDE = "agent-*.jsonl"
+"""Transcripts of subagents; older versions keep them in the same folder as sessions."""
+NAMED_MAX = 100
+"""So many lines of a file are searched for the session that it is of."""
+_SESSION = re.compile(rb'"sessionId"\s*:\s*"([\w-]{1,80})"')
+NOT_TRANSCRIPTS = {
+    "logs.json": "contains only the user's input to Gemini CLI: import the files in chats/"
+}
+"""Files of agents that are not transcripts, by name, and what to import instead."""
 UNREAD_MAX = 1_000
 """More lines that were not understood are not looked for."""
 _MOMENT = re.compile(
@@ -50,7 +59,13 @@ class TranscriptRead(NamedTuple):
     def ran(self) -> tuple[AgentRan, str | None]:
         """Return the run that it says, and its final words."""
         verdict = judge(self.answer, exit_code=0)
-        ran = kept(self.activity, verdict, size=self.bytes, sha256=self.sha256)
+        ran = kept(
+            self.activity,
+            verdict,
+            size=self.bytes,
+            sha256=self.sha256,
+            last_at=self.ended_at,
+        )
         return ran, verdict.summary or verdict.error
 
 
@@ -73,28 +88,46 @@ def read_transcript(file: Path) -> TranscriptRead:
     answer, activity = hearing.heard()
     if activity.agent is None:
         problem = "is no transcript of an agent that is known"
+        problem = NOT_TRANSCRIPTS.get(file.name, problem)
         raise InvalidInputError("is empty" if not size else problem, file=str(file))
     asked = (*beside, file) if activity.unknown else ()
     unread = [*islice(chain.from_iterable(map(_unread, asked)), UNREAD_MAX)]
     first, last = (moments[0], moments[-1]) if moments else (None, None)
+    subagents = max(len(beside), activity.subagents)
     return TranscriptRead(
-        file, activity, answer, first, last, digest.hexdigest(), size, len(beside), unread
+        file, activity, answer, first, last, digest.hexdigest(), size, subagents, unread
     )
 
 
 def session_file(file: Path) -> Path:
     """Return the file of the session that a file is of: a subagent's is beside it."""
-    if file.parent.name != SUBAGENTS or not file.name.startswith("agent-"):
+    if not file.name.startswith("agent-"):
         return file
-    session = file.parent.parent.with_suffix(".jsonl")
-    return session if session.is_file() else file
+    if file.parent.name == SUBAGENTS:
+        session = file.parent.parent.with_suffix(".jsonl")
+    else:
+        named = _session_of(file)
+        session = file.with_name(f"{named}.jsonl") if named else file
+    return session if session.is_file() and not session.is_symlink() else file
+
+
+def _session_of(file: Path) -> str | None:
+    """Return the session that a file of Claude Code names first; None without one."""
+    if file.is_symlink() or not file.is_file():
+        return None
+    lines = islice(pieces_of(file, piece_max=PIECE), NAMED_MAX)
+    found = next(filter(None, map(_SESSION.search, lines)), None)
+    return found[1].decode() if found else None
 
 
 def subagents_of(file: Path) -> list[Path]:
     """Return the transcripts of a session's subagents, which are beside it."""
-    found = sorted((file.parent / file.stem / SUBAGENTS).glob("agent-*.jsonl"))
+    found = sorted((file.parent / file.stem / SUBAGENTS).glob(BESIDE))
     for one in found:
         check_no_link(one, below=file.parent)
+    if others := sorted(one for one in file.parent.glob(BESIDE) if one != file):
+        own = _session_of(file)
+        found += [one for one in others if own and _session_of(one) == own]
     return found
 
 

@@ -8,7 +8,9 @@ from datetime import datetime
 
 import msgspec
 
+from ...usage import ModelCall
 from .items import (
+    AgentEnded,
     Called,
     CallsCounted,
     FigureSpan,
@@ -66,6 +68,12 @@ class Activity(msgspec.Struct, omit_defaults=True):
     """How many of the lines were not understood."""
     tells_calls: bool = False
     """Whether it tells what was called, so that no call is none."""
+    subagents: int = 0
+    """How many subagents worked."""
+    is_own: bool = False
+    """Whether a line is of the agent itself and not of a subagent."""
+    counted: tuple[ModelCall, ...] = ()
+    """The calls of models and the turns that have ids, with their figures."""
 
 
 class Watching:
@@ -77,17 +85,22 @@ class Watching:
         self._commit: str | None = None
         self._counted = 0
         self._prompts: dict[tuple[str, str | None], None] = {}
-        self._tells_calls = False
+        self._tells_calls = self._is_own = False
         self._answers: set[str] = set()
         self._names: dict[str, dict[str, None]] = {
             "sessions": {},
             "models": {},
             "versions": {},
+            "subagents": {},
         }
 
     def take(self, item: Item) -> None:
         """Take the next item."""
         self._tells_calls = self._tells_calls or isinstance(item, Said | Called)
+        is_own = isinstance(item, Said | Prompted | AgentEnded)
+        by = item.by if isinstance(item, Called | Used) else None
+        self._is_own |= is_own or (isinstance(item, Called) and by is None)
+        self._name(subagents=by)
         match item:
             case Session():
                 self._name(sessions=item.id, versions=item.version, models=item.model)
@@ -129,6 +142,8 @@ class Watching:
             lines=lines,
             unknown=unknown,
             tells_calls=self._tells_calls,
+            subagents=len(self._names["subagents"]),
+            is_own=self._is_own,
         )
 
     def _name(self, **named: str | None) -> None:

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from msgspec.structs import asdict
-
-from ...iterations.events import Usage
+from ... import hashes
 from ...sprint.agent.answers import SILENT, Answer
 from ...sprint.agent.limit_table import NO_ANSWER
 from ...sprint.agent.limits import Refusal
+from ...usage import FIGURES, ModelCall, Usage, merged, summed
 from .figures import together
 from .items import (
     AgentEnded,
@@ -29,6 +28,11 @@ TEXT_CHARS_MAX = 4 * 1024 * 1024
 """Of longer words the end is kept."""
 
 
+def key_of(name: str) -> str:
+    """Return the key by which a call is recorded: short, whatever its id contains."""
+    return hashes.sha256(name.encode(errors="replace")).hexdigest()[:16]
+
+
 class Gathering:
     """Takes items as they come."""
 
@@ -44,6 +48,8 @@ class Gathering:
         self._works = True
         """Whether it went on to work after its last words."""
         self._used: dict[tuple[FigureSpan, str, int | None], Usage] = {}
+        self._calls: dict[tuple[FigureSpan, str], str | None] = {}
+        """The model of each call and turn that has an id."""
 
     def take(self, item: Item) -> None:
         """Take the next item."""
@@ -89,6 +95,17 @@ class Gathering:
             refusal=refusal,
         )
 
+    def calls(self) -> tuple[ModelCall, ...]:
+        """Return the calls that have ids, and how long the turns lasted that have one."""
+        found = []
+        for (span, key), model in self._calls.items():
+            figures = merged(self._used[span, key, None], _NOTHING)
+            if span is FigureSpan.TURN:
+                figures = {n: x for n, x in figures.items() if n == "duration_ms"}
+            if figures or span is FigureSpan.CALL:
+                found.append(ModelCall(key=key_of(key), model=model, **figures))
+        return tuple(found)
+
     def _refusal(self, ended: AgentEnded) -> Refusal | None:
         refused = self._refused or Refused()
         status = ended.status if ended.status is not None else refused.status
@@ -113,19 +130,28 @@ class Gathering:
         if key is None:
             is_total = used.span is FigureSpan.SESSION
             key = self._session if is_total else f"#{len(self._used)}"
-        self._used[used.span, key, used.part] = used.usage
+        elif used.span is not FigureSpan.SESSION and used.part is None:
+            key = key if used.is_unique else f"{self._session}\n{key}"
+            self._calls[used.span, key] = used.model or self._calls.get((used.span, key))
+        at = (used.span, key, used.part)
+        self._used[at] = Usage(**merged(used.usage, self._used.get(at, _NOTHING)))
 
     def _usage(self) -> Usage | None:
         """Return the figures: each from the widest span that states it."""
         found: dict[str, Any] = {}
+        bounds: set[str] = set()
         for span in sorted(FigureSpan):
-            total = together(
+            several = [
                 one
                 for (of, key, part), one in self._used.items()
                 if of is span and (part is None or self._has_all_before(key))
-            )
-            found |= {n: x for n, x in asdict(total).items() if x is not None}
-        return Usage(**found) if found else None
+            ]
+            # Only calls are alike: each states the same figures.
+            total = summed(several) if span is FigureSpan.CALL else together(several)
+            stated = {n: x for n in FIGURES if (x := getattr(total, n)) is not None}
+            bounds = (bounds - stated.keys()) | set(total.at_least)
+            found |= stated
+        return Usage(**found, at_least=tuple(sorted(bounds))) if found else None
 
     def _has_all_before(self, key: str) -> bool:
         """Tell whether no turn of a session is missing."""

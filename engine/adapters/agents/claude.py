@@ -7,9 +7,10 @@ A transcript on disk has the same messages under other names, and no result.
 
 import re
 
-from ...iterations.events import Usage
+from ...usage import Usage
 from .figures import together
 from .items import (
+    INTERRUPTED,
     AgentEnded,
     Called,
     FigureSpan,
@@ -48,6 +49,8 @@ _NO_MODEL = "<synthetic>"
 """Of messages that the program itself makes, such as those on errors."""
 _ENDS = {"end_turn", "stop_sequence"}
 """Why the model stops when it has nothing more to do."""
+_INTERRUPTED = "[Request interrupted by user"
+"""How the program records that its user stopped the agent."""
 
 
 def read(message: Data) -> Items | None:
@@ -55,7 +58,12 @@ def read(message: Data) -> Items | None:
     kind = message.get("type")
     if kind == "result" and not _RESULT_KEYS.isdisjoint(message):
         return _result(message)
+    if kind == "progress" and isinstance(mapping(message.get("data")).get("message"), dict):
+        return _progress(message)
     is_kept = bool(text(message.get("sessionId")))
+    if is_kept and isinstance(message.get("forkedFrom"), dict):
+        # A copy of a line of the session that this one was forked from.
+        return ()
     session = _session(message)
     if kind == "assistant" and isinstance(message.get("message"), dict):
         return (*session, *_assistant(message, is_kept=is_kept))
@@ -63,10 +71,25 @@ def read(message: Data) -> Items | None:
         return (*session, *_user(message))
     if kind == "rate_limit_event":
         return (*session, *_limited(mapping(message.get("rate_limit_info"))))
+    if "message" in message and not isinstance(message["message"], dict):
+        return None
     if text(kind) and (text(message.get("session_id")) or is_kept):
         # A remark of the program.
-        return session
+        took = count(message.get("durationMs"))
+        if took is None or message.get("subtype") != "turn_duration":
+            return session
+        key = text(message.get("uuid")) or None
+        turn = Used(Usage(duration_ms=took), FigureSpan.TURN, key, is_unique=True)
+        return (*_named_session(message), turn)
     return None
+
+
+def _progress(message: Data) -> Items:
+    """Return the items of a subagent's message that is repeated while it works."""
+    data = mapping(message.get("data"))
+    named = {name: message.get(name) for name in ("sessionId", "version")}
+    by = {"isSidechain": True, "agentId": data.get("agentId")}
+    return read({**mapping(data.get("message")), **named, **by}) or ()
 
 
 def _limited(info: Data) -> Items:
@@ -80,12 +103,16 @@ def _limited(info: Data) -> Items:
 def _session(message: Data) -> Items:
     """Return which session a line of a transcript, or the first one of a stream, is of."""
     if text(message.get("sessionId")) and message.get("type") in ("assistant", "user"):
-        return (Session(text(message["sessionId"]), text(message.get("version")) or None),)
+        return _named_session(message)
     if message.get("subtype") != "init":
         return ()
     version = text(message.get("claude_code_version")) or None
     model = _named(message.get("model"))
     return (Session(text(message.get("session_id")), version, model),)
+
+
+def _named_session(message: Data) -> Items:
+    return (Session(text(message["sessionId"]), text(message.get("version")) or None),)
 
 
 def _result(message: Data) -> Items:
@@ -139,8 +166,10 @@ def _assistant(message: Data, *, is_kept: bool) -> Items:
     used = _of_usage(usage if stopped else {**usage, "output_tokens": None})
     model = _named(inner.get("model"))
     key = text(inner.get("id")) or None
-    items: list[Item] = [Used(used, FigureSpan.CALL, key, model=model)]
     by = _subagent(message)
+    items: list[Item] = [
+        Used(used, FigureSpan.CALL, key, model=model, by=by, is_unique=True)
+    ]
     items += _content(
         inner.get("content"), by=by, at=text(message.get("timestamp")) or None
     )
@@ -183,6 +212,9 @@ def _user(message: Data) -> Items:
         return (Prompted(text(content), at),) if is_prompt else ()
     items: list[Item] = []
     for block in objects(content):
+        is_own = block.get("type") == "text" and _subagent(message) is None
+        if is_own and text(block.get("text")).startswith(_INTERRUPTED):
+            items.append(AgentEnded(failed=True, error=INTERRUPTED))
         if block.get("type") == "tool_result":
             key = text(block.get("tool_use_id")) or None
             failed = block.get("is_error") is True

@@ -1,10 +1,14 @@
-"""The transcript that Codex keeps of a thread: `rollout-….jsonl`."""
+"""The transcript that Codex keeps of a thread: `rollout-….jsonl`.
+
+Until the summer of 2025 its lines were bare: the payloads alone, without a time.
+"""
 
 import re
 
-from ...iterations.events import Usage
+from ...usage import Usage
 from .codex import usage_of
 from .items import (
+    INTERRUPTED,
     AgentEnded,
     Called,
     FigureSpan,
@@ -39,21 +43,35 @@ def read(message: Data) -> Items | None:
     """Return what a line says; None when it is none of a rollout."""
     kind = text(message.get("type"))
     if kind not in _LINES or not isinstance(message.get("payload"), dict):
-        return None
+        return _bare(message, kind)
     payload, at = mapping(message.get("payload")), text(message.get("timestamp")) or None
     if kind == "session_meta":
-        version = text(payload.get("cli_version")) or None
-        commit = text(mapping(payload.get("git")).get("commit_hash")) or None
-        return (Session(text(payload.get("id")), version, commit=commit),)
+        return (_session(payload, forked_at=at if payload.get("forked_from_id") else None),)
     if kind == "turn_context":
         model = text(payload.get("model")) or None
         return (Used(Usage(), FigureSpan.TURN, text(payload.get("turn_id")), model=model),)
-    if kind == "token_usage_record":
-        used = usage_of(mapping(payload.get("usage")))
-        return (Used(used, FigureSpan.CALL, text(payload.get("response_id")) or None),)
     if kind == "response_item":
         return _response(payload, at)
     return _event(payload, at) if kind == "event_msg" else ()
+
+
+def _session(payload: Data, *, forked_at: str | None = None) -> Session:
+    version = text(payload.get("cli_version")) or None
+    commit = text(mapping(payload.get("git")).get("commit_hash")) or None
+    return Session(
+        text(payload.get("id")), version, commit=commit, forked_at=forked_at or None
+    )
+
+
+def _bare(message: Data, kind: str) -> Items | None:
+    if not kind and {"id", "timestamp", "instructions"} <= message.keys():
+        return (_session(message),)
+    kinds = {text(one.get("type")) for one in objects(message.get("content"))}
+    is_message = kind == "message" and not kinds.isdisjoint(("input_text", "output_text"))
+    if is_message or (kind in _CALLS | _ANSWERS and "call_id" in message):
+        return _response(message, None)
+    is_known = "summary" in message if kind == "reasoning" else "record_type" in message
+    return () if is_known else None
 
 
 def _response(payload: Data, at: str | None) -> Items:
@@ -66,7 +84,9 @@ def _response(payload: Data, at: str | None) -> Items:
         return (Called(key, tool, command, at=at, given=given),)
     if kind in _ANSWERS:
         output = text(payload.get("output"))
-        code = exit_code_in(output)
+        about = mapping(mapping(parse(output.encode())).get("metadata"))
+        code = about.get("exit_code")
+        code = code if type(code) is int else exit_code_in(output)
         # It says in words only that a tool is not known.
         ok = False if output.startswith("unsupported ") else None
         return (Returned(key, ok if code is None else code == 0, code, at=at),)
@@ -84,8 +104,7 @@ def _event(payload: Data, at: str | None) -> Items:
     if kind == "item_completed":
         return _item(mapping(payload.get("item")), payload, at)
     if kind == "token_count":
-        total = mapping(mapping(payload.get("info")).get("total_token_usage"))
-        return (Used(usage_of(total), FigureSpan.SESSION),) if total else ()
+        return _counted(mapping(payload.get("info")))
     if kind == "task_complete":
         took = Usage(duration_ms=count(payload.get("duration_ms")))
         turn = text(payload.get("turn_id")) or None
@@ -93,10 +112,21 @@ def _event(payload: Data, at: str | None) -> Items:
         ended = AgentEnded(text(said) if isinstance(said, str) else None)
         return (Used(took, FigureSpan.TURN, turn), ended)
     if kind == "turn_aborted":
-        return (AgentEnded(failed=True, error=text(payload.get("reason")) or None),)
+        reason = text(payload.get("reason"))
+        error = INTERRUPTED if reason == "interrupted" else reason
+        return (AgentEnded(failed=True, error=error or None),)
     if kind == "error":
         return (AgentEnded(failed=True, error=text(payload.get("message")) or None),)
     return ()
+
+
+def _counted(info: Data) -> Items:
+    """Return the last call of a model: the total after it identifies it in its thread."""
+    total, last = mapping(info.get("total_token_usage")), info.get("last_token_usage")
+    if not isinstance(last, dict):
+        return (Used(usage_of(total), FigureSpan.SESSION),) if total else ()
+    counts = (count(total.get(name)) for name in ("input_tokens", "output_tokens"))
+    return (Used(usage_of(last), FigureSpan.CALL, "/".join(map(str, counts))),)
 
 
 def _item(item: Data, payload: Data, at: str | None) -> Items:

@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
-from ...iterations.events import Usage
+from ...usage import FIGURES, Usage
 from .values import Data, count
 
 
@@ -23,11 +21,11 @@ def added(values: Iterable[int | None]) -> int | None:
 
 
 def together(usages: Iterable[Usage]) -> Usage:
-    """Return what several things cost together, as far as they say."""
+    """Return the figures of several things that complement each other."""
     sums: dict[str, Any] = {}
     for usage in usages:
-        for name, value in msgspec.structs.asdict(usage).items():
-            if value is not None:
+        for name in FIGURES:
+            if (value := getattr(usage, name)) is not None:
                 sums[name] = sums.get(name, 0) + value
     return Usage(**sums)
 

@@ -1,6 +1,6 @@
 """Gemini CLI: one object with `--output-format json`, or with `stream-json` many lines."""
 
-from ...iterations.events import Usage
+from ...usage import Usage
 from .figures import added, less, together
 from .items import (
     AgentEnded,
@@ -26,7 +26,7 @@ def read(message: Data) -> Items | None:
     if kind == "init" and text(message.get("session_id")):
         model = text(message.get("model")) or None
         return (Session(text(message.get("session_id")), model=model),)
-    if kind == "message" and "role" in message:
+    if kind == "message" and isinstance(message.get("content"), str) and "role" in message:
         said = text(message.get("content"))
         if message.get("role") != "assistant" or not said:
             return (Prompted(said),) if said else ()

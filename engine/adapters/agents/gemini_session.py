@@ -1,9 +1,10 @@
 """The transcript that Gemini CLI keeps of a session: a header, messages and patches.
 
-A message is written again under the same id when it grows: the last one counts.
+A message is written again under the same id when it grows. Older versions keep the
+session as one document with a list of its messages.
 """
 
-from ...iterations.events import Usage
+from ...usage import Usage
 from .figures import added, less
 from .items import (
     AgentEnded,
@@ -24,7 +25,9 @@ from .values import Data, count, mapping, objects, text
 def read(message: Data) -> Items | None:
     """Return what a line says; None when it is none of a session."""
     if {"sessionId", "projectHash"} <= message.keys():
-        return (Session(text(message.get("sessionId"))),)
+        within = map(read, objects(message.get("messages")))
+        items = [item for found in within for item in found or ()]
+        return (Session(text(message.get("sessionId"))), *items)
     if isinstance(message.get("$set"), dict):
         return ()
     kind = message.get("type")
@@ -38,7 +41,9 @@ def read(message: Data) -> Items | None:
         return _answer(message)
     if kind != "user":
         return () if kind in ("error", "info", "warning") else None
-    said = "".join(text(part.get("text")) for part in objects(message.get("content")))
+    content = message.get("content")
+    parts = [content] if isinstance(content, str) else objects(content)
+    said = "".join(text(x if isinstance(x, str) else x.get("text")) for x in parts)
     return (Prompted(said, text(message.get("timestamp")) or None),) if said else ()
 
 
@@ -51,7 +56,8 @@ def _answer(message: Data) -> Items:
         cache_read_tokens=cached,
     )
     model = text(message.get("model")) or None
-    items: list[Item] = [Used(usage, FigureSpan.CALL, text(message["id"]), model=model)]
+    key = text(message["id"])
+    items: list[Item] = [Used(usage, FigureSpan.CALL, key, model=model, is_unique=True)]
     if text(message.get("content")):
         items += [Said(text(message.get("content"))), AgentEnded()]
     for call in objects(message.get("toolCalls")):

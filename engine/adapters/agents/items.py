@@ -7,7 +7,11 @@ import msgspec
 
 if TYPE_CHECKING:
     # What hooks say needs no figures, and their process waits for no module.
-    from ...iterations.events import Usage
+    from ...usage import Usage
+
+
+INTERRUPTED = "the user interrupted it"
+"""Why a run failed that its user stopped."""
 
 
 class FigureSpan(IntEnum):
@@ -30,6 +34,8 @@ class Session(msgspec.Struct, frozen=True):
     model: str | None = None
     commit: str | None = None
     """Where the repository stood when it began."""
+    forked_at: str | None = None
+    """Of a fork: lines with this time or an earlier one repeat those of its parent."""
 
 
 class Prompted(msgspec.Struct, frozen=True):
@@ -96,6 +102,10 @@ class Used(msgspec.Struct, frozen=True):
     part: int | None = None
     """Which turn of the session it is, from 0: they are added up when none is missing."""
     model: str | None = None
+    by: str | None = None
+    """The subagent whose call it is; none for the agent itself."""
+    is_unique: bool = False
+    """Whether its key names the same call in every session: copies are counted once."""
 
 
 class AgentEnded(msgspec.Struct, frozen=True):
@@ -140,3 +150,20 @@ Item = (
     | AgentEnded
 )
 Items = tuple[Item, ...]
+
+
+class Fork:
+    """Passes the items that a forked session does not repeat from its parent."""
+
+    def __init__(self) -> None:
+        self._at: str | None = None
+
+    def own(self, message: dict[str, Any], items: Items) -> Items:
+        """Return the items of the next line."""
+        at = message.get("timestamp")
+        if self._at is not None and isinstance(at, str) and at <= self._at:
+            return ()
+        for item in items:
+            if isinstance(item, Session):
+                self._at = item.forked_at
+        return items

@@ -30,7 +30,7 @@ from . import (
 )
 from .activity import Activity, Watching
 from .answer import Gathering
-from .items import Item, Items
+from .items import Fork, Item, Items
 from .values import is_cut, mapping, parse
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
@@ -83,6 +83,7 @@ class _Reading:
             self._readers = [(agent, read)]
         self.gathering = Gathering()
         self.watching = Watching()
+        self._fork = Fork()
         self._of: Counter[str] = Counter()
         """How many messages were of which agent."""
 
@@ -99,7 +100,7 @@ class _Reading:
                 if (items := read(message)) is not None:
                     known += 1
                     self._of[agent] += 1
-                    for item in items:
+                    for item in self._fork.own(message, items):
                         self.gathering.take(item)
                         self.watching.take(item)
                         if self._also is not None:
@@ -183,9 +184,11 @@ class Hearing:
         return _plain(content), Activity(self._agent, lines=self._lines, unknown=unknown)
 
     def _activity(self, reading: _Reading, unknown: int) -> Activity:
-        return reading.watching.activity(
+        activity = reading.watching.activity(
             agent=reading.agent, lines=self._lines, unknown=unknown
         )
+        activity.counted = reading.gathering.calls()
+        return activity
 
     def _take(self, block: bytes) -> None:
         """Take whole lines."""

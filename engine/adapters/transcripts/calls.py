@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ...sessions.names import session_stream
 from ..agents import claude, codex_rollout, copilot, gemini_session
-from ..agents.items import Session
+from ..agents.items import Fork, Session
 from ..agents.values import mapping, parse
 from .hook_calls import HookPlace
 from .told import CallsTold, KeptCall
@@ -38,16 +38,13 @@ class TranscriptCalls:
 
     def take(self, lines: Iterable[bytes]) -> None:
         """Take the lines of a file; one that is cut or strange is passed over."""
-        self._is_own = False
-        has_named = False
+        self._is_own, fork = False, Fork()
         for line in lines:
-            for item in READERS[self._agent](mapping(parse(line))) or ():
+            message = mapping(parse(line))
+            for item in fork.own(message, READERS[self._agent](message) or ()):
                 if isinstance(item, Session) and item.id:
-                    # A thread of Codex that was forked repeats where it comes from.
-                    if self._agent != "codex" or not has_named:
-                        self._is_own = session_stream(self._agent, item.id) == self._stream
-                        self.is_own = self._is_own if not self.sessions else self.is_own
-                        self.sessions[item.id[:80]] = None
-                    has_named = True
+                    self._is_own = session_stream(self._agent, item.id) == self._stream
+                    self.is_own = self._is_own if not self.sessions else self.is_own
+                    self.sessions[item.id[:80]] = None
                 elif self._is_own:
                     self._told.take(item)

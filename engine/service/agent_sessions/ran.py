@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...adapters.agents.activity import Activity
+from ...adapters.agents.answer import key_of
 from ...adapters.processes.output import Output
 from ...sprint.agent.answers import Verdict
 from ...sprint.events import AgentRan, GitState
@@ -24,14 +25,28 @@ def printed(output: Output, activity: Activity, verdict: Verdict) -> AgentRan:
     )
 
 
-def kept(activity: Activity, verdict: Verdict, *, size: int, sha256: str) -> AgentRan:
-    """Return a run of which no more is known than the transcript that its agent kept."""
+def kept(
+    activity: Activity,
+    verdict: Verdict,
+    *,
+    size: int,
+    sha256: str,
+    last_at: str | None,
+) -> AgentRan:
+    """Return a run of which no more is known than the transcript that its agent kept.
+
+    `last_at` is the time of its last line; lines of subagents alone decide on no outcome.
+    """
+    tools = dict.fromkeys(key_of(call.key) for call in activity.calls if call.key)
     return AgentRan(
         "",
         duration_ms=verdict.usage.duration_ms if verdict.usage else None,
         output_bytes=size,
         output_sha256=sha256,
         git_before=GitState(activity.commit) if activity.commit else None,
+        calls=activity.counted,
+        tools=tuple(tools),
+        last_at=last_at if activity.is_own else None,
         **figures(activity),
         **outcome(verdict),
     )

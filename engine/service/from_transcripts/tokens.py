@@ -45,7 +45,9 @@ def recover(
     found = replace(session, iteration=number, found_in="transcript", is_rest=bool(seen))
 
     def decide(sprint: Sprint, at: str) -> list[Event]:
-        before = runs_of(found, workspace.repository.events(sprint.id, AgentRan))
+        known = workspace.repository.events(sprint.id, AgentRan)
+        before = runs_of(found, known)
+        before += [run for run in known if run in seen and run not in before]
         return recovered(found, before=before)
 
     said = f"{sprint_id}\n{stream}\n{session.output_sha256}"

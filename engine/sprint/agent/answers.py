@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from ...masking import cut
-from ..events import Usage
+from ...usage import Usage
 from ..events.loop import Limit
 from ..state.tree import Data
 from ..state.words import COMPLETED, FAILED, NEEDS_HUMAN

@@ -4,8 +4,9 @@ from typing import ClassVar
 
 import msgspec
 
-from ...iterations.events import Usage
 from ...log.event import AsDecision, Event, Kind, Reach, Subject
+from ...usage import ModelCall as ModelCall
+from ...usage import Usage
 
 
 class GitState(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -149,6 +150,14 @@ class AgentRan(Event, frozen=True):
     """`transcript` where nobody saw its end, and its transcript says what it cost."""
     is_rest: bool = False
     """Whether it says only what is known beyond a run that is recorded."""
+    calls: tuple[ModelCall, ...] = ()
+    """The calls of models in its transcript that are new or known better than before."""
+    tools: tuple[str, ...] = ()
+    """The new calls of tools in its transcript, each as the key of a model call is made."""
+    settled: dict[str, int] = msgspec.field(default_factory=dict)
+    """By figure: of how many runs recorded before it is fully known with this one."""
+    last_at: str | None = None
+    """The time of the last line in its transcript that decides how it ended."""
     prompt_sha256: str | None = None
     """sha256 of the prompt that it was handed, in hexadecimal."""
 
@@ -166,8 +175,12 @@ class Took(msgspec.Struct, frozen=True, omit_defaults=True):
     """New tokens that models were given."""
     output_tokens: int | None = None
     """Tokens that they wrote."""
+    cache_creation_tokens: int | None = None
+    """Tokens that were put into a cache."""
     cost_usd: float | None = None
     """What agents said that it cost, in US dollars."""
+    at_least: tuple[str, ...] | None = None
+    """The figures that are lower bounds; absent if an older version recorded it."""
     unknown: int = 0
     """How many runs of agents there were of which nobody knows all that they took."""
 
@@ -180,7 +193,7 @@ class Budgets(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_usd: float | None = None
     """US dollars."""
     tokens: int | None = None
-    """New tokens that models are given and write."""
+    """Input, cache creation and output; reads from a cache are not counted."""
     seconds: int | None = None
     """By the clock on the wall."""
     failures: int | None = None

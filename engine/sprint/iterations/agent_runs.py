@@ -88,8 +88,12 @@ def endings(
     said: Mapping[int, str],
 ) -> list[RunEnding]:
     """Return those of the iterations `left` that have a run, in their order."""
-    # What a transcript adds does not say how a run ended.
-    last = {iteration_of(ran, at, begun): ran for at, _, ran in runs if not ran.is_rest}
+    # A transcript that adds tokens to a run does not say how it ended; an import does.
+    last = {
+        iteration_of(ran, at, begun): ran
+        for at, _, ran in runs
+        if not ran.is_rest or ran.found_in is None
+    }
     return [
         RunEnding(number, at, ran.status, ran.error, said.get(number) or printed(ran))
         for number, at in sorted(left)

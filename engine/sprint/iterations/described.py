@@ -12,8 +12,8 @@ from ...iterations.events import IterationDescribed
 from ...iterations.tracker import BASELINE_NUMBER
 from ...log.event import Event
 from ..events import AgentRan, GitState
+from ..state.knowledge import newest_first
 from ..state.sprint import Sprint
-from ..state.starts import newest_first
 from ..state.transitions import check_exists
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)

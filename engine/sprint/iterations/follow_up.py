@@ -21,8 +21,8 @@ from ...iterations.loop_rules import (
     LoopRules,
 )
 from ...iterations.tracker import BASELINE_NUMBER, Tracker
+from ..state.knowledge import newest_first
 from ..state.sprint import Plan, Sprint
-from ..state.starts import newest_first
 from ..state.words import COMPLETED, IN_PROGRESS, PAUSED_AT_BREAKPOINT
 from .loop import open_iteration
 from .measurement import unmeasured_iteration

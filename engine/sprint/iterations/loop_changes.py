@@ -2,7 +2,7 @@
 
 from ...log.event import takers_in
 from ..events import IterationEnded, IterationsLimited, IterationStarted
-from ..state import starts
+from ..state.knowledge import add_start
 from ..state.sprint import Knowledge, Plan
 
 
@@ -41,7 +41,7 @@ def _is_beside(plan: Plan, event: IterationStarted | IterationEnded) -> bool:
 
 def record_started(knowledge: Knowledge, event: IterationStarted, version: int) -> None:
     """Keep the number and where it began: rollbacks never give it back."""
-    starts.add(knowledge.starts, event.number, version)
+    add_start(knowledge.starts, event.number, version)
     knowledge.begun += 1
     knowledge.iteration_max = max(knowledge.iteration_max, event.number)
     if event.work_tree is not None and knowledge.first_tree is None:

@@ -22,8 +22,8 @@ from ...iterations.tracker import BASELINE_NUMBER, without_evidence, without_out
 from ...log.event import Event
 from ..agent.said import SaidItems
 from ..events import AgentRan
+from ..state.knowledge import newest_first
 from ..state.sprint import Knowledge, Sprint
-from ..state.starts import newest_first
 from ..state.transitions import check_exists
 from .loop import EndIteration, end_iteration, open_iteration
 from .own_metrics import own_names

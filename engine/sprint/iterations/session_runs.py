@@ -1,17 +1,27 @@
 """Sessions of agents that were recorded elsewhere: each is an iteration, once; pure.
 
-What of a session was recorded before, by whoever ran it or from an earlier reading, is
-never recorded again: a session that grew brings only what it has more.
+A session is the union of its files: the calls of models and tools in them, each by its
+key, and the totals that its agent states. A file adds to the sums only by how much the
+union grows with it, so files can be imported in any order and any number of times.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from ...errors import RefusedError
-from ...iterations.events import Usage
 from ...log.event import Event
+from ...usage import (
+    FIGURES,
+    ModelCall,
+    Usage,
+    lower_bounds,
+    merged,
+    open_figures,
+    summed,
+)
 from ..events import AgentRan, IterationEnded, IterationStarted
 from ..state.sprint import Sprint
 
@@ -45,21 +55,58 @@ def session_ended(
     *,
     before: Sequence[AgentRan],
     summary: str | None,
+    elsewhere: Collection[str] = (),
 ) -> list[Event]:
-    """Return the events that say what a session did beyond its runs `before`."""
+    """Return the events that say what a session did beyond its runs `before`.
+
+    `elsewhere` are the keys of the calls that are recorded of other sessions: a session
+    that goes on with another one may begin with a copy of it.
+    """
     number = session.iteration
+    session = _without(session, elsewhere) if elsewhere else session
     if not before:
         ended = [] if number is None else [IterationEnded(number, summary)]
-        return [session, *ended]
+        return [*_parts(session), *ended]
     further = _further(session, before)
     if further is None:
         return []
     last = sprint.plan.last.iteration
     # Only where no other iteration has begun since: its end would be said with it.
     is_last = isinstance(last, IterationEnded) and last.number == number
-    if number is None or not is_last:
-        return [further]
-    return [further, IterationEnded(number, summary)]
+    if number is None or not is_last or not _is_newest(session, before):
+        return [*_parts(further)]
+    return [*_parts(further), IterationEnded(number, summary)]
+
+
+def _without(session: AgentRan, elsewhere: Collection[str]) -> AgentRan:
+    """Return a session without the calls that are recorded of others."""
+    own = tuple(one for one in session.calls if one.key not in elsewhere)
+    tools = tuple(key for key in session.tools if key not in elsewhere)
+    if len(own) == len(session.calls) or session.usage is None:
+        return session
+    called = (session.tool_calls or 0) - len(session.tools) + len(tools)
+    usage = summed(own) if own else Usage(input_tokens=0, output_tokens=0)
+    return replace(session, calls=own, usage=usage, tools=tools, tool_calls=called)
+
+
+CALLS_MAX = 4_000
+"""So many calls are recorded by one event; a session with more has further ones."""
+
+
+def _parts(run: AgentRan) -> Iterator[AgentRan]:
+    """Yield a run as events of bounded length; all but the first have only calls."""
+    starts = range(0, max(len(run.calls), len(run.tools), 1), CALLS_MAX)
+    for start in starts:
+        calls = run.calls[start : start + CALLS_MAX]
+        tools = run.tools[start : start + CALLS_MAX]
+        yield replace(run, calls=calls, tools=tools, **_NO_FIGURES if start else {})
+
+
+_NO_FIGURES: dict[str, Any] = {
+    **dict.fromkeys(("usage", "tool_calls", "duration_ms")),
+    **dict.fromkeys(("output_bytes", "lines", "unknown_lines"), 0),
+    **{"settled": {}, "is_rest": True},
+}
 
 
 def used_alone(usage: Usage, before: Sequence[AgentRan]) -> Usage:
@@ -73,7 +120,7 @@ def used_alone(usage: Usage, before: Sequence[AgentRan]) -> Usage:
         total, parts = getattr(usage, name), [getattr(one, name) or 0 for one in known]
         if total is not None and total < sum(parts):
             return usage
-    return _rest_of_usage(usage, known) or usage
+    return _beyond(usage, known)
 
 
 _GROWING = ("input_tokens", "output_tokens", "cache_read_tokens")
@@ -87,23 +134,18 @@ def is_stated(run: AgentRan) -> bool:
     usage = run.usage
     if usage is None or run.found_in is not None:
         return False
-    return usage.output_tokens is not None or usage.cost_usd is not None
+    return usage.cost_usd is not None or "output_tokens" not in open_figures(usage)
 
 
 def recovered(session: AgentRan, *, before: Sequence[AgentRan]) -> list[Event]:
     """Return what a session cost of which nobody said it; its iteration goes on or not."""
-    stated = [run for run in before if run.usage is not None]
-    if stated:
-        further = _further(session, stated)
-        return [further] if further is not None else []
     if session.usage is None:
         return []
-    # What was printed of it are calls alone, which are not to be counted again.
-    return [
-        replace(
-            session, tool_calls=_rest(session.tool_calls, [x.tool_calls for x in before])
-        )
-    ]
+    further = _further(session, before) if before else session
+    if further is None:
+        return []
+    is_rest = session.is_rest or any(run.found_in is not None for run in before)
+    return [*_parts(replace(further, is_rest=is_rest))]
 
 
 def _further(session: AgentRan, before: Sequence[AgentRan]) -> AgentRan | None:
@@ -115,30 +157,90 @@ def _further(session: AgentRan, before: Sequence[AgentRan]) -> AgentRan | None:
     if any(run.output_sha256 == session.output_sha256 for run in before):
         return None
     read = [run for run in before if run.output_sha256 and not run.output]
-    usage = _rest_of_usage(session.usage, [run.usage for run in before])
-    calls = _rest(session.tool_calls, [run.tool_calls for run in before])
-    used = [value for value in asdict(usage).values() if value] if usage else []
-    turned = bool(read) and read[-1].status != session.status
-    if not used and not calls and not turned:
+    known = _union(call for run in before for call in run.calls)
+    union = _union([*known.values(), *session.calls])
+    fresh = tuple(call for key, call in union.items() if known.get(key) != call)
+    seen = {key for run in before for key in run.tools}
+    tools = tuple(key for key in session.tools if key not in seen)
+    called = session.tool_calls
+    if called is not None:
+        called = max(called, len(seen) + len(tools))
+    whole = _whole([*union.values()], session.usage)
+    usage = _beyond(whole, [run.usage for run in before if run.usage is not None])
+    bounds, settled = _marks(whole, before)
+    calls = _rest(called, [run.tool_calls for run in before])
+    used = any(getattr(usage, name) for name in FIGURES)
+    is_newest = _is_newest(session, before)
+    turned = is_newest and bool(read) and read[-1].status != session.status
+    if not (used or calls or turned or fresh or tools or bounds or settled):
         return None
+    # Calls that a run here has stated without their ids do not change how it ended.
+    is_last = is_newest if read else used
     return replace(
         session,
-        usage=usage,
+        **{} if is_last else {n: getattr((read or before)[-1], n) for n in _OUTCOME},
+        usage=replace(usage, at_least=bounds),
         tool_calls=calls,
-        duration_ms=usage.duration_ms if usage else None,
+        duration_ms=_rest(whole.duration_ms, [run.duration_ms for run in before]) or None,
         output_bytes=_rest(session.output_bytes, [run.output_bytes for run in read]) or 0,
         lines=_rest(session.lines, [run.lines for run in read]) or 0,
         unknown_lines=_rest(session.unknown_lines, [r.unknown_lines for r in read]) or 0,
+        calls=fresh,
+        tools=tools,
+        settled=settled,
+        is_rest=True,
     )
 
 
-def _rest_of_usage(total: Usage | None, before: Sequence[Usage | None]) -> Usage | None:
-    if total is None:
-        return None
-    known = [asdict(usage) for usage in before if usage is not None]
+_OUTCOME = ("status", "error", "error_kind", "limit", "last_at")
+
+
+def _union(calls: Iterable[ModelCall]) -> dict[str, ModelCall]:
+    """Return calls by their keys, each with the best that is known of it."""
+    found: dict[str, ModelCall] = {}
+    for call in calls:
+        if (other := found.get(call.key)) is not None:
+            model = other.model or call.model
+            call = ModelCall(key=call.key, model=model, **merged(other, call))
+        found[call.key] = call
+    return found
+
+
+def _whole(calls: Sequence[ModelCall], stated: Usage | None) -> Usage:
+    """Return what a session took by its calls, or by totals that are larger."""
+    if not calls:
+        return stated or Usage()
+    total = summed(calls)
+    figures = merged(total, stated or Usage())
+    bounds = [name for name in total.at_least if figures[name] == getattr(total, name)]
+    return Usage(**figures, at_least=tuple(bounds))
+
+
+def _marks(
+    whole: Usage, before: Sequence[AgentRan]
+) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return which figures become lower bounds, and of how many runs which are settled."""
+    marked: Counter[str] = Counter()
+    for run in before:
+        marked.update(lower_bounds(run.usage) if run.is_rest else open_figures(run.usage))
+        marked.subtract(run.settled)
+    # A run that states all that it took has calls without their ids.
+    is_stated = any(not run.is_rest and not run.calls for run in before)
+    still = open_figures(whole)
+    bounds = () if is_stated else tuple(sorted(n for n in still if marked[n] <= 0))
+    return bounds, {n: x for n, x in sorted(marked.items()) if x > 0 and n not in still}
+
+
+def _is_newest(session: AgentRan, before: Sequence[AgentRan]) -> bool:
+    """Return whether no file that was read before has later lines."""
+    latest = max((run.last_at for run in before if run.last_at is not None), default=None)
+    return latest is None or (session.last_at is not None and session.last_at >= latest)
+
+
+def _beyond(total: Usage, before: Sequence[Usage]) -> Usage:
     rest = {
-        name: _rest(value, [one[name] for one in known])
-        for name, value in asdict(total).items()
+        name: _rest(getattr(total, name), [getattr(one, name) for one in before])
+        for name in FIGURES
     }
     return Usage(**rest)
 
@@ -147,4 +249,5 @@ def _rest(total: Any, before: Sequence[Any]) -> Any:
     """Return what is left of a total; what nobody states is absent."""
     if total is None:
         return None
-    return max(0, total - sum(one for one in before if one is not None))
+    left = total - sum(one for one in before if one is not None)
+    return max(0, left if isinstance(left, int) else round(left, 9))

@@ -9,6 +9,7 @@ import msgspec
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
+from ...usage import lower_bounds, tokens_of
 from ..events import Budgets, BudgetsSet, BudgetWarned, RunStarted
 from ..goal.settings import max_iterations
 from ..state.knowledge import COST as COST
@@ -157,15 +158,17 @@ def said(one: BudgetState) -> str:
     """Return in words how far a budget is spent."""
     spent, limit = amount(one.budget, one.spent), amount(one.budget, one.limit)
     name = "failures in a row" if one.budget == FAILURES else one.budget
-    words = f"{name} {spent} of {limit} in {WHOSE[one.of]}"
+    bound = "at least " if one.unknown else ""
+    words = f"{name} {bound}{spent} of {limit} in {WHOSE[one.of]}"
     if is_less(one.limit, one.spent):
         words += f", {amount(one.budget, minus(one.spent, one.limit))} too much"
     elif not one.is_spent:
-        words += f", {amount(one.budget, one.left)} left"
+        words += f", {'at most ' if one.unknown else ''}{amount(one.budget, one.left)} left"
     if one.unknown:
         runs = f"{one.unknown} run{'' if one.unknown == 1 else 's'}"
         is_cost = one.budget == COST
-        words += f"; the {one.budget} of {runs} {'is' if is_cost else 'are'} unknown"
+        words += f"; the {one.budget} of {runs} {'is' if is_cost else 'are not fully'} "
+        words += "unknown" if is_cost else "known"
     return words
 
 
@@ -216,10 +219,9 @@ _Took = dict[str, tuple[str, int]]
 def _of_sprint(knowledge: Knowledge, now: str) -> _Took:
     total, loops = knowledge.spent, knowledge.loops
     ms = loops.duration_ms + (run_ms(knowledge, now) if loops.open is not None else 0)
-    tokens = (total.input_tokens or 0) + (total.output_tokens or 0)
     return {
         COST: (total.cost or "0", total.without_cost + total.cut_short),
-        TOKENS: (str(tokens), total.without_tokens + total.cut_short),
+        TOKENS: (str(total.tokens or 0), total.without_tokens + total.cut_short),
         TIME: (text_of(ms, 3), 0),
         FAILURES: (str(loops.failures), 0),
         ITERATIONS: (str(knowledge.iteration_max), 0),
@@ -229,18 +231,16 @@ def _of_sprint(knowledge: Knowledge, now: str) -> _Took:
 def _of_run(knowledge: Knowledge, now: str) -> _Took:
     total, loops = knowledge.spent, knowledge.loops
     before = loops.before
-    tokens = (total.input_tokens or 0) + (total.output_tokens or 0)
-    tokens -= (before.input_tokens or 0) + (before.output_tokens or 0)
+    tokens = (total.tokens or 0) - (before.tokens or 0)
     cut = total.cut_short - before.cut_short
     if (ended := loops.ended) is not None:
         # What came after it is no part of it.
         took = ended.spent
         cost = "0" if took.cost_usd is None else plus(None, took.cost_usd)
-        tokens = (took.input_tokens or 0) + (took.output_tokens or 0)
         unknown = took.unknown + ended.cut_short
         return {
             COST: (cost, unknown),
-            TOKENS: (str(tokens), 0),
+            TOKENS: (str(tokens_of(took) or 0), int(TOKENS in lower_bounds(took))),
             TIME: (text_of(took.duration_ms, 3), 0),
             FAILURES: (str(loops.failures_in_run), 0),
             ITERATIONS: (str(took.iterations), 0),

@@ -9,7 +9,7 @@ from ...errors import InvalidInputError
 from ...log.event import Event
 from ...masking import cut
 from ..events import Budgets, Price, RunEnded, RunStarted, Took
-from ..state.knowledge import Knowledge
+from ..state.knowledge import Knowledge, Spent
 from ..state.money import minus
 from ..state.sprint import Sprint
 from ..state.times import parse
@@ -106,11 +106,21 @@ def spent_since(sprint: Sprint, now: str) -> Took:
         duration_ms=run_ms(knowledge, now),
         input_tokens=_more(total.input_tokens, before.input_tokens),
         output_tokens=_more(total.output_tokens, before.output_tokens),
+        cache_creation_tokens=_more(
+            total.cache_creation_tokens, before.cache_creation_tokens
+        ),
+        at_least=tuple(n for n in total.at_least if _is_open(n, total, before)),
         cost_usd=None
         if total.cost is None or total.cost == before.cost
         else float(minus(total.cost, before.cost)),
         unknown=total.without_cost - before.without_cost,
     )
+
+
+def _is_open(name: str, total: Spent, before: Spent) -> bool:
+    """Return whether a figure of the last run is a lower bound."""
+    missing = total.missing.get(name, 0) - before.missing.get(name, 0)
+    return missing > 0 or total.cut_short > before.cut_short
 
 
 def run_ms(knowledge: Knowledge, now: str) -> int:

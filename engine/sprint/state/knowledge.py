@@ -1,11 +1,14 @@
 """The knowledge of a sprint: what was learned on the way, never voided by a rollback."""
 
+from collections.abc import Iterable, Iterator, Mapping
+from struct import Struct
 from typing import NamedTuple, Protocol
 
 import msgspec
 
-from ...iterations.events import Usage
 from ...iterations.tracker import Tracker
+from ...usage import TOKENS as TOKENS
+from ...usage import Usage, lower_bounds, open_figures, tokens_of
 from ..events import (
     AgentRan,
     Budgets,
@@ -16,10 +19,9 @@ from ..events import (
     RunEnded,
     RunStarted,
 )
-from .starts import newest_first
 from .words import FAILED
 
-COST, TOKENS = "cost", "tokens"
+COST = "cost"
 COMMANDS_MAX = 8
 """Of so many commands is kept whether they say what they cost."""
 COUNT_MAX = 2**63 - 1
@@ -38,12 +40,36 @@ class Spent(msgspec.Struct, array_like=True):
     turns: int | None = None
     cost: str | None = None
     """US dollars, exactly, as a decimal."""
-    without_cost: int = 0
-    """How many of the runs did not say what they cost."""
-    without_tokens: int = 0
-    """How many of them did not say how many tokens they took."""
+    missing: dict[str, int] = {}
+    """By figure, `tokens` included: for how many of the runs it is not fully known."""
     cut_short: int = 0
     """How many more were ended with their loop: what they took, nobody knows."""
+
+    @property
+    def tokens(self) -> int | None:
+        """Return the tokens; None if none are known."""
+        return tokens_of(self)
+
+    @property
+    def at_least(self) -> tuple[str, ...]:
+        """Return the names of the figures that are lower bounds."""
+        names = [*_COUNTED[:4], TOKENS, "cost_usd"]
+        return tuple(
+            name
+            for name in names
+            if (self.cut_short or self.missing.get(name))
+            and getattr(self, name) is not None
+        )
+
+    @property
+    def without_cost(self) -> int:
+        """Return how many of the runs did not state their whole cost."""
+        return self.missing.get("cost_usd", 0)
+
+    @property
+    def without_tokens(self) -> int:
+        """Return of how many of them the tokens are not fully known."""
+        return self.missing.get(TOKENS, 0)
 
     @property
     def cost_usd(self) -> float | None:
@@ -65,15 +91,23 @@ class Spent(msgspec.Struct, array_like=True):
 
     def add_run(self, event: AgentRan) -> None:
         """Add what one run took."""
+        self.add(event.usage)
         if event.is_rest:
-            # The run itself was counted, and its time, when it ended.
-            self.add(event.usage)
+            # The run itself was counted when it ended, and what it did not state.
+            self._miss(lower_bounds(event.usage), event.settled)
+            self.duration_ms += (event.duration_ms or 0) if event.calls else 0
             return
         self.runs += 1
         self.duration_ms += event.duration_ms or 0
-        self.add(event.usage)
-        self.without_cost += not says_cost(event.usage)
-        self.without_tokens += not says_tokens(event.usage)
+        self._miss(open_figures(event.usage), {})
+
+    def _miss(self, names: Iterable[str], settled: Mapping[str, int]) -> None:
+        # A new object: copies of these figures keep theirs.
+        self.missing = dict(self.missing)
+        for name in names:
+            self.missing[name] = self.missing.get(name, 0) + 1
+        for name, runs in settled.items():
+            self.missing[name] = max(0, self.missing.get(name, 0) - runs)
 
 
 _COUNTED = (
@@ -88,8 +122,8 @@ def says_cost(used: Usage | None) -> bool:
 
 
 def says_tokens(used: Usage | None) -> bool:
-    """Tell whether a run says how many tokens it took."""
-    return used is not None and None not in (used.input_tokens, used.output_tokens)
+    """Tell whether all tokens that a run took are known."""
+    return TOKENS not in open_figures(used)
 
 
 class Runs(msgspec.Struct, array_like=True):
@@ -184,7 +218,7 @@ class Knowledge(msgspec.Struct):
     rollbacks: list[tuple[int, int]] = []
     """Every rollback so far: its version and its target."""
     starts: bytearray = msgspec.field(default_factory=bytearray)
-    """Every iteration ever started; `starts.py` reads it."""
+    """Every iteration ever started; `newest_first` reads it."""
     begun: int = 0
     """How many iterations ever began, taken back or not."""
     iteration_max: int = 0
@@ -255,12 +289,14 @@ def record_spent(knowledge: Knowledge, event: AgentRan, version: int) -> None:
         return
     if event.status == FAILED:
         # What waits for a limit has not failed, nor gone well.
-        if event.limit is None:
+        if event.limit is None and not event.is_rest:
             loops.failures += 1
             loops.failures_in_run += 1
         return
     loops.failures = loops.failures_in_run = 0
-    known = {COST: says_cost(event.usage), TOKENS: says_tokens(event.usage)}
+    if event.is_rest:
+        return
+    known = {COST: says_cost(event.usage), TOKENS: tokens_of(event.usage) is not None}
     loops.silent = [name for name, is_said in known.items() if not is_said]
     if loops.open is not None:
         command = " ".join(loops.open.command)
@@ -304,3 +340,45 @@ def record_ended(knowledge: Knowledge, event: RunEnded, version: int) -> None:
         knowledge.spent.cut_short += event.cut_short
     if loops.started is not None and event.run == loops.started.run:
         loops.ended, loops.ended_version = event, version
+
+
+# Where iterations began: two bytes for most of them, so that a state stays small. The last
+# one stands at the end in full. Before it stand the steps back to those before it, newest
+# last: how many versions earlier the iteration one below began, or 0 behind one in full.
+_START = Struct("<qQ")
+_STEP = Struct("<H")
+_STEP_MAX = 2**16 - 1
+_IN_FULL = 0
+_NUMBER_MAX = 2**63 - 1
+
+
+def add_start(starts: bytearray, number: int, version: int) -> None:
+    """Keep the version that started an iteration."""
+    # Whatever another tool counted: a fold never fails.
+    number = max(-_NUMBER_MAX, min(number, _NUMBER_MAX))
+    if starts:
+        last, since = _START.unpack_from(starts, len(starts) - _START.size)
+        if number == last + 1 and 0 < version - since <= _STEP_MAX:
+            del starts[-_START.size :]
+            starts += _STEP.pack(version - since)
+        else:
+            starts += _STEP.pack(_IN_FULL)
+    starts += _START.pack(number, version)
+
+
+def newest_first(starts: bytearray) -> Iterator[tuple[int, int]]:
+    """Yield number and version of every iteration, beginning with the last one."""
+    if not starts:
+        return
+    place = len(starts) - _START.size
+    number, version = _START.unpack_from(starts, place)
+    yield number, version
+    while place > 0:
+        place -= _STEP.size
+        (step,) = _STEP.unpack_from(starts, place)
+        if step == _IN_FULL:
+            place -= _START.size
+            number, version = _START.unpack_from(starts, place)
+        else:
+            number, version = number - 1, version - step
+        yield number, version

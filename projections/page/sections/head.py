@@ -11,6 +11,7 @@ from sprintlog.engine.sprint.goal.settings import goal_said
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.runs.again import run_again
 from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_RUN, OF_SPRINT, TIME
+from sprintlog.engine.usage import TOKENS, lower_bounds, tokens_of
 
 from ...iterations.quality import equals_by_exit_code, pending_advice
 from ...iterations.quality import files_said as whose_files
@@ -22,7 +23,7 @@ from ..charts.labels import WHOLE
 from ..charts.layout import percent
 from ..facts import Facts
 from ..markup import NOTHING, Markup, command, joined, said, tag, text
-from ..numbers import cost, money, number, score, time, tokens, took
+from ..numbers import cost, money, number, score, time, took
 
 _TONES = {
     "completed": "good",
@@ -154,7 +155,8 @@ def _figures(facts: Facts) -> Iterator[Markup]:
     if more is not None and (cut := getattr(spent, "runs_cut_short", 0)):
         more += f", {cut} more killed"
     yield _figure("agents at work", took(spent), more)
-    yield _figure("tokens", number(tokens(spent)))
+    more = "at least" if TOKENS in lower_bounds(spent) else None
+    yield _figure("tokens", number(tokens_of(spent)), more)
     unknown = getattr(spent, "runs_without_cost", 0) + getattr(spent, "runs_cut_short", 0)
     more = f"at least: {counted(unknown, 'run')} did not say" if unknown else None
     yield _figure("cost", money(cost(spent)), more)

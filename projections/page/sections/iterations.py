@@ -62,7 +62,7 @@ def columns(facts: Facts) -> list[TableColumn]:
     ]
     if any(known(one.spent) for one in rows):
         found += [
-            TableColumn("tokens", lambda x: number(tokens(x.spent)), True),
+            TableColumn("tokens", lambda x: tokens(x.spent), True),
             TableColumn("cost", lambda x: money(cost(x.spent)), True),
             TableColumn("time", lambda x: took(x.spent), True, _milliseconds),
         ]

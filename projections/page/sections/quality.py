@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.usage import tokens_of
 
 from ...views.iterations import JudgedIteration
 from ..charts.quality import Levels, Scored, quality_svg, small
 from ..facts import Facts
 from ..markup import NOTHING, Markup, command, joined, section, tag, text, without
-from ..numbers import cost, known, money, number, score, tokens
+from ..numbers import cost, known, money, number, score
 
 PLOTS_MAX, WORSE_MAX = 14, 12
 """More figures have no plot; the table has all."""
@@ -119,7 +120,7 @@ def _small_plots(facts: Facts) -> Iterator[Markup]:
                 for x, is_on in zip(values, on, strict=True)
             ]
     spent = [x.spent for x in rows]
-    all_tokens = [tokens(x) for x in spent]
+    all_tokens = [tokens_of(x) for x in spent]
     series["tokens"] = [None if x is None else float(x) for x in all_tokens]
     series["cost"] = [cost(x) for x in spent]
     shown = 0

@@ -37,7 +37,7 @@ def test_the_list_has_what_it_cost(paid: Path, done: Run) -> None:
     assert second.split()[6:10] == ["-", "-", "-", "-"]
     one, other = done("iteration", "list", "--json").json
     assert one["spent"] == {"runs": 2, "duration_ms": 122_000, "turns": 4,
-                            "input_tokens": 2000, "output_tokens": 468,
+                            "input_tokens": 2000, "output_tokens": 468, "tokens": 2468,
                             "cost_usd": 0.42}  # fmt: skip
     assert "spent" not in other
 

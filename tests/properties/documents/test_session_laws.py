@@ -4,12 +4,17 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import asdict
+from msgspec import convert
+from msgspec.structs import asdict, replace
 
-from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.sprint.events import AgentRan, IterationEnded
-from sprintlog.engine.sprint.iterations.session_runs import runs_of, session_ended
+from sprintlog.engine.sprint.iterations.session_runs import (
+    CALLS_MAX,
+    runs_of,
+    session_ended,
+)
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.usage import ModelCall, Usage
 
 from ..history.test_exchange_laws import laws
 
@@ -23,7 +28,7 @@ STEPS = st.lists(
 
 def reading(figures: dict[str, int], *, sha256: str, **more: Any) -> AgentRan:
     """Return what a transcript says whose figures are these."""
-    usage = Usage(**{name: figures[name] for name in FIGURES})
+    usage = convert({name: figures[name] for name in FIGURES}, Usage)
     return AgentRan(
         "",
         "completed",
@@ -96,6 +101,17 @@ def test_what_was_run_here_is_never_doubled(
     events = session_ended(Sprint("x"), last, before=runs_of(last, runs), summary=None)
     runs += [event for event in events if isinstance(event, AgentRan)]
     assert totals(runs) == said[-1]
+
+
+def test_a_long_session_is_several_events_of_bounded_length() -> None:
+    """All of its calls are recorded, its figures once, and an import again adds nothing."""
+    count = CALLS_MAX + 1
+    call = ModelCall(key="", input_tokens=1, output_tokens=1)
+    calls = tuple(replace(call, key=f"{n:016x}") for n in range(count))
+    long = reading(dict.fromkeys((*FIGURES, "tool_calls"), count), sha256="a", calls=calls)
+    runs = taken_in([long, replace(long, output_sha256="b")])
+    assert [len(run.calls) for run in runs] == [CALLS_MAX, 1]
+    assert totals(runs)["input_tokens"] == count
 
 
 def test_another_session_is_nothing_of_it() -> None:

@@ -71,7 +71,7 @@ def test_the_excess_is_shown(going: Scenario) -> None:
     going.given(ran(0.75))
     why = next_action(going.sprint, now=START).why
     assert why is not None
-    assert "cost $1.15 of $0.50 in the sprint, $0.65 too much" in why
+    assert "cost at least $1.15 of $0.50 in the sprint, $0.65 too much" in why
     assert "; the cost of 1 run is unknown" in why
 
 

@@ -1196,7 +1196,9 @@ export interface Spending {
   output_tokens?: number;
   cache_read_tokens?: number;
   cache_creation_tokens?: number;
+  tokens?: number;
   cost_usd?: number;
+  at_least?: string[];
   runs_without_cost?: number;
   runs_without_tokens?: number;
   runs_cut_short?: number;
@@ -1284,7 +1286,9 @@ export interface Took {
   duration_ms?: number;
   input_tokens?: number | null;
   output_tokens?: number | null;
+  cache_creation_tokens?: number | null;
   cost_usd?: number | null;
+  at_least?: string[] | null;
   unknown?: number;
 }
 

@@ -67,6 +67,10 @@ export interface AgentRan {
   is_priced?: boolean;
   found_in?: string | null;
   is_rest?: boolean;
+  calls?: ModelCall[];
+  tools?: string[];
+  settled?: { [name: string]: number };
+  last_at?: string | null;
   prompt_sha256?: string | null;
 }
 
@@ -661,6 +665,20 @@ export interface Metrics {
   own?: { [name: string]: number };
 }
 
+/** What one call of a model took, or how long one turn lasted. */
+export interface ModelCall {
+  input_tokens?: number | null;
+  output_tokens?: number | null;
+  cache_read_tokens?: number | null;
+  cache_creation_tokens?: number | null;
+  cost_usd?: number | null;
+  turns?: number | null;
+  duration_ms?: number | null;
+  at_least?: string[];
+  key: string;
+  model?: string | null;
+}
+
 /** Wait for a person at a leaf, by default the pointer's. */
 export interface NeedHuman {
   type: "need-human";
@@ -1180,6 +1198,7 @@ export interface Usage {
   cost_usd?: number | null;
   turns?: number | null;
   duration_ms?: number | null;
+  at_least?: string[];
 }
 
 /** How a run ended: completed, failed (error, category) or needs-human (reason). */

@@ -35,6 +35,10 @@ export interface AgentRan {
   is_priced?: boolean;
   found_in?: string | null;
   is_rest?: boolean;
+  calls?: ModelCall[];
+  tools?: string[];
+  settled?: { [name: string]: number };
+  last_at?: string | null;
   prompt_sha256?: string | null;
 }
 
@@ -530,6 +534,20 @@ export interface Metrics {
   own?: { [name: string]: number };
 }
 
+/** What one call of a model took, or how long one turn lasted. */
+export interface ModelCall {
+  input_tokens?: number | null;
+  output_tokens?: number | null;
+  cache_read_tokens?: number | null;
+  cache_creation_tokens?: number | null;
+  cost_usd?: number | null;
+  turns?: number | null;
+  duration_ms?: number | null;
+  at_least?: string[];
+  key: string;
+  model?: string | null;
+}
+
 /** A remark for whoever reads the log. */
 export interface NoteAdded {
   text: string;
@@ -965,7 +983,9 @@ export interface Took {
   duration_ms?: number;
   input_tokens?: number | null;
   output_tokens?: number | null;
+  cache_creation_tokens?: number | null;
   cost_usd?: number | null;
+  at_least?: string[] | null;
   unknown?: number;
 }
 
@@ -1016,6 +1036,7 @@ export interface Usage {
   cost_usd?: number | null;
   turns?: number | null;
   duration_ms?: number | null;
+  at_least?: string[];
 }
 
 /** How much each dimension counts in the quality score; together exactly 1. */
