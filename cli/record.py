@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
-from msgspec.structs import asdict, replace
 
 from sprintlog.engine import actor as actors
 from sprintlog.engine.actor import UNNAMED as UNNAMED
@@ -15,7 +14,7 @@ from sprintlog.engine.command import Command, JournalCommand, digest_of
 from sprintlog.engine.command import arguments_of as arguments_of
 from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
 from sprintlog.engine.log.port import Expected
-from sprintlog.engine.masking import mask, mask_all, mask_texts
+from sprintlog.engine.masking import mask, mask_all
 from sprintlog.engine.service import after_commit
 from sprintlog.engine.service.port import Skippable
 from sprintlog.engine.service.streams.catalogue import sprint_stream
@@ -63,11 +62,11 @@ class Options:
 
     def masked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return a command's arguments with secrets masked, unless that is off."""
-        return mask_texts(dict(arguments)) if self.masks else dict(arguments)
+        return mask_all(dict(arguments)) if self.masks else dict(arguments)
 
     def masked_command(self, command: CommandT) -> CommandT:
         """Return a command with secrets masked, unless that is off."""
-        return replace(command, **mask_texts(asdict(command))) if self.masks else command
+        return mask_all(command) if self.masks else command
 
     def tell_masked(self, document: object, *, of: str) -> None:
         """Say that a document will hold masks: whoever needs a secret gets none from it."""

@@ -6,8 +6,9 @@ are tokens beyond doubt are known: `masking_forms.toml` has them, each with exam
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -21,61 +22,69 @@ if TYPE_CHECKING:
 # Of masking_forms.toml, by `python -m tests.docs.generate`: edits here are lost.
 # fmt: off
 WORDS = {
-    "_": (
-        "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "gsk_", "hf_",
-        "api_org_", "r8_", "lsv2_", "doo_v1_", "dop_v1_", "dor_v1_", "fo1_", "fm1a_",
-        "fm1r_", "fm2_", "pscale_tkn_", "pscale_oauth_", "pscale_pw_", "pnu_", "sbp_",
-        "sb_secret_", "dckr_pat_", "dckr_oat_", "npm_", "rubygems_", "CLOJARS_", "sgp_",
-        "lin_api_", "lin_oauth_", "ntn_", "figd_", "rdme_", "glc_", "glsa_", "sntrys_",
-        "sntryu_", "k_live_", "k_test_", "k_prod_", "whsec_", "shpat_", "shpca_",
-        "shppa_", "shpss_", "shippo_", "duffel_", "_mmk",
-    ),
-    "-": (
-        "glpat-", "gldt-", "glft-", "glrt-", "glsoat-", "glimt-", "glagent-", "glcbt-",
-        "glptt-", "gloas-", "glffct-", "sk-", "xai-", "pplx-", "nvapi-",
-        "bedrock-api-key-", "GOCSPX-", "v1.0-", "HRKU-AA", "tk-us-", "pul-", "API-",
-        "pypi-AgE", "PMAK-", "NRAK-", "NRII-", "ico-", "xoxa-", "xoxb-", "xoxe-",
-        "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-", "xkeysib-", "sq0atp-", "sq0csp-",
-        "fio-u-", "p8e-", "A3-", "AGE-SECRET-KEY-1",
-    ),
-    ".": (
-        "ya29.", "dt0c01.", "dt0s01.", "dp.pt.", "dp.st.", "dp.ct.", "dp.sa.",
-        "dp.scim.", "dp.audit.", ".atlasv1.", "hvs.", "hvb.", "hvr.",
-        "hooks.slack.com/", ".webhook.office.com/", "SG.",
-    ),
-    ":": (
-        ":AA", "://",
-    ),
-    "~": (
-        "Q~", "sha256~",
-    ),
-    " ": (
-        "earer ", "PRIVATE KEY",
-    ),
-    "": (
-        "GR1348941", "T3BlbkFJ", "AKIA", "ASIA", "ABIA", "ACCA", "ABSK", "AccountKey=",
-        "AIza", "LTAI", "dapi", "AKCp", "cmVmd", "ATATT3", "ATCTT3", "EAAA", "EZAK",
-        "EZTK", "FLWSECK", "EAAM", "EAAC", "AQVN", "eyJ",
-    ),
+    "~": ("Q~", "sha256~",),
+    ":": (":AA",),
+    "Q": ("AQVN", "IQoJb3JpZ2lu", "AQoDYXdz",),
+    "X": ("GOCSPX-", "FwoGZXIvYXdz",),
+    "Z": ("EZAK", "EZTK",),
+    "J": ("T3BlbkFJ", "CLOJARS_", "eyJ",),
+    "K": ("AKIA", "AccountKey=", "HRKU-AA", "AKCp", "PMAK-", "NRAK-", "FLWSECK",
+        "AGE-SECRET-KEY-1", "SK",),
+    "V": ("cmVmd",),
+    "G": ("GR1348941", "SG.",),
+    "B": ("ABIA",),
+    "D": ("MD", "ND", "OD",),
+    "P": ("API-",),
+    "M": ("EAAM", "MT", "Mj", "Mz",),
+    "N": ("NRII-", "NT", "Nj", "Nz",),
+    "L": ("LTAI",),
+    "O": ("OT", "Oj", "Oz",),
+    "I": ("ASIA", "AIza",),
+    "A": ("ACCA", "pypi-AgE", "ATATT3", "ATCTT3", "EAAA", "EAAC", "A3-",),
+    "q": ("sq0atp-", "sq0csp-",),
+    "0": ("v1.0-", "dt0c01.", "dt0s01.",),
+    "x": ("xai-", "pplx-", "xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-",
+        "xoxs-", "xapp-", "xkeysib-",),
+    "8": ("r8_", "p8e-",),
+    "9": ("ya29.",),
+    "2": ("lsv2_", "fm2_",),
+    "1": ("doo_v1_", "dop_v1_", "dor_v1_", "fo1_", "fm1a_", "fm1r_", ".atlasv1.",),
+    "k": ("sk-", "gsk_", "bedrock-api-key-", "tk-us-", "pscale_tkn_", "dckr_pat_",
+        "dckr_oat_", "hooks.slack.com/", ".webhook.office.com/", "k_live_",
+        "k_test_", "k_prod_", "_mmk", "/api/webhooks/",),
+    "v": ("nvapi-", "hvs.", "hvb.", "hvr.",),
+    "_": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "api_org_",
+        "pscale_oauth_", "pscale_pw_", "pnu_", "sbp_", "sb_secret_", "npm_",
+        "rubygems_", "sgp_", "lin_api_", "lin_oauth_", "ntn_", "figd_", "rdme_",
+        "glc_", "glsa_", "sntrys_", "sntryu_", "whsec_", "shpat_", "shpca_",
+        "shppa_", "shpss_", "shippo_", "duffel_",),
+    "-": ("glpat-", "gldt-", "glft-", "glrt-", "glsoat-", "glimt-", "glagent-",
+        "glcbt-", "glptt-", "gloas-", "glffct-", "pul-", "ico-", "fio-u-",),
+    ".": ("dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit.",),
+    "": ("dapi", "sig=",),
 }
-WORDS_BETWEEN = ("earer ", "://", "PRIVATE KEY")
+SHORT = ("://", "uthoriz", "achine", "PASSW", "assw", "PRIVATE KEY",)
+STEMS = ("earer ", "CRET_ACC", "cret_acc", "cretAcc", "AWS_SE", "aws_se", "DATADOG",
+    "datadog", "DD_A", "DD-A", "DISCORD", "iscord_", "Discord", "TWILIO", "wilio",)
 # fmt: on
-"""Words of which a text with a secret holds one, by a character that is in them.
+"""Words of which the run of a secret holds one, by a character that is in them, and parts
+of the words of all other forms, `SHORT` of those whose secret may be shorter than a run.
 
-They stand here, beside what looks for them: almost no text holds one, and then neither the
-forms are imported nor is a pattern compiled.
+They are here, in the module that searches for them: almost no text holds one, and then
+neither the forms are imported nor is a pattern compiled.
 """
 
 RUN_CHARS_MIN = 20
 RUN_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+=~:@%"
 """So many of these in a row have all secrets but those in words; no other is in one."""
 
+LONG_CHARS, NEAR_CHARS = 4096, 80
+"""In a text longer than this, names are only searched for so far before each run."""
+
 _OTHER, _IN_RUN = b" ", b"a"
 _KINDS = bytes((_IN_RUN if chr(n) in RUN_CHARS else _OTHER)[0] for n in range(256))
 _RUN = _IN_RUN * RUN_CHARS_MIN
 
-ADDRESS = "://"
-"""What the only form holds that is shorter than a run."""
 
 IN_RUN, AFTER_WORD, ANYWHERE = "in-run", "after-word", "anywhere"
 """Where a form is looked for: in runs with a word of it, behind each word, everywhere."""
@@ -84,61 +93,102 @@ DIGEST_CHARS = 8
 """So much of a digest in hexadecimal tells secrets apart."""
 
 
+ESCAPE = "\x1b"
+_SEQUENCE = re.compile(
+    r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]?|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|.?)", re.DOTALL
+)
+"""An escape sequence of a terminal: a colour, a title, a link."""
+_ESCAPES = r"\n", r"\t", r"\r", r"\f", r"\b"
+
+
 def mask(text: str) -> str:
-    """Return text with every known secret replaced by `[masked: its form, a digest]`."""
-    if len(text) < RUN_CHARS_MIN and ADDRESS not in text:
-        return text
+    """Return text with every known secret replaced by `[masked: its form, a digest]`.
+
+    A text that holds a secret is returned without escape sequences: they may split it.
+    """
+    if ESCAPE in text:
+        shown = mask(_SEQUENCE.sub("", text))
+        # Without the sequence before it, a secret may be part of a longer word.
+        for name, start, end in (found := secrets_in(text)):
+            shown = shown.replace(text[start:end], f"[masked: {name}]")
+        return shown if found else text
     for form in _forms_in(text):
         text = _masked(text, form)
     return text
 
 
+def may_hold_secret(json: str) -> bool:
+    """Return whether a text of a JSON value may hold a secret; it mostly cannot.
+
+    JSON escapes no character of a word or of a run, but some between them by a letter.
+    """
+    if "\\" in json:
+        if "\\u" in json:
+            return True
+        for escape in _ESCAPES:
+            json = json.replace(escape, " ")
+    return bool(_forms_in(json))
+
+
 def secrets_in(text: str) -> list[tuple[str, int, int]]:
     """Return the form of each secret of a text, and where it begins and ends."""
-    return [
+    found = [
         (form[0], _start(found), found.end())
         for form in _forms_in(text)
         for found in _found(text, form)
     ]
+    if ESCAPE not in text:
+        return found
+    marks, gone = list[int](), [0]
+    for sequence in _SEQUENCE.finditer(text):
+        marks.append(sequence.start() - gone[-1])
+        gone.append(gone[-1] + len(sequence[0]))
+
+    def place(at: int) -> int:
+        return at + gone[bisect_right(marks, at)]
+
+    split = secrets_in(_SEQUENCE.sub("", text))
+    return found + [(form, place(start), place(end - 1) + 1) for form, start, end in split]
 
 
 def masked_spans(text: str) -> list[tuple[int, int]]:
     """Return where the secrets of a text begin and end."""
-    return [
-        (_start(found), found.end())
-        for form in _forms_in(text)
-        for found in _found(text, form)
-    ]
+    return [(start, end) for _, start, end in secrets_in(text)]
 
 
 def _forms_in(text: str) -> "Sequence[Form]":
-    """Return the forms of which a text holds a word, in order."""
-    looked_at = "\n".join(
-        [
-            *(text[start:end] for start, end in _runs(text)),
-            *(word for word in WORDS_BETWEEN if word in text),
+    """Return the forms, in order, that runs of a text match or whose words it holds."""
+    runs, met = "", [stem for stem in SHORT if stem in text]
+    if places := [*_runs(text)]:
+        runs = "\n".join({text[start:end] for start, end in places})
+        near = text
+        if len(text) > LONG_CHARS:
+            before = [text[max(start - NEAR_CHARS, 0) : start] for start, _ in places]
+            near = "\n".join([runs, *before])
+        met += [stem for stem in STEMS if stem in near]
+        met += [
+            word
+            for character, words in WORDS.items()
+            if character in runs
+            for word in words
+            if word in runs
         ]
-    )
-    if not looked_at or not (met := _words_in(looked_at)):
+    if not met:
         return ()
     # Imported here: almost never.
     from .masking_forms import FORMS
 
-    return [
-        form
-        for form in FORMS
-        if any(word in looked_at for word in form[1] if any(one in word for one in met))
-    ]
+    return [form for form in FORMS if _may_be_in(text, runs, form, met)]
 
 
-def _words_in(text: str) -> list[str]:
-    return [
-        word
-        for character, words in WORDS.items()
-        if character in text
-        for word in words
-        if word in text
-    ]
+def _may_be_in(text: str, runs: str, form: "Form", met: list[str]) -> bool:
+    _, words, pattern, _, place = form
+    if not any(one in word for word in words for one in met):
+        return False
+    if place == IN_RUN:
+        # A line break ends a word as all characters do that are in no run.
+        return _compiled(pattern).search(runs) is not None
+    return any(word in text for word in words)
 
 
 def _runs(text: str) -> Iterator[tuple[int, int]]:
@@ -160,17 +210,23 @@ def _found(text: str, form: "Form") -> Iterator[re.Match[str]]:
     if place == ANYWHERE:
         yield from compiled.finditer(text)
     elif place == AFTER_WORD:
-        for word in words:
-            at = text.find(word)
-            while at >= 0:
-                at += len(word)
-                if found := compiled.match(text, at):
-                    yield found
-                at = text.find(word, at)
+        last = 0
+        for at in sorted(at for word in words for at in _ends(text, word)):
+            if at >= last and (found := compiled.match(text, at)):
+                yield found
+                last = found.end()
     else:
         for start, end in _runs(text):
-            if any(text.find(word, start, end) >= 0 for word in words):
-                yield from compiled.finditer(text, start, end)
+            yield from compiled.finditer(text, start, end)
+
+
+def _ends(text: str, word: str) -> Iterator[int]:
+    """Yield where each occurrence of a word ends."""
+    at = text.find(word)
+    while at >= 0:
+        at += len(word)
+        yield at
+        at = text.find(word, at)
 
 
 def _masked(text: str, form: "Form") -> str:
@@ -222,11 +278,6 @@ def cut(text: str, length: int) -> str:
     return text[:length]
 
 
-def mask_texts(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of an event or command with every text in them masked."""
-    return {name: mask_all(value) for name, value in fields.items()}
-
-
 def mask_all(value: Any) -> Any:
     """Return a JSON value, or a part of an event, with every text in it masked."""
     if isinstance(value, str):
@@ -234,10 +285,24 @@ def mask_all(value: Any) -> Any:
     if isinstance(value, list):
         return [mask_all(item) for item in value]
     if isinstance(value, dict):
-        return {mask_all(key): mask_all(item) for key, item in value.items()}
+        return {mask_all(key): _named(key, item) for key, item in value.items()}
     if isinstance(value, tuple):
         items = map(mask_all, value)
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, Struct):
-        return replace(value, **mask_texts(asdict(value)))
+        return replace(value, **mask_all(asdict(value)))
     return value
+
+
+def _named(key: Any, value: Any) -> Any:
+    """Return the value of a key masked, also if only its key shows that it is a secret."""
+    masked = mask_all(value)
+    if masked is not value or not isinstance(value, str) or not _may_name_secret(key):
+        return masked
+    begin = f"{key}='"
+    return mask(f"{begin}{value}'").removeprefix(begin).removesuffix("'")
+
+
+@lru_cache(maxsize=1024)
+def _may_name_secret(key: object) -> bool:
+    return isinstance(key, str) and any(stem in key for stem in (*SHORT, *STEMS))

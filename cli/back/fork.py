@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.masking import mask_texts
+from sprintlog.engine.masking import mask_all
 from sprintlog.engine.service.fork import fork
 from sprintlog.engine.sprint.events import Place
 from sprintlog.projections.views import back as views
@@ -69,7 +69,7 @@ def command(
             version=version,
             place=place,
             actor=actor,
-            reason=mask_texts({"reason": reason})["reason"],
+            reason=mask_all(reason),
             is_dry=dry_run,
         )
         forked = views.forked(outcome, version=version, done=not dry_run)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ..errors import RESCUE, NewerVersionError, UnreadableError, of_another_type
+from ..masking import mask_all, may_hold_secret
 from .envelope import NewEvent, RecordedEvent
 from .event import Event
 from .extension_event import PREFIX, ExtensionEvent, read
@@ -39,6 +40,21 @@ def encode(event: Event) -> bytes:
         from ..readable import as_json
 
         return as_json(said)
+
+
+def encode_masked(event: Event) -> bytes:
+    """Return the event's fields as JSON, with every secret in their texts masked.
+
+    Every payload from outside is made here. Whether it may hold a secret is asked once of
+    all of it, which takes a fraction of the time that its texts would take.
+    """
+    payload = encode(event)
+    if not may_hold_secret(payload.decode()):
+        return payload
+    # Imported here: hardly any payload has a word of a secret.
+    from ..readable import as_json, originals
+
+    return as_json(mask_all(originals(payload)))
 
 
 class _UnknownError(KeyError):

@@ -7,7 +7,7 @@ from ..log.codec import encode
 from ..log.envelope import Appended, RecordedEvent, Span
 from ..log.erasures import STREAM, PayloadErased, digest_of
 from ..log.port import Log
-from .streams.catalogue import CODEC, masked, new_event
+from .streams.catalogue import CODEC, new_event
 
 EVENTS_OF_AN_ERASURE = 5_000
 """So many events are erased at once, with one event that names them."""
@@ -38,7 +38,7 @@ def erase(
         payloads=sum(count for count, _ in found),
         bytes=sum(size for _, size in found),
     )
-    said = new_event(masked(event), at=at, actor=actor)
+    said = new_event(event, at=at, actor=actor)
     return log.erase(spans, stream=STREAM, said=said)
 
 

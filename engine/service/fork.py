@@ -11,6 +11,7 @@ from msgspec import structs
 from ..errors import RefusedError
 from ..iterations.events import BaselineCaptured
 from ..log.append import APPEND_EVENTS_MAX
+from ..log.codec import encode
 from ..log.envelope import NewEvent, RecordedEvent
 from ..log.event import Event
 from ..sprint.events import ForkCreated, Place, SprintCompiled, SprintImported
@@ -107,11 +108,11 @@ def _payload(
         if "sprint-id" in document:
             document["sprint-id"] = name
         event = structs.replace(event, document=document, place=place, work_tree=tree)
-        return new_event(event, at=recorded.at, actor=recorded.actor).payload
+        return encode(event)
     if isinstance(event, BaselineCaptured) and event.loop_id is not None:
         # A loop belongs to one sprint: the fork writes files of its own.
         event = structs.replace(event, loop_id=name if LOOP_ID.fullmatch(name) else None)
-        return new_event(event, at=recorded.at, actor=recorded.actor).payload
+        return encode(event)
     return CODEC.today(recorded) or b""
 
 

@@ -13,13 +13,13 @@ from ..log.append import check_expected, check_key
 from ..log.envelope import NewEvent, RecordedEvent
 from ..log.event import Event
 from ..log.port import Log
-from ..masking import mask
+from ..masking import mask, mask_all
 from ..sprint.events import RequestReturned, SprintImported
 from ..sprint.state.times import normalise
 from .completion import completed
 from .middlewares import Handling, Middlewares
 from .port import Envelope, Handled, MovedOnError, Service
-from .streams.catalogue import CODEC, State, masked, new_event
+from .streams.catalogue import CODEC, State, new_event
 from .streams.repository import Repository
 
 _OUR_OWN = RequestReturned, SprintImported
@@ -51,7 +51,7 @@ def handle(
     stream = repository.kind.stream(name)
     if envelope.get("masks", True):
         envelope = _masked_envelope(envelope)
-        decide = masked(decide) if isinstance(decide, Command) else decide
+        decide = mask_all(decide) if isinstance(decide, Command) else decide
     for _ in range(TRIES_MAX):
         if first := _first_answer(service.log, envelope):
             # Who recorded it may have been killed before its file was written.
@@ -155,6 +155,7 @@ def _new_events(events: list[Event], moment: str, envelope: Envelope) -> list[Ne
             at=moment,
             actor=envelope.get("actor", UNNAMED[0]),
             observed=observed and not isinstance(event, _OUR_OWN),
+            masks=envelope.get("masks", True),
             correlation_id=envelope.get("correlation_id"),
             causation_id=envelope.get("causation_id"),
         )

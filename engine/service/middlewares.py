@@ -26,7 +26,7 @@ from ..sprint.state.words import COMPLETED
 from .after_commit import edit_policy
 from .holders import free_place
 from .port import AloneError, Envelope, MovedOnError, Service, Skippable
-from .streams.catalogue import State, masked
+from .streams.catalogue import State
 
 if TYPE_CHECKING:
     from ..journal.state.journal import Journal
@@ -231,13 +231,6 @@ def note_overlapping(action: Handling[Sprint], events: list[Event]) -> list[Even
     ]
 
 
-def mask(action: Handling[State], events: list[Event]) -> list[Event]:
-    """Mask secrets in every text."""
-    if action.envelope.get("masks", True):
-        return [masked(event) for event in events]
-    return events
-
-
 def open_journal(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
     """Let the first event open the journal, in this work tree."""
     # Imported here, and below: what is recorded of a sprint does not wait for it.
@@ -281,9 +274,8 @@ ON_SPRINTS: Middlewares[Sprint] = Middlewares(
         note_git,
         note_tree,
         note_overlapping,
-        mask,
     ),
 )
 ON_THE_JOURNAL: "Middlewares[Journal]" = Middlewares(
-    before=(), after=(open_journal, refuse_strangers, mask)
+    before=(), after=(open_journal, refuse_strangers)
 )

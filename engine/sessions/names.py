@@ -3,6 +3,7 @@
 import re
 
 from .. import hashes
+from ..masking import mask
 
 AGENTS = ("claude", "codex", "copilot", "cursor", "gemini", "opencode")
 """The agents whose hooks are understood."""
@@ -14,8 +15,11 @@ KEY = r"session:[0-9a-f]{40}"
 
 
 def session_stream(agent: str, session: str) -> str:
-    """Return the name of a session's stream; an id of odd characters gives its digest."""
-    if re.fullmatch(_PLAIN, session) is None:
+    """Return the name of a session's stream.
+
+    An id with odd characters or with a secret is replaced by its digest.
+    """
+    if re.fullmatch(_PLAIN, session) is None or mask(session) != session:
         session = hashes.sha256(session.encode("utf-8", "replace")).hexdigest()[:32]
     return f"{_STREAM}{agent}-{session}"
 
@@ -27,7 +31,7 @@ def session_of(stream: str) -> str | None:
 
 def is_session_stream(stream: str) -> bool:
     """Tell whether a name is one that `session_stream` gives."""
-    return re.fullmatch(_OURS, stream) is not None
+    return re.fullmatch(_OURS, stream) is not None and mask(stream) == stream
 
 
 def key_of(stream: str, tag: str, *parts: object) -> str:

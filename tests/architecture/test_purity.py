@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from .tree import parse, pure_modules, relative
+from .tree import modules, parse, pure_modules, relative
 
 FORBIDDEN_NAMES = {"open", "print", "input", "breakpoint", "__import__"}
 CLOCKS = {"now", "utcnow", "today"}
@@ -21,6 +21,27 @@ def impure_calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 value=ast.Name(id=owner) | ast.Attribute(attr=owner),
             ) if method in CLOCKS and owner in CLOCK_OWNERS:
                 yield node.lineno, f"{owner}.{method}"
+
+
+MAKERS = {
+    "engine/service/streams/catalogue.py": "new_event: masks",
+    "engine/service/agent_sessions/drafts.py": "a draft, masked when it was made or read",
+    "engine/service/fork.py": "exact copies of recorded events",
+    "projections/health/exchange.py": "checks an imported event, which stays exact",
+    "engine/log/stores/kit.py": "checks a store with events of its own",
+}
+"""The only modules that construct an event to append, and why its texts have no secret."""
+
+
+def test_new_events_are_made_where_they_are_masked() -> None:
+    """No door can append an event past the masking: all use one of these modules."""
+    found = {
+        relative(path)
+        for path in modules("engine", "cli", "projections")
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("NewEvent")
+    }
+    assert found == MAKERS.keys()
 
 
 def test_pure_modules_reach_nothing_outside() -> None:

@@ -63,7 +63,7 @@ def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
     name = text(message.get("hook_event_name"))
     moment = forms.MOMENTS.get(name)
     if moment is None:
-        shown = re.sub(r"[^A-Za-z0-9._-]", "?", name[:60])
+        shown = re.sub(r"[^A-Za-z0-9._-]", "?", (word(name) or "")[:60])
         raise OddHookError(f"nobody knows its event {shown or 'without a name'}")
     stream = session_stream(agent, session)
     if moment == forms.PASSED:

@@ -46,13 +46,14 @@ class HookPlace(msgspec.Struct, frozen=True):
     """The person's folder, which is nobody's business."""
 
     def shown(self, path: str, folder: str = "") -> str:
-        """Return a path: from the root, or from home, where it is below."""
+        """Return a path from the root or from home if it is below, secrets masked."""
         if folder and not path.startswith("/"):
             path = f"{folder}/{path.removeprefix('./')}"
         for above, shown in ((self.root, ""), (self.home, "~/")):
             if len(above) > 1 and path.startswith(f"{above}/"):
-                return (shown + path[len(above) + 1 :])[:PATH_CHARS_MAX]
-        return path[:PATH_CHARS_MAX]
+                path = shown + path[len(above) + 1 :]
+                break
+        return mask(path)[:PATH_CHARS_MAX]
 
 
 def call_in(message: Data, agent: str, place: HookPlace, *, failed: bool) -> ToolCalled:

@@ -7,9 +7,10 @@ from datetime import datetime
 import msgspec
 
 from ...errors import ConflictError, SprintlogError
-from ...log.codec import encode
+from ...log.codec import encode_masked
 from ...log.envelope import Appended, NewEvent
 from ...log.port import EventStore, Expect, Expected
+from ...masking import mask
 from ...sessions.events import BY_TAG, SessionEvent
 from ...sessions.names import KEY, is_session_stream, key_of, taken_key
 
@@ -64,12 +65,12 @@ def draft_of(
     return Draft(
         stream,
         event.type,
-        msgspec.Raw(encode(event)),
+        msgspec.Raw(encode_masked(event)),
         at,
         f"agent:{agent}",
         key,
         counts,
-        correlation if re.fullmatch(_NAME, correlation) else "",
+        mask(correlation) if re.fullmatch(_NAME, correlation) else "",
         likeness,
         said_at,
     )
@@ -88,7 +89,7 @@ def unpack(content: bytes) -> Draft:
     try:
         draft = msgspec.json.decode(content, type=Draft)
         event = msgspec.json.decode(draft.data, type=BY_TAG[draft.type])
-        data = encode(event)
+        data = encode_masked(event)
     except (msgspec.MsgspecError, SprintlogError, KeyError, ValueError) as error:
         raise DamagedDraftError("it is no event of a session") from error
     named = [draft.actor, *filter(None, [draft.correlation])]
@@ -127,9 +128,9 @@ def append(
         draft.type,
         bytes(draft.data),
         draft.at,
-        draft.actor,
+        mask(draft.actor),
         schema_version=BY_TAG[draft.type].schema_version,
-        correlation_id=draft.correlation or draft.stream[:128],
+        correlation_id=mask(draft.correlation) or draft.stream[:128],
         observed=True,
     )
     return log.append(draft.stream, [event], expect=expect, key=key)

@@ -4,15 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
-from msgspec import structs
 
-from ...command import Command
-from ...log.codec import Codec, encode
+from ...log.codec import Codec, encode, encode_masked
 from ...log.envelope import NewEvent
 from ...log.event import Event, Versioned
 from ...log.port import Page
 from ...log.upcast import UPCASTS
-from ...masking import mask_texts
 from ...sprint.events import EVENTS
 from ...sprint.fold import fold
 from ...sprint.fold_rows import RowFold
@@ -62,7 +59,6 @@ NEVER_SAVED = 0
 EVERY = 64
 """A state is saved when its stream has grown by this many events."""
 State = TypeVar("State", bound="Sprint | Journal | JournalDocument")
-SaidT = TypeVar("SaidT", Command, Event)
 
 
 class StreamKind(msgspec.Struct, Generic[State], frozen=True):
@@ -107,28 +103,24 @@ SPRINTS: StreamKind[Sprint] = StreamKind(
 )
 
 
-def masked(said: SaidT) -> SaidT:
-    """Return an event or a command with the secrets in its texts masked."""
-    return structs.replace(said, **mask_texts(structs.asdict(said)))
-
-
 def new_event(
     event: Event,
     *,
     at: str,
     actor: str,
     observed: bool = False,
+    masks: bool = True,
     correlation_id: str | None = None,
     causation_id: str | None = None,
 ) -> NewEvent:
-    """Return an event as an event that the log can take.
+    """Return an event as an event that the log can take, secrets masked.
 
     What came from a journal's file happened when that says, not when it was read.
     """
     own = event.own_time()
     return NewEvent(
         type=event.type,
-        payload=encode(event),
+        payload=encode_masked(event) if masks else encode(event),
         at=normalise(own) if own else at,
         actor=actor,
         schema_version=event.schema_version,

@@ -9,9 +9,8 @@ from sprintlog.engine.masking import AFTER_WORD, ANYWHERE, IN_RUN
 ROOT = Path(__file__).resolve().parents[3]
 ENGINE = ROOT / "engine"
 LIMITS = ROOT / "docs" / "reference" / "limits.md"
-FORMS: list[dict[str, Any]] = tomllib.loads(
-    (ENGINE / "masking_forms.toml").read_text(encoding="utf-8")
-)["form"]
+DATA = tomllib.loads((ENGINE / "masking_forms.toml").read_text(encoding="utf-8"))
+FORMS: list[dict[str, Any]] = DATA["form"]
 FORMS_HEAD = '''\
 """The forms of secrets: of masking_forms.toml, by `python -m tests.docs.generate`.
 
@@ -25,8 +24,9 @@ Form = tuple[str, tuple[str, ...], str, bool, str]
 FORMS: tuple[Form, ...] = (
 '''
 WIDTH = 88
-MARKS = "_-.:~ "
-"""Characters that few texts have all of: without one no word with it is looked for."""
+MARKS = "~@:QXZJKVYWGHUBFDPMNLOIRASTCE+q04zx5768392j1kv_w-y."
+"""Characters, the rarest in paths, digests and names first: a word is searched for only
+if a text has its first one of these."""
 
 
 def forms_module() -> str:
@@ -36,38 +36,60 @@ def forms_module() -> str:
 
 def _row(form: dict[str, Any]) -> str:
     words = "".join(f'"{word}", ' for word in form["words"]).rstrip()
-    pattern = form["pattern"]
+    pattern = pattern_of(form)
     assert '"' not in pattern
     chosen = form.get("is_chosen", False)
     place = place_of(form)
     return f'    ("{form["name"]}", ({words}), r"{pattern}", {chosen}, "{place}"),\n'
 
 
+def pattern_of(form: dict[str, Any]) -> str:
+    """Return the pattern of a form, with the words that it has to begin after."""
+    pattern: str = form["pattern"]
+    if form.get("is_named"):
+        pattern = f"(?P<before>{DATA['between']}){pattern}"
+    if not pattern.startswith("(?P<before>"):
+        return pattern
+    return f"(?:{'|'.join(f'(?<={word})' for word in form['words'])}){pattern}"
+
+
 def place_of(form: dict[str, Any]) -> str:
     """Return where the form is looked for."""
     if not form.get("is_in_words"):
         return IN_RUN
-    return AFTER_WORD if form["pattern"].startswith("(?<=") else ANYWHERE
+    is_after = pattern_of(form).startswith(("(?<=", "(?:(?<="))
+    return AFTER_WORD if is_after else ANYWHERE
 
 
 def masking_module() -> str:
     """Return masking.py with the words of all forms, without those that hold another."""
-    words = dict.fromkeys(word for form in FORMS for word in form["words"])
+    words = dict.fromkeys(
+        word for form in FORMS if not form.get("is_in_words") for word in form["words"]
+    )
     groups: dict[str, list[str]] = {mark: [] for mark in (*MARKS, "")}
     for word in words:
         if not any(other in word for other in words if other != word):
             groups[next((c for c in MARKS if c in word), "")].append(word)
     lines = ["WORDS = {"]
     for mark, group in groups.items():
-        lines += [f'    "{mark}": (', "       "]
-        for word in group:
-            if len(lines[-1]) + len(word) + 4 > WIDTH:
-                lines.append("       ")
-            lines[-1] += f' "{word}",'
-        lines.append("    ),")
-    between = [f'"{w}"' for form in FORMS if form.get("is_in_words") for w in form["words"]]
-    block = "\n".join([*lines, "}", f"WORDS_BETWEEN = ({', '.join(between)})"])
+        lines += _wrapped(f'    "{mark}": (', group, ")," if group else "")
+    lines.append("}")
+    for name in ("SHORT", "STEMS"):
+        lines += _wrapped(f"{name} = (", DATA[name.lower()], ")")
+    block = "\n".join(lines)
     return _between(ENGINE / "masking.py", "# fmt: off\n", "# fmt: on\n", block + "\n")
+
+
+def _wrapped(begin: str, words: list[str], end: str) -> list[str]:
+    """Return a tuple of words as few lines; none if there is no word."""
+    lines = [begin] if words else []
+    for word in words:
+        if len(lines[-1]) + len(word) + 7 > WIDTH:
+            lines.append(" " * (len(begin) - len(begin.lstrip()) + 4))
+        elif not lines[-1].endswith("("):
+            lines[-1] += " "
+        lines[-1] += f'"{word}",'
+    return [*lines[:-1], lines[-1] + end] if lines else []
 
 
 def limits_page() -> str:

@@ -1,20 +1,30 @@
 """The forms of secrets are data: what each finds, and what it must leave alone."""
 
+import json
 import re
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
+from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from sprintlog.engine.log.codec import encode_masked
 from sprintlog.engine.masking import (
     IN_RUN,
     RUN_CHARS,
     RUN_CHARS_MIN,
+    SHORT,
+    STEMS,
     WORDS,
     mask,
+    mask_all,
     masked_spans,
 )
 from sprintlog.engine.masking_forms import FORMS as COMPILED
+from sprintlog.engine.readable import originals
+from sprintlog.engine.sprint.events import NoteAdded
 
 from ...docs.reference import masking
 from ...docs.reference.masking import FORMS
@@ -26,7 +36,7 @@ DRAWN_CHARS_MIN = 16
 UNBOUNDED = re.compile(r"[*+]|\{\d+,\}")
 AFTER_UNBOUNDED = re.compile(r"\+?(?:=\*|=\{0,\d\}|\(\?:[^()*+]*\)\?|\{0,\d\})*")
 KEYS = {"name", "words", "pattern", "looks_like", "is_chosen", "is_in_words"} | {
-    *("source", "tokens", "near_misses")
+    *("is_named", "source", "tokens", "near_misses")
 }
 SEARCHED = {"json-web-token", "bearer-token", "password-in-address", "private-key"}
 """Forms without a fixed prefix; the growth of each is tried."""
@@ -42,7 +52,7 @@ def test_every_form_has_a_token_and_a_near_miss(form: dict[str, Any]) -> None:
     """A form without both is not known well enough; it says where it is from, too."""
     assert form["tokens"]
     assert form["near_misses"]
-    assert form["source"] in ("gitleaks", "vendor")
+    assert form["source"] in ("gitleaks", "detect-secrets", "vendor")
     assert set(form) <= KEYS
 
 
@@ -66,6 +76,49 @@ def test_a_token_is_masked_whole(form: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
+def test_escape_sequences_hide_no_token(form: dict[str, Any]) -> None:
+    """A token is found if colours or links of a terminal are before, after or inside it."""
+    before, token, after = expanded(form["tokens"][0]).split("#")
+    for place in (0, 1, len(token) // 2, len(token)):
+        for escape in ("\x1b[1;31m", "\x1b]8;;http://x\x07", "\x1bM"):
+            split = f"{token[:place]}{escape}{token[place:]}"
+            text = f"{before}{split}{after}"
+            assert token[place:] not in mask(text) or not token[place:]
+            assert token[:place] not in mask(text).replace(before, "", 1) or place < 8
+            spans = masked_spans(text)
+            start, end = len(before), len(before) + len(split)
+            inner = start + (len(escape) if place == 0 else 0)
+            assert any(first in (start, inner) for first, _ in spans)
+            assert any(last in (end, end - len(escape)) for _, last in spans)
+
+
+def test_no_word_has_a_character_that_json_escapes() -> None:
+    """A payload is searched as JSON: each word has to look there as it does in a text."""
+    words = [word for form in FORMS for word in form["words"]]
+    for word in (*words, *SHORT, *STEMS, RUN_CHARS):
+        assert json.dumps(word)[1:-1] == word
+
+
+@pytest.mark.parametrize("form", FORMS, ids=NAMES)
+def test_a_payload_is_masked_as_its_texts_are(form: dict[str, Any]) -> None:
+    """The fast look at a payload misses no secret of its texts, whatever JSON escapes."""
+    for example in form["tokens"]:
+        text = "\n".join(expanded(example).split("#"))
+        for note in (text, text.replace("\n", ""), f'\t"{text}"\\\x00é\ud800'):
+            payload = encode_masked(NoteAdded(note))
+            assert originals(payload) == {"text": mask(note)}
+
+
+@given(st.binary(min_size=20, max_size=64))
+def test_digests_and_ids_stay_exact(content: bytes) -> None:
+    """What the log itself computes is in no form: digests, UUIDs and their prefixes."""
+    digits = content.hex()
+    for text in (digits, digits[:40], str(UUID(digits[:32])), f"sha256:{digits}"):
+        assert mask(text) == text
+        assert mask_all({"tree": text, "input_sha256": text})["tree"] == text
+
+
+@pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_a_near_miss_is_left_alone(form: dict[str, Any]) -> None:
     """What only looks like a token of the form stays as it is, whatever the other forms."""
     for text in map(expanded, form["near_misses"]):
@@ -78,6 +131,8 @@ def test_every_alternative_of_a_form_has_a_token(form: dict[str, Any]) -> None:
     examples = "".join(map(expanded, form["tokens"]))
     assert any(word in examples for word in form["words"])
     known = [word for words in WORDS.values() for word in words]
+    if masking.place_of(form) != IN_RUN:
+        known = [*SHORT, *STEMS]
     assert all(any(one in word for one in known) for word in form["words"])
 
 

@@ -41,14 +41,14 @@ def test_every_place_is_named(leaky: Path, run: Run) -> None:
 
 def test_what_a_name_tells_is_found(leaky: Path, run: Run, done: Run) -> None:
     """A public rule finds what is not masked on the way in; no secret is in an excerpt."""
-    key = "a1b2c3d4" * 5
-    line = f"TOKEN={TOKEN} DATADOG_API_KEY={key} and {TOKEN[:-1]}2"
+    key = "a1b2c3d4" * 4
+    line = f"TOKEN={TOKEN} ALGOLIA_API_KEY={key} and {TOKEN[:-1]}2"
     done("note", line, "--no-mask")
-    done("note", f"datadog_key = {key}")
+    done("note", f"algolia_key = {key}")
     result = run("scan", "--json")
-    found = [one for one in result.json if one["rule"] == "datadog-access-token"]
+    found = [one for one in result.json if one["rule"] == "algolia-api-key"]
     assert [one["position"] for one in found] == [5, 6]
-    assert "DATADOG_API_KEY=[masked: datadog-access-token]" in found[0]["excerpt"]
+    assert "ALGOLIA_API_KEY=[masked: algolia-api-key]" in found[0]["excerpt"]
     assert key[-9:] not in result.out
     assert TOKEN[-9:] not in result.out
 
