@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.faults.runner import ROOT, environment
+from tests.fuzz.figures import AGENTS
 from tests.fuzz.targets import TARGETS
 
 from .criterion import Verdict
@@ -54,6 +55,35 @@ def readers(
         f" ({slow.name}), most memory {large.memory} MiB ({large.name})"
     )
     return Verdict(not broke, counts, broke)
+
+
+def figures(data: Path, seed: int, *, lines: int = 20_000) -> Verdict:
+    """Feed each decoder with mutated lines; none may break or state an invented figure."""
+
+    def fed(agent: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "tests.fuzz.figures", agent, str(lines), str(seed)]
+        return subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        done = dict(zip(AGENTS, pool.map(fed, AGENTS), strict=True))
+    problems = [f"{name}: {x.stderr[-400:]}" for name, x in done.items() if x.returncode]
+    outcomes = [json.loads(x.stdout) for x in done.values() if not x.returncode]
+    problems += [f"{one['agent']}: {x}" for one in outcomes for x in one["problems"]]
+    for one in outcomes:
+        print(f"      { ({**one, 'problems': len(one['problems'])}) }", flush=True)
+    counts = (
+        f"{len(done)} decoders, {lines} mutated lines each,"
+        f" {sum(one['figures'] for one in outcomes)} figures checked,"
+        f" {sum(one['undecided'] for one in outcomes)} undecided, {len(problems)} problems"
+    )
+    return Verdict(not problems, counts, problems)
 
 
 def feed(name: str, seconds: int) -> Fed:

@@ -78,6 +78,7 @@ CRITERIA: dict[str, Criterion] = {
     "full and read-only disks lose nothing": file_faults.small_disks,
     "lost answers, signals and limits": file_faults.endings,
     "readers of what others made break on nothing": fuzzing.readers,
+    "no mutated line makes a decoder break or invent a figure": fuzzing.figures,
     "real journals are taken over whole": journals.texts,
     "the journal's example comes from commands": journals.example,
     "agents' real output is understood": agents.understood,

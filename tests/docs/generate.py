@@ -24,7 +24,7 @@ from sprintlog.engine.sessions.events import SESSION_EVENTS, TouchedFile
 from sprintlog.engine.sprint import events
 from sprintlog.engine.sprint.events import queue, snapshots
 
-from .reference import journal, typescript
+from .reference import formats, journal, typescript
 from .reference.answers import answers_page
 from .reference.configuration import configuration_page
 from .reference.extension_names import names_page
@@ -373,8 +373,8 @@ PAGES: dict[str, Callable[[], str]] = {
     **{"cli.md": cli_page, "python-commands.md": lambda: commands_page(NOTE)},
     "configuration.md": lambda: configuration_page(NOTE),
     **{"events.md": events_page, "extension-names.md": lambda: names_page(NOTE)},
-    "limits.md": limits_page,
-    "live-page.md": lambda: routes_page(NOTE),
+    **formats.pages(NOTE),
+    **{"limits.md": limits_page, "live-page.md": lambda: routes_page(NOTE)},
     **{"mcp.md": lambda: tools_page(NOTE), "rpc.md": lambda: rpc_page(NOTE)},
     "sprint-yaml.md": lambda: sprint_page(REFERENCE / "sprint-yaml.md"),
     **{"query.md": lambda: query_page(NOTE), "sprintlog.1": lambda: manual(cli_page())},

@@ -30,7 +30,8 @@ class Change(NamedTuple):
     piece: bytes
 
 
-def _changed(given: bytes, changes: list[Change]) -> bytes:
+def changed(given: bytes, changes: list[Change]) -> bytes:
+    """Return an input after some changes."""
     for where, how, length, piece in changes:
         at = int(where * len(given))
         end = min(at + length, len(given))
@@ -57,4 +58,4 @@ def near(corpus: list[bytes]) -> st.SearchStrategy[bytes]:
         st.sampled_from(PIECES) | st.binary(min_size=1, max_size=6),
     )
     changes = st.lists(change, max_size=4)
-    return st.builds(_changed, st.sampled_from(corpus), changes) | st.binary(max_size=200)
+    return st.builds(changed, st.sampled_from(corpus), changes) | st.binary(max_size=200)

@@ -6,8 +6,9 @@ then fields that are set (1) and entries added to a list, behind the first `i` o
 
 from typing import Any
 
-from ...iterations.events import Usage
+from ...usage import Usage
 from .items import (
+    INTERRUPTED,
     AgentEnded,
     Called,
     FigureSpan,
@@ -71,16 +72,15 @@ class Chat:
         """Return the items of some fields of a request."""
         key, result = self._ids[index], mapping(fields.get("result"))
         took = count(mapping(result.get("timings")).get("totalElapsed"))
-        figures = (
-            Usage(output_tokens=count(fields.get("completionTokens"))),
-            Usage(duration_ms=took),
-        )
+        written = Usage(output_tokens=count(fields.get("completionTokens")))
         model = text(fields.get("modelId")).removeprefix("copilot/") or None
-        items: list[Item] = [
-            Used(one, FigureSpan.TURN, f"{key}:{number}", model=model)
-            for number, one in enumerate(figures)
-            if model or one != Usage()
-        ]
+        items: list[Item] = []
+        if model or written != Usage():
+            items.append(Used(written, FigureSpan.CALL, key, model=model, is_unique=True))
+        if took is not None:
+            items.append(
+                Used(Usage(duration_ms=took), FigureSpan.TURN, key, is_unique=True)
+            )
         prompt = text(fields.get("message")) or text(
             mapping(fields.get("message")).get("text")
         )
@@ -135,6 +135,6 @@ def _ended(fields: Data, result: Data) -> Items:
     if isinstance(error, dict) or state == _FAILED:
         return (AgentEnded(failed=True, error=text(mapping(error).get("message")) or None),)
     if state == _CANCELED or fields.get("isCanceled") is True:
-        return (AgentEnded(failed=True, error="the user canceled the request"),)
+        return (AgentEnded(failed=True, error=INTERRUPTED),)
     is_over = state == _COMPLETE or isinstance(fields.get("result"), dict)
     return (AgentEnded(),) if is_over else ()

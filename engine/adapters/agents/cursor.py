@@ -3,7 +3,7 @@
 By its documentation of 2026; the program itself was not run.
 """
 
-from ...iterations.events import Usage
+from ...usage import Usage
 from .figures import together, tokens_in
 from .items import (
     AgentEnded,

@@ -3,7 +3,7 @@
 Its figures are of the session so far, subagents included. By the program of version 0.225.
 """
 
-from ...iterations.events import Usage
+from ...usage import Usage
 from .figures import tokens_in
 from .items import (
     AgentEnded,

@@ -6,7 +6,7 @@ of version 0.73.
 
 import re
 
-from ...iterations.events import Usage
+from ...usage import Usage
 from .figures import together, tokens_in
 from .items import (
     AgentEnded,
@@ -56,11 +56,11 @@ def _message(message: Data, at: str | None) -> Items:
     if role != "assistant":
         return ()
     model = text(message.get("responseModel")) or text(message.get("model")) or None
-    key = text(message.get("responseId")) or str(count(message.get("timestamp")) or "")
+    key, at_ms = text(message.get("responseId")), count(message.get("timestamp"))
+    used = _usage(mapping(message.get("usage")))
+    is_unique, key = bool(key), key or str(at_ms or "")
     items: list[Item] = [
-        Used(
-            _usage(mapping(message.get("usage"))), FigureSpan.CALL, key or None, model=model
-        )
+        Used(used, FigureSpan.CALL, key or None, model=model, is_unique=is_unique)
     ]
     if words:
         items.append(Said(words))

@@ -12,7 +12,12 @@ from sprintlog.engine.adapters.agents.activity import (
     ToolCall,
     Watching,
 )
-from sprintlog.engine.adapters.agents.items import Called, FileChanged, Returned
+from sprintlog.engine.adapters.agents.items import (
+    INTERRUPTED,
+    Called,
+    FileChanged,
+    Returned,
+)
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.sprint.agent.answers import Answer
@@ -40,7 +45,7 @@ CHAT = Did(
     "copilot-chat",
     None,
     ["claude-sonnet-4.5"],
-    0,
+    2,
     [
         "copilot_readFile unknown",
         "copilot_createFile unknown",
@@ -138,7 +143,7 @@ DID = {
 }
 DID |= {
     "copilot-chat-session.json": CHAT,
-    "copilot-chat-session.jsonl": CHAT,
+    "copilot-chat-session.jsonl": CHAT._replace(model_calls=3),
     "cursor-stream.jsonl": Did(
         "cursor",
         None,
@@ -288,7 +293,7 @@ def test_a_chat_that_is_edited() -> None:
     assert answer == Answer("All done.")
     lines[4] = {"kind": 1, "k": ["requests", 0, "modelState"], "v": {"value": 2}}
     answer, _ = heard("\n".join(map(json.dumps, lines)).encode())
-    assert answer.error == "the user canceled the request"
+    assert answer.error == INTERRUPTED
 
 
 def test_cursor() -> None:
