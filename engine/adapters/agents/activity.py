@@ -13,7 +13,6 @@ from .items import (
     AgentEnded,
     Called,
     CallsCounted,
-    FigureSpan,
     FileChanged,
     Item,
     Prompted,
@@ -58,8 +57,6 @@ class Activity(msgspec.Struct, omit_defaults=True):
     commit: str | None = None
     """Where the repository stood when it began, where it says so."""
     prompts: int = 0
-    model_calls: int = 0
-    """How many answers of a model state what they cost."""
     tool_calls: int = 0
     calls: list[ToolCall] = []
     """The latest of the calls, in their order."""
@@ -86,7 +83,6 @@ class Watching:
         self._counted = 0
         self._prompts: dict[tuple[str, str | None], None] = {}
         self._tells_calls = self._is_own = False
-        self._answers: set[str] = set()
         self._names: dict[str, dict[str, None]] = {
             "sessions": {},
             "models": {},
@@ -107,9 +103,6 @@ class Watching:
                 self._commit = self._commit or item.commit
             case Used():
                 self._name(models=item.model)
-                is_answer = item.span is FigureSpan.CALL and item.key is not None
-                if is_answer and len(self._answers) < CALLS_MAX:
-                    self._answers.add(str(item.key))
             case Prompted():
                 if len(self._prompts) < NAMES_MAX:
                     self._prompts[item.text[:NAMES_MAX], item.at] = None
@@ -136,7 +129,6 @@ class Watching:
             models=[*self._names["models"]],
             commit=self._commit,
             prompts=len(self._prompts),
-            model_calls=len(self._answers),
             tool_calls=self._tool_calls + self._counted,
             calls=[*self._calls.values()],
             lines=lines,

@@ -3,9 +3,9 @@
 from msgspec.structs import replace
 
 from ...errors import RefusedError
-from ...iterations.events import Usage
+from ...usage import TOKENS, Usage, open_figures
 from ..events import Price
-from ..state.knowledge import says_cost, says_tokens
+from ..state.knowledge import says_cost
 from ..state.money import plus, product
 
 MILLION = 6
@@ -17,7 +17,7 @@ def priced(used: Usage | None, price: Price | None) -> Usage | None:
 
     Tokens that are put into a cache cost as those that are given.
     """
-    if price is None or used is None or says_cost(used) or not says_tokens(used):
+    if price is None or used is None or says_cost(used) or TOKENS in open_figures(used):
         return used
     from_cache = price.given if price.cached is None else price.cached
     parts = (

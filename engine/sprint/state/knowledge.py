@@ -121,11 +121,6 @@ def says_cost(used: Usage | None) -> bool:
     return used is not None and used.cost_usd is not None and used.cost_usd >= 0
 
 
-def says_tokens(used: Usage | None) -> bool:
-    """Tell whether all tokens that a run took are known."""
-    return TOKENS not in open_figures(used)
-
-
 class Runs(msgspec.Struct, array_like=True):
     """What is known of the runs of the loop; of the last one whole."""
 

@@ -206,7 +206,8 @@ def test_what_was_done(name: str) -> None:
     assert activity.agent == expected.agent
     assert activity.versions == [expected.version] * bool(expected.version)
     assert activity.models == expected.models or not expected.models
-    assert activity.model_calls == expected.model_calls
+    calls = [one for one in activity.counted if one.duration_ms is None]
+    assert len(calls) == expected.model_calls
     assert [said(call) for call in activity.calls] == expected.calls
     files = [
         (one.path.rpartition("/")[2], one.kind, one.added, one.removed)

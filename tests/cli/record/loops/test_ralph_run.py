@@ -70,7 +70,8 @@ def test_adds_up_what_agents_took(run: Run, goal_agent: Make, done: Run) -> None
     assert run(*goal_agent()).code == 0
     spent = done("status", "--json").json["spent"]
     spent.pop("duration_ms")
-    assert spent == {"runs": 3, "input_tokens": 30, "output_tokens": 3, "cost_usd": 0.3}
+    assert spent == {"runs": 3, "input_tokens": 30, "output_tokens": 3, "tokens": 33,
+                     "cost_usd": 0.3}  # fmt: skip
     assert "3 runs" in done("status").out
     assert "$0.30" in done("status").out
     assert done("status", "--at", "iter:2", "--json").json["spent"]["cost_usd"] == 0.2
