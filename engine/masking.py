@@ -7,17 +7,16 @@ are tokens beyond doubt are known: `masking_forms.toml` has them, each with exam
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import asdict, replace
 
 from . import hashes
 
-if TYPE_CHECKING:
-    from .masking_forms import Form
+FILE = "masking_forms.json"
 
 # Of masking_forms.toml, by `python -m tests.docs.generate`: edits here are lost.
 # fmt: off
@@ -71,7 +70,7 @@ STEMS = ("earer ", "CRET_ACC", "cret_acc", "cretAcc", "AWS_SE", "aws_se", "DATAD
 of the words of all other forms, `SHORT` of those whose secret may be shorter than a run.
 
 They are here, in the module that searches for them: almost no text holds one, and then
-neither the forms are imported nor is a pattern compiled.
+neither the forms are read nor is a pattern compiled.
 """
 
 RUN_CHARS_MIN = 20
@@ -88,6 +87,18 @@ _RUN = _IN_RUN * RUN_CHARS_MIN
 
 IN_RUN, AFTER_WORD, ANYWHERE = "in-run", "after-word", "anywhere"
 """Where a form is looked for: in runs with a word of it, behind each word, everywhere."""
+
+
+class Form(NamedTuple):
+    """A form of secrets, as `python -m tests.docs.generate` makes it of the TOML file."""
+
+    name: str
+    words: tuple[str, ...]
+    pattern: str
+    is_chosen: bool
+    """Whether a person may have chosen the secret."""
+    place: str
+
 
 DIGEST_CHARS = 8
 """So much of a digest in hexadecimal tells secrets apart."""
@@ -110,30 +121,31 @@ def mask(text: str) -> str:
         shown = mask(_SEQUENCE.sub("", text))
         # Without the sequence before it, a secret may be part of a longer word.
         for name, start, end in (found := secrets_in(text)):
-            shown = shown.replace(text[start:end], f"[masked: {name}]")
+            if end - start >= RUN_CHARS_MIN:
+                shown = shown.replace(text[start:end], f"[masked: {name}]")
         return shown if found else text
     for form in _forms_in(text):
         text = _masked(text, form)
     return text
 
 
-def may_hold_secret(json: str) -> bool:
+def may_hold_secret(payload: str) -> bool:
     """Return whether a text of a JSON value may hold a secret; it mostly cannot.
 
     JSON escapes no character of a word or of a run, but some between them by a letter.
     """
-    if "\\" in json:
-        if "\\u" in json:
+    if "\\" in payload:
+        if "\\u" in payload:
             return True
         for escape in _ESCAPES:
-            json = json.replace(escape, " ")
-    return bool(_forms_in(json))
+            payload = payload.replace(escape, " ")
+    return bool(_forms_in(payload))
 
 
 def secrets_in(text: str) -> list[tuple[str, int, int]]:
     """Return the form of each secret of a text, and where it begins and ends."""
     found = [
-        (form[0], _start(found), found.end())
+        (form.name, _start(found), found.end())
         for form in _forms_in(text)
         for found in _found(text, form)
     ]
@@ -156,7 +168,7 @@ def masked_spans(text: str) -> list[tuple[int, int]]:
     return [(start, end) for _, start, end in secrets_in(text)]
 
 
-def _forms_in(text: str) -> "Sequence[Form]":
+def _forms_in(text: str) -> list[Form]:
     """Return the forms, in order, that runs of a text match or whose words it holds."""
     runs, met = "", [stem for stem in SHORT if stem in text]
     if places := [*_runs(text)]:
@@ -174,21 +186,26 @@ def _forms_in(text: str) -> "Sequence[Form]":
             if word in runs
         ]
     if not met:
-        return ()
+        return []
+    return [form for form in forms() if _may_be_in(text, runs, form, met)]
+
+
+@cache
+def forms() -> list[Form]:
+    """Return all forms; they are read when a text holds a word of one."""
     # Imported here: almost never.
-    from .masking_forms import FORMS
+    from .own_files import own_text
 
-    return [form for form in FORMS if _may_be_in(text, runs, form, met)]
+    return json.decode(own_text(__name__, FILE), type=list[Form])
 
 
-def _may_be_in(text: str, runs: str, form: "Form", met: list[str]) -> bool:
-    _, words, pattern, _, place = form
-    if not any(one in word for word in words for one in met):
+def _may_be_in(text: str, runs: str, form: Form, met: list[str]) -> bool:
+    if not any(one in word for word in form.words for one in met):
         return False
-    if place == IN_RUN:
+    if form.place == IN_RUN:
         # A line break ends a word as all characters do that are in no run.
-        return _compiled(pattern).search(runs) is not None
-    return any(word in text for word in words)
+        return _compiled(form.pattern).search(runs) is not None
+    return any(word in text for word in form.words)
 
 
 def _runs(text: str) -> Iterator[tuple[int, int]]:
@@ -203,15 +220,14 @@ def _runs(text: str) -> Iterator[tuple[int, int]]:
         start = kinds.find(_RUN, end)
 
 
-def _found(text: str, form: "Form") -> Iterator[re.Match[str]]:
+def _found(text: str, form: Form) -> Iterator[re.Match[str]]:
     """Yield the secrets of one form; its pattern, when met, is compiled."""
-    _, words, pattern, _, place = form
-    compiled = _compiled(pattern)
-    if place == ANYWHERE:
+    compiled = _compiled(form.pattern)
+    if form.place == ANYWHERE:
         yield from compiled.finditer(text)
-    elif place == AFTER_WORD:
+    elif form.place == AFTER_WORD:
         last = 0
-        for at in sorted(at for word in words for at in _ends(text, word)):
+        for at in sorted(at for word in form.words for at in _ends(text, word)):
             if at >= last and (found := compiled.match(text, at)):
                 yield found
                 last = found.end()
@@ -229,9 +245,9 @@ def _ends(text: str, word: str) -> Iterator[int]:
         at = text.find(word, at)
 
 
-def _masked(text: str, form: "Form") -> str:
+def _masked(text: str, form: Form) -> str:
     """Return text without the secrets of one form."""
-    instead = _replacement(form[0], is_chosen=form[3])
+    instead = _replacement(form.name, is_chosen=form.is_chosen)
     pieces, last = [], 0
     for found in _found(text, form):
         pieces += [text[last : found.start()], instead(found)]

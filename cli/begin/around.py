@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from sprintlog.engine.adapters.folders import opened, opened_below, opened_file
+from sprintlog.engine.adapters.folders import opened, opened_below, read_plain
 
 TEXT_BYTES_MAX = 64 * 1024
 ENTRIES_MAX = 200
@@ -71,10 +71,9 @@ def _beginning(top: int, path: str) -> str:
     with (
         suppress(OSError),
         opened_below(top, folder) as held,
-        opened_file(held, name) as file,
     ):
-        if stat.S_ISREG(os.fstat(file).st_mode):
-            return os.read(file, TEXT_BYTES_MAX).decode(errors="replace")
+        content = read_plain(name, at_most=TEXT_BYTES_MAX, folder=held)
+        return content.decode(errors="replace")
     return ""
 
 

@@ -13,8 +13,8 @@ from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from io import BufferedReader
 from pathlib import Path
-from stat import S_ISREG
 
+from sprintlog.engine.adapters.folders import opened_plain
 from sprintlog.engine.log.stores.descriptors import held_open, write_whole
 from sprintlog.engine.log.stores.sqlite.row_search import rows_holding, tables_of
 
@@ -99,8 +99,5 @@ def digest_of(block: bytes) -> bytes:
 @contextmanager
 def plain_file(path: Path) -> Iterator[BufferedReader]:
     """Give a file of ours: no link, and nothing that opening it could wait for."""
-    with held_open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as descriptor:
-        if not S_ISREG(os.fstat(descriptor).st_mode):
-            raise FileNotFoundError(path)
-        with open(descriptor, "rb", closefd=False) as file:
-            yield file
+    with opened_plain(path) as descriptor, open(descriptor, "rb", closefd=False) as file:
+        yield file

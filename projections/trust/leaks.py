@@ -5,18 +5,79 @@ beyond doubt, and the public rules for what a name near it tells (`public_rules.
 was recorded before a form was known, or with --no-mask, holds them.
 """
 
+import re
+import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import msgspec
 
 from sprintlog.engine.adapters.snapshots.without_text import unzipped
 from sprintlog.engine.masking import secrets_in
+from sprintlog.engine.own_files import own_text
 from sprintlog.engine.sprint.state.times import parse
 
 from ..views.trust import LeakFound
 from ..workspace import Workspace
-from .public_rules import secrets_by_rules
 from .selection import contents, texts_in
+
+FILE = "public_rules.toml"
+
+
+class PublicRule(msgspec.Struct, frozen=True):
+    """A form that a secret may have behind a word."""
+
+    name: str
+    words: tuple[str, ...]
+    """Where the pattern begins, in small letters."""
+    pattern: str
+
+
+class _Rules(msgspec.Struct):
+    form: list[PublicRule]
+
+
+@cache
+def public_rules() -> tuple[PublicRule, ...]:
+    """Return all rules."""
+    content = own_text(__name__, FILE)
+    return tuple(msgspec.convert(tomllib.loads(content), _Rules).form)
+
+
+@cache
+def _by_word() -> dict[bytes, list[PublicRule]]:
+    known: dict[bytes, list[PublicRule]] = {}
+    for rule in public_rules():
+        for word in rule.words:
+            known.setdefault(word.encode(), []).append(rule)
+    return known
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+def secrets_by_rules(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the rule of each secret of a text, and where it begins and ends."""
+    # One byte for each character, so that a place in one is that in the other.
+    lowered = text.encode("ascii", "replace").lower()
+    for word, rules in _by_word().items():
+        at = lowered.find(word)
+        while at >= 0:
+            for rule in rules:
+                found = _compiled(rule.pattern).match(text, at)
+                if found:
+                    group = "secret" if found.re.groups else 0
+                    if _is_drawn(found[group]):
+                        yield rule.name, found.start(group), found.end(group)
+            at = lowered.find(word, at + 1)
+
+
+def _is_drawn(secret: str) -> bool:
+    """Tell whether it may be drawn by chance: words have no digit, examples one letter."""
+    return any(map(str.isdigit, secret)) and len({*secret}) > 1
+
 
 EXCERPT_CHARS = 60
 HEADER = ("stream", "key", "actor", "correlation_id")

@@ -29,7 +29,7 @@ from .reference.answers import answers_page
 from .reference.configuration import configuration_page
 from .reference.extension_names import names_page
 from .reference.manual import manual
-from .reference.masking import forms_module, limits_page, masking_module
+from .reference.masking import forms_file, limits_page, masking_module
 from .reference.problem_codes import sprint_page
 from .reference.public import commands_module, commands_page, events_module, without_codes
 from .reference.routes import routes_page
@@ -390,7 +390,7 @@ ENGINE = REFERENCE.parents[1] / "engine"
 CLIENT = REFERENCE.parent / "clients" / "typescript" / "src"
 MASKING: dict[str, Callable[[], str]] = {
     "masking.py": masking_module,
-    "masking_forms.py": forms_module,
+    "masking_forms.json": forms_file,
 }
 
 if __name__ == "__main__":

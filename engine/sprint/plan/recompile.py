@@ -1,16 +1,163 @@
 """A plan that is compiled again: replaced while nothing has begun, else added to."""
 
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
 from ...command import Command, commands_in, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
-from ..document.patch import diff
-from ..events import Place, Source, SprintCompiled
+from ..document.patch import diff, same
+from ..events import InjectionPosition, Place, Source, SprintCompiled
+from ..state.given import list_of, mapping_of
 from ..state.sprint import Sprint
-from ..state.tree import Data
+from ..state.tree import CHILDREN, Data, escape, takes_part
 from ..state.words import NOT_STARTED, PENDING
-from .changes import changes
 from .create import CreateSprint, check_same_id, create_sprint, prepare
 from .injection import injection_of
+from .spots import END_OF_PHASE, END_OF_WORKFLOW
+
+_OF_SPRINT = (
+    *("mode", "goal", "ralph", "goal-prompt", "reflection-prompt"),
+    *("per-iteration-hooks", "retry"),
+)
+_OF_NODE = (
+    *("prompt", "model", "depends-on", "gate"),
+    *("break", "parallel", "wait-for-parallel"),
+)
+"""What a definition says of a sprint, and of a phase, step or sub-phase."""
+_SHOWN_MAX = 60
+
+
+class Addition(NamedTuple):
+    """Nodes that stand beside each other and are new, and where they come in."""
+
+    level: int
+    """The level of the nodes: 1 for top phases, 2 for steps, 3 for sub-phases."""
+    nodes: list[Data]
+    position: InjectionPosition
+
+
+class PlanChanges(NamedTuple):
+    """All that is new, and all that is otherwise."""
+
+    additions: list[Addition]
+    differences: list[str]
+
+    def differs(self, address: str, said: str) -> None:
+        """Add a difference as one line for people; the sprint itself has no address."""
+        self.differences.append(f"{address}: {said}" if address else said)
+
+
+def changes(old: Data, new: Data) -> PlanChanges:
+    """Return what leads from a plan that is carried out to a definition's new one."""
+    found = PlanChanges([], [])
+    _compare_fields(old, new, "", _OF_SPRINT, found)
+    limit = _limit(new)
+    if limit is not None and limit != _limit(old):
+        said = _changed("stats.max-iterations", _limit(old), limit)
+        found.differs("", said)
+    _compare_children(old, new, "", 0, found)
+    return found
+
+
+def _limit(document: Data) -> Any:
+    return mapping_of(document, "stats").get("max-iterations")
+
+
+def _compare_children(
+    old: Data, new: Data, address: str, level: int, found: PlanChanges
+) -> None:
+    """Compare the children of two nodes that are the same one, by their ids."""
+    if level == len(CHILDREN):
+        return
+    key = CHILDREN[level]
+    there = {child["id"]: child for child in _children(old, key)}
+    wanted = {child["id"]: child for child in _children(new, key)}
+    if wanted and not there and level == len(CHILDREN) - 1:
+        # It is a leaf, which may be done already.
+        found.differs(address, "had nothing below it")
+        return
+    prefix = f"{address}/" if address else ""
+    for identity, child in there.items():
+        # What came in while the sprint was carried out is in no definition.
+        if identity not in wanted and child.get("injected") is not True:
+            found.differs(f"{prefix}{escape(identity)}", "is not there any more")
+    order = [identity for identity in there if identity in wanted]
+    now = [identity for identity in wanted if identity in there]
+    if order != now:
+        said = f"the order changed: {', '.join(order)} → {', '.join(now)}"
+        found.differs(address, said)
+        return
+    place: InjectionPosition | None = None
+    new_ones: list[Data] = []
+    for identity, child in wanted.items():
+        where = f"{prefix}{escape(identity)}"
+        if identity not in there:
+            new_ones.append(child)
+            continue
+        if new_ones:
+            position = place or InjectionPosition("before", where)
+            found.additions.append(Addition(level + 1, new_ones, position))
+        _compare_nodes(there[identity], child, where, level + 1, found)
+        place, new_ones = InjectionPosition("after", where), []
+    if new_ones:
+        end = (END_OF_PHASE, address) if address else (END_OF_WORKFLOW,)
+        position = place or InjectionPosition(*end)
+        found.additions.append(Addition(level + 1, new_ones, position))
+
+
+def _children(node: Data, key: str) -> Iterator[Data]:
+    for child in list_of(node, key):
+        if isinstance(child, dict) and takes_part(child):
+            yield child
+
+
+def _compare_nodes(
+    old: Data, new: Data, where: str, level: int, found: PlanChanges
+) -> None:
+    # Who starts a phase may name another model.
+    fields = [f for f in _OF_NODE if f != "model" or not old.get("started-at")]
+    _compare_fields(old, new, where, fields, found)
+    _compare_children(old, new, where, level, found)
+
+
+def _compare_fields(
+    old: Data, new: Data, where: str, fields: Iterable[str], found: PlanChanges
+) -> None:
+    for field in fields:
+        was, now = old.get(field), new.get(field)
+        if not same(was, now):
+            found.differs(where, _changed(field, was, now))
+
+
+def _changed(field: str, was: Any, now: Any) -> str:
+    if isinstance(was, str) and isinstance(now, str):
+        lines = zip_longest(was.split("\n"), now.split("\n"))
+        for number, (old, new) in enumerate(lines, start=1):
+            if old != new:
+                at = f" in line {number}" if "\n" in was + now else ""
+                return f"{field} changed{at}: {' → '.join(_around(old, new))}"
+    return f"{field} changed: {_shown(was)} → {_shown(now)}"
+
+
+def _around(old: str | None, new: str | None) -> tuple[str, str]:
+    """Return two lines as they are shown, from shortly before they differ."""
+    if old is None or new is None:
+        return _shown(old), _shown(new)
+    pairs = enumerate(zip(old, new, strict=False))
+    alike = next((n for n, (a, b) in pairs if a != b), min(len(old), len(new)))
+    if alike < _SHOWN_MAX // 2:
+        return _shown(old), _shown(new)
+    begin = alike - _SHOWN_MAX // 4
+    return f"…{_shown(old[begin:])}", f"…{_shown(new[begin:])}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    text = repr(value)
+    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
 
 
 class TakePlan(Command, frozen=True):

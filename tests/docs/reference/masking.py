@@ -1,5 +1,6 @@
-"""What follows from the forms of secrets: their module, their words, and their table."""
+"""What follows from the forms of secrets: their file, their words, and their table."""
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,36 +12,27 @@ ENGINE = ROOT / "engine"
 LIMITS = ROOT / "docs" / "reference" / "limits.md"
 DATA = tomllib.loads((ENGINE / "masking_forms.toml").read_text(encoding="utf-8"))
 FORMS: list[dict[str, Any]] = DATA["form"]
-FORMS_HEAD = '''\
-"""The forms of secrets: of masking_forms.toml, by `python -m tests.docs.generate`.
-
-Each has a name, words, a pattern, whether a person may have chosen it, and its place.
-"""
-
-Form = tuple[str, tuple[str, ...], str, bool, str]
-
-# ruff: noqa: E501
-# fmt: off
-FORMS: tuple[Form, ...] = (
-'''
 WIDTH = 88
 MARKS = "~@:QXZJKVYWGHUBFDPMNLOIRASTCE+q04zx5768392j1kv_w-y."
 """Characters, the rarest in paths, digests and names first: a word is searched for only
 if a text has its first one of these."""
 
 
-def forms_module() -> str:
-    """Return the module that masking imports when a text holds a word of a form."""
-    return FORMS_HEAD + "".join(map(_row, FORMS)) + ")\n"
-
-
-def _row(form: dict[str, Any]) -> str:
-    words = "".join(f'"{word}", ' for word in form["words"]).rstrip()
-    pattern = pattern_of(form)
-    assert '"' not in pattern
-    chosen = form.get("is_chosen", False)
-    place = place_of(form)
-    return f'    ("{form["name"]}", ({words}), r"{pattern}", {chosen}, "{place}"),\n'
+def forms_file() -> str:
+    """Return the file that masking reads when a text holds a word of a form."""
+    rows = [
+        json.dumps(
+            [
+                form["name"],
+                form["words"],
+                pattern_of(form),
+                form.get("is_chosen", False),
+                place_of(form),
+            ]
+        )
+        for form in FORMS
+    ]
+    return "[\n" + ",\n".join(rows) + "\n]\n"
 
 
 def pattern_of(form: dict[str, Any]) -> str:

@@ -6,8 +6,7 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.masking import RUN_CHARS, mask, masked_spans
-from sprintlog.engine.masking_forms import FORMS
+from sprintlog.engine.masking import RUN_CHARS, forms, mask, masked_spans
 
 from ...docs.reference.masking import FORMS as DATA
 
@@ -37,7 +36,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def slowly_masked(text: str) -> str:
     """Return a text after every pattern went over all of it."""
-    for name, _, pattern, _, _ in FORMS:
+    for name, _, pattern, _, _ in forms():
         pieces, last = [], 0
         for found in compiled(pattern).finditer(text):
             start = found.end("before") if found.re.groups else found.start()
@@ -63,7 +62,7 @@ def test_spans_are_those_of_the_patterns(text: str) -> None:
     """Where secrets are is said of the text as it is."""
     found = [
         (m.end("before") if m.re.groups else m.start(), m.end())
-        for _, _, pattern, _, _ in FORMS
+        for _, _, pattern, _, _ in forms()
         for m in compiled(pattern).finditer(text)
     ]
     assert masked_spans(text) == found

@@ -14,9 +14,8 @@ from sprintlog.engine.sprint.events import (
 from sprintlog.engine.sprint.goal.goal import SetGoal
 from sprintlog.engine.sprint.iterations.loop import LimitIterations
 from sprintlog.engine.sprint.phases import leaves, lifecycle
-from sprintlog.engine.sprint.plan.changes import _changed
 from sprintlog.engine.sprint.plan.injection import InjectPhases
-from sprintlog.engine.sprint.plan.recompile import TakePlan
+from sprintlog.engine.sprint.plan.recompile import TakePlan, _changed
 
 from ..conftest import Data, Scenario, for_each, simple
 

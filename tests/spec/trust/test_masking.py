@@ -9,13 +9,14 @@ import pytest
 
 from sprintlog.engine.masking import (
     AFTER_WORD,
+    Form,
     cut,
+    forms,
     mask,
     mask_all,
     masked_spans,
     secrets_in,
 )
-from sprintlog.engine.masking_forms import FORMS, Form
 from sprintlog.engine.sprint.events import Place
 
 GITHUB = "ghp_" + "a1" * 18
@@ -79,13 +80,15 @@ SEARCHED = {"azure-client-secret", "terraform-token", "telegram-token", "maxmind
         "password-in-address",
         "private-key",
     ),
-    *(form[0] for form in FORMS if form[4] == AFTER_WORD),
+    *(form[0] for form in forms() if form[4] == AFTER_WORD),
 }
 """Forms that do not simply begin with a prefix; of the others the shape is checked."""
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("form", [f for f in FORMS if f[0] in SEARCHED], ids=itemgetter(0))
+@pytest.mark.parametrize(
+    "form", [f for f in forms() if f[0] in SEARCHED], ids=itemgetter(0)
+)
 def test_time_is_in_proportion_to_the_text(form: Form) -> None:
     """Of a text full of beginnings of tokens each is looked at in bounded time.
 

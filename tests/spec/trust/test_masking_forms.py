@@ -18,11 +18,11 @@ from sprintlog.engine.masking import (
     SHORT,
     STEMS,
     WORDS,
+    forms,
     mask,
     mask_all,
     masked_spans,
 )
-from sprintlog.engine.masking_forms import FORMS as COMPILED
 from sprintlog.engine.readable import originals
 from sprintlog.engine.sprint.events import NoteAdded
 
@@ -216,14 +216,14 @@ def test_what_is_unbounded_stands_at_the_end(form: dict[str, Any]) -> None:
 def test_names_are_there_once() -> None:
     """Each name stands for one form, and the module has the forms of the data, in order."""
     assert len(set(NAMES)) == len(NAMES)
-    assert [name for name, *_ in COMPILED] == NAMES
+    assert [form.name for form in forms()] == NAMES
 
 
-@pytest.mark.parametrize("module", ["masking.py", "masking_forms.py"])
+@pytest.mark.parametrize("module", ["masking.py", "masking_forms.json"])
 def test_modules_follow_the_data(module: str) -> None:
     """What is imported is what masking_forms.toml says: `python -m tests.docs.generate`."""
     generated = {
         "masking.py": masking.masking_module,
-        "masking_forms.py": masking.forms_module,
+        "masking_forms.json": masking.forms_file,
     }
     assert (masking.ENGINE / module).read_text(encoding="utf-8") == generated[module]()
