@@ -39,7 +39,9 @@ from ..output import (
 )
 from ..places import PROGRESS, place_in, place_of
 from ..record import UNNAMED, Options, Recording, refresh
+from .import_folder import folder
 from .import_others import COMMANDS
+from .taken import warn_of_cut
 
 
 class Recognising(typed.TypedGroup):
@@ -127,8 +129,8 @@ def progress(
     if history.others:
         left_out = counted(history.others, "version")
         warn(f"{left_out} of {git} left out: they are not of this sprint")
-    if history.is_cut:
-        warn(f"the repository was cloned in part: older versions of {git} are not there")
+    if git and history.is_cut:
+        warn_of_cut(git)
     with open_workspace() as workspace:
         importing = Importing(workspace, options, sprint_dir)
         for version in history.versions:
@@ -175,7 +177,7 @@ def _lines(file: Path) -> Iterator[Iterator[bytes]]:
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), required=True)
 @with_envelope
 def journal(files: tuple[Path, ...], **given: Any) -> None:
-    """Import progress.json: each entry, learning and pattern with its own time.
+    """Import progress.json or a dated text: each entry, learning and pattern.
 
     Records are matched by id, so the import is idempotent, and a later version of the file
     adds only its new records. An entry is never replaced: differences from recorded entries
@@ -366,5 +368,5 @@ def _place_of(problem: str) -> str:
     return " ".join(problem.split(" ", 2)[:2])
 
 
-for _other in COMMANDS:
+for _other in (*COMMANDS, folder):
     command.add_command(_other)

@@ -44,6 +44,16 @@ def extended_command(name: str) -> click.Command | None:
     return command
 
 
+def take_read(kind: str, path: Path, given: dict[str, Any]) -> None:
+    """Import a file with a built-in reader of this kind."""
+    from ..intake.others.markdown import READERS
+
+    imported = READERS[kind](path)
+    with open_workspace() as workspace:
+        options = options_of(given, path)
+        take_imported(workspace, path, imported, options, kind=kind)
+
+
 def read_with(extension: Extension, read: Any, path: Path) -> Imported:
     """Return what an importer reads; raise naming it where that cannot be used."""
     if not path.exists():

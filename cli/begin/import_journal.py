@@ -4,12 +4,15 @@ from pathlib import Path
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.journal.intake.foreign import TakeDocument, remarks, take_document
+from sprintlog.engine.journal.intake.migration import TakeText
+from sprintlog.engine.journal.intake.progress_text import parse_text
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
 from sprintlog.projections.state_files.journal_file import JournalFile
 from sprintlog.projections.views.log import TakenIn
 from sprintlog.projections.workspace import Workspace
 
+from ..intake.files import decoded
 from ..intake.journal import ReadJournal, read_journal
 from ..output import counted, print_json, print_text, warn
 from ..places import place_of
@@ -17,12 +20,20 @@ from ..record import UNNAMED, Options, Recording, refresh_stream
 
 
 def take_in(workspace: Workspace, file: Path, content: bytes, options: Options) -> None:
-    """Record what a progress.json has beyond the journal, and say what differs."""
-    read = read_journal(content, file=str(file))
+    """Record what a progress.json or a text has beyond the journal; report differences."""
     options = options.with_values(
         actor=f"import:{file.name}"[:128] if options.actor in UNNAMED else options.actor,
     )
     run = Recording("import journal", options, workspace)
+    if content.lstrip()[:1] != b"{":
+        text = options.masked({"text": decoded(content, file=str(file))})["text"]
+        outcome = run.handle_on_journal(TakeText(text), {"text": text})
+        problems = [f"{heading}: not a dated entry" for heading in parse_text(text).unread]
+        recorded = len(outcome.events)
+        _answer(workspace, file, recorded, problems, as_json=options.as_json)
+        refresh_stream(workspace, JOURNAL)
+        return
+    read = read_journal(content, file=str(file))
     recorded, problems = _record(run, file, read)
     problems += [f"{field}: kept, as of a later version" for field in read.unknown]
     problems += remarks(workspace.document())

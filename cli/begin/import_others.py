@@ -58,10 +58,12 @@ def _with_source(function: Function) -> Function:
 def prd(
     file: Path, of_git: bool, text: Path | None, sprint_dir: Path | None, **given: Any
 ) -> None:
-    """Import a prd.json or feature_list.json: each story becomes a phase.
+    """Import task lists in JSON: each story, task or feature becomes a phase.
 
-    A story that passes is completed. The entries of progress.txt in the same folder are
-    added to the journal. Importing the same source again has no effect.
+    Supported are prd.json, feature_list.json, tasks.json of Task Master and similar lists.
+    Each feature becomes a sprint: a list that is reused for the next feature begins another
+    one. The entries of progress.txt in the same folder are added to the journal. Importing
+    the same source again has no effect.
     """
     from .import_prd import take_prd
     from .taken import options_of
@@ -149,7 +151,53 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
         take_sessions(workspace, sessions)
 
 
-COMMANDS = (prd, orchestrator, aiwg, ralph_loop, transcript)
+def _reading(kind: str, example: str) -> Callable[[Function], click.Command]:
+    """Return a decorator: the command of a built-in reader, with the help of a function."""
+
+    def decorated(function: Function) -> click.Command:
+        @typed.command(
+            kind,
+            help=function.__doc__,
+            epilog=f"Example: sprintlog import {kind} {example}",
+        )
+        @click.argument("file", type=FILE)
+        @_with_source
+        def command(file: Path, **given: Any) -> None:
+            from .import_extended import take_read
+
+            take_read(kind, file, given)
+
+        return command
+
+    return decorated
+
+
+@_reading("aider", ".aider.chat.history.md")
+def aider() -> None:
+    """Import the chats of aider: each session with messages becomes an iteration.
+
+    Tokens, cost, model and version are recorded; aider rounds tokens from 1,000. Prompts
+    and answers are not recorded. A session is recorded once.
+    """
+
+
+@_reading("checklist", "fix_plan.md")
+def checklist() -> None:
+    """Import a Markdown list with check boxes, such as fix_plan.md.
+
+    A heading becomes a phase, each item a step.
+    """
+
+
+@_reading("gsd", ".planning/STATE.md")
+def gsd() -> None:
+    """Import the STATE.md of GSD: each phase of the milestone becomes a phase.
+
+    The stated number of phases is completed; the current one is in progress.
+    """
+
+
+COMMANDS = (prd, orchestrator, aiwg, ralph_loop, transcript, aider, checklist, gsd)
 
 
 def take_sessions(

@@ -1,29 +1,42 @@
-"""`sprintlog import prd`: stories as phases, and the progress.txt beside them."""
+"""`sprintlog import prd`: task lists as sprints, and the progress.txt next to them."""
 
+from collections.abc import Collection, Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.intake.migration import TakeText
 from sprintlog.engine.journal.intake.progress_text import Parsed, parse_text
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.events import SprintImported
+from sprintlog.engine.sprint.document.observations import losses
+from sprintlog.engine.sprint.events import Place, SprintImported
 from sprintlog.engine.sprint.iterations.stretches import lies_on, path
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.projections.workspace import Workspace
 
 from ..intake.files import read_text
-from ..intake.others.found import Unread, name_from
+from ..intake.others.found import Unread, folder_of, name_from
 from ..intake.others.prd_history import (
-    StoriesHistory,
-    committed_stories,
-    stories_at_hand,
+    ListsHistory,
+    ListsVersion,
+    committed_lists,
+    lists_at_hand,
 )
+from ..intake.others.task_lists import TaskList, branch_of, leaf_texts
+from ..output import hint, warn
 from ..places import place_in
 from ..record import Options, Recording, refresh, refresh_stream
-from .taken import tell
+from .taken import tell, warn_of_cut
 
 TEXT = "progress.txt"
+SHARED_MIN = 0.5
+"""Two plans with this share of equal items, of the shorter one, are of one feature."""
+Data = dict[str, Any]
+Versions = list[tuple[ListsVersion, TaskList]]
+Features = dict[str, Versions]
+"""The versions of each sprint, oldest first."""
 
 
 def take_prd(
@@ -35,66 +48,156 @@ def take_prd(
     text: Path | None = None,
     sprint_dir: Path | None = None,
 ) -> None:
-    """Record the stories of a file and the entries beside it; both are read first."""
-    history = committed_stories(file) if of_git else stories_at_hand(file)
+    """Record the task lists of a file and the entries next to it; both are read first."""
+    history = committed_lists(file) if of_git else lists_at_hand(file)
+    if history.is_cut:
+        warn_of_cut(file)
     text_file = text or _beside(file)
     said = read_text(str(text_file)) if text_file else ""
     parsed = parse_text(said)
-    newest = history.versions[-1].stories
-    names = (*newest.names, file.resolve().parent.name)
-    sprint_id = options.sprint_id or name_from(*names)
     run = Recording("import prd", options, workspace)
-    recorded = _take_versions(run, sprint_id, history, sprint_dir)
+    features = _features(workspace, file, history, options.sprint_id)
+    place = place_in(workspace.location, sprint_dir) if sprint_dir else None
+    recorded = [_record(run, *one, place) for one in features.items()]
     taken = _take_text(run, said) if said.strip() else 0
-    found = {"story": newest.total, "passed": newest.passed}
-    if of_git:
-        found["version"] = len(history.versions)
-    if text_file:
-        found["entry"] = len(parsed.entries)
-    unread = [*history.unread, *_unread(parsed, text_file)]
-    recorded += taken
-    tell(run, file, "prd", sprint_id, found=found, recorded=recorded, unread=unread)
-    refresh(workspace, sprint_id)
+    for (sprint_id, versions), new in zip(features.items(), recorded, strict=True):
+        newest = versions[-1][1]
+        found = {newest.noun: newest.total, "passed": newest.passed}
+        if of_git:
+            found["version"] = len(versions)
+        unread: list[Unread] = []
+        if sprint_id == [*features][-1]:
+            unread = [*history.unread, *_unread(parsed, text_file)]
+            new += taken
+            if text_file:
+                found["entry"] = len(parsed.entries)
+        tell(run, file, "prd", sprint_id, found=found, recorded=new, unread=unread)
+        if newest.document:
+            refresh(workspace, sprint_id)
     if taken:
         refresh_stream(workspace, JOURNAL)
 
 
 def _beside(file: Path) -> Path | None:
-    """Return the progress.txt of a loop, which stands beside its stories."""
+    """Return the progress.txt of a loop, which is stored next to its list."""
     beside = file.parent / TEXT
     return beside if beside.is_file() else None
 
 
 def _take_text(run: Recording, text: str) -> int:
-    """Take over the text as `journal migrate` does; return how many events came of it."""
-    return len(run.handle_on_journal(TakeText(text), {"text": text}).events)
+    """Import the text as `journal migrate` does; return the number of events.
+
+    Another tool's file in place of the journal prevents only this, not the whole import.
+    """
+    try:
+        return len(run.handle_on_journal(TakeText(text), {"text": text}).events)
+    except RefusedError as error:
+        warn(f"the entries of {TEXT} were not imported: {error.message}")
+        hint(error.hint)
+        return 0
 
 
-def _take_versions(
-    run: Recording, sprint_id: str, history: StoriesHistory, sprint_dir: Path | None
-) -> int:
-    """Record the versions that are new; return how many events came of them."""
-    workspace, recorded = run.workspace, 0
-    # Asked in this order: another import may make it in between.
-    is_there = sprint_id in workspace.sprints()
-    known, was_imported = in_force(workspace, sprint_id)
-    if is_there and not was_imported:
-        raise RefusedError(
-            f"there is a sprint {sprint_id} already, which was not imported",
-            hint="name another one with --sprint",
-            sprint=sprint_id,
-        )
-    place = place_in(workspace.location, sprint_dir) if sprint_dir else None
+def _features(
+    workspace: Workspace, file: Path, history: ListsHistory, sprint_id: str | None
+) -> Features:
+    """Return the versions of each sprint: one sprint for each feature.
+
+    Raise `RefusedError` if several are to be one, or if one exists that was not imported.
+    """
+    found: Features = {}
+    empty: tuple[str, ListsVersion, TaskList] | None = None
     for version in history.versions:
-        # What was committed once is known by its commit; the file at hand may go back.
-        if version.source in (known if version.committed_at else known[-1:]):
+        for one in version.lists:
+            names = _names(one, found, file, workspace.sprints())
+            if one.document is None:
+                # Between two features a list is empty.
+                empty = [*names][-1], version, one
+                continue
+            for name in _free(names):
+                document = _newest(workspace, name, found)
+                if document is None or _is_same_feature(document, one.document):
+                    found.setdefault(name, []).append((version, one))
+                    break
+    if not found and empty:
+        found[empty[0]] = [empty[1:]]
+    if sprint_id is not None and len(found) > 1:
+        raise RefusedError(
+            f"{file}: {len(found)} lists cannot be the one sprint {sprint_id}",
+            hint="leave --sprint out",
+            allowed=[*found],
+        )
+    if sprint_id is not None:
+        found = dict(zip([sprint_id], found.values(), strict=True))
+    for name in {*found} & {*workspace.sprints()}:
+        if not in_force(workspace, name)[1]:
+            raise RefusedError(
+                f"there is a sprint {name} already, which was not imported",
+                hint="name another one with --sprint",
+                sprint=name,
+            )
+    return found
+
+
+def _names(
+    one: TaskList, found: Features, file: Path, sprints: Collection[str]
+) -> list[str]:
+    """Return the sprints that a list may be of: those of its file, then of its name."""
+    folder = folder_of(file)
+    is_tagged = one.document is not None and "tag" in one.document
+    names = [] if is_tagged else [*reversed(found)]
+    # Earlier versions named a list without a name after its folder alone.
+    legacy = [] if one.names else [x for x in (name_from(folder),) if x in sprints]
+    by_file = f"{folder}-{file.stem}".replace("_", "-")
+    return [*names, *legacy, name_from(*one.names, by_file)]
+
+
+def _free(names: list[str]) -> Iterator[str]:
+    """Yield the names, then the last with numbers."""
+    yield from names
+    yield from (f"{names[-1]}-{number}" for number in count(2))
+
+
+def _newest(workspace: Workspace, name: str, found: Features) -> Data | None:
+    """Return the newest document of a sprint that was imported; None if there is none."""
+    if name in found:
+        return found[name][-1][1].document
+    if name not in workspace.sprints() or not in_force(workspace, name)[1]:
+        return None
+    return workspace.sprint(name).document
+
+
+def _is_same_feature(older: Data, newer: Data) -> bool:
+    """Return whether a plan is a later version of another one, not of another feature.
+
+    Items are compared by their titles. A file that is reused for the next feature drops
+    finished items, and usually names another branch.
+    """
+    before, after = leaf_texts(older), leaf_texts(newer)
+    shared = len(before & after) / (min(len(before), len(after)) or 1)
+    was, is_now = branch_of(older), branch_of(newer)
+    is_lost = bool(losses(older, newer))
+    if not shared:
+        return bool(was) and was == is_now and not is_lost
+    if was and is_now and was != is_now:
+        return shared >= SHARED_MIN and not is_lost
+    return shared >= SHARED_MIN or not is_lost
+
+
+def _record(run: Recording, sprint_id: str, versions: Versions, place: Place | None) -> int:
+    """Record the new versions of a sprint; return the number of events."""
+    recorded = 0
+    known, _ = in_force(run.workspace, sprint_id)
+    for version, one in versions:
+        # A committed version is known by its commit; the file at hand may go back.
+        is_known = version.source in (known if version.committed_at else known[-1:])
+        if is_known or one.document is None:
             continue
-        document = {"sprint-id": sprint_id, **version.stories.document}
+        document = {"sprint-id": sprint_id, **one.document}
         command = ImportDocument(
             document, version.source, place, version.committed_at, with_facts=True
         )
         options = run.options.with_values(at=version.at)
-        dated = Recording(run.name, options, workspace)
+        dated = Recording(run.name, options, run.workspace)
         outcome = dated.handle_with(command, sprint_id=sprint_id, observed=True)
         recorded += len(outcome.events)
         if outcome.events:

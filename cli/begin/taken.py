@@ -7,7 +7,7 @@ from sprintlog.projections.health.not_understood import keep_lines
 from sprintlog.projections.views.log import LoopTaken
 
 from ..intake.others.found import Unread
-from ..output import counted, print_answer
+from ..output import counted, print_answer, warn
 from ..record import UNNAMED, Options, Recording
 
 PLURALS = {"story": "stories", "passed": "passed", "entry": "entries"}
@@ -51,6 +51,11 @@ def tell(
     new = f"{counted(recorded, 'event')} recorded" if recorded else "nothing new"
     said = f"{file}: {kind}, {', '.join(counts)}; {sprint_id}: {new}"
     print_answer(answer, [said], as_json=run.options.as_json)
+
+
+def warn_of_cut(file: Path) -> None:
+    """Warn that a shallow clone lacks the older versions of a file."""
+    warn(f"the repository was cloned in part: older versions of {file} are not there")
 
 
 def _counted(number: int, noun: str) -> str:

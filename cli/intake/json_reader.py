@@ -1,5 +1,6 @@
 """Read JSON from a stranger: bounded like YAML, and no key twice."""
 
+import codecs
 import re
 from typing import Any
 
@@ -22,6 +23,7 @@ def load(
 ) -> Any:
     """Return what the JSON holds; raise `InvalidInputError` naming where it stands."""
     try:
+        text = without_mark(text)
         value = msgspec.json.decode(text)
         keys, nodes = _size(value)
         # Where no text holds a colon, each colon is a key's: nearly always.
@@ -39,6 +41,13 @@ def load(
         if twice is not None:
             problem = f"the key {twice} is there twice"
     raise InvalidInputError(problem, file=file, line=line, field=field)
+
+
+def without_mark(text: bytes) -> bytes:
+    """Return a text as UTF-8 without a byte order mark, which names another encoding."""
+    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return text.decode("utf-16").encode()
+    return text.removeprefix(codecs.BOM_UTF8)
 
 
 def _size(value: Any) -> tuple[int, int]:

@@ -167,6 +167,15 @@ class LoopTaken(Struct, frozen=True, kw_only=True):
     """The file they are kept in."""
 
 
+class NotTaken(Struct, frozen=True):
+    """A record of another tool that was found in a folder and not imported."""
+
+    file: str
+    kind: str
+    """The import that knows it; empty if none does."""
+    reason: str
+
+
 class SourceFile(Struct, frozen=True):
     """A file that a plan was made from."""
 

@@ -17,8 +17,8 @@ from sprintlog.cli.intake import journal, json_reader, metrics, progress, queue
 from sprintlog.cli.intake.definition import compile_files
 from sprintlog.cli.intake.others.aiwg import read_aiwg
 from sprintlog.cli.intake.others.orchestrator import read_orchestrator
-from sprintlog.cli.intake.others.prd import read_stories
 from sprintlog.cli.intake.others.ralph_loop import read_ralph_loop
+from sprintlog.cli.intake.others.task_lists import read_task_lists
 from sprintlog.cli.settings.file import read_settings
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.adapters.hooks.hook_input import OddHookError, hear_hook
@@ -162,7 +162,7 @@ def _others(folder: Path) -> Read:
         for path in (file, loop, history):
             path.write_bytes(content)
         for reader, at in (
-            (lambda path: read_stories(content, file=str(path)), file),
+            (lambda path: read_task_lists(content, file=str(path)), file),
             (read_ralph_loop, loop),
             (read_orchestrator, history),
             (read_aiwg, file),

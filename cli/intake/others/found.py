@@ -16,6 +16,7 @@ from sprintlog.engine.masking import cut
 from sprintlog.engine.sprint.iterations.facts import Fact
 
 from ..files import opening, read_bytes, within
+from ..json_reader import without_mark
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
 """A longer file of another loop is refused."""
@@ -25,6 +26,8 @@ LINE_CHARS_KEPT = 2_000
 """So much is kept of a line that was not understood."""
 MARGIN_BYTES = 8 * 1024
 """Looked at behind what is kept, so that a secret is seen whole."""
+_OF_TOOLS = {"tasks", "scripts", "ralph", "docs"}
+"""Folders that hold the files of a loop."""
 _UNNAMED = re.compile(r"[^a-z0-9._-]+")
 
 
@@ -106,7 +109,7 @@ class JsonLines:
 def json_of(text: bytes) -> Any:
     """Return the data of a text in JSON; None if it is not JSON."""
     try:
-        return msgspec.json.decode(text)
+        return msgspec.json.decode(without_mark(text))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
@@ -143,6 +146,12 @@ def check_no_link(file: Path, *, below: Path) -> None:
     inner = [part for part in file.parents if below in part.parents]
     if any(part.is_symlink() for part in (file, *inner)):
         raise InvalidInputError("is a link, which is not followed", file=str(file))
+
+
+def folder_of(file: Path) -> str:
+    """Return the name of the project that a file is of: folders of tools are skipped."""
+    names = (folder.name for folder in file.resolve().parents)
+    return next((x for x in names if x not in _OF_TOOLS and not x.startswith(".")), "")
 
 
 def name_from(*texts: object) -> str:

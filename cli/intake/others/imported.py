@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.sprint.iterations.facts import (
     Began,
     Ended,
@@ -30,7 +31,6 @@ from sprintlog.engine.sprint.state.words import (
 from ..files import naming
 from ..progress import check_progress
 from .found import Unread
-from .prd import OURS
 
 Data = dict[str, Any]
 
@@ -45,6 +45,10 @@ class Iteration(NamedTuple):
     went_well: bool = True
     duration_ms: int | None = None
     summary: str | None = None
+    usage: Usage | None = None
+    agent: str | None = None
+    agent_version: str | None = None
+    models: tuple[str, ...] = ()
 
 
 class Remark(NamedTuple):
@@ -86,7 +90,7 @@ def document_of(sprint: ImportedSprint, *, kind: str, file: Path) -> Data:
     Raise `InvalidInputError` naming the field that is wrong.
     """
     for name in sprint.more:
-        if name in _OURS:
+        if name in OURS:
             raise InvalidInputError("means something else here", file=str(file), field=name)
     phases = [_node(one, 0, file, f"phases[{n}]") for n, one in enumerate(sprint.phases)]
     document = {
@@ -111,7 +115,14 @@ def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[Fact]:
     """Yield what the loop says happened, iterations before remarks."""
     for one in sprint.iterations:
         status = "completed" if one.went_well else "failed"
-        run = RunSaid(status, duration_ms=one.duration_ms)
+        run = RunSaid(
+            status,
+            duration_ms=one.duration_ms,
+            usage=one.usage,
+            agent=one.agent,
+            agent_version=one.agent_version,
+            models=one.models,
+        )
         began, ended = _time(one.began_at, file), _time(one.ended_at, file)
         yield Began(f"iteration {one.key} began", began or ended)
         yield Ended(f"iteration {one.key} ended", ended, run, one.summary)
@@ -147,5 +158,7 @@ def _node(given: Data, level: int, file: Path, field: str) -> Data:
     return node
 
 
-_OURS = {*OURS, "imported-from", "ralph"}
+OURS = {"sprint-id", "status", "phases", "current", "stats", "mode", "goal"} | {
+    *("imported-from", "ralph")
+}
 """Keys that mean something else at the top of a sprint's document."""

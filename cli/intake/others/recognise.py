@@ -1,48 +1,29 @@
 """What a file or a folder is that somebody gives to `import` without saying so."""
 
 import re
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sprintlog.engine.adapters.agents.output import Hearing
-from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.journal.intake.progress_text import parse_text
 
 from ..files import read_bytes
 from .found import json_of
-from .prd import is_feature_list
+from .task_lists import is_task_file
 from .transcript import NOT_TRANSCRIPTS
 
 BEGINNING = 256 * 1024
 """So much of a file is looked at."""
 WHOLE_MAX = 8 * 1024 * 1024
 """A longer file is no document: it is told by its first lines."""
-IN_FOLDERS = (
-    ("prd.json", "prd"),
-    ("feature_list.json", "prd"),
-    (".ralph/history.jsonl", "orchestrator"),
-    ("history.jsonl", "orchestrator"),
-    (".aiwg/ralph-external", "aiwg"),
-    (".aiwg/ralph/loops", "aiwg"),
-    (".aiwg/ralph/analytics", "aiwg"),
-    ("ralph-external", "aiwg"),
-    ("session-state.json", "aiwg"),
-    (".claude/ralph-loop.local.md", "ralph-loop"),
-    ("ralph-loop.local.md", "ralph-loop"),
-    ("PROGRESS.yaml", "progress"),
-)
-_WHOLE = ("aiwg", "orchestrator")
-"""Of these the folder is taken in: several files of it say something of a loop."""
-_KNOWN = (
-    "PROGRESS.yaml, progress.json, an export, prd.json, history.jsonl, session-state.json, "
-    "iteration_metrics, ralph-loop.local.md, a transcript"
-)
-
-
-_KEYS = (
-    ("progress", b"sprint-id"),
-    ("aiwg", b"iteration_metrics"),
-    ("ralph-loop", b"iteration", b"max_iterations"),
-)
+PLACES = tomllib.loads(files(__package__).joinpath("places.toml").read_text("utf-8"))
+"""Where the records of other tools are, and how a text is recognised."""
+KINDS: list[dict[str, Any]] = PLACES["kinds"]
+_NAMES = dict.fromkeys(Path(x).name for one in KINDS for x in one["places"])
+KNOWN = ", ".join([*_NAMES, "an export", "a transcript"])
 
 
 class Recognised(NamedTuple):
@@ -55,37 +36,30 @@ class Recognised(NamedTuple):
 def recognise(path: Path) -> Recognised:
     """Return what a file or folder is, by what is in it.
 
-    Raise `RefusedError` for a folder with several things, `InvalidInputError` for what
-    no import takes.
+    Raise `InvalidInputError` for a file that no import takes.
     """
     if path.is_dir():
-        return _folder(path)
+        return Recognised("folder", path)
     content = read_bytes(path, bytes_max=WHOLE_MAX)
     kind = _of_document(content) or _of_lines(content[:BEGINNING])
     if kind is None:
         unknown = NOT_TRANSCRIPTS.get(path.name, "is nothing that import knows")
         problem = "is empty" if not content.strip() else unknown
-        raise InvalidInputError(problem, file=str(path), hint=f"known are {_KNOWN}")
+        raise InvalidInputError(problem, file=str(path), hint=f"known are {KNOWN}")
     return Recognised(kind, path)
 
 
-def _folder(folder: Path) -> Recognised:
-    found = [(folder / name, kind) for name, kind in IN_FOLDERS]
-    there: dict[tuple[str, Path], Path] = {}
-    for path, kind in found:
-        if path.exists():
-            whole = folder if kind == "aiwg" else path.parent
-            what = (kind, whole if kind in _WHOLE else path)
-            there.setdefault(what, path)
-    if not there:
-        problem = f"{folder}: nothing in it that import knows"
-        raise NotFoundError(problem, hint=f"known are {_KNOWN}", file=str(folder))
-    if len(there) > 1:
-        names = [str(path) for path in there.values()]
-        hint = f"give one of them: `sprintlog import {names[0]}`"
-        problem = f"{folder}: which of them? {', '.join(names)}"
-        raise RefusedError(problem, hint=hint, allowed=names)
-    return Recognised(*next(iter(there)))
+def in_folder(folder: Path) -> list[Recognised]:
+    """Return the records in the usual places of a folder.
+
+    If several files of a kind belong to one loop, the folder is to be imported.
+    """
+    there = []
+    for one in KINDS:
+        for path in (folder / name for name in one["places"] if (folder / name).exists()):
+            whole = folder if one["kind"] == "aiwg" else path.parent
+            there.append(Recognised(one["kind"], whole if "is_folder" in one else path))
+    return [*dict.fromkeys(there)]
 
 
 def _of_document(content: bytes) -> str | None:
@@ -94,26 +68,29 @@ def _of_document(content: bytes) -> str | None:
         return None
     if (found := json_of(content)) is None:
         return _of_text(content)
-    if is_feature_list(found):
-        return "prd"
-    if not isinstance(found, dict):
-        return None
-    if "userStories" in found:
-        return "prd"
-    if "sprint-id" in found:
+    keys = found.keys() if isinstance(found, dict) else set[str]()
+    if "sprint-id" in keys:
         return "progress"
-    is_analytics = {"loop_id", "iterations"} <= found.keys()
-    if is_analytics or not {"loopId", "iteration_metrics"}.isdisjoint(found):
+    if {"loop_id", "iterations"} <= keys or {"loopId", "iteration_metrics"} & keys:
         return "aiwg"
-    return "journal" if {"entries", "learnings", "patterns"} & found.keys() else None
+    if {"entries", "learnings", "patterns"} & keys:
+        return "journal"
+    return "prd" if is_task_file(found) else None
 
 
 def _of_text(content: bytes) -> str | None:
-    """Return what a file is that has its keys at the beginning of lines."""
-    for kind, *keys in _KEYS:
-        if all(re.search(rb"^%b\s*:" % key, content, re.MULTILINE) for key in keys):
-            return str(kind)
-    return None
+    """Return what a text is, by its lines; a journal, by its dated headings."""
+    text = content.decode("utf-8", "replace")
+    found = (
+        one["kind"]
+        for one in KINDS
+        if "line" in one and re.search(one["line"], text, re.MULTILINE)
+    )
+    kind: str | None = next(found, None)
+    if kind not in (None, "checklist"):
+        return kind
+    parsed = parse_text(text)
+    return "journal" if parsed.entries or parsed.patterns else kind
 
 
 def _of_lines(content: bytes) -> str | None:

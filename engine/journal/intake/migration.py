@@ -13,8 +13,8 @@ from ..document import JournalDocument
 from ..rules import AddLearning, DiscoverPattern, DraftJournal, RecordEntry
 from ..state.ids import entry_id
 from ..state.journal import Journal
-from ..state.shapes import Entry, Learning, Pattern
-from ..state.words import CODEBASE_PATTERN
+from ..state.shapes import Entry, Learning, Observation, Pattern
+from ..state.words import CODEBASE_PATTERN, FINDING
 from .progress_text import Habit, Noted, Parsed, Told, parse_text
 
 LEGACY = "learning-0000"
@@ -113,7 +113,9 @@ def _take_entries(
                     prd_id=told.prd_id,
                     status=told.status,
                     summary=told.summary,
-                    observations=(),
+                    observations=tuple(
+                        Observation(type=FINDING, title=x) for x in told.seen
+                    ),
                     files_modified=told.files,
                 ),
             )

@@ -38,6 +38,8 @@ class Told(NamedTuple):
     status: str
     summary: str
     files: tuple[str, ...]
+    seen: tuple[str, ...]
+    """The other lines of a session's entry."""
     noted: tuple[Noted, ...]
 
 
@@ -65,6 +67,12 @@ _DATED = re.compile(
     r" ?(?P<zone>Z|[A-Z]{2,5}|[+-]\d{2}:?\d{2})?\]?\s*[-\u2013\u2014:]\s*(?P<story>\S.*)",
     re.ASCII,
 )
+_SESSION = re.compile(
+    r"(?P<story>\S.*?)\W+(?P<date>\d{4}-\d{2}-\d{2})"
+    r"(?:[T ]+(?P<hours>\d{1,2}:\d{2})(?P<seconds>:\d{2})?)?(?P<zone>Z)?[\])]?",
+    re.ASCII,
+)
+"""The heading of a session: its date comes last."""
 _STORY = re.compile(
     r"([A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*-\d+)\b[\s:\u2013\u2014-]*(.*)", re.ASCII
 )
@@ -143,7 +151,8 @@ def _bullets(lines: Iterable[str]) -> list[tuple[int, str]]:
 
 
 def _entry(heading: str, lines: list[str]) -> Told | None:
-    dated = _DATED.fullmatch(heading)
+    session = _SESSION.fullmatch(heading)
+    dated = _DATED.fullmatch(heading) or session
     timestamp = _moment(dated) if dated else None
     if dated is None or timestamp is None:
         return None
@@ -160,6 +169,7 @@ def _entry(heading: str, lines: list[str]) -> Told | None:
         _status(f"{title} {story}"),
         ": ".join([*filter(None, [title]), *done[:1]]),
         tuple(dict.fromkeys(path for said in files for path in _paths(said))),
+        tuple(done[1:]) if dated is session else (),
         tuple(_noted(said) for _, said in _bullets(lines[at + 1 :])),
     )
 

@@ -59,6 +59,10 @@ class RunSaid(NamedTuple):
     duration_ms: int | None = None
     sessions: tuple[str, ...] = ()
     tool_calls: int | None = None
+    usage: Usage | None = None
+    agent: str | None = None
+    agent_version: str | None = None
+    models: tuple[str, ...] = ()
 
 
 class Ended(NamedTuple):

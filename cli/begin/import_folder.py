@@ -1,0 +1,100 @@
+"""`sprintlog import folder`: all records of other tools in a folder, with their status."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
+from sprintlog.engine.extensions import installed, load
+from sprintlog.projections.views.log import NotTaken
+
+from .. import typed
+from ..context import open_workspace, with_actor, with_json
+from ..intake.others.found import check_no_link
+from ..intake.others.recognise import KNOWN, PLACES, in_folder, recognise
+from ..output import print_answer
+from .import_extended import read_with, take_imported
+from .taken import options_of
+
+TOOLS: dict[str, str] = PLACES["tools"]
+READ_BY: dict[str, str] = PLACES["read_by"]
+IN_TOOLS: list[str] = PLACES["folders"]["names"]
+FILES_MAX = 50
+
+
+@typed.command("folder", epilog="Example: sprintlog import folder .")
+@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+@with_actor
+@with_json
+def folder(folder: Path, as_json: bool, actor: str) -> None:
+    """Import all records of other tools in a folder and report the status of each.
+
+    A record is imported, known but not imported, or unknown. Installed importers of
+    extensions are used as well. Links are not followed.
+    """
+    group = click.get_current_context().parent
+    assert group is not None
+    assert isinstance(group.command, click.Group)
+    left: list[NotTaken] = []
+    tools = [*_extensions(folder, left, {"as_json": as_json, "actor": actor})]
+    imported = len(tools)
+    there = in_folder(folder)
+    for kind, path in there:
+        try:
+            if (tool := READ_BY.get(path.name)) in tools:
+                raise RefusedError(f"{path}: the importer {tool} has read it")
+            check_no_link(path, below=folder)
+            words = [str(path), "--actor", actor, *(["--json"] if as_json else [])]
+            command = group.command.commands[kind]
+            with command.make_context(kind, words, parent=group) as context:
+                command.invoke(context)
+            imported += 1
+        except SprintlogError as error:
+            left.append(NotTaken(str(path), kind, error.message))
+    for sign, tool in TOOLS.items():
+        if tool not in tools and (place := folder / sign).exists():
+            problem = f"{place}: the importer {tool} is not installed, or did not read it"
+            left.append(NotTaken(str(place), tool, problem))
+    left += _others(folder, [*(path for _, path in there), *(folder / x for x in TOOLS)])
+    if not (imported or left):
+        problem = f"{folder}: nothing in it that import knows"
+        raise NotFoundError(problem, hint=f"known are {KNOWN}", file=str(folder))
+    for one in left:
+        state = f"known as {one.kind}" if one.kind else "unknown"
+        print_answer(one, [f"not imported, {state}: {one.reason}"], as_json=as_json)
+    if not imported:
+        raise RefusedError(f"{folder}: nothing was imported", file=str(folder))
+
+
+def _extensions(folder: Path, left: list[NotTaken], given: dict[str, Any]) -> Iterator[str]:
+    """Import what installed importers read; yield their names."""
+    for extension in installed("importer"):
+        try:
+            imported = read_with(extension, load(extension), folder)
+            with open_workspace() as workspace:
+                options = options_of(given, folder)
+                take_imported(workspace, folder, imported, options, kind=extension.name)
+            yield extension.name
+        except NotFoundError:
+            continue
+        except SprintlogError as error:
+            left.append(NotTaken(str(folder), extension.name, error.message))
+
+
+def _others(folder: Path, known: Collection[Path]) -> Iterator[NotTaken]:
+    """Yield the files in the folders of tools that have no usual place."""
+    places = [folder] if folder.resolve().name in IN_TOOLS else []
+    for place in [*places, *(folder / name for name in IN_TOOLS)]:
+        files = sorted(place.iterdir()) if place.is_dir() else []
+        for path in [one for one in files if one.is_file() and one not in known][
+            :FILES_MAX
+        ]:
+            try:
+                check_no_link(path, below=folder)
+                kind, _ = recognise(path)
+                problem = f"{path}: name it to import it"
+            except SprintlogError as error:
+                kind, problem = "", error.message
+            yield NotTaken(str(path), kind, problem)

@@ -1,0 +1,334 @@
+"""Read task lists in JSON: prd.json, feature_list.json, Task Master's tasks.json and kin.
+
+`task_lists.toml` describes every supported form. An item becomes a phase, its subtasks
+become steps. Keys without a meaning here stay on the phase; a key that means something else
+here is prefixed.
+"""
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from importlib.resources import files
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import structs
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.sprint.document import shape
+from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
+from sprintlog.engine.sprint.state.words import COMPLETED, PENDING
+
+from ..json_reader import load
+from .found import Unread
+from .imported import OURS, ImportedSprint, document_of
+
+Data = dict[str, Any]
+
+
+class ListShape(NamedTuple):
+    """A form of a task list."""
+
+    key: str
+    noun: str
+    files: str
+
+
+FORMS = tomllib.loads(files(__package__).joinpath("task_lists.toml").read_text("utf-8"))
+SHAPES = [ListShape(**one) for one in FORMS["shapes"]]
+FIELDS: dict[str, list[str]] = FORMS["fields"]
+STATUSES = {word: name for name, words in FORMS["words"].items() for word in words.split()}
+TAGS_MAX = 200
+WHOLE_MIN = 2
+"""A file that is a map with fewer items is not taken for a list."""
+_LEVELS = (shape.CompiledTopPhase, shape.CompiledStep, shape.SubPhase)
+_RESERVED = {field.encode_name for one in _LEVELS for field in structs.fields(one)} | {
+    *("parallel", "wait-for-parallel", "depends-on", "workflow")
+}
+_PREFIX = "source-"
+
+
+class TaskList(NamedTuple):
+    """A list of a file: the plan of one sprint."""
+
+    document: Data | None
+    """A document in the shape of PROGRESS.yaml without its id; None if it has no items."""
+    names: tuple[str, ...]
+    """Names for the sprint, the best first; without any it is named after the file."""
+    noun: str
+    total: int
+    passed: int
+    """How many leaves are completed."""
+
+
+class TaskFile(NamedTuple):
+    """All lists of a file."""
+
+    lists: Sequence[TaskList]
+    digest: str
+    unread: Sequence[Unread]
+
+
+def read_task_lists(content: bytes, *, file: str) -> TaskFile:
+    """Return the task lists of a file; raise `InvalidInputError` naming a field."""
+    given = load(content, file=file)
+    unread: list[Unread] = []
+    lists = [
+        _Reading(file, listed, unread).task_list(top, tag)
+        for tag, top, listed in _lists(given)
+    ]
+    if not lists:
+        known = ", ".join(one.key for one in SHAPES if one.key)
+        problem = "has no list of tasks with an id or a title"
+        raise InvalidInputError(problem, file=file, hint=f"known lists are {known}")
+    if len(lists) > TAGS_MAX:
+        raise InvalidInputError(f"has more than {TAGS_MAX} lists", file=file)
+    return TaskFile(lists, sha256(content).hexdigest(), unread)
+
+
+def is_task_file(given: object) -> bool:
+    """Return whether JSON is a task list that states what is done, or is empty."""
+    return any(
+        any(map(_states, items)) if items else one in SHAPES[:4]
+        for _, _, (one, items) in _lists(given)
+    )
+
+
+def leaf_texts(document: Data) -> set[str]:
+    """Return what names each leaf in every version: its title if that is unique."""
+    leaves = [node.data for node in Tree(document).leaves]
+    titles = [_first(one, "title").casefold() for one in leaves]
+    times = Counter(titles)
+    named = zip(titles, leaves, strict=True)
+    return {title if times[title] == 1 else str(one.get("prompt")) for title, one in named}
+
+
+def branch_of(document: Data) -> str:
+    """Return the branch that a document names, or an empty string."""
+    return _first(document, "branch")
+
+
+Listed = tuple[ListShape, list[Any]]
+
+
+def _lists(given: object) -> Iterator[tuple[str, Data, Listed]]:
+    """Yield each list with its tag and the mapping around it."""
+    if found := _listed(given):
+        yield "", given if isinstance(given, dict) and found[0].key else {}, found
+    elif isinstance(given, dict):
+        for tag, inner in given.items():
+            if isinstance(inner, dict) and (found := _listed(inner)) and found[0].key:
+                yield tag, inner, found
+
+
+def _listed(given: object) -> Listed | None:
+    """Return the first list that states what is done, else the first with named items."""
+    plain: Listed | None = None
+    for one in SHAPES:
+        value = given.get(one.key) if one.key and isinstance(given, dict) else given
+        if one.key and not isinstance(given, dict):
+            continue
+        items = _items(value, is_whole=not one.key)
+        if items is None:
+            continue
+        if any(map(_states, items)):
+            return one, items
+        if plain is None and all(map(_is_named, items)) and (one.key or not items):
+            plain = one, items
+    return plain
+
+
+def _items(value: object, *, is_whole: bool = False) -> list[Any] | None:
+    """Return the objects of a list, or of a map from their ids."""
+    if isinstance(value, list) and (not value or isinstance(value[0], dict)):
+        return value
+    if not isinstance(value, dict) or len(value) < (WHOLE_MIN if is_whole else 1):
+        return None
+    inner = [*value.values()]
+    if not all(isinstance(one, dict) for one in inner):
+        return None
+    if is_whole and not all(_states(one, len(CHILDREN)) for one in inner):
+        return None
+    return [{"id": name, **one} for name, one in value.items()]
+
+
+def _states(item: object, level: int = 0) -> bool:
+    """Return whether an item, or one below it, states whether it is done."""
+    if not isinstance(item, dict):
+        return False
+    has_flag = any(isinstance(item.get(key), bool) for key in FIELDS["flag"])
+    if "passes" in item or has_flag:
+        return True
+    is_word = _word(item)[1] in STATUSES and _first(item, "id", "title", "text")
+    return bool(is_word) or any(map(partial(_states, level=level + 1), _below(item, level)))
+
+
+def _below(item: Data, level: int) -> list[Any]:
+    lists = (_items(item.get(key)) for key in FIELDS["children"])
+    return next((one for one in lists if one), []) if level + 1 < len(CHILDREN) else []
+
+
+def _children(item: Data, level: int) -> tuple[str, list[Any]]:
+    """Return the items below one, and their key.
+
+    They state whether they are done; below an item that does not, a name is enough.
+    """
+    for key in FIELDS["children"] if level + 1 < len(CHILDREN) else ():
+        below = _items(item.get(key)) or []
+        if any(_states(one, level + 1) for one in below):
+            return key, below
+        if not _states(item, len(CHILDREN)) and below and all(map(_is_named, below)):
+            return key, below
+    return "", []
+
+
+def _is_named(item: object) -> bool:
+    return bool(_first(item, "title", "text"))
+
+
+def _first(item: object, *fields: str) -> str:
+    """Return the first text or number that an item has under a name of these fields."""
+    for key in (key for field in fields for key in FIELDS[field]):
+        value = item.get(key) if isinstance(item, dict) else None
+        is_text = isinstance(value, str | int | float) and not isinstance(value, bool)
+        if is_text and (text := str(value).strip()):
+            return text
+    return ""
+
+
+def _word(item: Data) -> tuple[str, str]:
+    """Return the status word of an item, normalised, and its key first."""
+    for key in FIELDS["status"]:
+        if isinstance(word := item.get(key), str) and word.strip():
+            return key, re.sub(r"[\s_]+", "-", word.strip().lower())
+    return "", ""
+
+
+class _Reading:
+    """Turns one list into a plan."""
+
+    def __init__(self, file: str, listed: Listed, unread: list[Unread]) -> None:
+        self._file = file
+        self._shape, self._items = listed
+        self._unread = unread
+        self._total = self._passed = 0
+
+    def task_list(self, top: Data, tag: str) -> TaskList:
+        """Return the list as the plan of a sprint."""
+        phases = self._nodes(self._items, self._shape.key, 0)
+        own = {k: v for k, v in top.items() if k != self._shape.key}
+        document = None
+        if phases:
+            more = _kept(own, OURS) | ({"tag": tag} if tag else {})
+            sprint = ImportedSprint("list", phases, more=more)
+            document = document_of(sprint, kind="prd", file=Path(self._file))
+            del document["sprint-id"]
+        meta = own.get("meta") or own.get("project")
+        names = (
+            _first(own, "branch").removeprefix("ralph/"),
+            "" if tag == "master" else tag,
+            _first(own, "project") or _first(meta, "project"),
+        )
+        named = tuple(filter(None, names))
+        return TaskList(document, named, self._shape.noun, self._total, self._passed)
+
+    def _nodes(self, items: Sequence[Any], where: str, level: int) -> list[Data]:
+        nodes: list[Data] = []
+        seen: set[str] = set()
+        for number, item in enumerate(items):
+            at = f"{where}[{number}]"
+            if not isinstance(item, dict):
+                raise self._error("must be an object", at)
+            id_ = self._id(item, at, number + 1, level)
+            if id_ in seen:
+                given = id_
+                id_ = next(x for n in count(2) if (x := f"{given}-{n}") not in seen)
+                problem = f"{at}.id: occurs twice; the second is {id_[:50]!r}"
+                self._unread.append(Unread.of(self._file, problem, given))
+            seen.add(id_)
+            nodes.append(self._node(item, id_, at, level))
+        # Loops work by priority, 1 first; other items keep their order.
+        order = [_priority(item) for item in items]
+        return [nodes[n] for n in sorted(range(len(nodes)), key=order.__getitem__)]
+
+    def _id(self, item: Data, at: str, number: int, level: int) -> str:
+        given = next((item[key] for key in FIELDS["id"] if item.get(key) is not None), "")
+        if isinstance(given, bool | list | dict) or not str(given).isprintable():
+            raise self._error(f"{str(given)[:40]!r} is not an id", f"{at}.id")
+        if not str(given).strip() and not _first(item, "title", "text"):
+            raise self._error("has neither an id nor a description", at)
+        return str(given).strip() or f"{'task' if level else self._shape.noun}-{number:03}"
+
+    def _error(self, problem: str, field: str) -> InvalidInputError:
+        return InvalidInputError(problem, file=self._file, field=field)
+
+    def _node(self, item: Data, id_: str, at: str, level: int) -> Data:
+        key, below = _children(item, level)
+        read = {"id", "passes", key}
+        own = _kept({k: v for k, v in item.items() if k not in read}, _RESERVED)
+        if below:
+            children = self._nodes(below, f"{at}.{key}", level + 1)
+            title = _first(item, "title") or id_
+            return {"id": id_, "title": title, **own, CHILDREN[level + 1]: children}
+        status = self._status(item, at)
+        self._total += 1
+        self._passed += status == COMPLETED
+        return {"id": id_, "prompt": _prompt(item) or id_, "status": status, **own}
+
+    def _status(self, item: Data, at: str) -> str:
+        """Return the status of a leaf: the flag decides whether it is completed."""
+        passes = item.get("passes")
+        if not isinstance(passes, bool | None):
+            raise self._error("must be true or false", f"{at}.passes")
+        flags = [passes, *(item.get(key) for key in FIELDS["flag"])]
+        flag = next((one for one in flags if isinstance(one, bool)), None)
+        key, word = _word(item)
+        status = STATUSES.get(word)
+        if word and status is None:
+            self._unread.append(
+                Unread.of(self._file, f"{at}.{key}: unknown status", item[key])
+            )
+        if flag:
+            return COMPLETED
+        return PENDING if status is None or (status, flag) == (COMPLETED, False) else status
+
+
+def _kept(own: Data, taken: set[str]) -> Data:
+    """Return keys and values, those prefixed that mean something else here."""
+    prefixed = {key for key in own if key in taken and (key, type(own[key])) != _SUMMARY}
+    return {f"{_PREFIX}{k}" if k in prefixed else k: v for k, v in own.items()}
+
+
+_SUMMARY = ("summary", str)
+
+
+def _priority(item: Data) -> float:
+    given = item.get("priority")
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    return float(given) if is_number and given is not None else float("inf")
+
+
+def _prompt(item: Data) -> str:
+    texts = [_first({key: item.get(key)}, "text") for key in FIELDS["text"]]
+    said = [*filter(None, dict.fromkeys([_first(item, "title"), *texts]))]
+    for heading, keys in FORMS["sections"].items():
+        wanted: Any = next((item[key] for key in keys if item.get(key)), [])
+        points = [_text(one) for one in (wanted if isinstance(wanted, list) else [wanted])]
+        if any(points):
+            said.append("\n".join([f"{heading}:", *(f"- {one}" for one in points if one)]))
+    return "\n\n".join(said)
+
+
+def _text(value: object) -> str:
+    """Return a criterion as text: that of an object, or all texts with their keys."""
+    if not isinstance(value, dict):
+        return "" if value is None or isinstance(value, list) else str(value).strip()
+    named = ("description", "text", "criterion", "criteria", "requirement", "title", "name")
+    for key in named:
+        if isinstance(text := value.get(key), str) and text.strip():
+            return text.strip()
+    return ", ".join(f"{k}: {v}" for k, v in value.items() if isinstance(v, str | int))
