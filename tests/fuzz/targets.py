@@ -15,9 +15,11 @@ from urllib.parse import unquote
 
 from sprintlog.cli.intake import journal, json_reader, metrics, progress, queue
 from sprintlog.cli.intake.definition import compile_files
+from sprintlog.cli.intake.others import markdown
 from sprintlog.cli.intake.others.aiwg import read_aiwg
 from sprintlog.cli.intake.others.orchestrator import read_orchestrator
 from sprintlog.cli.intake.others.ralph_loop import read_ralph_loop
+from sprintlog.cli.intake.others.recognise import recognise
 from sprintlog.cli.intake.others.task_lists import read_task_lists
 from sprintlog.cli.settings.file import read_settings
 from sprintlog.engine.adapters.agents.output import Hearing
@@ -166,6 +168,8 @@ def _others(folder: Path) -> Read:
             (read_ralph_loop, loop),
             (read_orchestrator, history),
             (read_aiwg, file),
+            *((reader, loop) for reader in markdown.READERS.values()),
+            (recognise, loop),
         ):
             try:
                 reader(at)
@@ -340,7 +344,7 @@ TARGETS = {
             (),
         ),
         Target("settings", _settings, ()),
-        Target("others", _others, ("loops/**/*.json*", "loops/**/*.md")),
+        Target("others", _others, ("loops/**/*.json*", "loops/**/*.md", "loops/**/.*")),
         Target("append", _plain(_events), ()),
         Target("stored", _plain(_stored), ()),
         Target("exchange", _plain(_exchange), ("logs/*.jsonl",)),

@@ -139,11 +139,73 @@ def test_git_follows_a_file_that_was_renamed(loop: Path, done: Run) -> None:
 def test_features_without_ids_are_called_by_their_place(loop: Path, done: Run) -> None:
     """A feature_list.json is taken in the same way; its steps are in the prompt."""
     answer = done("import", "prd", "feature_list.json", "--sprint", "chat", "--json").json
-    assert answer["found"]["story"] == 2
+    assert answer["found"]["feature"] == 2
     assert statuses(done, "--sprint", "chat") == {
         "feature-001": "completed",
         "feature-002": "pending",
     }
+
+
+def test_an_id_that_occurs_twice_is_numbered(loop: Path, done: Run) -> None:
+    """Both items are kept, and the second one's id is reported."""
+    twice = [{"id": "a", "passes": True}, {"id": "a", "passes": False}]
+    (loop / "prd.json").write_text(json.dumps(twice))
+    (loop / "progress.txt").unlink()
+    answer = done("import", "prd", "prd.json", "--json").json
+    assert answer["unread"] == 1
+    assert statuses(done) == {"a": "completed", "a-2": "pending"}
+
+
+def test_a_status_word_is_read_unless_a_flag_decides(loop: Path, done: Run) -> None:
+    """An unknown word is pending and reported; `passes` decides what is completed."""
+    said = [
+        *(
+            {"title": str(n), "status": word}
+            for n, word in enumerate(("Done", "In Progress"))
+        ),
+        {"title": "x", "status": "splendid"},
+        {"title": "y", "status": "done", "passes": False},
+        {"title": "z", "status": "blocked", "passes": True, "model": 1, "steps": ["a"]},
+    ]
+    (loop / "list.json").write_text(json.dumps({"goal": "all", "tasks": said}))
+    answer = done("import", "prd", "list.json", "--sprint", "x", "--json").json
+    assert (answer["found"]["task"], answer["found"]["passed"]) == (5, 2)
+    assert Path(answer["kept"]).read_text().count("unknown status") == 1
+    document = done("show", "progress", "--json", "--sprint", "x").json
+    words = [x["status"] for x in document["phases"]]
+    assert words == ["completed", "in-progress", "pending", "pending", "completed"]
+    assert document["source-goal"] == "all"
+    last = document["phases"][-1]
+    assert (last["source-model"], last["source-steps"]) == (1, ["a"])
+
+
+def test_each_tag_of_task_master_is_a_sprint(loop: Path, done: Run) -> None:
+    """Subtasks are steps; a task with subtasks has the status that follows from them."""
+    task = {"id": 1, "title": "One", "status": "done"}
+    below = [
+        {"id": n, "title": str(n), "status": w} for n, w in ((1, "done"), (2, "pending"))
+    ]
+    tags = {
+        "master": {"tasks": [task], "metadata": {}},
+        "later": {"tasks": [{**task, "subtasks": below}]},
+    }
+    (loop / "tasks.json").write_text(json.dumps(tags))
+    done("import", "prd", "tasks.json", "--progress", "prd.json")
+    assert statuses(done, "--sprint", "later") == {"1": "in-progress"}
+    steps = done("show", "progress", "--json", "--sprint", "later").json["phases"][0][
+        "steps"
+    ]
+    assert [x["status"] for x in steps] == ["completed", "pending"]
+    assert len(done("sprint", "list", "--json").json) == 2
+
+
+def test_several_lists_are_not_one_sprint(loop: Path, run: Run) -> None:
+    """A name for the sprint is refused if a file has lists for several."""
+    tags = {x: {"tasks": [{"title": x, "status": "done"}]} for x in "ab"}
+    (loop / "tasks.json").write_text(json.dumps(tags))
+    result = run("import", "prd", "tasks.json", "--sprint", "x")
+    assert (result.code, "2 lists cannot be the one sprint x" in result.err) == (1, True)
+    assert run("verify", "--json").json["events"] == 0
 
 
 @pytest.mark.parametrize(
@@ -152,17 +214,16 @@ def test_features_without_ids_are_called_by_their_place(loop: Path, done: Run) -
         (b'{"userStories": [{"id": "US-001"', "not JSON"),
         (b"not JSON at all", "not JSON"),
         (b"\x00\xff\x10", "not JSON"),
-        (b"[]", "userStories: is no object with stories"),
-        (b"{}", "userStories: Field required"),
-        (b'{"userStories": []}', "userStories: List should have at least 1 item"),
-        (b'{"userStories": [{"id": 1, "passes": true}]}', "userStories[0].id"),
+        (b'"words"', "has no list of tasks"),
+        (b"{}", "has no list of tasks"),
+        (b'{"tasks": [{"label": "a", "command": "b"}]}', "has no list of tasks"),
+        (b'{"prd": {"id": "a", "status": "done"}}', "has no list of tasks"),
+        (b'{"userStories": [{"id": true, "passes": true}]}', "userStories[0].id"),
+        (b'{"userStories": [{"id": "a\\u0000", "passes": true}]}', "userStories[0].id"),
         (b'{"userStories": [{"id": "a", "passes": "no"}]}', "userStories[0].passes"),
-        (b'{"userStories": {"id": "a"}}', "userStories: "),
-        (b'[{"passes": true}]', "features[0].description: Field required"),
-        (
-            b'{"userStories": [{"id":"a","passes":true},{"id":"a","passes":true}]}',
-            "userStories[1].id: 'a' is there before",
-        ),
+        (b'{"userStories": {"id": "a"}}', "has no list of tasks"),
+        (b'[{"passes": true}]', "[0]: has neither an id nor a description"),
+        (b'[{"id": "a", "passes": true}, 1]', "[1]: must be an object"),
         (b" " * (64 * 2**20 + 1), "is longer than 64 MiB"),
     ],
 )

@@ -1,6 +1,5 @@
 """`import` without a name: it says what it takes a file or a folder for, and takes it."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -26,8 +25,8 @@ def log(folder: Path, done: Run) -> Path:
         ("loops/ralph/feature_list.json", "prd"),
         ("loops/orchestrator/history.jsonl", "orchestrator"),
         ("loops/orchestrator/events-20260602-080000.jsonl", "orchestrator"),
-        ("loops/orchestrator", "orchestrator"),
-        ("loops/aiwg", "aiwg"),
+        ("loops/orchestrator", "folder"),
+        ("loops/aiwg", "folder"),
         ("loops/aiwg/ralph-external/session-state.json", "aiwg"),
         (
             "loops/aiwg/ralph/ralph-dates-1a2b3c4d/iterations/iteration-001/metrics.json",
@@ -37,7 +36,7 @@ def log(folder: Path, done: Run) -> Path:
             "loops/aiwg/ralph/ralph-dates-1a2b3c4d/progress/iteration-000-baseline.json",
             "aiwg",
         ),
-        ("loops/ralph-loop", "ralph-loop"),
+        ("loops/ralph-loop", "folder"),
         ("loops/ralph-loop/ralph-loop.local.md", "ralph-loop"),
         ("agents/claude-2.1.330-transcript.jsonl", "transcript"),
         ("agents/codex-rollout.jsonl", "transcript"),
@@ -61,12 +60,12 @@ def test_an_export_is_recognised(log: Path, done: Run) -> None:
     assert recognise(log / "all.jsonl").kind == "log"
 
 
-def test_a_folder_with_several_things_asks_which(log: Path, run: Run) -> None:
-    """Nothing is guessed: the refusal names them."""
-    shutil.copytree(FIXTURES / "loops" / "ralph", log / "loop")
-    result = run("import", "loop/")
-    assert result.code != 0
-    assert "which of them? loop/prd.json, loop/feature_list.json" in result.err
+@pytest.mark.parametrize("word", ["", "--json"])
+def test_a_folder_without_records_is_refused(log: Path, run: Run, word: str) -> None:
+    """The refusal names what is known."""
+    (log / "empty").mkdir()
+    result = run("import", "empty", *filter(None, [word]))
+    assert (result.code, "nothing in it that import knows" in result.err) == (3, True)
 
 
 @pytest.mark.parametrize("content", [b"", b"words", b"\x00\xff\x80", b"{}", b"[1, 2"])
