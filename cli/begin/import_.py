@@ -39,7 +39,6 @@ from ..output import (
 )
 from ..places import PROGRESS, place_in, place_of
 from ..record import UNNAMED, Options, Recording, refresh
-from .import_folder import folder
 from .import_others import COMMANDS
 from .taken import warn_of_cut
 
@@ -62,8 +61,20 @@ class Recognising(typed.TypedGroup):
         from ..intake.others.recognise import recognise
 
         kind, found = recognise(path)
+        if kind == "folder":
+            from .import_folder import folder
+
+            return kind, folder, args
         note(f"{found} is taken for what `import {kind}` takes")
-        return kind, self.commands[kind], [str(found), *args[1:]]
+        return kind, self.command_of(kind), [str(found), *args[1:]]
+
+    def command_of(self, kind: str) -> click.Command:
+        """Return the command of a kind that was recognised."""
+        from .import_extended import extended_command
+
+        command = self.commands.get(kind) or extended_command(kind)
+        assert command is not None
+        return command
 
     def _of_extension(self, path: Path, args: list[str]) -> click.Command | None:
         """Return the command of an importer that is installed; a path alone comes first."""
@@ -368,5 +379,5 @@ def _place_of(problem: str) -> str:
     return " ".join(problem.split(" ", 2)[:2])
 
 
-for _other in (*COMMANDS, folder):
+for _other in COMMANDS:
     command.add_command(_other)

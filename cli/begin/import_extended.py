@@ -16,6 +16,7 @@ from .. import typed
 from ..context import open_workspace, with_actor, with_json, with_sprint
 from ..intake.others.found import FoundLoop
 from ..intake.others.imported import Imported, document_of, facts_of
+from ..intake.others.markdown import READERS
 from ..record import Options, Recording, refresh
 from .import_prd import in_force
 from .loop_facts import is_there, take_facts
@@ -23,11 +24,14 @@ from .taken import options_of, tell
 
 
 def extended_command(name: str) -> click.Command | None:
-    """Return the command of an importer; None where no extension brings one."""
-    try:
-        extension, read = loaded("importer", name)
-    except NotFoundError:
-        return None
+    """Return the command of an importer, built in or of an extension; None without one."""
+    if name in READERS:
+        read, extension = READERS[name], Extension("importer", name, "", "sprintlog", "")
+    else:
+        try:
+            extension, read = loaded("importer", name)
+        except NotFoundError:
+            return None
 
     @typed.command(name, epilog=f"Example: sprintlog import {name} PATH")
     @click.argument("path", type=click.Path(path_type=Path))
@@ -35,23 +39,13 @@ def extended_command(name: str) -> click.Command | None:
     @with_actor
     @with_json
     def command(path: Path, **given: Any) -> None:
-        """Take in what an extension reads; the same source again brings nothing."""
+        """Import what this importer reads; the same source again brings nothing."""
         imported = read_with(extension, read, path)
         with open_workspace() as workspace:
             options = options_of(given, path)
             take_imported(workspace, path, imported, options, kind=extension.name)
 
     return command
-
-
-def take_read(kind: str, path: Path, given: dict[str, Any]) -> None:
-    """Import a file with a built-in reader of this kind."""
-    from ..intake.others.markdown import READERS
-
-    imported = READERS[kind](path)
-    with open_workspace() as workspace:
-        options = options_of(given, path)
-        take_imported(workspace, path, imported, options, kind=kind)
 
 
 def read_with(extension: Extension, read: Any, path: Path) -> Imported:

@@ -1,4 +1,4 @@
-"""`sprintlog import folder`: all records of other tools in a folder, with their status."""
+"""`sprintlog import FOLDER`: all records of other tools in a folder, with their status."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -15,6 +15,7 @@ from ..context import open_workspace, with_actor, with_json
 from ..intake.others.found import check_no_link
 from ..intake.others.recognise import KNOWN, PLACES, in_folder, recognise
 from ..output import print_answer
+from .import_ import Recognising
 from .import_extended import read_with, take_imported
 from .taken import options_of
 
@@ -24,7 +25,7 @@ IN_TOOLS: list[str] = PLACES["folders"]["names"]
 FILES_MAX = 50
 
 
-@typed.command("folder", epilog="Example: sprintlog import folder .")
+@typed.command("folder", epilog="Example: sprintlog import .")
 @click.argument("folder", type=click.Path(path_type=Path), default=Path())
 @with_actor
 @with_json
@@ -36,7 +37,7 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
     """
     group = click.get_current_context().parent
     assert group is not None
-    assert isinstance(group.command, click.Group)
+    assert isinstance(group.command, Recognising)
     left: list[NotTaken] = []
     tools = [*_extensions(folder, left, {"as_json": as_json, "actor": actor})]
     imported = len(tools)
@@ -47,7 +48,7 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
                 raise RefusedError(f"{path}: the importer {tool} has read it")
             check_no_link(path, below=folder)
             words = [str(path), "--actor", actor, *(["--json"] if as_json else [])]
-            command = group.command.commands[kind]
+            command = group.command.command_of(kind)
             with command.make_context(kind, words, parent=group) as context:
                 command.invoke(context)
             imported += 1

@@ -151,53 +151,7 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
         take_sessions(workspace, sessions)
 
 
-def _reading(kind: str, example: str) -> Callable[[Function], click.Command]:
-    """Return a decorator: the command of a built-in reader, with the help of a function."""
-
-    def decorated(function: Function) -> click.Command:
-        @typed.command(
-            kind,
-            help=function.__doc__,
-            epilog=f"Example: sprintlog import {kind} {example}",
-        )
-        @click.argument("file", type=FILE)
-        @_with_source
-        def command(file: Path, **given: Any) -> None:
-            from .import_extended import take_read
-
-            take_read(kind, file, given)
-
-        return command
-
-    return decorated
-
-
-@_reading("aider", ".aider.chat.history.md")
-def aider() -> None:
-    """Import the chats of aider: each session with messages becomes an iteration.
-
-    Tokens, cost, model and version are recorded; aider rounds tokens from 1,000. Prompts
-    and answers are not recorded. A session is recorded once.
-    """
-
-
-@_reading("checklist", "fix_plan.md")
-def checklist() -> None:
-    """Import a Markdown list with check boxes, such as fix_plan.md.
-
-    A heading becomes a phase, each item a step.
-    """
-
-
-@_reading("gsd", ".planning/STATE.md")
-def gsd() -> None:
-    """Import the STATE.md of GSD: each phase of the milestone becomes a phase.
-
-    The stated number of phases is completed; the current one is in progress.
-    """
-
-
-COMMANDS = (prd, orchestrator, aiwg, ralph_loop, transcript, aider, checklist, gsd)
+COMMANDS = (prd, orchestrator, aiwg, ralph_loop, transcript)
 
 
 def take_sessions(

@@ -61,6 +61,21 @@ def test_a_sample_is_read_as_stored(sample: Path) -> None:
     assert len(said["unread"]) == LEFT_OUT[sample.name]
 
 
+def test_spec_kit_reads_tasks_under_any_heading(
+    loops_site: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, done: Run
+) -> None:
+    """A heading that is not of the form `Phase N:` is a phase, too; nothing is left over."""
+    monkeypatch.syspath_prepend(str(loops_site))
+    shutil.copytree(PACKAGES.parent / "loops" / "cases" / "E6", folder / "E6")
+    monkeypatch.chdir(folder / "E6")
+    done("init", "--here")
+    answer = done("import", "spec-kit", ".", "--json").json
+    assert (answer["found"], answer["unread"]) == ({"phase": 3, "task": 5}, 0)
+    phases = done("show", "progress", "--json").json["phases"]
+    statuses = [[step["status"] for step in phase["steps"]] for phase in phases]
+    assert statuses == [["completed"] * 2, ["completed", "pending"], ["pending"]]
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("sample", SAMPLES, indirect=True)
 def test_a_sample_is_imported_by_name(sample: Path, done: Run) -> None:

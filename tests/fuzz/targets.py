@@ -163,14 +163,15 @@ def _others(folder: Path) -> Read:
     def read(content: bytes) -> None:
         for path in (file, loop, history):
             path.write_bytes(content)
-        for reader, at in (
+        readers: list[tuple[Callable[[Path], object], Path]] = [
             (lambda path: read_task_lists(content, file=str(path)), file),
             (read_ralph_loop, loop),
             (read_orchestrator, history),
             (read_aiwg, file),
             *((reader, loop) for reader in markdown.READERS.values()),
             (recognise, loop),
-        ):
+        ]
+        for reader, at in readers:
             try:
                 reader(at)
             except SprintlogError:

@@ -750,13 +750,6 @@ export interface Next {
   sprint: string;
 }
 
-/** A record of another tool that was found in a folder and not imported. */
-export interface NotTaken {
-  file: string;
-  kind: string;
-  reason: string;
-}
-
 /** Something noticed while working on an entry. */
 export interface Observation {
   extra?: { [name: string]: unknown };
@@ -1570,10 +1563,6 @@ export interface CommandAnswers {
   "hooks status": HooksStatus;
   "session reconcile": Reconciled;
   "hooks uninstall": HooksOfAgent;
-  "import aider": LoopTaken;
-  "import checklist": LoopTaken;
-  "import folder": LoopTaken | TakenIn | NotTaken;
-  "import gsd": LoopTaken;
   "import journal": TakenIn[];
   "import log": LogCopied;
   "import orchestrator": LoopTaken;

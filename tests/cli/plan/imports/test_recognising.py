@@ -25,8 +25,6 @@ def log(folder: Path, done: Run) -> Path:
         ("loops/ralph/feature_list.json", "prd"),
         ("loops/orchestrator/history.jsonl", "orchestrator"),
         ("loops/orchestrator/events-20260602-080000.jsonl", "orchestrator"),
-        ("loops/orchestrator", "folder"),
-        ("loops/aiwg", "folder"),
         ("loops/aiwg/ralph-external/session-state.json", "aiwg"),
         (
             "loops/aiwg/ralph/ralph-dates-1a2b3c4d/iterations/iteration-001/metrics.json",
@@ -36,7 +34,6 @@ def log(folder: Path, done: Run) -> Path:
             "loops/aiwg/ralph/ralph-dates-1a2b3c4d/progress/iteration-000-baseline.json",
             "aiwg",
         ),
-        ("loops/ralph-loop", "folder"),
         ("loops/ralph-loop/ralph-loop.local.md", "ralph-loop"),
         ("agents/claude-2.1.330-transcript.jsonl", "transcript"),
         ("agents/codex-rollout.jsonl", "transcript"),
@@ -51,6 +48,13 @@ def test_what_it_is_given_is_recognised(log: Path, done: Run, name: str, kind: s
     result = done("import", FIXTURES / name)
     assert f"is taken for what `import {kind}` takes" in result.err
     assert done("verify", "--json").json["events"] > 0
+
+
+@pytest.mark.parametrize("kind", ["orchestrator", "aiwg", "ralph-loop"])
+def test_a_folder_of_one_tool_is_imported(log: Path, done: Run, kind: str) -> None:
+    """Its files are found in their usual places and imported together."""
+    answers = done("import", FIXTURES / "loops" / kind, "--json").lines
+    assert {(x["kind"], x["recorded"] > 0) for x in answers} == {(kind, True)}
 
 
 def test_an_export_is_recognised(log: Path, done: Run) -> None:
