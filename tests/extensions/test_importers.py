@@ -64,7 +64,7 @@ def test_a_sample_is_read_as_stored(sample: Path) -> None:
 def test_spec_kit_reads_tasks_under_any_heading(
     loops_site: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, done: Run
 ) -> None:
-    """A heading that is not of the form `Phase N:` is a phase, too; nothing is left over."""
+    """A heading that is not `Phase N:` is a phase, too; nothing is left over."""
     monkeypatch.syspath_prepend(str(loops_site))
     shutil.copytree(PACKAGES.parent / "loops" / "cases" / "E6", folder / "E6")
     monkeypatch.chdir(folder / "E6")
