@@ -59,6 +59,7 @@ class Recognising(typed.TypedGroup):
             return super().resolve_command(ctx, args)
         # Imported here: whoever names the command needs none of it.
         from ..intake.others.recognise import recognise
+        from .import_extended import command_of
 
         kind, found = recognise(path)
         if kind == "folder":
@@ -66,15 +67,7 @@ class Recognising(typed.TypedGroup):
 
             return kind, folder, args
         note(f"{found} is taken for what `import {kind}` takes")
-        return kind, self.command_of(kind), [str(found), *args[1:]]
-
-    def command_of(self, kind: str) -> click.Command:
-        """Return the command of a kind that was recognised."""
-        from .import_extended import extended_command
-
-        command = self.commands.get(kind) or extended_command(kind)
-        assert command is not None
-        return command
+        return kind, command_of(self, kind), [str(found), *args[1:]]
 
     def _of_extension(self, path: Path, args: list[str]) -> click.Command | None:
         """Return the command of an importer that is installed; a path alone comes first."""

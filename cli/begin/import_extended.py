@@ -23,6 +23,13 @@ from .loop_facts import is_there, take_facts
 from .taken import options_of, tell
 
 
+def command_of(group: click.Group, kind: str) -> click.Command:
+    """Return the command of a kind that was recognised; raise if there is none."""
+    command = group.commands.get(kind) or extended_command(kind)
+    assert command is not None
+    return command
+
+
 def extended_command(name: str) -> click.Command | None:
     """Return the command of an importer, built in or of an extension; None without one."""
     if name in READERS:

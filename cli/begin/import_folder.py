@@ -15,8 +15,7 @@ from ..context import open_workspace, with_actor, with_json
 from ..intake.others.found import check_no_link
 from ..intake.others.recognise import KNOWN, PLACES, in_folder, recognise
 from ..output import print_answer
-from .import_ import Recognising
-from .import_extended import read_with, take_imported
+from .import_extended import command_of, read_with, take_imported
 from .taken import options_of
 
 TOOLS: dict[str, str] = PLACES["tools"]
@@ -37,7 +36,7 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
     """
     group = click.get_current_context().parent
     assert group is not None
-    assert isinstance(group.command, Recognising)
+    assert isinstance(group.command, click.Group)
     left: list[NotTaken] = []
     tools = [*_extensions(folder, left, {"as_json": as_json, "actor": actor})]
     imported = len(tools)
@@ -48,7 +47,7 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
                 raise RefusedError(f"{path}: the importer {tool} has read it")
             check_no_link(path, below=folder)
             words = [str(path), "--actor", actor, *(["--json"] if as_json else [])]
-            command = group.command.command_of(kind)
+            command = command_of(group.command, kind)
             with command.make_context(kind, words, parent=group) as context:
                 command.invoke(context)
             imported += 1

@@ -345,7 +345,9 @@ TARGETS = {
             (),
         ),
         Target("settings", _settings, ()),
-        Target("others", _others, ("loops/**/*.json*", "loops/**/*.md", "loops/**/.*")),
+        Target(
+            "others", _others, ("loops/**/*.json*", "loops/**/*.md", "loops/**/.aider*")
+        ),
         Target("append", _plain(_events), ()),
         Target("stored", _plain(_stored), ()),
         Target("exchange", _plain(_exchange), ("logs/*.jsonl",)),
