@@ -1,5 +1,6 @@
 """The page of all formats, and the table of the data that each agent provides."""
 
+import inspect
 import re
 import tomllib
 from collections import defaultdict
@@ -12,6 +13,7 @@ from typing import Any
 import click
 
 from sprintlog.cli.begin.import_ import command as importing
+from sprintlog.cli.intake.others.markdown import READERS as MARKDOWN
 from sprintlog.cli.upkeep.export import FORMATS as EXPORTS
 from sprintlog.engine.adapters.agents.items import (
     AgentEnded,
@@ -75,7 +77,7 @@ LEFT_OUT = {
     "journal": "unknown keys, which are reported",
     "log": "nothing",
     "orchestrator": "diagnostics, memories, scratch files",
-    "prd": "unknown keys remain in the list; they are not part of the plan",
+    "prd": "nothing: unknown keys stay on the phase or the sprint",
     "progress": "nothing: unknown keys are preserved",
     "ralph-loop": "the id of the session",
     "transcript": "prompts, output of tools; see the agents above",
@@ -230,7 +232,11 @@ def _places(name: str) -> str:
 
 def _importers() -> list[str]:
     assert isinstance(importing, click.Group)
-    return [
+    readers = (
+        _row(f"`{name}`", f"{inspect.getdoc(read)}".split("\n\n")[0].replace("\n", " "), "")
+        for name, read in MARKDOWN.items()
+    )
+    return [*readers] + [
         _row(
             f"`{name}`", " ".join((one.help or "").split("\n\n")[0].split()), _ignored(name)
         )
@@ -253,6 +259,6 @@ def _task_lists() -> list[str]:
         for one in shapes
     ]
     return [
-        "Task lists are read in these shapes; an unknown key remains in the source.",
+        "Task lists are read in these shapes; an unknown key stays on the phase.",
         _table(("list", "its leaves", "files"), rows),
     ]
