@@ -126,7 +126,7 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
         yield f"at      {_at(pointed)}"
     if failed := sprint.knowledge.loops.failures:
         which = "the last one" if failed == 1 else f"the last {failed}"
-        yield f"runs    {which} failed: `sprintlog iteration list`"
+        yield f"runs    {which} did not complete: `sprintlog iteration list`"
     files, back = _files(workspace, sprint, action)
     if files is not None:
         yield f"files   {files}"

@@ -56,6 +56,12 @@ class AgentSettings(SettingsTable):
         "What `run` without a command hands prompts to.", min_length=1
     )
     timeout: Seconds | None = _key("How many seconds it may take.")
+    idle_timeout: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = _key(
+        "How many seconds it may print nothing; 0 for any time."
+    )
+    fallback: Text | None = _key(
+        "The command that gets prompts while a limit prevents the other one."
+    )
     hook_command: Text | None = _key(
         "What a shell runs for a hook without a command of its own."
     )

@@ -87,7 +87,7 @@ def list_lines(
         judged.spent(),
         own,
         trees,
-        is_why_told=any(one.status != COMPLETED for one in ends.values()),
+        is_why_told=any(one.outcome != COMPLETED for one in ends.values()),
     )
     if below:
         lines += wrapped(f"of each score: {below}", indent="  ")
@@ -259,7 +259,7 @@ def _with_end(row: tuple[str, ...], ended: RunEnding | None) -> tuple[str, ...]:
     """Return a row whose last cell says how its run ended, too; a failure first."""
     if ended is None:
         return row
-    if ended.status == COMPLETED:
+    if ended.outcome == COMPLETED:
         parts = [row[-1], _line_of(ended.summary)]
     else:
         parts = [_how(ended), row[-1]]
@@ -284,7 +284,7 @@ def _marked(number: int, off_path: set[int], said: str) -> str:
 def _how(one: RunEnding) -> str:
     """Return how an iteration ended, on one line."""
     said = _line_of(one.error or one.summary)
-    return ": ".join(filter(None, (one.status, said)))[:ERROR_CHARS_MAX]
+    return ": ".join(filter(None, (one.words, said)))[:ERROR_CHARS_MAX]
 
 
 def _line_of(text: str | None) -> str:

@@ -14,17 +14,8 @@ from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.workspace import Outcome, Workspace
 
-from .. import typed
+from .. import output, typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
-from ..output import (
-    counted,
-    hint,
-    print_json,
-    print_text,
-    progress,
-    progress_if_long,
-    warn,
-)
 from ..record import Keep, Options, answer, recording
 
 if TYPE_CHECKING:
@@ -83,7 +74,7 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     options = Options(given)
     arguments = {"patterns": [*patterns], "file_max": file_max}
     with recording("iteration snapshot", options) as run:
-        with progress_if_long(SAVING):
+        with output.progress_if_long(SAVING):
             outcome, taken = take_and_record(
                 run.workspace,
                 run.sprint_id,
@@ -138,8 +129,8 @@ def tell_kept(taken: "TakenSnapshot") -> None:
     """Say how many files were kept, and which were left out."""
     from sprintlog.engine.service.work_tree.snapshot import report_left
 
-    progress(f"{counted(taken.files, 'file')} kept")
-    report_left(taken, warn)
+    output.progress(f"{output.counted(taken.files, 'file')} kept")
+    report_left(taken, output.warn)
 
 
 def keeping_start(given: dict[str, Any], command: Command) -> Keep:
@@ -165,16 +156,16 @@ def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
 
     told = files.taken(outcome.events[-1], taken)
     if as_json:
-        print_json(told)
+        output.print_json(told)
         return
     for one in told.left_out[:NAMED_MAX]:
-        print_text(f"left out: {one.path or 'all'}: {one.reason}")
+        output.print_text(f"left out: {one.path or 'all'}: {one.reason}")
     if (more := len(told.left_out) - NAMED_MAX) > 0:
-        print_text(f"left out: {more} more")
+        output.print_text(f"left out: {more} more")
     for names in told.collisions[:NAMED_MAX]:
-        print_text(f"the same but for case: {', '.join(names)}")
-    print_text(
-        f"{counted(taken.files, 'file')}, {taken.bytes} bytes: snapshot "
+        output.print_text(f"the same but for case: {', '.join(names)}")
+    output.print_text(
+        f"{output.counted(taken.files, 'file')}, {taken.bytes} bytes: snapshot "
         f"{taken.commit[:12]}  [position {told.position}, version {told.version}]"
     )
 
@@ -227,14 +218,14 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
             differs = changes(compare(*kept, paths=meant, own=own))
             found = Differences(differs, lines if as_patch else UNSET)
     if reading.as_json:
-        print_json(found)
+        output.print_json(found)
         return
     if as_patch:
-        print_text(*lines.splitlines())
+        output.print_text(*lines.splitlines())
         return
-    print_text(*(authored_lines(found) or ["no file differs"]))
+    output.print_text(*(authored_lines(found) or ["no file differs"]))
     if found.files:
-        hint("the lines that differ: the same with `--patch`")
+        output.hint("the lines that differ: the same with `--patch`")
 
 
 def authored_lines(found: "Differences", *, most: int | None = None) -> list[str]:

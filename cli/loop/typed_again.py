@@ -5,6 +5,7 @@ from click.core import ParameterSource
 
 _NAMES = frozenset(
     {"timeout", "hook_command", "stops_on_request", "rest_seconds", "prompt_file"}
+    | {"idle_timeout", "fallback"}
     | {"notify", "notify_of", "notify_wait", "no_wait", "actor", "no_mask"}
 )
 """What is said of one run alone. How it judges is a rule; budgets are recorded as such."""

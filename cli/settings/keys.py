@@ -25,6 +25,8 @@ KEYS = {
     "log.url": Key("in the folder", "init --log", "SPRINTLOG_LOG", True),
     "agent.command": Key(option="run -- COMMAND", needs_trust=True),
     "agent.timeout": Key("3600", "run --timeout"),
+    "agent.idle-timeout": Key("600 for an agent that streams", "run --idle-timeout"),
+    "agent.fallback": Key(option="run --fallback", needs_trust=True),
     "agent.hook-command": Key(option="run --hook-command", needs_trust=True),
     "agent.environment": Key("all of it"),
     "agent.prompt-file": Key(option="run --prompt-file", needs_trust=True),

@@ -13,13 +13,8 @@ from sprintlog.engine.service.gate_runs import is_alive
 from sprintlog.engine.service.loop.gate import run_gate
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import GateBlocked, GateChecked
+from sprintlog.engine.sprint.gates import gate as gates
 from sprintlog.engine.sprint.gates.checks import RecordGate
-from sprintlog.engine.sprint.gates.gate import (
-    GateResult,
-    failure_text,
-    find_gate,
-    verdict_of,
-)
 from sprintlog.engine.sprint.gates.policy import GatePolicy, gate_of
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import gate_status
@@ -136,7 +131,7 @@ def record(
     """
     options = Options(given)
     duration_ms = None if duration is None else round(1000 * duration)
-    result = GateResult(exit_code, timed_out, duration_ms, **_printed(output_file))
+    result = gates.GateResult(exit_code, timed_out, duration_ms, **_printed(output_file))
     arguments = {"phase": phase, "attempt": attempt, "result": result}
     command = RecordGate(result, phase, attempt)
     with recording("gate record", options) as run:
@@ -154,7 +149,7 @@ def show(phase: str | None, reading: ReadOptions) -> None:
         sprint = reading.sprint(workspace)
         check_exists(sprint)
         if phase is not None:
-            nodes = [find_gate(sprint, phase)]
+            nodes = [gates.find_gate(sprint, phase)]
         else:
             every = dict.fromkeys(sprint.plan.tree.nodes.values())
             nodes = [node for node in every if gate_status(node.data) is not None]
@@ -221,7 +216,7 @@ def answer_gate(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> int
     if checked is None:
         answer_and_refresh(workspace, outcome, as_json=as_json)
         return 0
-    word = verdict_of(checked)
+    word = gates.verdict_of(checked)
     if any(isinstance(event, GateBlocked) for event in events):
         word = BLOCKED
     try:
@@ -263,7 +258,7 @@ def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
     how = f"exit code {checked.exit_code}"
     if checked.timed_out:
         how = "it ran into its time limit"
-    told = answer.repair_prompt or failure_text(
+    told = answer.repair_prompt or gates.failure_text(
         gate_of(node) if node else GatePolicy(None, None),
         phase=checked.phase,
         attempt=checked.attempt,

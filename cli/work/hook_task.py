@@ -5,12 +5,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.command import Command
-from sprintlog.engine.sprint.goal.hook_tasks import (
-    CompleteHook,
-    FailHook,
-    RunHook,
-    SpawnHook,
-)
+from sprintlog.engine.sprint.goal import hook_tasks
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED, RUNNING, SPAWNED
 
 from .. import typed
@@ -65,9 +60,9 @@ def _command(
     """Return what is to be decided on for a status."""
     if status == SPAWNED:
         process = options["pid"], options["transcript"], options["again"]
-        return SpawnHook(hook_id, iteration, *process)
+        return hook_tasks.SpawnHook(hook_id, iteration, *process)
     if status == RUNNING:
-        return RunHook(hook_id, iteration, options["pid"])
+        return hook_tasks.RunHook(hook_id, iteration, options["pid"])
     if status == COMPLETED:
-        return CompleteHook(hook_id, iteration)
-    return FailHook(hook_id, iteration, options["error"])
+        return hook_tasks.CompleteHook(hook_id, iteration)
+    return hook_tasks.FailHook(hook_id, iteration, options["error"])

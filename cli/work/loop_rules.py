@@ -8,30 +8,25 @@ from sprintlog.engine.sprint.iterations.follow_up import loop_rules
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings
-from ..iterations.loop_rules import (
-    JudgingOptions,
-    change_of,
-    measure_rules,
-    measured_by_file,
-)
+from ..iterations import loop_rules as options
 
 
 def with_rules(
-    workspace: Workspace, sprint_id: str, judged: JudgingOptions, means: Means
+    workspace: Workspace, sprint_id: str, judged: options.JudgingOptions, means: Means
 ) -> Means:
     """Put what was typed in force; return means that know what is to be measured.
 
     Raise `RefusedError` for what cannot be done, before any agent was asked.
     """
-    measure = measure_rules(judged, root=workspace.location.root)
+    measure = options.measure_rules(judged, root=workspace.location.root)
     if measure is None and not judged.measures_not and settings.setting("agent.measure"):
-        measure = measure_rules(measured_by_file(), root=None)
+        measure = options.measure_rules(options.measured_by_file(), root=None)
         if measure is None:
             raise RefusedError(
                 f"agent.measure: {settings.NAME} says nothing of what to measure",
                 hint="write `[measure]` with `run` and `reports` into it",
             )
-    change = change_of(judged, measure)
+    change = options.change_of(judged, measure)
     loop = loop_rules(workspace.sprint(sprint_id))
     if change is not None and change.loop is not None:
         loop = change.loop.of(loop)
@@ -44,7 +39,7 @@ def with_rules(
     return means._replace(measure=measure)
 
 
-def _check(judged: JudgingOptions, loop: LoopRules) -> None:
+def _check(judged: options.JudgingOptions, loop: LoopRules) -> None:
     """Raise `RefusedError` for what needs measurements that nobody asks for."""
     if loop.measure is None and (judged.on_regression or judged.selects):
         named = "--on-regression" if judged.on_regression else "--select"

@@ -13,13 +13,7 @@ from sprintlog.engine.sprint.events import (
     RequestReopened,
     RequestReturned,
 )
-from sprintlog.engine.sprint.queue.decisions import (
-    ApproveRequest,
-    BacklogRequest,
-    DeferRequest,
-    RejectRequest,
-    ReopenRequest,
-)
+from sprintlog.engine.sprint.queue import decisions
 from sprintlog.engine.sprint.queue.requests import QueueRequests, find_request
 from sprintlog.engine.sprint.queue.rules import (
     DEFAULT_RULES,
@@ -189,7 +183,7 @@ def approve(
             typed.append("nodes")
         location = run.workspace.location
         command = options.masked_command(
-            ApproveRequest(
+            decisions.ApproveRequest(
                 request,
                 position=position,
                 workflow=workflow,
@@ -219,7 +213,7 @@ def approve(
 @with_recording
 def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> None:
     """Reject a request."""
-    command = RejectRequest(request, reasoning, reason)
+    command = decisions.RejectRequest(request, reasoning, reason)
     typed = ("request", "reasoning", "reason")
     record("queue reject", given, command, typed=typed)
     _who_decided(Options(given))
@@ -244,7 +238,7 @@ def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
     left. next-sprint is when the next sprint of this log starts, which takes over the
     request.
     """
-    command = DeferRequest(request, reasoning, until)
+    command = decisions.DeferRequest(request, reasoning, until)
     typed = ("request", "reasoning", "until")
     record("queue defer", given, command, typed=typed)
     _who_decided(Options(given))
@@ -258,7 +252,7 @@ def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
 @with_recording
 def backlog(request: str, reasoning: str, **given: Any) -> None:
     """Move a request to the backlog."""
-    command = BacklogRequest(request, reasoning)
+    command = decisions.BacklogRequest(request, reasoning)
     record("queue backlog", given, command, typed=("request", "reasoning"))
     _who_decided(Options(given))
 
@@ -274,7 +268,7 @@ def reopen(request: str, reason: str, **given: Any) -> None:
 
     Work that an approval added to the plan stays there; `phase skip` skips it.
     """
-    record("queue reopen", given, ReopenRequest(request, reason))
+    record("queue reopen", given, decisions.ReopenRequest(request, reason))
 
 
 @command.command(epilog="Example: sprintlog queue decide --auto --dry-run")

@@ -1,5 +1,6 @@
 """`sprintlog run -- COMMAND`: the reference loop."""
 
+import re
 import shutil
 import sys
 from functools import partial
@@ -8,14 +9,9 @@ from typing import Any
 
 import click
 
+from sprintlog.engine import errors
 from sprintlog.engine.adapters.processes.loop_lock import hold
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
-from sprintlog.engine.errors import (
-    LostLogError,
-    NotFoundError,
-    RefusedError,
-    SprintlogError,
-)
 from sprintlog.engine.own_files import keep_ours
 from sprintlog.engine.service.agent_sessions.run_ended import AgentRunEnded
 from sprintlog.engine.service.loop.budget_watch import check_cost_is_known
@@ -29,7 +25,7 @@ from sprintlog.engine.sprint.state.words import PRIORITIES
 from sprintlog.projections.views.work import next_answer
 from sprintlog.projections.workspace import Workspace
 
-from .. import settings, typed
+from .. import output, settings, typed
 from ..context import environment, open_workspace, with_json, with_sprint
 from ..iterations.loop_rules import JudgingOptions, with_judging
 from ..loop.budget_lines import raising_lines
@@ -37,15 +33,6 @@ from ..loop.budget_options import budgets_and_price, with_run_budgets
 from ..loop.dry_run import print_dry_run
 from ..loop.typed_again import typed_again
 from ..named_sprint import told
-from ..output import (
-    REFUSED,
-    exit_code,
-    note,
-    print_json,
-    print_text,
-    progress,
-    shows_counting,
-)
 from ..record import check_actor
 from ..screen import phrases
 from ..stops import run_ends_with
@@ -54,6 +41,7 @@ from .loop_rules import with_rules
 from .notify import Notifying, with_notify
 from .prompt_option import prompt_file_in, with_prompt_file
 
+_PROGRAM = re.compile(r"[\w./+-]+")
 TIMEOUT_SECONDS = 60 * 60
 REST_SECONDS = 1
 
@@ -99,6 +87,14 @@ class RunCommand(typed.TypedCommand):
     help=f"Timeout of each run of COMMAND. [{TIMEOUT_SECONDS}]",
 )
 @typed.option(
+    "--idle-timeout",
+    type=click.FloatRange(min=0),
+    setting="agent.idle-timeout",
+    metavar="SECONDS",
+    help="Timeout without output, 0 for none. [600 for an agent that streams its work and "
+    "waits for no tool, otherwise none]",
+)
+@typed.option(
     "--hook-command",
     setting="agent.hook-command",
     metavar="COMMAND",
@@ -122,6 +118,12 @@ class RunCommand(typed.TypedCommand):
 )
 @with_prompt_file
 @with_notify
+@typed.option(
+    "--fallback",
+    setting="agent.fallback",
+    metavar="CMD",
+    help="While a limit prevents COMMAND, hand the prompts to this command.",
+)
 @typed.option("--no-wait", is_flag=True, help="End instead of waiting for a retry.")
 @with_run_budgets
 @typed.option(
@@ -142,12 +144,14 @@ class RunCommand(typed.TypedCommand):
 def command(
     agent: tuple[str, ...],
     timeout: float,
+    idle_timeout: float | None,
     hook_command: str | None,
     judged: JudgingOptions,
     stops_on_request: str | None,
     rest_seconds: float,
     prompt_file: str | None,
     notifying: Notifying,
+    fallback: str | None,
     no_wait: bool,
     actor: str,
     no_mask: bool,
@@ -184,6 +188,7 @@ def command(
         agent,
         environment(),
         timeout,
+        idle_timeout,
         actor=actor,
         waits=not no_wait,
         masks=not no_mask,
@@ -193,10 +198,11 @@ def command(
         measure_variables=tuple(settings.setting("measure.environment") or ()),
         stops_on_request=stops_on_request,
         rest_seconds=rest_seconds,
-        show=show_waiting if shows_counting() else None,
+        show=show_waiting if output.shows_counting() else None,
         budgets=budgets,
         price=price,
         options=typed_again(click.get_current_context()),
+        fallback=_fallback_meant(fallback),
     )
     if dry_run:
         with open_workspace() as workspace:
@@ -205,8 +211,8 @@ def command(
     keep_ours()
     try:
         chosen, last = _drive(means, judged, sprint_id, prompt_file, notifying)
-    except LostLogError as lost:
-        raise LostLogError(_record_loss(sprint_id, actor)) from lost
+    except errors.LostLogError as lost:
+        raise errors.LostLogError(_record_loss(sprint_id, actor)) from lost
     _answer(chosen, told(last), as_json=as_json)
     sys.exit(_ends_with(last))
 
@@ -218,7 +224,7 @@ def _record_loss(sprint_id: str | None, actor: str) -> str:
 
     from ..wrapping.recorder import open_or_make
 
-    with open_or_make(note) as workspace:
+    with open_or_make(output.note) as workspace:
         now = workspace.now()
         chosen = wrap.sprint_for(workspace, sprint_id, place=None, actor=actor, at=now)
         return wrap.record_loss(workspace, chosen, actor=actor)
@@ -236,7 +242,7 @@ def _drive(
         chosen = _sprint_of(workspace, sprint_id, prompt_file, means.actor)
         means = means._replace(
             prompt_file=prompt_file_in(workspace, prompt_file),
-            notices=notifying.notices(workspace, progress),
+            notices=notifying.notices(workspace, output.progress),
             told_wait_seconds=notifying.wait_seconds,
         )
         folder = workspace.location.folder
@@ -249,18 +255,18 @@ def _drive(
             means = with_rules(workspace, chosen, judged, means)
             sprint = workspace.sprint(chosen)
             for line in raising_lines(sprint, means.budgets, workspace.now()):
-                note(line)
+                output.note(line)
             lost = workspace.sprint(chosen).knowledge.loops.open
             if before is not None or (lost is not None and lost.host == host()):
                 pid = before.process.pid if before is not None else lost and lost.pid
-                progress(f"process {pid}, which ran it before, is gone: going on")
+                output.progress(f"process {pid}, which ran it before, is gone: going on")
                 _after_lost(workspace, chosen, means.actor)
             after = partial(_after_run, workspace, means.actor)
-            driver = Driver(workspace, chosen, means, signals, lock, progress, after)
+            driver = Driver(workspace, chosen, means, signals, lock, output.progress, after)
             try:
                 return chosen, recorded(driver, Runner(driver).run, _ends_with)
             except InterruptedBySignal as signal:
-                progress(f"ended by {signal}; the same command goes on from here")
+                output.progress(f"ended by {signal}; the same command goes on from here")
                 sys.exit(_ends_with(signal))
 
 
@@ -271,7 +277,7 @@ def _opened(prompt_file: str | None) -> Workspace:
     # Imported here: most loops follow a plan.
     from ..wrapping.recorder import open_or_make
 
-    return open_or_make(note)
+    return open_or_make(output.note)
 
 
 def _sprint_of(
@@ -280,13 +286,13 @@ def _sprint_of(
     """Return the sprint to run; a prompt begins one in a work tree without any."""
     try:
         return workspace.choose(named)
-    except NotFoundError:
+    except errors.NotFoundError:
         if named is not None or prompt_file is None:
             raise
     # Imported here: a sprint is begun once.
     from ..wrapping.recorder import begin_sprint
 
-    return begin_sprint(workspace, note, actor=actor, at=workspace.now())
+    return begin_sprint(workspace, output.note, actor=actor, at=workspace.now())
 
 
 def _ends_with(last: Action | BaseException) -> int:
@@ -296,10 +302,10 @@ def _ends_with(last: Action | BaseException) -> int:
             return run_ends_with(last)
         case InterruptedBySignal():
             return 128 + last.number
-        case SprintlogError():
-            return exit_code(last)
+        case errors.SprintlogError():
+            return output.exit_code(last)
         case _:
-            return REFUSED
+            return output.REFUSED
 
 
 def _after_run(workspace: Workspace, actor: str, ended: AgentRunEnded) -> None:
@@ -317,14 +323,14 @@ def _after_lost(workspace: Workspace, sprint_id: str, actor: str) -> None:
 
 
 def _found(line: str) -> None:
-    progress(f"       {line}")
+    output.progress(f"       {line}")
 
 
 def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:
     """Return the command that was typed, else that of the file."""
     if (off := settings.off_by()) is not None:
         # An exit code of 0 would say that the sprint is done.
-        raise RefusedError(
+        raise errors.RefusedError(
             f"nothing is recorded, so nothing can be run: {off}",
             hint=f"`{settings.OFF}=0 sprintlog run` records all the same",
         )
@@ -334,22 +340,31 @@ def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:
             "give what hands a prompt to your agent: `run -- COMMAND`, or `agent.command` "
             f"in {settings.NAME}"
         )
-    if shutil.which(agent[0]) is None:
-        raise NotFoundError(
-            f"{agent[0]}: there is no such command",
-            hint="give what hands a prompt to your agent, after `--`",
-        )
+    _check_exists(agent[0], "give what hands a prompt to your agent, after `--`")
     return agent
+
+
+def _check_exists(program: str, hint: str) -> None:
+    if shutil.which(program) is None:
+        raise errors.NotFoundError(f"{program}: there is no such command", hint=hint)
+
+
+def _fallback_meant(command: str | None) -> str | None:
+    """Return a command line whose program exists, if that is a plain name."""
+    words = (command or "").split()
+    if words and _PROGRAM.fullmatch(words[0]):
+        _check_exists(words[0], "`--fallback CMD` names another agent and its options")
+    return command if words else None
 
 
 def _answer(sprint_id: str, last: Action, *, as_json: bool) -> None:
     if as_json:
-        print_json(next_answer(sprint_id, last))
+        output.print_json(next_answer(sprint_id, last))
     elif last.do == DONE:
-        print_text(f"{sprint_id}: done")
+        output.print_text(f"{sprint_id}: done")
     else:
         where = f" at {last.phase}" if last.phase else ""
         until = f" until {phrases.when(last.until)}" if last.until else ""
-        print_text(f"{sprint_id}: {last.do}{where}{until}: {last.why}")
+        output.print_text(f"{sprint_id}: {last.do}{where}{until}: {last.why}")
         if last.hint:
-            print_text(f"hint: {last.hint}")
+            output.print_text(f"hint: {last.hint}")

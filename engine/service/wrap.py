@@ -4,7 +4,6 @@ Nothing here may stop the command: whoever calls it tells what went wrong, and g
 """
 
 import re
-from pathlib import PurePath
 from typing import Any, NamedTuple, Unpack
 
 from msgspec.structs import replace
@@ -22,7 +21,7 @@ from ..sprint.iterations.wrapped import EndWrapped, StartWrapped
 from ..sprint.phases.lifecycle import StartSprint
 from ..sprint.phases.notes import AddNote
 from ..sprint.plan.create import CreateSprint
-from ..sprint.state.words import AGENTS, COMPLETED, NOT_STARTED
+from ..sprint.state.words import COMPLETED, NOT_STARTED, is_agent
 from .agent_sessions.ran import figures, outcome
 from .port import Decide, Envelope, Outcome
 from .resumed import alone
@@ -216,8 +215,8 @@ def ended(
 
 def _is_agent(wrapped: Wrapped) -> bool:
     """Tell whether an agent was at work, by its output or its name: it owes an answer."""
-    program = PurePath(wrapped.command.partition(" ")[0]).name.removesuffix("-agent")
-    return wrapped.activity.agent is not None or program in AGENTS
+    program = wrapped.command.partition(" ")[0]
+    return wrapped.activity.agent is not None or is_agent(program)
 
 
 def _ran(wrapped: Wrapped, verdict: Verdict, number: int | None) -> AgentRan:

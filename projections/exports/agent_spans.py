@@ -7,6 +7,7 @@ import msgspec
 from sprintlog.engine.sessions.events import ToolCalled
 from sprintlog.engine.sessions.names import session_of
 from sprintlog.engine.sprint.events import AgentRan, GateChecked
+from sprintlog.engine.sprint.state.words import NO_SUCCESS
 from sprintlog.engine.usage import Usage, lower_bounds, tokens_of
 
 from . import semantic_names as names
@@ -43,7 +44,7 @@ def agent_span(
     if ran is None:
         return _span(told, names.AGENT, place, said, took=None)
     session = ran.sessions[-1] if ran.sessions else None
-    is_known = ran.agent is not None
+    is_known, failed = ran.agent is not None, ran.status in NO_SUCCESS
     attributes: dict[str, Any] = {
         names.OPERATION: names.AGENT,
         names.PROVIDER: names.PROVIDERS.get(ran.agent or "", ran.agent),
@@ -53,10 +54,11 @@ def agent_span(
         names.REQUEST_MODEL: ran.model,
         names.RESPONSE_MODEL: ran.models[-1] if ran.models else None,
         **_usage(ran.usage),
-        names.ERROR_TYPE: ran.error_kind if ran.status == "failed" else None,
+        names.ERROR_TYPE: ran.error_kind if failed else None,
         "sprintlog.phase": ran.phase or None,
         "sprintlog.iteration": ran.iteration,
         "sprintlog.status": ran.status,
+        "sprintlog.outcome": ran.outcome,
         "sprintlog.exit_code": ran.exit_code,
         "sprintlog.timed_out": True if ran.timed_out else None,
         "sprintlog.is_repair": True if ran.is_repair else None,
@@ -67,7 +69,6 @@ def agent_span(
         **said,
     }
     name = f"{names.AGENT} {ran.agent}" if is_known else names.AGENT
-    failed = ran.status == "failed"
     return _span(told, name, place, attributes, took=ran.duration_ms, has_failed=failed)
 
 

@@ -74,7 +74,7 @@ def ended(judged: Judged, number: int) -> list[str]:
     left = judged.endings().get(number)
     summary = judged.summaries().get(number) or (left and left.summary)
     told = {
-        "Ended": "" if left is None else bare(left.status),
+        "Ended": "" if left is None else bare(left.words),
         "Error": code(" ".join(left.error.split())) if left and left.error else "",
         "Said last": code(" ".join(summary.split())) if summary else "",
         "On the way": ", ".join(notes_of(judged.runs_seen().get(number, ()))),

@@ -234,8 +234,8 @@ def _notes(
     known = {one.number for one in others}
     for one in judged.endings().values():
         why = one.error or one.summary
-        if one.number in known or one.status != COMPLETED:
-            said[one.number] = ": ".join(filter(None, (one.status, why)))
+        if one.number in known or one.outcome != COMPLETED:
+            said[one.number] = ": ".join(filter(None, (one.words, why)))
         elif why:
             said.setdefault(one.number, why)
     said |= {number: in_few_words(one) for number, one in failures.items()}

@@ -68,6 +68,11 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     """Why its measurement was taken back."""
     status: str | UnsetType = UNSET
     """How its last run ended; without `metrics` nobody measured it."""
+    outcome: str | UnsetType = UNSET
+    """The same more exactly: also `limit`, and `hung` for an agent that hung after its
+    complete result."""
+    until: str | UnsetType | None = UNSET
+    """When the limit expires, if it was stated."""
     error: str | UnsetType | None = UNSET
     """Why that run failed."""
     summary: str | UnsetType | None = UNSET
@@ -254,7 +259,8 @@ def with_ending(one: JudgedIteration, ended: RunEnding | None) -> JudgedIteratio
     """Return an iteration with how its last run ended."""
     if ended is None:
         return one
-    return replace(one, status=ended.status, error=ended.error, summary=ended.summary)
+    named = ("status", "outcome", "until", "error", "summary")
+    return replace(one, **{name: getattr(ended, name) for name in named})
 
 
 def with_description(one: JudgedIteration, said: Description | None) -> JudgedIteration:

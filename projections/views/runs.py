@@ -11,7 +11,7 @@ from sprintlog.engine.service.lost_runs import GONE as GONE
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import Action
-from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.agent.next import next_action, with_fallback
 from sprintlog.engine.sprint.events import Budgets, Took
 from sprintlog.engine.sprint.runs.budgets import (
     FIELDS,
@@ -58,6 +58,8 @@ class LoopRun(Struct, frozen=True, kw_only=True):
     host: str
     pid: int
     command: tuple[str, ...]
+    fallback: str | None
+    """The command that works while a limit prevents the other one."""
     spent: Took
     iteration_since: str | UnsetType = UNSET
     """Of one that goes on: when its latest iteration began."""
@@ -120,7 +122,11 @@ def what_is_next(
     """Return what is to be done now, or was to be done then."""
     now = workspace.moment(sprint, at)
     spent_by = now if at is not None else spent_until(workspace, sprint, now)
-    return next_action(sprint, now=now, spent_by=spent_by)
+    found = next_action(sprint, now=now, spent_by=spent_by)
+    started = sprint.knowledge.loops.open
+    if started is None or started.fallback is None:
+        return found
+    return with_fallback(sprint, found, now=now)
 
 
 def last_run(

@@ -120,6 +120,8 @@ def _doing(sprint: Sprint, action: Action, run: views.LoopRun, when: When) -> st
         at += f", begun {when(began, is_relative=True)}"
     if action.do == actions.WAIT:
         return f"{at} waits until {when(action.until)}: {action.why}"
+    if action.is_fallback:
+        at += f", by the fallback `{run.fallback}` until {when(action.until)}: {action.why}"
     if action.do not in (*STOPPED, actions.DONE) and not plan.is_at_goal:
         leaf = plan.pointed()
         if leaf is not None:

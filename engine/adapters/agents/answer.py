@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from ... import hashes
 from ...sprint.agent.answers import SILENT, Answer
 from ...sprint.agent.limit_table import NO_ANSWER
@@ -45,8 +47,6 @@ class Gathering:
         self._error = ""
         self._refused: Refused | None = None
         """Unless it went on to work after that."""
-        self._works = True
-        """Whether it went on to work after its last words."""
         self._used: dict[tuple[FigureSpan, str, int | None], Usage] = {}
         self._calls: dict[tuple[FigureSpan, str], str | None] = {}
         """The model of each call and turn that has an id."""
@@ -59,7 +59,7 @@ class Gathering:
             case Said():
                 self._hear(item)
             case Called():
-                self._works, self._ended, self._refused = True, None, None
+                self._ended = self._refused = None
             case Refused():
                 self._refused = item
                 return
@@ -68,6 +68,10 @@ class Gathering:
             case Prompted() | Returned() | FileChanged() | CallsCounted():
                 return
             case AgentEnded():
+                was_stopped = self._ended is not None and self._ended.is_stopped
+                if was_stopped and item.failed:
+                    # A program may also state in its own words that it was stopped.
+                    item = replace(item, is_stopped=True)
                 self._ended = item
                 self._error = item.error or (self._error if item.failed else "")
         if not isinstance(item, Used | Session):
@@ -78,7 +82,7 @@ class Gathering:
         ended, said = self._ended, "".join(self._words)[-TEXT_CHARS_MAX:]
         usage = self._usage()
         if ended is None:
-            return Answer(said, usage=usage, is_cut=self._works, unknown=unknown)
+            return Answer(said, usage=usage, is_cut=True, unknown=unknown)
         final = said if ended.text is None else ended.text
         error = refusal = None
         if ended.failed:
@@ -93,6 +97,7 @@ class Gathering:
             usage=usage,
             unknown=unknown,
             refusal=refusal,
+            is_stopped=ended.is_stopped,
         )
 
     def calls(self) -> tuple[ModelCall, ...]:
@@ -114,7 +119,6 @@ class Gathering:
         return Refusal(status, refused.kind, refused.fields)
 
     def _hear(self, said: Said) -> None:
-        self._works = False
         if not (said.goes_on and isinstance(self._last, Said)):
             self._words, self._chars, self._ended = [], 0, None
         self._words.append(said.text)

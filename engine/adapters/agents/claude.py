@@ -10,7 +10,7 @@ import re
 from ...usage import Usage
 from .figures import together
 from .items import (
-    INTERRUPTED,
+    STOPPED_BY_USER,
     AgentEnded,
     Called,
     FigureSpan,
@@ -208,13 +208,15 @@ def _user(message: Data) -> Items:
     content = mapping(message.get("message")).get("content")
     at = text(message.get("timestamp")) or None
     if isinstance(content, str):
+        if _subagent(message) is None and content.startswith(_INTERRUPTED):
+            return (STOPPED_BY_USER,)
         is_prompt = _subagent(message) is None and bool(content.strip())
         return (Prompted(text(content), at),) if is_prompt else ()
     items: list[Item] = []
     for block in objects(content):
         is_own = block.get("type") == "text" and _subagent(message) is None
         if is_own and text(block.get("text")).startswith(_INTERRUPTED):
-            items.append(AgentEnded(failed=True, error=INTERRUPTED))
+            items.append(STOPPED_BY_USER)
         if block.get("type") == "tool_result":
             key = text(block.get("tool_use_id")) or None
             failed = block.get("is_error") is True

@@ -8,7 +8,7 @@ import re
 from ...usage import Usage
 from .codex import usage_of
 from .items import (
-    INTERRUPTED,
+    STOPPED_BY_USER,
     AgentEnded,
     Called,
     FigureSpan,
@@ -69,7 +69,10 @@ def _bare(message: Data, kind: str) -> Items | None:
     kinds = {text(one.get("type")) for one in objects(message.get("content"))}
     is_message = kind == "message" and not kinds.isdisjoint(("input_text", "output_text"))
     if is_message or (kind in _CALLS | _ANSWERS and "call_id" in message):
-        return _response(message, None)
+        items = _response(message, None)
+        # It has no other mark of the end of a turn than an answer without a call.
+        is_answer = any(isinstance(item, Said) for item in items)
+        return (*items, AgentEnded()) if is_answer else items
     is_known = "summary" in message if kind == "reasoning" else "record_type" in message
     return () if is_known else None
 
@@ -112,9 +115,9 @@ def _event(payload: Data, at: str | None) -> Items:
         ended = AgentEnded(text(said) if isinstance(said, str) else None)
         return (Used(took, FigureSpan.TURN, turn), ended)
     if kind == "turn_aborted":
-        reason = text(payload.get("reason"))
-        error = INTERRUPTED if reason == "interrupted" else reason
-        return (AgentEnded(failed=True, error=error or None),)
+        if (reason := text(payload.get("reason"))) == "interrupted":
+            return (STOPPED_BY_USER,)
+        return (AgentEnded(failed=True, error=reason or None),)
     if kind == "error":
         return (AgentEnded(failed=True, error=text(payload.get("message")) or None),)
     return ()

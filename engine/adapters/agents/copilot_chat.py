@@ -8,7 +8,7 @@ from typing import Any
 
 from ...usage import Usage
 from .items import (
-    INTERRUPTED,
+    STOPPED_BY_USER,
     AgentEnded,
     Called,
     FigureSpan,
@@ -135,6 +135,6 @@ def _ended(fields: Data, result: Data) -> Items:
     if isinstance(error, dict) or state == _FAILED:
         return (AgentEnded(failed=True, error=text(mapping(error).get("message")) or None),)
     if state == _CANCELED or fields.get("isCanceled") is True:
-        return (AgentEnded(failed=True, error=INTERRUPTED),)
+        return (STOPPED_BY_USER,)
     is_over = state == _COMPLETE or isinstance(fields.get("result"), dict)
     return (AgentEnded(),) if is_over else ()

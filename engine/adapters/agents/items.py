@@ -10,10 +10,6 @@ if TYPE_CHECKING:
     from ...usage import Usage
 
 
-INTERRUPTED = "the user interrupted it"
-"""Why a run failed that its user stopped."""
-
-
 class FigureSpan(IntEnum):
     """What a figure is of. A wider one stands for all the narrower ones within it."""
 
@@ -118,6 +114,12 @@ class AgentEnded(msgspec.Struct, frozen=True):
     """Why it failed; without it, what it named before."""
     status: int | None = None
     """The status code of HTTP with which the model's server refused, where it says so."""
+    is_stopped: bool = False
+    """Whether the user stopped it."""
+
+
+INTERRUPTED = "the user interrupted it"
+STOPPED_BY_USER = AgentEnded(failed=True, error=INTERRUPTED, is_stopped=True)
 
 
 class Refused(msgspec.Struct, frozen=True):

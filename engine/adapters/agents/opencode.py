@@ -7,6 +7,7 @@ down gives `{"k": "event", "o": …}`.
 from ...iterations.events import Usage
 from .figures import added
 from .items import (
+    STOPPED_BY_USER,
     AgentEnded,
     Called,
     FigureSpan,
@@ -103,6 +104,8 @@ _TELLS = ("retry-after", "reset")
 
 def _failed(error: Data) -> Items:
     about = mapping(error.get("data"))
+    if error.get("name") == "MessageAbortedError":
+        return (STOPPED_BY_USER,)
     said = text(about.get("message")) or text(error.get("name"))
     headers = mapping(about.get("responseHeaders"))
     fields = [

@@ -80,7 +80,8 @@ def _ended(message: Data) -> Items:
         return (AgentEnded(),)
     found = _STATUS.match(error)
     why, status = error or f"the agent ended with {reason[:40]}", found and int(found[1])
-    return (AgentEnded(failed=True, error=why, status=status),)
+    is_stopped = reason == "aborted"
+    return (AgentEnded(failed=True, error=why, status=status, is_stopped=is_stopped),)
 
 
 def _usage(usage: Data) -> Usage:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .output import Output
-from .supervised import OutcomeUnknownError, run_kept
+from .supervised import TICK_SECONDS, OutcomeUnknownError, run_kept
 
 
 class _Heard(Output):
@@ -44,11 +44,12 @@ def run_agent(
     held: Collection[int] = (),
     listen: Callable[[bytes], None] = lambda chunk: None,
     tick: Callable[[], None] = lambda: None,
+    watch: Callable[[int, bool], float] = lambda pid, has_printed: TICK_SECONDS,
 ) -> AgentRun:
     """Run a command in a folder; return once it and all it started ended.
 
     The descriptors `held` stay open until then. `listen` is given its output as it
-    comes. `tick` is called once a minute.
+    comes. `tick` is called once a minute; for `watch` see `run_kept`.
     """
     output, errors = _Heard(listen), Output()
     try:
@@ -62,6 +63,7 @@ def run_agent(
             given=prompt,
             held=held,
             tick=tick,
+            watch=watch,
         )
     except OutcomeUnknownError as error:
         return AgentRun(None, False, None, output, errors, error.message)

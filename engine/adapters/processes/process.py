@@ -5,7 +5,10 @@ machine's start to name a process.
 """
 
 import os
+import time
 from collections.abc import Collection
+from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,3 +84,45 @@ def _started_by_ps(pid: int) -> str:
         check=False,
     )
     return told.stdout.decode(errors="replace").strip()
+
+
+class Marks(NamedTuple):
+    """What changes if a program writes or forks."""
+
+    written: int
+    """How many bytes, to any file."""
+    faults: int
+    """Page faults of its children that ended: every child has some."""
+    below: frozenset[int]
+    """The processes below it."""
+    age: float = inf
+    """How many seconds ago the latest of them began."""
+
+    def has_forked_since(self, before: "Marks") -> bool:
+        """Return whether a process was started; the end of a known one is no sign."""
+        is_ended = self.faults != before.faults and not before.below - self.below
+        return is_ended or bool(self.below - before.below)
+
+
+def marks_of_child(parent: int) -> Marks | None:
+    """Return the marks of the oldest child of a process; None if the system has none."""
+    rows = []
+    for pid in map(int, filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ())):
+        with suppress(OSError, IndexError, ValueError):
+            stat = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+            rows.append((int(stat[19]), pid, int(stat[1]), int(stat[8]) + int(stat[10])))
+    program, faults, newest, found = -1, 0, -inf, set[int]()
+    # A child begins after its parent.
+    for began, pid, above, its_faults in sorted(rows):
+        if program < 0 and above == parent:
+            program, faults = pid, its_faults
+        elif above == program or above in found:
+            found.add(pid)
+            newest = began / os.sysconf("SC_CLK_TCK")
+    try:
+        text = (_PROC / str(program) / "io").read_text()
+        written = int(text.partition("wchar:")[2].split()[0])
+    except (OSError, IndexError, ValueError):
+        return None
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - newest
+    return Marks(written, faults, frozenset(found), age)

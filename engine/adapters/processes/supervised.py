@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from typing import NamedTuple
@@ -75,6 +76,7 @@ def run_kept(
     given: str | None = None,
     held: Collection[int] = (),
     tick: Callable[[], None] = lambda: None,
+    watch: Callable[[int, bool], float] = lambda pid, has_printed: TICK_SECONDS,
     stop: int | None = None,
     stopping_seconds: float = 0.0,
     started: Callable[[int], None] = lambda pid: None,
@@ -84,8 +86,11 @@ def run_kept(
     It reads the text `given`, if any. It prints to `output`, and on standard error to
     `errors`, if given. The descriptors `held` stay open until all is over. Raise
     `OutcomeUnknownError` if the program ended and nobody can say how. `tick` is called
-    every `TICK_SECONDS`, `started` with the process id. The end of this, or of what `stop`
-    reads, ends the program: at once, or by SIGTERM, with `stopping_seconds` for it.
+    every `TICK_SECONDS`, `started` with the process id. `watch` is called with the process
+    id of the supervisor, and whether the program has printed; it returns in how many
+    seconds it is called again at the latest, or 0 to end the program. The end of this, or
+    of what `stop` reads, ends the program: at once, or by SIGTERM, with `stopping_seconds`
+    for it.
     """
     keep_ours()
     with ExitStack() as opened:
@@ -128,7 +133,8 @@ def run_kept(
                 end.close()
             started(supervisor.pid)
             until = time.monotonic() + timeout_seconds + PATIENCE_SECONDS
-            answer = _listen(ours, feeds, until=until, tick=tick, stop=stop)
+            look = partial(watch, supervisor.pid)
+            answer = _listen(ours, feeds, until=until, tick=tick, look=look, stop=stop)
         finally:
             _leave(supervisor, ours)
             if supervisor.returncode:
@@ -177,10 +183,11 @@ def _listen(
     *,
     until: float,
     tick: Callable[[], None],
+    look: Callable[[bool], float],
     stop: int | None,
 ) -> bytes:
     """Read what a program prints as it comes, until its supervisor has answered."""
-    answer, ticked = b"", time.monotonic()
+    answer, ticked, pause, is_told = b"", time.monotonic(), TICK_SECONDS, False
     with selectors.DefaultSelector() as selector:
         for reading, feed in feeds.items():
             selector.register(reading, selectors.EVENT_READ, feed)
@@ -188,12 +195,14 @@ def _listen(
         if stop is not None:
             selector.register(stop, selectors.EVENT_READ)
         while (left := until - time.monotonic()) > 0:
-            for key, _ in selector.select(min(left, TICK_SECONDS)):
+            has_printed = False
+            for key, _ in selector.select(min(left, pause, TICK_SECONDS)):
                 if key.fd == stop:
                     return b""
                 chunk = _read(key.fd)
                 if key.data is not None:
                     key.data.feed(chunk)
+                    has_printed |= bool(chunk)
                     if not chunk:
                         selector.unregister(key.fileobj)
                 elif chunk:
@@ -201,6 +210,11 @@ def _listen(
                 else:
                     _drain(feeds)
                     return answer
+            if not is_told and (pause := look(has_printed)) <= 0:
+                is_told, pause = True, TICK_SECONDS
+                until = min(until, time.monotonic() + PATIENCE_SECONDS)
+                with suppress(OSError):
+                    ours.sendall(b"\0")
             if time.monotonic() - ticked >= TICK_SECONDS:
                 ticked = time.monotonic()
                 tick()

@@ -3,9 +3,10 @@
 `supervised.py` starts it and sends it, in one line of JSON, this source and the order; the
 answer is one line, too, with the number of its format. Both go over one socket, its
 standard input and output, which no other process can open by its number, as it could a
-pipe. On Linux it adopts the processes that the program leaves or hides (a sub-reaper), so
-none escapes; elsewhere it ends the program's process group. When the socket's other end is
-closed, whoever started it is gone, and it ends all: at once, or as politely as it was told.
+pipe. A further byte tells it to end the program. On Linux it adopts the processes that the
+program leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's
+process group. When the socket's other end is closed, whoever started it is gone, and it
+ends all: at once, or as politely as it was told.
 It is run with the standard library alone.
 """
 
@@ -82,8 +83,11 @@ class Supervisor:
             ready, _, _ = select.select(heard, [], [], min(left, 1.0))
             if self._wake in ready:
                 os.read(self._wake, 4096)
-            # Nothing more is ever said there: what can be read is its end.
-            self.abandoned |= CONTROL in ready
+            if CONTROL in ready:
+                if os.read(CONTROL, 1):
+                    # The program is to be ended as at its time limit.
+                    return False
+                self.abandoned = True
 
     def has_ended(self) -> bool:
         """Tell whether the program has ended."""

@@ -7,7 +7,7 @@ from ...adapters.agents.answer import key_of
 from ...adapters.processes.output import Output
 from ...sprint.agent.answers import Verdict
 from ...sprint.events import AgentRan, GitState
-from ...sprint.state.words import FAILED
+from ...sprint.state.words import NO_SUCCESS
 
 NAMES_MAX = 10
 
@@ -68,7 +68,7 @@ def figures(activity: Activity) -> dict[str, Any]:
 
 def outcome(verdict: Verdict) -> dict[str, Any]:
     """Return how it ended, as fields of `AgentRan`."""
-    has_failed = verdict.status == FAILED
+    has_failed = verdict.status in NO_SUCCESS
     return {
         "status": verdict.status,
         "usage": verdict.usage,

@@ -30,7 +30,13 @@ def check_cost_is_known(sprint: Sprint, means: Means) -> None:
     """
     loops = sprint.knowledge.loops
     limits = (means.budgets.cost_usd, loops.budgets.cost_usd)
-    if limits == (None, None) or means.price is not None:
+    if limits == (None, None):
+        return
+    if means.fallback:
+        # Its price is not known.
+        other = means._replace(command=means.fallback.split(), fallback=None, price=None)
+        check_cost_is_known(sprint, other)
+    if means.price is not None:
         return
     words = words_of(means.command)
     words = words if not means.masks else tuple(map(mask, words))

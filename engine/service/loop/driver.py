@@ -17,14 +17,17 @@ from ...adapters.processes.signals import Signals
 from ...adapters.transcripts.stream import StreamCalls
 from ...adapters.zones import moment_at
 from ...iterations.loop_rules import MeasureRules
+from ...masking import cut
 from ...sessions.work import CORRELATION, work_in
 from ...sprint.agent.actions import Action
 from ...sprint.agent.answers import Verdict, judge
 from ...sprint.agent.notices import Notice
 from ...sprint.events import AgentRan, Budgets, Price
+from ...sprint.iterations.agent_runs import OUTCOMES
 from ...sprint.phases import lifecycle
 from ...sprint.runs.prices import priced
 from ...sprint.state.sprint import Sprint
+from ...sprint.state.words import COMPLETED, is_agent
 from ..after_commit import catch_up
 from ..agent_sessions.ran import figures
 from ..agent_sessions.run_ended import AgentRunEnded
@@ -34,9 +37,11 @@ from ..resumed import taken_alone
 from ..state_files import Refreshed
 from ..workspace import ServiceWorkspace
 from .notices import Notices
+from .pulse import Pulse
 from .said import items_in
 from .spooled_runs import SpooledRun
 
+COMMAND_CHARS_MAX = 512
 BEAT_SECONDS = 5 * 60
 """How often a heartbeat is recorded while an agent works."""
 
@@ -49,6 +54,8 @@ class Means(NamedTuple):
     environment: Mapping[str, str]
     timeout_seconds: float
     """How long the command may take."""
+    idle_seconds: float | None = None
+    """How long it may print nothing: see `Pulse`."""
     actor: str = "runtime"
     waits: bool = True
     """Whether it sleeps until a retry is due, or ends there."""
@@ -83,13 +90,15 @@ class Means(NamedTuple):
     """A wait that is longer is told."""
     options: Sequence[str] = ()
     """What a person types to say the same of this that no rule says."""
+    fallback: str | None = None
+    """What a shell runs for a prompt while a limit prevents `command`."""
 
 
-def agent_of(means: Means) -> str:
-    """Return who the agent is in what it records itself: its command's name."""
+def agent_of(means: Means, program: str) -> str:
+    """Return who the agent is in what it records itself: its program's name."""
     if means.actor.startswith("agent:"):
         return means.actor
-    return f"agent:{PurePath(means.command[0]).name or 'command'}"[:128]
+    return f"agent:{PurePath(program).name or 'command'}"[:128]
 
 
 class Reply(NamedTuple):
@@ -104,6 +113,10 @@ class Reply(NamedTuple):
     """The one that it was told to use."""
     is_priced: bool = False
     """Whether its cost is computed from its tokens."""
+    is_hung: bool = False
+    """Whether it was ended after its complete result."""
+    fallback: str | None = None
+    """The command of the fallback, if that was asked."""
 
 
 Tell = Callable[[str], None]
@@ -170,40 +183,58 @@ class Driver:
         *,
         read: Callable[[str], Verdict] | None = None,
         told: str = "",
+        is_fallback: bool = False,
     ) -> Reply:
         """Hand a prompt to the agent; return how that ended and what it means."""
         self._beaten = time.monotonic()
         calls = StreamCalls()
         since = self.workspace.log.head().position
-        hearing = Hearing(told=told, also=calls.take)
+        means = self.means
+        other = means.fallback if is_fallback else None
+        command = ("/bin/sh", "-c", other) if other else means.command
+        program = other.split()[0] if other else command[0]
+        pulse = Pulse(
+            is_agent=is_agent(program),
+            idle=means.idle_seconds,
+            tell=self.tell,
+            also=calls.take,
+        )
+        hearing = Hearing(told=told, also=pulse.take)
         self.is_asking = True
         follow(self.workspace)
         with self.signals.interruptible():
             run = run_agent(
-                self.means.command,
+                command,
                 prompt=prompt,
                 folder=self.workspace.location.root,
-                environment={**self.environment(agent_of(self.means)), **own},
+                environment={**self.environment(agent_of(means, program)), **own},
                 timeout_seconds=self.means.timeout_seconds,
                 held=[self.lock],
                 listen=hearing.feed,
                 tick=self._beat,
+                watch=pulse.watch,
             )
         self.is_asking = False
-        self.unrecorded = self._spooled(run)
+        self.unrecorded = self._spooled(run, command)
         follow(self.workspace)
         errors = run.errors.text()
-        answer, activity = with_errors(hearing.heard(), errors, exit_code=run.exit_code)
+        # The end of a complete result counts, not how its program was ended.
+        is_hung = run.timed_out and pulse.is_hung
+        code = 0 if is_hung else run.exit_code
+        answer, activity = with_errors(hearing.heard(), errors, exit_code=code)
         verdict = judge(
             answer,
             errors=errors,
-            exit_code=run.exit_code,
-            timed_out=run.timed_out,
+            exit_code=code,
+            timed_out=run.timed_out and not is_hung,
             unknown=run.unknown,
             read=read,
             moment=moment_at(self.workspace.now()),
         )
-        self.tell(f"       {_said(run, verdict)}")
+        if run.timed_out and pulse.silent is not None:
+            why = f"ended after {pulse.silent:.0f} s without output"
+            verdict = replace(verdict, error=why)
+        self.tell(f"       {_said(run, verdict, is_hung=is_hung)}")
         is_only = work_in(self.means.environment) is None
         self._ended = AgentRunEnded(self.correlation, since, is_only, activity.agent, calls)
         if not answer.is_cut:
@@ -217,16 +248,17 @@ class Driver:
             output_sha256=run.output.sha256,
             since=since,
         )
-        used = priced(took, self.means.price)
+        # The price is that of the loop's own agent.
+        used = took if other else priced(took, means.price)
         is_priced = used != took
         verdict = replace(verdict, usage=used)
         digest, model = sha256(prompt.encode()).hexdigest(), own.get("SPRINTLOG_MODEL")
-        return Reply(run, verdict, activity, digest, model, is_priced)
+        return Reply(*(run, verdict, activity, digest, model, is_priced, is_hung, other))
 
-    def _spooled(self, run: AgentRun) -> SpooledRun:
-        command, said = " ".join(self.means.command), (run.output.text(), run.errors.text())
+    def _spooled(self, run: AgentRun, command: Sequence[str]) -> SpooledRun:
+        words, said = " ".join(command), (run.output.text(), run.errors.text())
         ended = run.exit_code, run.duration_ms, self.workspace.now()
-        return SpooledRun(urandom(8).hex(), self.sprint_id, command, *ended, *said)
+        return SpooledRun(urandom(8).hex(), self.sprint_id, words, *ended, *said)
 
     def compare_sessions(self) -> None:
         """Let what the agent's hooks said be compared, once its run is recorded."""
@@ -293,7 +325,7 @@ def ran_as(
         phase,
         verdict.status,
         exit_code=run.exit_code,
-        timed_out=run.timed_out,
+        timed_out=run.timed_out and not reply.is_hung,
         duration_ms=run.duration_ms,
         is_repair=is_repair,
         output=run.output.text(),
@@ -306,15 +338,19 @@ def ran_as(
         prompt_sha256=reply.prompt_sha256,
         limit=verdict.limit,
         is_priced=reply.is_priced,
+        is_hung=reply.is_hung,
+        is_fallback=reply.fallback is not None,
+        command=reply.fallback and cut(reply.fallback, COMMAND_CHARS_MAX),
         **figures(reply.activity),
     )
 
 
-def _said(run: AgentRun, verdict: Verdict) -> str:
+def _said(run: AgentRun, verdict: Verdict, *, is_hung: bool) -> str:
     """Return how a run ended, on one line."""
     words = (
         (verdict.reason or verdict.error or verdict.summary or "").strip().split("\n")[0]
     )
     took = f" in {run.duration_ms / 1000:.1f} s" if run.duration_ms is not None else ""
-    how = "kept from work" if verdict.limit else verdict.status
+    status = "hung" if is_hung and verdict.status == COMPLETED else verdict.status
+    how = "rate-limited" if verdict.limit else OUTCOMES.get(status, status)
     return f"{how}{took}" + (f": {words}" if words else "")

@@ -8,13 +8,7 @@ from collections.abc import Callable
 
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...errors import NotFoundError, RefusedError, SprintlogError
-from ...iterations.loop_rules import (
-    CONTINUE,
-    ESCALATE,
-    ROLLBACK,
-    LoopRules,
-    MeasureRules,
-)
+from ...iterations import loop_rules as judging
 from ...sprint.agent import actions
 from ...sprint.agent.notices import of_advice
 from ...sprint.iterations.decisions import GiveRecommendation, SelectBest
@@ -25,17 +19,11 @@ from ...sprint.iterations.measurement import FailMeasurement
 from ...sprint.iterations.rollback import RollBack
 from ...sprint.iterations.snapshots import has_snapshot
 from ..port import Envelope
+from ..work_tree import snapshot
 from ..work_tree.capturer import Capturer, measure_by_rules, order_of
 from ..work_tree.restore import in_place
 from ..work_tree.restore_plan import RestoreOrder
 from ..work_tree.result import result_order
-from ..work_tree.snapshot import (
-    find_snapshot,
-    report_left,
-    shown,
-    store_of,
-    take_and_record,
-)
 from ..work_tree.start_files import files_at_start
 from .driver import Driver
 
@@ -57,7 +45,7 @@ class FollowUp:
             actions.RESTORE: self._restore,
         }
 
-    def _rules(self) -> LoopRules:
+    def _rules(self) -> judging.LoopRules:
         return loop_rules(self._driver.sprint())
 
     def keep_files(self) -> None:
@@ -73,10 +61,10 @@ class FollowUp:
         if has_snapshot(sprint, number):
             return
         try:
-            _, taken = take_and_record(
+            _, taken = snapshot.take_and_record(
                 self._driver.workspace,
                 self._driver.sprint_id,
-                store_of(self._driver.workspace),
+                snapshot.store_of(self._driver.workspace),
                 envelope=self._envelope(),
             )
         except (SprintlogError, OSError) as error:
@@ -115,7 +103,7 @@ class FollowUp:
         driver.tell(
             f"measure {f'iteration {number}' if number else 'before the first one'}"
         )
-        rules = driver.means.measure or self._rules().measure or MeasureRules()
+        rules = driver.means.measure or self._rules().measure or judging.MeasureRules()
         root = driver.workspace.location.root
         capturer = Capturer(
             driver.workspace,
@@ -149,10 +137,10 @@ class FollowUp:
         sprint = self._driver.sprint()
         advice = sprint.knowledge.tracker.recommended
         if advice is not None:
-            goes_on = advice.action != CONTINUE and due(sprint) is None
+            goes_on = advice.action != judging.CONTINUE and due(sprint) is None
             more = " (advice alone: the loop goes on)" if goes_on else ""
             self._driver.tell(f"decide iteration {advice.number}: {advice.reason}{more}")
-            if advice.action in (ROLLBACK, ESCALATE):
+            if advice.action in (judging.ROLLBACK, judging.ESCALATE):
                 now, name = self._driver.workspace.now(), self._driver.sprint_id
                 self._driver.notify(
                     of_advice(name, advice.number, at=now, why=advice.reason)
@@ -163,12 +151,12 @@ class FollowUp:
         assert action.target is not None
         driver, point = self._driver, f"iter:{action.target}"
         workspace = driver.workspace
-        held = find_snapshot(workspace, driver.sprint(), point)
+        held = snapshot.find_snapshot(workspace, driver.sprint(), point)
         driver.tell(f"back   to iteration {action.target}: {action.why}")
         done = in_place(
             workspace,
             driver.sprint_id,
-            store_of(workspace),
+            snapshot.store_of(workspace),
             RestoreOrder(held.snapshot, held.iteration),
             is_agreed=True,
             envelope=self._envelope(),
@@ -180,7 +168,7 @@ class FollowUp:
         alike = done.plan.alike
         left = done.placed.skipped if done.placed is not None else done.plan.skipped
         if differing := [one for one in left if one.path not in alike]:
-            said = ", ".join(map(shown, dict(differing[:LEFT_SHOWN_MAX])))
+            said = ", ".join(map(snapshot.shown, dict(differing[:LEFT_SHOWN_MAX])))
             more = " …" if differing[LEFT_SHOWN_MAX:] else ""
             count = f"{len(differing)} path{'s' * (len(differing) > 1)}"
             driver.tell(f"warning: {count} not restored: {said}{more}")
@@ -206,7 +194,7 @@ class FollowUp:
         driver = self._driver
         workspace, sprint = driver.workspace, driver.sprint()
         try:
-            held = find_snapshot(workspace, sprint, f"iter:{number}")
+            held = snapshot.find_snapshot(workspace, sprint, f"iter:{number}")
         except NotFoundError as error:
             driver.tell(f"warning: its files cannot be put in place: {error.message}")
             return
@@ -214,7 +202,7 @@ class FollowUp:
         done = in_place(
             workspace,
             driver.sprint_id,
-            store_of(workspace),
+            snapshot.store_of(workspace),
             order,
             is_agreed=True,
             envelope=self._envelope(),
@@ -235,4 +223,4 @@ class FollowUp:
 
     def _tell_kept(self, taken: TakenSnapshot) -> None:
         self._driver.tell(f"files  {taken.files} kept, {taken.read} read")
-        report_left(taken, lambda said: self._driver.tell(f"warning: {said}"))
+        snapshot.report_left(taken, lambda said: self._driver.tell(f"warning: {said}"))

@@ -43,6 +43,7 @@ class GoalWork:
         told = said_in(plan, action.prompt)
         attempt = f", attempt {action.attempt}" if action.attempt != 1 else ""
         how = ", reflects" if action.reflection else ""
+        how += ", by the fallback" if action.is_fallback else ""
         self._driver.tell(f"work   iteration {number}{attempt}{how}")
         own = {
             "ITERATION_NUMBER": str(number),
@@ -50,7 +51,9 @@ class GoalWork:
             **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
         }
         read = partial(self._read, told=told)
-        asked = self._driver.ask(action.prompt, own, read=read, told=told)
+        asked = self._driver.ask(
+            action.prompt, own, read=read, told=told, is_fallback=action.is_fallback
+        )
         ran = ran_as("", asked, iteration=number)
         self._driver.record(EndTurn(ran, asked.verdict))
         self._driver.compare_sessions()

@@ -12,7 +12,7 @@ from ...log.event import Event
 from ...sprint.agent import actions
 from ...sprint.agent.answers import Verdict
 from ...sprint.agent.budget_stops import stop_by_budget
-from ...sprint.agent.next import next_action
+from ...sprint.agent.next import next_action, with_fallback
 from ...sprint.agent.runs import EndRepair, EndRun, StartRepair, StartRun
 from ...sprint.agent.stops import on_request
 from ...sprint.events import AgentRan, GateChecked, RetryScheduled
@@ -23,7 +23,7 @@ from ...sprint.phases.retry import policy_of
 from ...sprint.phases.waits import has_waited
 from ...sprint.runs.budgets import OF_RUN
 from ...sprint.state.sprint import Sprint
-from ...sprint.state.words import FAILED, PASSED
+from ...sprint.state.words import NO_SUCCESS, PASSED
 from ..learnings import journal_is_open
 from ..middlewares import Handling, refuse_edits
 from ..streams.catalogue import CODEC
@@ -122,6 +122,8 @@ class Runner:
         self._asked_at = sprint.version
         now = self._driver.workspace.now()
         action = next_action(sprint, now=now)
+        if self._driver.means.fallback:
+            action = with_fallback(sprint, action, now=now)
         action = stop_by_budget(sprint, action, now, of=OF_RUN) or action
         priority = self._driver.means.stops_on_request
         if priority is not None and action.do not in (actions.STOP, actions.DONE):
@@ -168,6 +170,7 @@ class Runner:
         self._driver.refresh()
         how = "again, it was cut short" if action.resumed else f"attempt {action.attempt}"
         again = "again, after the wait" if has_waited(plan, phase=phase) else how
+        again = "by the fallback" if action.is_fallback else again
         self._driver.tell(f"work   {phase} ({again})")
         ran, verdict = self._agent(action, is_repair=False)
         self._driver.record(EndRun(ran, verdict))
@@ -208,7 +211,7 @@ class Runner:
         for tried in range(policy.attempts_max + 1):
             self._driver.tell(f"repair {action.phase} (before attempt {action.attempt})")
             ran, verdict = self._agent(action, is_repair=True)
-            fails = verdict.status == FAILED and verdict.category in policy.retry_on
+            fails = verdict.status in NO_SUCCESS and verdict.category in policy.retry_on
             again = fails and tried < policy.attempts_max
             ended = self._driver.record(EndRepair(ran, verdict, again))
             self._driver.compare_sessions()
@@ -232,7 +235,8 @@ class Runner:
             **({"ITERATION_NUMBER": str(action.iteration)} if action.iteration else {}),
             **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
         }
-        asked = self._driver.ask(action.prompt, own, told=action.prompt)
+        to, is_fallback = action.prompt, action.is_fallback
+        asked = self._driver.ask(to, own, told=to, is_fallback=is_fallback)
         return ran_as(action.phase, asked, is_repair=is_repair), asked.verdict
 
 

@@ -37,7 +37,8 @@ def recorded(driver: Driver, perform: Callable[[], Action], exit_code: ExitCode)
     means = driver.means
     this, command = processes.process(), (*means.command,)
     begin = BeginRun(
-        run, host(), *this, command, means.budgets, means.price, (*means.options,)
+        *(run, host(), *this, command, means.budgets, means.price, (*means.options,)),
+        means.fallback,
     )
     driver.handle(begin)
     words = f"`sprintlog run` of sprint {driver.sprint_id}"

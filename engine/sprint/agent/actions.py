@@ -118,6 +118,8 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     reflection: bool = False
     """The iteration reflects: nothing moved for as long as the threshold says."""
     hooks: tuple[HookRun, ...] = ()
+    is_fallback: bool = False
+    """The fallback works, since a limit prevents the loop's own agent: `until`, `why`."""
 
 
 def waits(waiting: LimitWait) -> Action:

@@ -1,12 +1,13 @@
 """What an agent's run means: from its exit code and its words to a verdict.
 
 What it printed is decoded elsewhere. In its words a JSON object with a `status` of its
-own is understood, as the whole text or as its last line. Nothing but a plain success
-counts as one: an unknown word, an answer that is cut off and silence are failures. A
-command that is no agent may be silent.
+own is understood, as the whole text or as its last line. Only a plain success counts as
+one. After an unknown word, an answer that is cut off or silence, the outcome is unknown. A
+command that is not an agent may be silent.
 """
 
 from collections.abc import Callable
+from signal import SIGINT
 
 import msgspec
 
@@ -14,7 +15,7 @@ from ...masking import cut
 from ...usage import Usage
 from ..events.loop import Limit
 from ..state.tree import Data
-from ..state.words import COMPLETED, FAILED, NEEDS_HUMAN
+from ..state.words import COMPLETED, FAILED, NEEDS_HUMAN, UNKNOWN, USER_STOPPED
 from . import limits
 from .limit_table import LOGIC, PERSON, TIMEOUT, VALIDATION, Sign
 from .limits import Refusal
@@ -22,6 +23,10 @@ from .reset_times import Moment
 from .said import KEYS, SaidItems, read_said
 
 SILENT = "the agent ended without saying anything"
+STOPPED = "the user stopped the agent"
+CUT = "the agent's output ends before its end of turn"
+_BY_INTERRUPT = (-SIGINT, 128 + SIGINT)
+"""The exit codes of a command that an interrupt from the keyboard ended."""
 SUMMARY_CHARS_MAX = 2_000
 """A longer summary is cut here; the output is recorded beside it."""
 
@@ -48,7 +53,9 @@ class Answer(msgspec.Struct, frozen=True):
     usage: Usage | None = None
     """What it cost, as far as it says."""
     is_cut: bool = False
-    """Whether the output ends in the middle of the work."""
+    """Whether the output of a known agent ends before the agent's end of turn."""
+    is_stopped: bool = False
+    """Whether the user stopped the agent, as its output states."""
     unknown: int = 0
     """How many lines of it were not understood."""
     refusal: Refusal | None = None
@@ -56,7 +63,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a run ended: completed, failed (error, category) or needs-human (reason)."""
+    """How a run ended, and why: a word of `RUN_STATUSES`."""
 
     status: str
     summary: str | None = None
@@ -108,6 +115,10 @@ def _judged(
 ) -> Verdict:
     if timed_out:
         return Verdict(FAILED, error="the time limit was reached", category=TIMEOUT)
+    if answer.is_stopped or exit_code in _BY_INTERRUPT:
+        return Verdict(USER_STOPPED, error=STOPPED)
+    if exit_code is None:
+        return invalid(_exit_text(None, errors.strip() or answer.text.strip()))
     error = None
     if answer.error is not None:
         error = said = answer.error
@@ -127,7 +138,7 @@ def _judged(
             limit=limits.limit_of(sign, said, answer.refusal, moment),
         )
     if answer.is_cut:
-        return invalid("the agent's output ends in the middle of its work")
+        return invalid(CUT)
     return (read or _of_text)(answer.text)
 
 
@@ -192,8 +203,8 @@ def said_beside(text: str, *, told: str = "") -> SaidItems | None:
 
 
 def invalid(error: str) -> Verdict:
-    """Return that an answer cannot be understood, which is a failure."""
-    return Verdict(FAILED, error=error, category=VALIDATION)
+    """Return that nobody knows how a run ended, since its answer is not understood."""
+    return Verdict(UNKNOWN, error=error, category=VALIDATION)
 
 
 def last_object(text: str, fits: Callable[[Data], bool], *, told: str = "") -> Data | None:

@@ -16,22 +16,13 @@ import msgspec
 
 from ..events.loop import Limit
 from ..state.times import to_text
-from .limit_table import (
-    AFTER_NOTICE,
-    LOGIC,
-    NETWORK_DOWN,
-    OVERLOAD,
-    PERSON,
-    SIGNS,
-    USAGE,
-    Sign,
-)
+from . import limit_table as table
 from .reset_times import Moment, reset_in
 
 WAITS_FOR = {
-    USAGE: "the usage limit",
-    OVERLOAD: "the model to answer again",
-    NETWORK_DOWN: "the network",
+    table.USAGE: "the usage limit",
+    table.OVERLOAD: "the model to answer again",
+    table.NETWORK_DOWN: "the network",
 }
 """What a loop waits for, as it is said to people: `waits until 05:00 for …`."""
 
@@ -55,22 +46,25 @@ _COMPLAINS = r"\W*(?:api error|error|fatal|http|429|5\d\d)\b"
 """How a line of plain words begins that is of a program and not of the work."""
 
 
-def sign_of(words: str, refusal: Refusal | None = None) -> Sign | None:
+def sign_of(words: str, refusal: Refusal | None = None) -> table.Sign | None:
     """Return the row of the table that an end belongs to; None where none fits."""
     status, code = (refusal.status, refusal.kind.lower()) if refusal else (None, "")
-    if code and (named := next((x for x in SIGNS if code in x.codes), None)) is not None:
+    if (
+        code
+        and (named := next((x for x in table.SIGNS if code in x.codes), None)) is not None
+    ):
         return named
     found = by_words(words)
-    if found is not None and (found.kind == PERSON or found.category == LOGIC):
+    if found is not None and (found.kind == table.PERSON or found.category == table.LOGIC):
         # A quota that money alone extends comes with the status of a limit that passes.
         return found
-    return next((sign for sign in SIGNS if status in sign.statuses), found)
+    return next((sign for sign in table.SIGNS if status in sign.statuses), found)
 
 
-def by_words(words: str) -> Sign | None:
+def by_words(words: str) -> table.Sign | None:
     """Return the row that an error's words speak for."""
     flags = re.IGNORECASE | re.MULTILINE
-    for sign in SIGNS:
+    for sign in table.SIGNS:
         pattern = "|".join(filter(None, (sign.words, sign.notice)))
         if pattern and re.search(pattern, words, flags):
             return sign
@@ -78,7 +72,7 @@ def by_words(words: str) -> Sign | None:
 
 
 def limit_of(
-    sign: Sign | None, words: str, refusal: Refusal | None, moment: Moment | None
+    sign: table.Sign | None, words: str, refusal: Refusal | None, moment: Moment | None
 ) -> Limit | None:
     """Return what is to be waited for, and until when where that is said; None for nothing.
 
@@ -99,8 +93,8 @@ def is_notice(answer: str) -> bool:
     """Return whether a program's notice is all of a successful run's answer."""
     text = answer.strip()
     return any(
-        re.fullmatch(rf"\W*(?:{sign.notice}){AFTER_NOTICE}\W*", text, re.IGNORECASE)
-        for sign in SIGNS
+        re.fullmatch(rf"\W*(?:{sign.notice}){table.AFTER_NOTICE}\W*", text, re.IGNORECASE)
+        for sign in table.SIGNS
         if sign.notice
     )
 

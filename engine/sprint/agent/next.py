@@ -13,7 +13,7 @@ from ..iterations.follow_up import Do, due, loop_rules
 from ..iterations.loop import is_begun_for
 from ..phases.done_work import done_work
 from ..phases.lifecycle import need_of
-from ..phases.waits import wait_in_force
+from ..phases.waits import limit_of_own, wait_in_force
 from ..runs.budgets import OF_SPRINT
 from ..state import words
 from ..state.given import count_of
@@ -40,6 +40,25 @@ def next_action(
     if not has_budgets:
         return action
     return stop_by_budget(sprint, action, spent_by or now, of=OF_SPRINT) or action
+
+
+def with_fallback(sprint: Sprint, action: Action, *, now: str) -> Action:
+    """Return what the fallback does while a limit prevents the loop's own agent.
+
+    That is `action` if there is no limit, or if the fallback cannot work either.
+    """
+    waiting = limit_of_own(sprint.plan)
+    if waiting is None or not waiting.holds(now):
+        return action
+    if action.do == actions.WAIT and action.waits_for:
+        action = next_action(sprint, now=waiting.until, spent_by=now)
+    if action.do not in _WORKS or action.prompt is None:
+        return action
+    place = action.phase or "", None if action.phase else action.iteration
+    # It gets the prompt that the loop's own agent got, and has its own model.
+    resumed = action.resumed and not waiting.is_of(*place)
+    limit = {"until": waiting.until, "waits_for": waiting.waits_for, "why": waiting.why}
+    return replace(action, is_fallback=True, resumed=resumed, model=None, **limit)
 
 
 def _due(sprint: Sprint, now: str) -> Action:

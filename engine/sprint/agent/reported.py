@@ -9,14 +9,7 @@ from ...log.event import Event
 from ..goal.goal import CompleteGoal, FailIteration
 from ..goal.work import StartTurn
 from ..iterations.loop import EndIteration
-from ..phases.leaves import (
-    BlockPhase,
-    CompletePhase,
-    EndWork,
-    FailPhase,
-    StartPhase,
-    check_word,
-)
+from ..phases import leaves
 from ..phases.lifecycle import BlockSprint, NeedHuman
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists, find_node
@@ -45,7 +38,7 @@ class ReportWork(Command, frozen=True):
 def report_work(sprint: Sprint, command: ReportWork, at: str) -> list[Event]:
     """Decide on `ReportWork`."""
     check_exists(sprint)
-    check_word("outcome", command.outcome, OUTCOMES)
+    leaves.check_word("outcome", command.outcome, OUTCOMES)
     meant = _meant(sprint, command)
     return rule_of(meant)(sprint, meant, at)
 
@@ -100,12 +93,12 @@ def _of_phase(sprint: Sprint, said: ReportWork) -> Command:
     phase, summary = said.phase, short(said.summary) or None
     match said.outcome:
         case "started":
-            return StartPhase(phase)
+            return leaves.StartPhase(phase)
         case "done":
             node = find_node(sprint, phase)
             if not node.children and gate_is_open(node.data):
-                return EndWork(node.address, summary)
-            return CompletePhase(phase, summary)
+                return leaves.EndWork(node.address, summary)
+            return leaves.CompletePhase(phase, summary)
         case "continue":
             raise InvalidInputError(
                 "continue is for the iterations of a goal",
@@ -113,9 +106,9 @@ def _of_phase(sprint: Sprint, said: ReportWork) -> Command:
                 hint="a phase is done, failed, blocked or needs-human",
             )
         case "failed":
-            return FailPhase(_why(said), categorise(said.summary), phase)
+            return leaves.FailPhase(_why(said), categorise(said.summary), phase)
         case "blocked":
-            return BlockPhase(_why(said), phase)
+            return leaves.BlockPhase(_why(said), phase)
         case _:
             return NeedHuman(_why(said), said.details, None, phase)
 

@@ -4,34 +4,21 @@ from msgspec.structs import replace
 
 from ...command import Command, Events, commands_in
 from ...log.event import Event
-from ..events import AgentRan
+from ..events import AgentRan, Limit
 from ..gates.checks import RepairGate, repair_gate
+from ..iterations import loop
 from ..iterations.follow_up import loop_rules
-from ..iterations.loop import (
-    EndIteration,
-    StartIteration,
-    end_iteration,
-    is_begun_for,
-    start_iteration,
-)
-from ..phases.leaves import (
-    CompletePhase,
-    EndWork,
-    FailPhase,
-    StartPhase,
-    complete_phase,
-    end_work,
-    fail_phase,
-    start_phase,
-)
+from ..phases import leaves
+from ..phases.budgets import retries_used
 from ..phases.lifecycle import BlockSprint, NeedHuman, block_sprint, need_human
-from ..phases.retry import policy_of
-from ..phases.waits import wait_for
+from ..phases.retry import next_retry_at, next_turn_at, policy_of
+from ..phases.waits import limit_of_own, wait_for
 from ..state.sprint import Sprint
 from ..state.transitions import check_goal, find_leaf, find_node
 from ..state.tree import gate_is_open, gate_status
-from ..state.words import COMPLETED, FAILED, IN_PROGRESS, NEEDS_HUMAN
+from ..state.words import COMPLETED, IN_PROGRESS, NEEDS_HUMAN, NO_SUCCESS
 from .answers import Verdict
+from .limit_table import USAGE
 from .taken import with_said
 
 NO_REASON = "the agent gave no reason"
@@ -51,10 +38,10 @@ def start_run(sprint: Sprint, command: StartRun, at: str) -> list[Event]:
     leaf = find_leaf(sprint, command.phase)
     if leaf.status == IN_PROGRESS:
         return []
-    goes_on = is_begun_for(sprint.plan, leaf.address)
-    iteration = StartIteration(phase=leaf.address)
-    begun = [] if goes_on else start_iteration(sprint, iteration, at)
-    return [*begun, *start_phase(sprint, StartPhase(leaf.address), at)]
+    goes_on = loop.is_begun_for(sprint.plan, leaf.address)
+    iteration = loop.StartIteration(phase=leaf.address)
+    begun = [] if goes_on else loop.start_iteration(sprint, iteration, at)
+    return [*begun, *leaves.start_phase(sprint, leaves.StartPhase(leaf.address), at)]
 
 
 class EndRun(Command, frozen=True):
@@ -81,33 +68,53 @@ def _after_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
         return [ran]
     if verdict.status == COMPLETED:
         if sprint.is_running and not gate_is_open(leaf.data):
-            done = complete_phase(sprint, CompletePhase(phase, verdict.summary), at)
+            done = leaves.complete_phase(
+                sprint, leaves.CompletePhase(phase, verdict.summary), at
+            )
         else:
-            done = end_work(sprint, EndWork(phase, verdict.summary), at)
-        if is_begun_for(sprint.plan, phase):
-            done += end_iteration(sprint, EndIteration(), at)
+            done = leaves.end_work(sprint, leaves.EndWork(phase, verdict.summary), at)
+        if loop.is_begun_for(sprint.plan, phase):
+            done += loop.end_iteration(sprint, loop.EndIteration(), at)
         return [ran, *done]
     if not sprint.is_running:
         return [ran]
-    if waits := wait_as_said(sprint, verdict, at, phase=phase):
+    if waits := wait_as_said(sprint, ran, verdict, at, phase=phase):
         return [ran, *waits]
-    if verdict.status == FAILED:
-        failed = FailPhase(verdict.error or NO_REASON, verdict.category, phase)
-        return [as_failure(ran), *fail_phase(sprint, failed, at)]
+    if verdict.status in NO_SUCCESS:
+        failed = leaves.FailPhase(verdict.error or NO_REASON, verdict.category, phase)
+        return [as_failure(ran), *leaves.fail_phase(sprint, failed, at)]
     return [ran, *need_human(sprint, need_as_said(verdict, phase), at)]
 
 
 def wait_as_said(
-    sprint: Sprint, verdict: Verdict, at: str, *, phase: str | None = None
+    sprint: Sprint, ran: AgentRan, verdict: Verdict, at: str, *, phase: str | None = None
 ) -> list[Event]:
     """Return that a limit is waited for; empty where none is, or the plan forbids it.
 
-    A plan forbids it that does not try failures of this category again.
+    A plan forbids it that does not try failures of this category again. A fallback that
+    cannot work, or has failed as often as is survived, ends nothing: the limit of the
+    loop's own agent is waited for.
     """
-    retried = policy_of(sprint.plan.document).retry_on
-    if verdict.limit is None or verdict.category not in retried:
-        return []
-    return wait_for(sprint, verdict.limit, verdict.error, at=at, phase=phase)
+    retried, limit = policy_of(sprint.plan.document).retry_on, verdict.limit
+    if limit is None or verdict.category not in retried:
+        own = limit_of_own(sprint.plan) if ran.is_fallback else None
+        is_failed = verdict.status in NO_SUCCESS
+        if own is None or verdict.status == COMPLETED:
+            return []
+        if is_failed and (ran.is_repair or _is_tried_again(sprint, verdict, at, phase)):
+            return []
+        limit = Limit(own.waits_for or USAGE, own.until, own.said_by)
+    why = verdict.error or verdict.reason
+    return wait_for(sprint, limit, why, at=at, phase=phase, is_fallback=ran.is_fallback)
+
+
+def _is_tried_again(sprint: Sprint, verdict: Verdict, at: str, phase: str | None) -> bool:
+    """Return whether a failed run is repeated after a pause."""
+    if phase is None:
+        return next_turn_at(sprint, verdict.category, at) is not None
+    used = retries_used(sprint.plan, find_leaf(sprint, phase))
+    document, category = sprint.plan.document, verdict.category
+    return next_retry_at(document, tried=used, category=category, at=at) is not None
 
 
 def as_failure(ran: AgentRan) -> AgentRan:
@@ -117,7 +124,7 @@ def as_failure(ran: AgentRan) -> AgentRan:
 
 def is_failure(ran: AgentRan) -> bool:
     """Tell whether a run counts as a failure: a wait for a limit is none."""
-    return ran.status == FAILED and ran.limit is None
+    return ran.status in NO_SUCCESS and ran.limit is None
 
 
 def need_as_said(verdict: Verdict, phase: str | None = None) -> NeedHuman:
@@ -137,9 +144,9 @@ def start_repair(sprint: Sprint, command: StartRepair, at: str) -> list[Event]:
     rules = loop_rules(sprint)
     if rules.measure is None and not rules.keeps_files:
         return []
-    if is_begun_for(sprint.plan, command.phase):
+    if loop.is_begun_for(sprint.plan, command.phase):
         return []
-    return start_iteration(sprint, StartIteration(phase=command.phase), at)
+    return loop.start_iteration(sprint, loop.StartIteration(phase=command.phase), at)
 
 
 class EndRepair(Command, frozen=True):
@@ -161,7 +168,8 @@ def end_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
 
 def _after_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
     ran, verdict = command.ran, command.verdict
-    if sprint.is_running and (waits := wait_as_said(sprint, verdict, at, phase=ran.phase)):
+    waits = wait_as_said(sprint, ran, verdict, at, phase=ran.phase)
+    if sprint.is_running and waits:
         return [ran, *waits]
     ran = as_failure(ran)
     if verdict.status == NEEDS_HUMAN:
@@ -174,8 +182,8 @@ def _after_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
     node = sprint.plan.tree.find(ran.phase)
     has_gate = node is not None and gate_status(node.data) is not None
     repaired = repair_gate(sprint, RepairGate(ran.phase), at) if has_gate else []
-    if is_begun_for(sprint.plan, ran.phase):
-        repaired += end_iteration(sprint, EndIteration(), at)
+    if loop.is_begun_for(sprint.plan, ran.phase):
+        repaired += loop.end_iteration(sprint, loop.EndIteration(), at)
     return [ran, *repaired]
 
 

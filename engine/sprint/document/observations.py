@@ -8,19 +8,10 @@ from copy import deepcopy
 
 from ...log.event import Event
 from .. import events as f
+from ..state import words
 from ..state.given import count_of, mapping_of
 from ..state.node import Node
 from ..state.tree import Data, Tree
-from ..state.words import (
-    BLOCKED,
-    COMPLETED,
-    FAILED,
-    FINISHED,
-    IN_PROGRESS,
-    NOT_STARTED,
-    PENDING,
-    SKIPPED,
-)
 
 _STEP_LEVEL = 2
 """The level of steps: phases are above, sub-phases below."""
@@ -47,12 +38,12 @@ def observations(before: Data, after: Data, *, source: str) -> list[Event]:
 def losses(before: Data, after: Data) -> tuple[str, ...]:
     """Return the leaves that were done and are no more: open again, or gone."""
     there = {leaf.address: leaf.status for leaf in Tree(after).leaves}
-    done = (leaf.address for leaf in Tree(before).leaves if leaf.status in FINISHED)
+    done = (leaf.address for leaf in Tree(before).leaves if leaf.status in words.FINISHED)
     parents = {node.address for node in _nodes(Tree(after).root)} - there.keys()
     return tuple(
         address
         for address in done
-        if address not in parents and there.get(address) not in FINISHED
+        if address not in parents and there.get(address) not in words.FINISHED
     )
 
 
@@ -65,14 +56,14 @@ def _nodes(node: Node) -> Iterator[Node]:
 
 def _of_the_sprint(before: Data, after: Data, source: str) -> Iterator[Event]:
     was, is_now = before.get("status"), after.get("status")
-    if was == NOT_STARTED and is_now not in (NOT_STARTED, was):
+    if was == words.NOT_STARTED and is_now not in (words.NOT_STARTED, was):
         yield f.SprintStarted()
-    if was == COMPLETED and is_now != COMPLETED:
+    if was == words.COMPLETED and is_now != words.COMPLETED:
         yield f.SprintReopened(f"{is_now} in {source}")
 
 
 def _end(before: Data, after: Data) -> Iterator[Event]:
-    if after.get("status") == COMPLETED != before.get("status"):
+    if after.get("status") == words.COMPLETED != before.get("status"):
         yield f.SprintCompleted()
 
 
@@ -108,25 +99,27 @@ def _injected(node: Node, known: dict[str, Node]) -> Iterator[Event]:
 
 def _of_leaf(leaf: Node, older: Node | None, source: str) -> Iterator[Event]:
     """Yield what happened to a leaf."""
-    was, is_now = older.status if older else PENDING, leaf.status
+    was, is_now = older.status if older else words.PENDING, leaf.status
     if was == is_now:
         return
     address = leaf.address
-    if was in FINISHED and is_now not in FINISHED:
+    if was in words.FINISHED and is_now not in words.FINISHED:
         yield f.PhaseReopened(address, f"{was} before, {is_now} in {source}")
-    elif is_now == PENDING:
+    elif is_now == words.PENDING:
         yield f.PhaseRetried(address, f"{was} before, {is_now} in {source}")
     match is_now:
-        case _ if is_now == IN_PROGRESS:
+        case _ if is_now == words.IN_PROGRESS:
             yield f.PhaseStarted(address)
-        case _ if is_now == COMPLETED:
+        case _ if is_now == words.COMPLETED:
             yield f.PhaseCompleted(address, _said(leaf, "summary"))
-        case _ if is_now == FAILED:
-            error = _said(leaf, "error") or f"{FAILED} in {source}"
+        case _ if is_now == words.FAILED:
+            error = _said(leaf, "error") or f"{words.FAILED} in {source}"
             yield f.PhaseFailed(address, error)
-        case _ if is_now == BLOCKED:
-            yield f.PhaseBlocked(address, _said(leaf, "error") or f"{BLOCKED} in {source}")
-        case _ if is_now == SKIPPED:
+        case _ if is_now == words.BLOCKED:
+            yield f.PhaseBlocked(
+                address, _said(leaf, "error") or f"{words.BLOCKED} in {source}"
+            )
+        case _ if is_now == words.SKIPPED:
             yield f.PhaseSkipped(address)
 
 

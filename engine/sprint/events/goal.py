@@ -76,6 +76,8 @@ class IterationFailed(Event, frozen=True):
     error: str
     category: str = "logic"
     next_retry_at: str | None = None
+    is_fallback: bool = False
+    """Whether the fallback failed: the limit of the loop's own agent remains."""
 
 
 class GoalClaimed(Event, frozen=True):

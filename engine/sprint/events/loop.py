@@ -96,7 +96,8 @@ class AgentRan(Event, frozen=True):
     phase: str
     """The address of what it worked on; empty for the goal."""
     status: str
-    """What its run means: completed, failed or needs-human."""
+    """How it ended: completed, failed, needs-human, stopped (by the user), or unknown if
+    its output does not contain the agent's end of turn or was not understood."""
     exit_code: int | None = None
     """Minus the number of the signal that ended it."""
     timed_out: bool = False
@@ -116,7 +117,7 @@ class AgentRan(Event, frozen=True):
     iteration: int | None = None
     """Which iteration it was, where it was in one."""
     command: str | None = None
-    """What was run, where somebody else's loop ran it."""
+    """What was run, where somebody else's loop ran it, or the fallback of the loop."""
     agent: str | None = None
     """Whose output it is: antigravity, claude, codex, copilot, copilot-chat, cursor,
     droid, gemini, opencode or pi."""
@@ -160,6 +161,17 @@ class AgentRan(Event, frozen=True):
     """The time of the last line in its transcript that decides how it ended."""
     prompt_sha256: str | None = None
     """sha256 of the prompt that it was handed, in hexadecimal."""
+    is_hung: bool = False
+    """Whether it was ended after its complete result, since it did nothing more."""
+    is_fallback: bool = False
+    """Whether the fallback worked, since a limit prevented the loop's own agent."""
+
+    @property
+    def outcome(self) -> str:
+        """Return its status; or `limit`, or `hung` for completed work that was ended."""
+        if self.limit is not None:
+            return "limit"
+        return "hung" if self.is_hung and self.status == "completed" else self.status
 
 
 class Took(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -248,6 +260,8 @@ class RunStarted(AboutRun, frozen=True):
     """What tokens cost where its agent does not say it."""
     options: tuple[str, ...] = ()
     """What else was typed before the command and is no rule, like `--rest` and `0`."""
+    fallback: str | None = None
+    """The command that works while a limit prevents the other one."""
 
 
 class RunEnded(AboutRun, frozen=True):

@@ -64,6 +64,8 @@ class RetryScheduled(AboutPhase, frozen=True):
     """Which wait in a row it is, from 1; 0 for a retry by the policy."""
     iteration: int | None = None
     """The iteration towards the goal that waits; `phase` is empty then."""
+    is_fallback: bool = False
+    """Whether the fallback cannot work either until then."""
 
 
 class PhaseBlocked(AboutPhase, frozen=True):

@@ -19,18 +19,7 @@ from ..state import words
 from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_running
 from ..state.tree import Node, gate_is_open, gate_status, put
-from .gate import (
-    GateResult,
-    attempts_of,
-    check_due,
-    find_gate,
-    is_due,
-    next_attempt,
-    repair_prompt,
-    track,
-    verdict_of,
-    word_after,
-)
+from . import gate as gates
 from .policy import gate_of
 
 SECONDS_MAX = 10**7
@@ -56,7 +45,7 @@ class StartGate(Command, frozen=True):
 
 def start_gate(sprint: Sprint, command: StartGate, at: str) -> list[Event]:
     """Decide on `StartGate`."""
-    node = find_gate(sprint, command.phase)
+    node = gates.find_gate(sprint, command.phase)
     if not gate_is_open(node.data):
         return []
     check_running(sprint, f"check the gate of phase {node.address}")
@@ -74,7 +63,7 @@ def start_gate(sprint: Sprint, command: StartGate, at: str) -> list[Event]:
         raise RefusedError(f"a time limit of {seconds} s is none", field="timeout")
     started = f.GateStarted(
         node.address,
-        next_attempt(sprint.plan, node),
+        gates.next_attempt(sprint.plan, node),
         command.run,
         command.pid,
         command.process_started,
@@ -92,7 +81,7 @@ class CheckGate(Command, frozen=True):
 
     phase: str
     run: str
-    result: GateResult
+    result: gates.GateResult
 
 
 def check_gate(sprint: Sprint, command: CheckGate, at: str) -> list[Event]:
@@ -118,8 +107,8 @@ class RepairGate(Command, frozen=True):
 
 def repair_gate(sprint: Sprint, command: RepairGate, at: str) -> list[Event]:
     """Decide on `RepairGate`; nothing where no repair is due."""
-    node = find_gate(sprint, command.phase)
-    waits = repair_prompt(sprint.plan, node) is not None
+    node = gates.find_gate(sprint, command.phase)
+    waits = gates.repair_prompt(sprint.plan, node) is not None
     return [f.GateRepaired(node.address)] if waits else []
 
 
@@ -145,7 +134,7 @@ class RecordGate(Command, frozen=True):
     attempt is recorded once.
     """
 
-    result: GateResult
+    result: gates.GateResult
     phase: str | None = None
     attempt: int | None = None
     lost: str | None = None
@@ -154,8 +143,8 @@ class RecordGate(Command, frozen=True):
 
 def record_gate(sprint: Sprint, command: RecordGate, at: str) -> list[Event]:
     """Decide on `RecordGate`."""
-    node = find_gate(sprint, command.phase)
-    made = attempts_of(node)
+    node = gates.find_gate(sprint, command.phase)
+    made = gates.attempts_of(node)
     again = _event(node, made, command.result, elsewhere=True)
     is_over = not gate_is_open(node.data)
     if (is_over or command.attempt == made) and sprint.plan.last.gates.of(
@@ -173,7 +162,7 @@ def record_gate(sprint: Sprint, command: RecordGate, at: str) -> list[Event]:
     if sprint.plan.status in (words.NOT_STARTED, words.COMPLETED) or _is_blocked(node):
         check_running(sprint, f"record a result of the gate of phase {node.address}")
     events = _check_free(sprint, node, command.lost)
-    following = next_attempt(sprint.plan, node)
+    following = gates.next_attempt(sprint.plan, node)
     if command.attempt not in (None, following):
         raise RefusedError(
             f"attempt {command.attempt} of the gate of {node.address} is not the next one; "
@@ -194,8 +183,8 @@ def run_of(plan: Plan, node: Node) -> f.GateStarted | None:
 
 
 def _hands_in(event: f.GateChecked) -> RecordGate:
-    said = {name: getattr(event, name) for name in GateResult.__struct_fields__}
-    return RecordGate(GateResult(**said), event.phase, event.attempt or None)
+    said = {name: getattr(event, name) for name in gates.GateResult.__struct_fields__}
+    return RecordGate(gates.GateResult(**said), event.phase, event.attempt or None)
 
 
 def _started_as(sprint: Sprint, node: Node | None, run: str) -> f.GateStarted | None:
@@ -205,7 +194,7 @@ def _started_as(sprint: Sprint, node: Node | None, run: str) -> f.GateStarted | 
 
 def _check_free(sprint: Sprint, node: Node, lost: str | None) -> list[Event]:
     """Return the end of a run that was lost; raise `RefusedError` if none may begin."""
-    check_due(node)
+    gates.check_due(node)
     if gate_status(node.data) != words.RUNNING:
         return []
     started = run_of(sprint.plan, node)
@@ -224,7 +213,7 @@ def _check_free(sprint: Sprint, node: Node, lost: str | None) -> list[Event]:
 
 
 def _checked(
-    sprint: Sprint, node: Node, attempt: int, result: GateResult, *, elsewhere: bool
+    sprint: Sprint, node: Node, attempt: int, result: gates.GateResult, *, elsewhere: bool
 ) -> list[Event]:
     """Return a check and what follows from it."""
     event = _event(node, attempt, result, elsewhere=elsewhere)
@@ -232,11 +221,11 @@ def _checked(
     if status == words.COMPLETED:
         # Who closed the sprint did so without this gate: nothing follows any more.
         return [event]
-    if verdict_of(event) == words.PASSED:
+    if gates.verdict_of(event) == words.PASSED:
         # A leaf that is still in progress reaches its breakpoint when it completes.
         is_end = node.children or node.is_empty or node.status == words.COMPLETED
         return [event, *(breakpoint_after(node, words.COMPLETED) if is_end else ())]
-    if attempt < gate_of(node).attempts_max or not is_due(node):
+    if attempt < gate_of(node).attempts_max or not gates.is_due(node):
         return [event]
     times = "once" if attempt == 1 else f"{attempt} times"
     how = "ran into its time limit" if result.timed_out else f"exit code {result.exit_code}"
@@ -253,7 +242,7 @@ def _is_blocked(node: Node) -> bool:
 
 
 def _event(
-    node: Node, attempt: int, result: GateResult, *, elsewhere: bool
+    node: Node, attempt: int, result: gates.GateResult, *, elsewhere: bool
 ) -> f.GateChecked:
     said = msgspec.structs.asdict(result)
     return f.GateChecked(node.address, attempt, **said, elsewhere=elsewhere)
@@ -271,22 +260,22 @@ def _take_up(plan: Plan, node: Node, at: str) -> None:
 
 def _started(node: Node, event: f.GateStarted, plan: Plan, at: str) -> None:
     _take_up(plan, node, at)
-    track(node, max(event.attempt - 1, 0), words.RUNNING)
+    gates.track(node, max(event.attempt - 1, 0), words.RUNNING)
 
 
 def _was_checked(node: Node, event: f.GateChecked, plan: Plan, at: str) -> None:
     _take_up(plan, node, at)
-    track(
+    gates.track(
         node,
         max(event.attempt, 0),
-        verdict_of(event),
+        gates.verdict_of(event),
         last_output=event.output,
         last_exit_code=event.exit_code,
     )
 
 
 def _interrupted(node: Node, event: f.GateInterrupted, plan: Plan, at: str) -> None:
-    track(node, attempts_of(node), word_after(attempts_of(node)))
+    gates.track(node, gates.attempts_of(node), gates.word_after(gates.attempts_of(node)))
 
 
 def _repaired(node: Node, event: f.GateRepaired, plan: Plan, at: str) -> None:
@@ -294,7 +283,7 @@ def _repaired(node: Node, event: f.GateRepaired, plan: Plan, at: str) -> None:
 
 
 def _blocked(node: Node, event: f.GateBlocked, plan: Plan, at: str) -> None:
-    track(node, attempts_of(node), words.BLOCKED, error=event.error)
+    gates.track(node, gates.attempts_of(node), words.BLOCKED, error=event.error)
     if node.leaf >= 0:
         put(node.data, "error", event.error)
         plan.tree.set_status(node, words.BLOCKED, at)

@@ -203,7 +203,8 @@ def _evolve_completed(plan: Plan, event: GoalCompleted, at: str) -> None:
 def _evolve_failed(plan: Plan, event: IterationFailed, at: str) -> None:
     if event.number == plan.turns.number:
         plan.turns.fail(event.error, event.next_retry_at)
-        plan.waiting = None
+        if not event.is_fallback:
+            plan.waiting = None
     plan.last.failure = event
 
 

@@ -1,15 +1,17 @@
 """An agent's run for a goal, as a loop records it: what follows from its answer; rules."""
 
+from msgspec.structs import replace
+
 from ...command import Command, commands_in
 from ...log.event import Event
 from ..agent.answers import Verdict
 from ..agent.runs import NO_REASON, as_failure, need_as_said, wait_as_said
 from ..agent.taken import with_said
-from ..events import AgentRan, GoalClaimed
+from ..events import AgentRan, GoalClaimed, IterationFailed
 from ..iterations.loop import EndIteration, StartIteration, end_iteration, start_iteration
 from ..phases.lifecycle import need_human
 from ..state.sprint import Sprint
-from ..state.words import COMPLETED, FAILED
+from ..state.words import COMPLETED, NO_SUCCESS
 from .answers import Turn
 from .dynamic_steps import take_steps
 from .goal import FailIteration, fail_iteration, reach_goal
@@ -49,12 +51,20 @@ def _after_turn(sprint: Sprint, command: EndTurn, at: str) -> list[Event]:
         return [ran, *_went_well(sprint, verdict, at)]
     if not sprint.is_running:
         return [ran]
-    if waits := wait_as_said(sprint, verdict, at):
+    if waits := wait_as_said(sprint, ran, verdict, at):
         return [ran, *waits]
-    if verdict.status == FAILED:
+    if verdict.status in NO_SUCCESS:
         failed = FailIteration(verdict.error or NO_REASON, verdict.category)
-        return [as_failure(ran), *fail_iteration(sprint, failed, at)]
+        events = fail_iteration(sprint, failed, at)
+        if ran.is_fallback:
+            events = [_by_fallback(event) for event in events]
+        return [as_failure(ran), *events]
     return [ran, *need_human(sprint, need_as_said(verdict), at)]
+
+
+def _by_fallback(event: Event) -> Event:
+    is_failure = isinstance(event, IterationFailed)
+    return replace(event, is_fallback=True) if is_failure else event
 
 
 def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:

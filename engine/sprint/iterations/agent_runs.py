@@ -25,6 +25,15 @@ class RunSeen(NamedTuple):
     """Because of what its loop ended meanwhile: `lost` for one that was killed."""
 
 
+OUTCOMES = {
+    "hung": "completed, hung after its result",
+    "limit": "limit",
+    "stopped": "stopped by the user",
+    "unknown": "outcome unknown",
+}
+"""The outcomes of runs whose word is not enough for people."""
+
+
 class RunEnding(NamedTuple):
     """An iteration, and how its last run ended."""
 
@@ -35,6 +44,16 @@ class RunEnding(NamedTuple):
     error: str | None
     summary: str | None
     """What an agent said of it; else the last line that was printed."""
+    outcome: str
+    """As of `AgentRan`."""
+    until: str | None = None
+    """When the limit expires, if it was stated."""
+
+    @property
+    def words(self) -> str:
+        """Return how it ended, in words."""
+        said = OUTCOMES.get(self.outcome, self.outcome)
+        return f"{said} until {self.until}" if self.until else said
 
 
 def runs_seen(
@@ -95,7 +114,10 @@ def endings(
         if not ran.is_rest or ran.found_in is None
     }
     return [
-        RunEnding(number, at, ran.status, ran.error, said.get(number) or printed(ran))
+        RunEnding(
+            *(number, at, ran.status, ran.error, said.get(number) or printed(ran)),
+            *(ran.outcome, ran.limit.until if ran.limit is not None else None),
+        )
         for number, at in sorted(left)
         if (ran := last.get(number)) is not None
     ]

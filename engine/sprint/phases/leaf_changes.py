@@ -21,10 +21,16 @@ def _end(data: Data, at: str) -> None:
         data["elapsed"] = duration
 
 
-def _go_on(node: Node, plan: Plan) -> None:
-    """End the wait of a leaf, if it waits: something else became of it."""
+def _go_on(node: Node, plan: Plan, done_at: str | None = None) -> None:
+    """End the wait of a leaf, if it waits: something else became of it.
+
+    If its work is done before the limit expires, the fallback did it: the limit remains.
+    """
     node.data.pop("next-retry-at", None)
-    if plan.waiting is not None and plan.waiting.phase == node.address:
+    waiting = plan.waiting
+    if waiting is None or waiting.phase != node.address:
+        return
+    if done_at is None or not waiting.holds(done_at):
         plan.waiting = None
 
 
@@ -43,7 +49,7 @@ def _started(node: Node, event: f.PhaseStarted, plan: Plan, at: str) -> str:
 def _completed(node: Node, event: f.PhaseCompleted, plan: Plan, at: str) -> str:
     data = node.data
     if plan.waiting is not None or "next-retry-at" in data:
-        _go_on(node, plan)
+        _go_on(node, plan, at)
     _end(data, at)
     if (summary := event.summary) is not None:
         data["summary"] = summary
@@ -53,7 +59,7 @@ def _completed(node: Node, event: f.PhaseCompleted, plan: Plan, at: str) -> str:
 
 
 def _work_done(node: Node, event: f.WorkDone, plan: Plan, at: str) -> str:
-    _go_on(node, plan)
+    _go_on(node, plan, at)
     plan.last.work[event.phase] = event
     return node.status
 
@@ -188,7 +194,11 @@ def _evolves_scheduled(change: Evolve) -> Evolve:
                 event.why,
                 event.waits_for,
                 event.said_by,
+                event.is_fallback,
             )
+        if event.is_fallback:
+            # The failures of the fallback are not those of the loop's own agent.
+            plan.turns.forgiven = plan.turns.failures
         change(plan, event, at)
 
     return evolve

@@ -8,17 +8,8 @@ from ...errors import RefusedError
 from ...log.event import Event
 from .. import events as f
 from ..gates.gate import is_due
-from ..state import words
+from ..state import transitions, words
 from ..state.sprint import Sprint
-from ..state.transitions import (
-    PHASE_FROM,
-    PHASE_TO,
-    check_open,
-    check_phase,
-    check_running,
-    find_leaf,
-    find_node,
-)
 from ..state.tree import Node, gate_is_open
 from .breakpoints import breakpoint_after, breakpoint_after_skipping
 from .budgets import retries_used
@@ -36,7 +27,7 @@ class StartPhase(Command, frozen=True):
 def start_phase(sprint: Sprint, command: StartPhase, at: str) -> list[Event]:
     """Decide on `StartPhase`."""
     check_word("model", command.model, words.MODELS)
-    leaf = find_leaf(sprint, command.phase)
+    leaf = transitions.find_leaf(sprint, command.phase)
     event = f.PhaseStarted(leaf.address, command.model)
     if _is_again(sprint, leaf, event, "start"):
         return []
@@ -59,10 +50,10 @@ class CompletePhase(Command, frozen=True):
 def complete_phase(sprint: Sprint, command: CompletePhase, at: str) -> list[Event]:
     """Decide on `CompletePhase`."""
     summary = command.summary
-    node = find_node(sprint, command.phase)
+    node = transitions.find_node(sprint, command.phase)
     if node.children and node.status == words.COMPLETED:
         return _sum_up(sprint, node, summary)
-    leaf = find_leaf(sprint, command.phase)
+    leaf = transitions.find_leaf(sprint, command.phase)
     done = done_work(sprint.plan, leaf.address)
     if summary is None and done is not None:
         summary = done.summary
@@ -71,10 +62,10 @@ def complete_phase(sprint: Sprint, command: CompletePhase, at: str) -> list[Even
         return []
     if sprint.plan.status in words.STOPPED and leaf.status == words.IN_PROGRESS:
         return end_work(sprint, EndWork(phase=leaf.address, summary=summary), at)
-    check_running(sprint, f"complete phase {leaf.address}")
+    transitions.check_running(sprint, f"complete phase {leaf.address}")
     # A phase without any step is reached and completed: there is nothing to start.
     if not (leaf.is_empty and leaf.status == words.PENDING):
-        check_phase(leaf, "complete")
+        transitions.check_phase(leaf, "complete")
     if gate_is_open(leaf.data):
         raise RefusedError(
             f"phase {leaf.address} has a gate that has not passed: cannot complete it",
@@ -91,7 +82,7 @@ def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Event]:
     known = node.data.get("summary")
     if summary in (None, known):
         return []
-    check_open(sprint, f"sum up phase {node.address}")
+    transitions.check_open(sprint, f"sum up phase {node.address}")
     if known is not None:
         raise RefusedError(
             f"phase {node.address} is completed, with another summary",
@@ -114,11 +105,11 @@ class EndWork(Command, frozen=True):
 
 def end_work(sprint: Sprint, command: EndWork, at: str) -> list[Event]:
     """Decide on `EndWork`."""
-    leaf = find_leaf(sprint, command.phase)
+    leaf = transitions.find_leaf(sprint, command.phase)
     event = f.WorkDone(leaf.address, command.summary)
     if done_work(sprint.plan, leaf.address) == event:
         return []
-    check_phase(leaf, "complete")
+    transitions.check_phase(leaf, "complete")
     return [event]
 
 
@@ -131,7 +122,7 @@ class SkipPhase(Command, frozen=True):
 
 def skip_phase(sprint: Sprint, command: SkipPhase, at: str) -> list[Event]:
     """Decide on `SkipPhase`."""
-    node = find_node(sprint, command.phase)
+    node = transitions.find_node(sprint, command.phase)
     skipped = _for_leaves(sprint, node, "skip", f.PhaseSkipped, command.reason)
     return [*skipped, *(breakpoint_after_skipping(node) if skipped else [])]
 
@@ -150,7 +141,7 @@ class FailPhase(Command, frozen=True):
 def fail_phase(sprint: Sprint, command: FailPhase, at: str) -> list[Event]:
     """Decide on `FailPhase`."""
     check_word("category", command.category, words.FAILURE_CATEGORIES)
-    leaf = find_leaf(sprint, command.phase)
+    leaf = transitions.find_leaf(sprint, command.phase)
     event = f.PhaseFailed(leaf.address, command.error, command.category)
     if _is_again(sprint, leaf, event, "fail"):
         return []
@@ -171,7 +162,7 @@ class BlockPhase(Command, frozen=True):
 
 def block_phase(sprint: Sprint, command: BlockPhase, at: str) -> list[Event]:
     """Decide on `BlockPhase`."""
-    leaf = find_leaf(sprint, command.phase)
+    leaf = transitions.find_leaf(sprint, command.phase)
     event = f.PhaseBlocked(leaf.address, command.reason)
     if _is_again(sprint, leaf, event, "block"):
         return []
@@ -188,7 +179,7 @@ class RetryPhase(Command, frozen=True):
 
 def retry_phase(sprint: Sprint, command: RetryPhase, at: str) -> list[Event]:
     """Decide on `RetryPhase`."""
-    node = find_node(sprint, command.phase)
+    node = transitions.find_node(sprint, command.phase)
     return _for_leaves(sprint, node, "retry", f.PhaseRetried, command.reason)
 
 
@@ -201,7 +192,7 @@ class ReopenPhase(Command, frozen=True):
 
 def reopen_phase(sprint: Sprint, command: ReopenPhase, at: str) -> list[Event]:
     """Decide on `ReopenPhase`."""
-    node = find_node(sprint, command.phase)
+    node = transitions.find_node(sprint, command.phase)
     return _for_leaves(sprint, node, "reopen", f.PhaseReopened, command.reason)
 
 
@@ -217,14 +208,14 @@ def _for_leaves(
     Raise `RefusedError` when it is for none.
     """
     leaves = list(node.leaves())
-    fitting = [leaf for leaf in leaves if leaf.status in PHASE_FROM[verb]]
+    fitting = [leaf for leaf in leaves if leaf.status in transitions.PHASE_FROM[verb]]
     again = (_is_again(sprint, leaf, kind(leaf.address, reason), verb) for leaf in leaves)
     if any(again) and (node.leaf >= 0 or not fitting):
         return []
-    check_running(sprint, f"{verb} phase {node.address}")
+    transitions.check_running(sprint, f"{verb} phase {node.address}")
     if not fitting:
         if node.leaf >= 0:
-            check_phase(node, verb)
+            transitions.check_phase(node, verb)
         raise RefusedError(
             f"phase {node.address} is {node.status}: there is nothing below it to {verb}",
             hint=f"`sprintlog gate run --phase {node.address}`" if is_due(node) else None,
@@ -245,14 +236,15 @@ def check_word(name: str, word: str | None, allowed: tuple[str, ...]) -> None:
 
 
 def _check(sprint: Sprint, leaf: Node, verb: str) -> None:
-    check_running(sprint, f"{verb} phase {leaf.address}")
-    check_phase(leaf, verb)
+    transitions.check_running(sprint, f"{verb} phase {leaf.address}")
+    transitions.check_phase(leaf, verb)
 
 
 def _is_again(sprint: Sprint, leaf: Node, event: Event, verb: str) -> bool:
     """Return whether this repeats the last command with the same content (SPR-042)."""
     return (
-        leaf.status == PHASE_TO[verb] and sprint.plan.last.nodes.of(leaf.address) == event
+        leaf.status == transitions.PHASE_TO[verb]
+        and sprint.plan.last.nodes.of(leaf.address) == event
     )
 
 

@@ -6,17 +6,10 @@ from ...log.event import Event
 from .. import events as f
 from ..iterations.loop import EndIteration, end_iteration
 from ..queue.requests import listed, undecided_at_end, urgent
-from ..state import words
+from ..state import transitions, words
 from ..state.given import mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.times import parse
-from ..state.transitions import (
-    SPRINT_TO,
-    check_exists,
-    check_phase,
-    check_sprint,
-    find_leaf,
-)
 from ..state.tree import Data, Node, gate_status
 from .budgets import is_waiting
 from .endings import has_ended
@@ -81,16 +74,16 @@ class NeedHuman(Command, frozen=True):
 def need_human(sprint: Sprint, command: NeedHuman, at: str) -> list[Event]:
     """Decide on `NeedHuman`."""
     is_goal = not command.phase and sprint.plan.is_at_goal
-    leaf = None if is_goal else find_leaf(sprint, command.phase)
+    leaf = None if is_goal else transitions.find_leaf(sprint, command.phase)
     event = f.HumanNeeded(
         leaf.address if leaf else "", command.reason, command.details, command.error
     )
     if sprint.plan.status == words.NEEDS_HUMAN and sprint.plan.last.sprint == event:
         return []
-    check_sprint(sprint, "needs-human")
+    transitions.check_sprint(sprint, "needs-human")
     # A leaf that failed for good is what a person is needed for most often.
     if leaf is not None and leaf.status not in (words.BLOCKED, words.FAILED):
-        check_phase(leaf, "block")
+        transitions.check_phase(leaf, "block")
     return [event]
 
 
@@ -131,7 +124,7 @@ def resume_sprint(sprint: Sprint, command: ResumeSprint, at: str) -> list[Event]
         return [event, *again]
     if sprint.plan.status == words.IN_PROGRESS and sprint.plan.last.sprint == event:
         return [*again]
-    check_sprint(sprint, "resume")
+    transitions.check_sprint(sprint, "resume")
     status = sprint.plan.status
     if status in (words.BLOCKED, words.NEEDS_HUMAN) and not (command.by and command.why):
         raise RefusedError(
@@ -222,7 +215,7 @@ def _has_left(plan: Plan) -> bool:
 
 def check_finished(sprint: Sprint) -> None:
     """Raise `RefusedError` unless the sprint goes on and no leaf of it is open."""
-    check_sprint(sprint, "complete")
+    transitions.check_sprint(sprint, "complete")
     leaf = sprint.plan.tree.open_leaf()
     if leaf is not None:
         waits = leaf.status in words.FINISHED
@@ -255,7 +248,7 @@ class RecordHeartbeat(Command, frozen=True):
 
 def beat(sprint: Sprint, command: RecordHeartbeat, at: str) -> list[Event]:
     """Decide on `RecordHeartbeat`."""
-    check_exists(sprint)
+    transitions.check_exists(sprint)
     if sprint.plan.status in (words.NOT_STARTED, words.COMPLETED):
         raise RefusedError(
             f"sprint {sprint.id} is {sprint.plan.status}: there is no loop to be alive",
@@ -280,9 +273,12 @@ def is_stale(sprint: Sprint, *, now: str, moved: str | None = None) -> bool:
 
 def _command(sprint: Sprint, command: str, event: Event) -> list[Event]:
     # Agents retry, so repeating a command records nothing (SPR-042).
-    if sprint.plan.status == SPRINT_TO[command] and sprint.plan.last.sprint == event:
+    if (
+        sprint.plan.status == transitions.SPRINT_TO[command]
+        and sprint.plan.last.sprint == event
+    ):
         return []
-    check_sprint(sprint, command)
+    transitions.check_sprint(sprint, command)
     return [event]
 
 

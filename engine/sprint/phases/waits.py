@@ -5,6 +5,8 @@ long is what the agent was told; where it was not, waits grow. From the second i
 on the growing wait is the least: who says `in a second` each time is not asked for ever.
 """
 
+from msgspec.structs import replace
+
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
@@ -64,9 +66,18 @@ def schedule_retry(sprint: Sprint, command: ScheduleRetry, at: str) -> list[Even
 
 
 def wait_for(
-    sprint: Sprint, limit: Limit, why: str | None, *, at: str, phase: str | None = None
+    sprint: Sprint,
+    limit: Limit,
+    why: str | None,
+    *,
+    at: str,
+    phase: str | None = None,
+    is_fallback: bool = False,
 ) -> list[Event]:
-    """Return that a limit is waited for; empty where as many waits as allowed were made."""
+    """Return that a limit is waited for; empty where as many waits as allowed were made.
+
+    If the fallback meets one as well, the wait ends when either agent may work again.
+    """
     address, iteration = _subject(sprint, phase)
     waited, policy = _in_row(sprint.plan, address, iteration), policy_of(sprint.document)
     if waited >= policy.limit_waits_max:
@@ -74,7 +85,17 @@ def wait_for(
     until = due(policy, limit.until, waited=waited, at=at)
     said = limit.said_by if until == limit.until else None
     what = limit.waits_for
-    return [RetryScheduled(address, until, why, what, said, waited + 1, iteration)]
+    own = limit_of_own(sprint.plan) if is_fallback else None
+    if own is not None and parse(own.until) < parse(until):
+        until, said = own.until, own.said_by
+    event = RetryScheduled(address, until, why, what, said, waited + 1, iteration)
+    return [replace(event, is_fallback=is_fallback)]
+
+
+def limit_of_own(plan: Plan) -> LimitWait | None:
+    """Return the last wait for a limit, if it is not one of the fallback as well."""
+    waiting = plan.waiting
+    return None if waiting is None or waiting.is_fallback else waiting
 
 
 def wait_after(sprint: Sprint, ran: AgentRan, ended: str) -> RetryScheduled:
@@ -128,7 +149,6 @@ def _subject(sprint: Sprint, phase: str | None) -> tuple[str, int | None]:
 
 
 def _in_row(plan: Plan, phase: str, iteration: int | None) -> int:
-    waiting = plan.waiting
     waiting = plan.waiting
     return waiting.waits if waiting is not None and waiting.is_of(phase, iteration) else 0
 

@@ -33,13 +33,16 @@ class BeginRun(Command, frozen=True):
     budgets: Budgets = Budgets()
     price: Price | None = None
     options: tuple[str, ...] = ()
+    fallback: str | None = None
 
 
 def begin_run(sprint: Sprint, command: BeginRun, at: str) -> list[Event]:
     """Decide on `BeginRun`."""
     check_exists(sprint)
     words, options = words_of(command.command), words_of(command.options)
+    fallback = command.fallback and cut(command.fallback, WORD_CHARS_MAX)
     said = {**asdict(command), "command": words, "options": options}
+    said["fallback"] = fallback
     return [RunStarted(**said, since=at)]
 
 

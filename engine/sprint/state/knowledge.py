@@ -19,7 +19,7 @@ from ..events import (
     RunEnded,
     RunStarted,
 )
-from .words import FAILED
+from .words import NO_SUCCESS
 
 COST = "cost"
 COMMANDS_MAX = 8
@@ -282,14 +282,14 @@ def record_spent(knowledge: Knowledge, event: AgentRan, version: int) -> None:
     if event.found_in is not None:
         # Who was found afterwards says nothing of how the last ones went.
         return
-    if event.status == FAILED:
+    if event.status in NO_SUCCESS:
         # What waits for a limit has not failed, nor gone well.
         if event.limit is None and not event.is_rest:
             loops.failures += 1
             loops.failures_in_run += 1
         return
     loops.failures = loops.failures_in_run = 0
-    if event.is_rest:
+    if event.is_rest or event.is_fallback:
         return
     known = {COST: says_cost(event.usage), TOKENS: tokens_of(event.usage) is not None}
     loops.silent = [name for name, is_said in known.items() if not is_said]

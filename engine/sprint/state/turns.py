@@ -73,6 +73,8 @@ class LimitWait(msgspec.Struct, array_like=True):
     why: str | None = None
     waits_for: str | None = None
     said_by: str | None = None
+    is_fallback: bool = False
+    """Whether the fallback of the loop waits as well."""
 
     def is_of(self, phase: str, iteration: int | None) -> bool:
         """Tell whether this, or nothing else, is waited for."""

@@ -33,6 +33,11 @@ STOPPED = frozenset({BLOCKED, PAUSED, PAUSED_AT_BREAKPOINT, NEEDS_HUMAN, INTERRU
 """In which status of the sprint nothing further is begun, but it is not over."""
 PHASE_STATUSES = (PENDING, IN_PROGRESS, COMPLETED, BLOCKED, SKIPPED, FAILED)
 FINISHED = frozenset({COMPLETED, SKIPPED})
+USER_STOPPED, UNKNOWN = "stopped", "unknown"
+RUN_STATUSES = (COMPLETED, FAILED, NEEDS_HUMAN, USER_STOPPED, UNKNOWN)
+"""How the run of an agent ended; unknown if its output does not contain its end of turn."""
+NO_SUCCESS = frozenset({FAILED, USER_STOPPED, UNKNOWN})
+"""The statuses of a run after which a loop repeats the work."""
 
 DYNAMIC_STEP_STATUSES = (PENDING, IN_PROGRESS, COMPLETED, BLOCKED)
 
@@ -52,3 +57,9 @@ AGENTS = (
     *("gemini", "opencode", "pi"),
 )
 """The agents whose output is understood."""
+
+
+def is_agent(program: str) -> bool:
+    """Return whether a program is that of an agent whose output is understood."""
+    name = program.rpartition("/")[2]
+    return name == "agy" or name.removesuffix("-agent") in AGENTS

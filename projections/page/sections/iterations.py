@@ -27,7 +27,13 @@ _ALWAYS = ("class", "remarks")
 _OTHERS = ("outside, before it", "by a rollback")
 _WORDS = {"agent": "", OUT: _OTHERS[0], ROLLBACK: _OTHERS[1]}
 """Who changed files; what the iteration itself changed comes first."""
-_ENDED = {"needs-human": "asked for a person"}
+_ENDED = {
+    "needs-human": "asked for a person",
+    "limit": "reached a limit",
+    "hung": "hung after its complete result",
+    "stopped": "was stopped by the user",
+    "unknown": "has an unknown outcome",
+}
 
 
 class TableColumn(NamedTuple):
@@ -222,4 +228,5 @@ def _run_ended(one: JudgedIteration, *, is_told: bool) -> str:
     status = str(one.status)
     is_failed = status != "completed" and isinstance(one.error, str) and not is_told
     error = f": {one.error}" if is_failed else ""
-    return f"its run {_ENDED.get(status, status)}{error}"
+    outcome = str(one.outcome or status)
+    return f"its run {_ENDED.get(outcome, outcome)}{error}"

@@ -14,7 +14,7 @@ COMMANDS_MAX = 140
 """Eight came with a page, servers, trust and programs: serve, copy, redact, scan, head,
 prove, mcp, rpc; four with extensions: list, check, project, notify. `wait`
 is what a loop of your own lacks of `run`."""
-OWN_OPTIONS_MAX = 425
+OWN_OPTIONS_MAX = 427
 """Who adds more than these merges something, or says here why not.
 
 What a loop does by itself is typed to `run`, and to `rules set` for one's own loop. Four
@@ -22,7 +22,8 @@ came with tools for agents: what a server of them leaves out and whose prompt it
 `--mcp` where hooks are installed and taken out. Two came with exports to other tools,
 and two with a process that many programs share. `--measure-build` is an option of `wrap`,
 `run` and `rules set`, which measure a command each. `wrap --wait` waits as `run` does, and
-`sprint create --max-failures` is for a goal, which has no file for a retry policy."""
+`sprint create --max-failures` is for a goal, which has no file for a retry policy.
+`run --idle-timeout` and `run --fallback` are about the agents of one run."""
 SAME_MAX = 12
 """An option that means the same in more commands belongs on the page of a topic."""
 

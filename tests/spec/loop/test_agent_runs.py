@@ -1,8 +1,16 @@
 """What came in the way of the runs of agents, and of which nobody knows the cost."""
 
+from typing import Any
+
+import pytest
+
 from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.iterations.agent_runs import RunSeen, runs_seen
+from sprintlog.engine.sprint.iterations.agent_runs import (
+    RunSeen,
+    endings,
+    runs_seen,
+)
 from sprintlog.projections.iterations.run_notes import notes_of, unknown_costs
 
 BEGUN = [(2, 1), (6, 2)]
@@ -56,3 +64,25 @@ def test_runs_of_unknown_cost_are_named_with_their_reason() -> None:
 def test_what_only_adds_figures_is_no_run() -> None:
     """The rest of a run that a transcript told is not another one."""
     assert runs_seen([(3, "", ran(is_rest=True))], [], BEGUN) == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "more", "words"),
+    [
+        ("completed", {}, "completed"),
+        ("completed", {"is_hung": True}, "completed, hung after its result"),
+        ("failed", {"is_hung": True}, "failed"),
+        ("failed", {"limit": f.Limit("overload")}, "limit"),
+        ("failed", {"limit": f.Limit("overload", "2026-01-02T03:04:05Z")},
+         "limit until 2026-01-02T03:04:05Z"),
+        ("stopped", {}, "stopped by the user"),
+        ("unknown", {}, "outcome unknown"),
+    ],
+)  # fmt: skip
+def test_an_outcome_is_more_exact_than_a_status(
+    status: str, more: dict[str, Any], words: str
+) -> None:
+    """A limit is shown with its end, and an agent that hung has completed its work."""
+    run = f.AgentRan("", status, iteration=1, **more)
+    (one,) = endings([(1, 2)], [(3, "", run)], BEGUN, {})
+    assert one.words == words

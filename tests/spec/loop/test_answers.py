@@ -63,9 +63,10 @@ def test_success(output: str, summary: str | None) -> None:
     ],
 )
 def test_exit_zero_is_not_enough(output: str, category: str, error: str) -> None:
-    """Silence, an unknown word and an admitted failure are failures."""
+    """An admitted failure is one; after silence or an unknown word nobody knows."""
     verdict = judge(hear(output.encode()), exit_code=0)
-    assert (verdict.status, verdict.category) == ("failed", category)
+    status = "unknown" if category == "validation" else "failed"
+    assert (verdict.status, verdict.category) == (status, category)
     assert error in (verdict.error or "")
 
 
@@ -75,14 +76,34 @@ def test_exit_zero_is_not_enough(output: str, category: str, error: str) -> None
         (1, "", "logic", "exit code 1"),
         (2, "a\nrate limit exceeded\nbye", "rate-limit", "exit code 2: bye"),
         (-9, "", "logic", "ended by signal 9"),
-        (None, "", "logic", "ended in an unknown way"),
+        (None, "", "validation", "ended in an unknown way"),
     ],
 )
 def test_exit_codes(exit_code: int | None, errors: str, category: str, error: str) -> None:
-    """Whatever was said, another exit code than 0 is a failure; its error tells why."""
+    """Another exit code than 0 is a failure; without one the outcome is unknown."""
     verdict = judge(Answer("all is well"), errors=errors, exit_code=exit_code)
-    assert (verdict.status, verdict.category) == ("failed", category)
+    status = "unknown" if exit_code is None else "failed"
+    assert (verdict.status, verdict.category) == (status, category)
     assert (verdict.error or "").startswith(error)
+
+
+@pytest.mark.parametrize(
+    ("answer", "exit_code", "status", "error"),
+    [
+        (Answer("half", is_cut=True), 0, "unknown", "ends before its end of turn"),
+        (Answer("x", error="cancelled", is_stopped=True), 1, "stopped", "the user"),
+        (Answer("half", is_cut=True), -2, "stopped", "the user"),
+        (Answer("words of a command"), 130, "stopped", "the user"),
+        (Answer("words of a command"), -15, "failed", "ended by signal 15"),
+    ],
+)
+def test_what_is_neither_success_nor_failure(
+    answer: Answer, exit_code: int, status: str, error: str
+) -> None:
+    """Without the agent's end of turn nobody knows, and a user's stop is not a failure."""
+    verdict = judge(answer, exit_code=exit_code)
+    assert verdict.status == status
+    assert error in (verdict.error or "")
 
 
 def test_time_limit() -> None:
@@ -96,14 +117,13 @@ def test_time_limit() -> None:
     [
         (Answer("", error="529 overloaded"), 0, "rate-limit", "529 overloaded"),
         (Answer("done", error="no key"), 1, "logic", "no key"),
-        (Answer("half", is_cut=True), 0, "validation", "ends in the middle"),
         (Answer("half", is_cut=True), -9, "logic", "ended by signal 9: half"),
     ],
 )
 def test_what_an_agent_says_of_its_end(
     answer: Answer, exit_code: int, category: str, error: str
 ) -> None:
-    """An agent that says that it failed, or that does not come to its end, has failed."""
+    """An agent that states a failure, or ends with a failure's exit code, has failed."""
     verdict = judge(answer, exit_code=exit_code)
     assert (verdict.status, verdict.category) == ("failed", category)
     assert error in (verdict.error or "")

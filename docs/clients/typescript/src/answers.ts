@@ -23,6 +23,7 @@ export interface Action {
   keeps_files?: boolean;
   reflection?: boolean;
   hooks?: HookRun[];
+  is_fallback?: boolean;
 }
 
 /** An edit that became events, or would. */
@@ -577,6 +578,8 @@ export interface JudgedIteration {
   failed?: { [name: string]: unknown };
   retracted?: string;
   status?: string;
+  outcome?: string;
+  until?: string | null;
   error?: string | null;
   summary?: string | null;
   params?: { [name: string]: string };
@@ -673,6 +676,7 @@ export interface LoopRun {
   host: string;
   pid: number;
   command: string[];
+  fallback: string | null;
   spent: Took;
   iteration_since?: string;
   ended_at?: string;
@@ -747,6 +751,7 @@ export interface Next {
   keeps_files?: boolean;
   reflection?: boolean;
   hooks?: HookRun[];
+  is_fallback?: boolean;
   sprint: string;
 }
 

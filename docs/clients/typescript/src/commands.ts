@@ -72,6 +72,8 @@ export interface AgentRan {
   settled?: { [name: string]: number };
   last_at?: string | null;
   prompt_sha256?: string | null;
+  is_hung?: boolean;
+  is_fallback?: boolean;
 }
 
 /** Keep which files of the selected iteration were put in place, and where. */
@@ -124,6 +126,7 @@ export interface BeginRun {
   budgets?: Budgets;
   price?: Price | null;
   options?: string[];
+  fallback?: string | null;
 }
 
 /** The best iteration as it is judged again, exactly. */
@@ -1201,7 +1204,7 @@ export interface Usage {
   at_least?: string[];
 }
 
-/** How a run ended: completed, failed (error, category) or needs-human (reason). */
+/** How a run ended, and why: a word of `RUN_STATUSES`. */
 export interface Verdict {
   status: string;
   summary?: string | null;

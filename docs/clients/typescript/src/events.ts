@@ -40,6 +40,8 @@ export interface AgentRan {
   settled?: { [name: string]: number };
   last_at?: string | null;
   prompt_sha256?: string | null;
+  is_hung?: boolean;
+  is_fallback?: boolean;
 }
 
 /** The files of the selected iteration were put in place. */
@@ -346,6 +348,7 @@ export interface IterationFailed {
   error: string;
   category?: string;
   next_retry_at?: string | null;
+  is_fallback?: boolean;
 }
 
 /** What a loop iteration led to was measured. */
@@ -781,6 +784,7 @@ export interface RetryScheduled {
   said_by?: string | null;
   waits?: number;
   iteration?: number | null;
+  is_fallback?: boolean;
 }
 
 /** Execution events after `to` no longer count; nothing is deleted. */
@@ -823,6 +827,7 @@ export interface RunStarted {
   budgets?: Budgets;
   price?: Price | null;
   options?: string[];
+  fallback?: string | null;
 }
 
 /** A session came to its end; it may be resumed. */

@@ -141,8 +141,8 @@ def test_a_fork_has_nothing_of_its_parent(log: Path, run: Run, name: str) -> Non
         ("A1a", "completed", None),
         ("C1", "completed", None),
         ("C2", "completed", None),
-        ("C4", "failed", "the user interrupted it"),
-        ("C4-tool", "failed", "the user interrupted it"),
+        ("C4", "stopped", "the user stopped the agent"),
+        ("C4-tool", "stopped", "the user stopped the agent"),
     ],
 )
 @pytest.mark.parametrize("is_backwards", [False, True])

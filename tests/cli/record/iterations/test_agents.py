@@ -38,12 +38,12 @@ FAILED = {
         "API error: RESOURCE_EXHAUSTED (code 429): the quota is used up."
     ),
     "claude-api-error.jsonl": "API Error: 529 overloaded",
-    "claude-killed-stream.jsonl": "the agent's output ends in the middle of its work",
+    "claude-killed-stream.jsonl": "the agent's output ends before its end of turn",
     "codex-failed.jsonl": "the usage limit was reached",
     "copilot-failed.jsonl": "the quota is used up",
     "gemini-failed-stream.jsonl": "too many turns",
     "opencode-failed.jsonl": "connection refused",
-    "pi-aborted.jsonl": "Request was aborted.",
+    "pi-aborted.jsonl": "the user stopped the agent",
 }
 
 

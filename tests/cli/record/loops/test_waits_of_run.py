@@ -182,10 +182,12 @@ def test_what_others_record_is_noticed_soon(
 def test_a_person_continues_a_waiting_run_at_once(agent: Any, done: Run) -> None:
     """A run that waits prints once how to continue earlier, and `sprint resume` does it."""
     line = agent(RESETS.format(turn=1, seconds=3600))
-    loop = start(line)
-    until_recorded(done)
+    loop, err = start(line), ""
+    assert loop.stderr is not None
+    while "continues at once" not in err and (more := loop.stderr.readline()):
+        err += more
     done("sprint", "resume")
-    _, err = loop.communicate(timeout=PATIENCE_SECONDS)
+    err += loop.communicate(timeout=PATIENCE_SECONDS)[1]
     assert loop.returncode == 0, err
     assert err.count("`sprintlog sprint resume` continues at once") == 1
     done("verify")
