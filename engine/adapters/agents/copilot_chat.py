@@ -7,19 +7,7 @@ then fields that are set (1) and entries added to a list, behind the first `i` o
 from typing import Any
 
 from ...usage import Usage
-from .items import (
-    STOPPED_BY_USER,
-    AgentEnded,
-    Called,
-    FigureSpan,
-    Item,
-    Items,
-    Prompted,
-    Returned,
-    Said,
-    Session,
-    Used,
-)
+from . import items
 from .tools import command_of
 from .values import Data, count, mapping, objects, text
 
@@ -39,15 +27,15 @@ class Chat:
         """Which part of the last response the first text is."""
         self._texts: list[str] = []
         """Its texts after the last tool call."""
-        self._ended: Items = ()
+        self._ended: items.Items = ()
 
-    def __call__(self, message: Data) -> Items | None:
+    def __call__(self, message: Data) -> items.Items | None:
         """Return the items of a line or a document; None if it is not one of the chat's."""
         kind, path, value = message.get("kind"), message.get("k"), message.get("v")
         document = message if kind is None else mapping(value)
         if kind in (None, 0) and {"requests", "responderUsername"} <= document.keys():
             session = text(document.get("sessionId"))
-            named = (Session(session),) if session else ()
+            named = (items.Session(session),) if session else ()
             return (*named, *self._requests(document.get("requests"), 0))
         if kind not in (1, 2, 3) or not isinstance(path, list) or not path:
             return None
@@ -59,47 +47,45 @@ class Chat:
                 return self._fields(index, {name: value}, keep if kind == 2 else 0)
         return ()
 
-    def _requests(self, found: object, keep: int) -> Items:
+    def _requests(self, listed: object, keep: int) -> items.Items:
         del self._ids[keep:]
-        items: list[Item] = []
-        for fields in objects(found)[: REQUESTS_MAX - len(self._ids)]:
+        found: list[items.Item] = []
+        for fields in objects(listed)[: REQUESTS_MAX - len(self._ids)]:
             self._ids.append(text(fields.get("requestId"))[:80] or f"#{len(self._ids)}")
             self._first, self._texts, self._ended = 0, [], ()
-            items += self._fields(len(self._ids) - 1, fields, 0)
-        return tuple(items)
+            found += self._fields(len(self._ids) - 1, fields, 0)
+        return tuple(found)
 
-    def _fields(self, index: int, fields: Data, keep: int | None) -> Items:
+    def _fields(self, index: int, fields: Data, keep: int | None) -> items.Items:
         """Return the items of some fields of a request."""
         key, result = self._ids[index], mapping(fields.get("result"))
         took = count(mapping(result.get("timings")).get("totalElapsed"))
         written = Usage(output_tokens=count(fields.get("completionTokens")))
         model = text(fields.get("modelId")).removeprefix("copilot/") or None
-        items: list[Item] = []
-        if model or written != Usage():
-            items.append(Used(written, FigureSpan.CALL, key, model=model, is_unique=True))
-        if took is not None:
-            items.append(
-                Used(Usage(duration_ms=took), FigureSpan.TURN, key, is_unique=True)
-            )
+        found: list[items.Item] = []
+        for span, one in (("CALL", written), ("TURN", Usage(duration_ms=took))):
+            if model or one != Usage():
+                at = items.FigureSpan[span]
+                found.append(items.Used(one, at, key, model=model, is_unique=True))
         prompt = text(fields.get("message")) or text(
             mapping(fields.get("message")).get("text")
         )
         if prompt:
-            items.append(Prompted(prompt, key))
+            found.append(items.Prompted(prompt, key))
         if index == len(self._ids) - 1:
-            items += self._response(fields.get("response"), keep)
+            found += self._response(fields.get("response"), keep)
             self._ended = _ended(fields, result) or self._ended
-            items += self._ended
-        return tuple(items)
+            found += self._ended
+        return tuple(found)
 
-    def _response(self, parts: object, keep: int | None) -> list[Item]:
-        items: list[Item] = []
+    def _response(self, parts: object, keep: int | None) -> list[items.Item]:
+        found: list[items.Item] = []
         if keep is not None and isinstance(parts, list):
             del self._texts[max(keep - self._first, 0) :]
             self._first = min(self._first, keep)
         for part in objects(parts):
             if part.get("kind") == "toolInvocationSerialized":
-                items += _call(part)
+                found += _call(part)
                 self._first, self._texts = self._first + len(self._texts) + 1, []
             else:
                 self._texts.append("" if "kind" in part else text(part.get("value")))
@@ -107,34 +93,37 @@ class Chat:
         if len(said) > TEXT_CHARS_MAX or len(self._texts) > REQUESTS_MAX:
             said = said[-TEXT_CHARS_MAX:]
             self._first, self._texts = self._first + len(self._texts) - 1, [said]
-        return [*items, Said(said)] if said else items
+        return [*found, items.Said(said)] if said else found
 
 
-def _call(part: Data) -> Items:
+def _call(part: Data) -> items.Items:
     key, about = text(part.get("toolCallId")) or None, mapping(part.get("toolSpecificData"))
     command = text(mapping(about.get("commandLine")).get("original")) or command_of(about)
     by = text(part.get("subAgentInvocationId")) or None
-    called = Called(key, text(part.get("toolId")), command, by)
+    called = items.Called(key, text(part.get("toolId")), command, by)
     if part.get("isComplete") is not True:
         return (called,)
     state = mapping(about.get("terminalCommandState"))
     code: Any = state.get("exitCode")
     exit_code = code if type(code) is int else None
     failed = mapping(part.get("resultDetails")).get("isError") is True
-    ok = None if exit_code is None else exit_code == 0
-    if failed or part.get("isConfirmed") in _DENIED:
-        ok = False
-    return (called, Returned(key, ok, exit_code, count(state.get("duration"))))
+    failed = failed or part.get("isConfirmed") in _DENIED
+    ok = False if failed else None if exit_code is None else exit_code == 0
+    return (called, items.Returned(key, ok, exit_code, count(state.get("duration"))))
 
 
-def _ended(fields: Data, result: Data) -> Items:
+def _ended(fields: Data, result: Data) -> items.Items:
     state, error = (
         mapping(fields.get("modelState")).get("value"),
         result.get("errorDetails"),
     )
     if isinstance(error, dict) or state == _FAILED:
-        return (AgentEnded(failed=True, error=text(mapping(error).get("message")) or None),)
+        return (
+            items.AgentEnded(
+                failed=True, error=text(mapping(error).get("message")) or None
+            ),
+        )
     if state == _CANCELED or fields.get("isCanceled") is True:
-        return (STOPPED_BY_USER,)
+        return (items.STOPPED_BY_USER,)
     is_over = state == _COMPLETE or isinstance(fields.get("result"), dict)
-    return (AgentEnded(),) if is_over else ()
+    return (items.AgentEnded(),) if is_over else ()

@@ -4,18 +4,8 @@ By its documentation of 2026; the program itself was not run.
 """
 
 from ...usage import Usage
+from . import items
 from .figures import together, tokens_in
-from .items import (
-    AgentEnded,
-    Called,
-    FigureSpan,
-    FileChanged,
-    Item,
-    Items,
-    Returned,
-    Session,
-    Used,
-)
 from .tools import command_of, path_of
 from .values import Data, count, mapping, text
 
@@ -23,7 +13,7 @@ _EDITS = {"delete", "edit", "write"}
 _TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 
-def read(message: Data) -> Items | None:
+def read(message: Data) -> items.Items | None:
     """Return the items of a tool call or a result; None for all other lines."""
     kind = message.get("type")
     if kind == "result" and text(message.get("request_id")):
@@ -36,33 +26,35 @@ def read(message: Data) -> Items | None:
     name, about = next(((n, x) for n, x in call.items() if isinstance(x, dict)), ("", {}))
     tool = text(about.get("name")) or name.removesuffix("ToolCall")
     given = mapping(about.get("args"))
-    items: list[Item] = [Called(key, tool, command_of(given), given=given)]
+    found: list[items.Item] = [items.Called(key, tool, command_of(given), given=given)]
     if message.get("subtype") != "completed":
-        return tuple(items)
+        return tuple(found)
     result = mapping(about.get("result"))
     done = mapping(result.get("success", result.get("failure")))
     code = done.get("exitCode")
     exit_code = code if type(code) is int else None
     ok = "success" in result and exit_code in (None, 0) if result else None
-    items.append(Returned(key, ok, exit_code, count(done.get("executionTime"))))
+    found.append(items.Returned(key, ok, exit_code, count(done.get("executionTime"))))
     path = path_of(given)
     if ok and path and tool in _EDITS:
         counts = count(done.get("linesAdded")), count(done.get("linesRemoved"))
         if tool == "write" and counts == (None, None):
             counts = count(done.get("linesCreated")), None
-        items.append(
-            FileChanged(key, path, "deleted" if tool == "delete" else None, *counts)
+        found.append(
+            items.FileChanged(key, path, "deleted" if tool == "delete" else None, *counts)
         )
-    return tuple(items)
+    return tuple(found)
 
 
-def _result(message: Data) -> Items:
+def _result(message: Data) -> items.Items:
     tokens = tokens_in(mapping(message.get("usage")), *_TOKENS)
     took = Usage(duration_ms=count(message.get("duration_ms")))
     failed, final = message.get("is_error") is True, text(message.get("result"))
     error = (text(message.get("error")) or final or None) if failed else None
     return (
-        Session(text(message.get("session_id"))),
-        Used(together([tokens, took]), FigureSpan.TURN, text(message.get("request_id"))),
-        AgentEnded(final, failed, error),
+        items.Session(text(message.get("session_id"))),
+        items.Used(
+            together([tokens, took]), items.FigureSpan.TURN, text(message.get("request_id"))
+        ),
+        items.AgentEnded(final, failed, error),
     )

@@ -37,9 +37,4 @@ def tokens_in(figures: Data, *names: str) -> Usage:
     """
     tokens = [count(figures.get(name)) for name in names]
     given, written, cached, kept = tokens if any(tokens) else [None] * 4
-    return Usage(
-        input_tokens=given,
-        output_tokens=written,
-        cache_read_tokens=cached,
-        cache_creation_tokens=kept,
-    )
+    return Usage(given, written, cached, kept)
