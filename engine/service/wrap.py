@@ -62,21 +62,11 @@ def sprint_for(
     was reopened. Raise `RefusedError` when several are unfinished and none is named, and
     for a finished one that is named.
     """
-    try:
-        sprint_id: str | None = workspace.choose(named)
-    except NotFoundError:
-        sprint_id = named
-    else:
-        if workspace.sprint(str(sprint_id)).plan.status == COMPLETED:
-            if named is not None:
-                raise RefusedError(
-                    f"sprint {named} is completed",
-                    hint="`sprintlog sprint reopen` continues it; without a name another "
-                    "one begins",
-                    sprint=named,
-                )
-            sprint_id = None
-    sprint_id = sprint_id or _free_name(workspace)
+    sprint_id = _to_continue(workspace, named)
+    if sprint_id is None:
+        free = _free_name(workspace)
+        # Another process may have made one before the name was free.
+        sprint_id = _to_continue(workspace, named) or free
     if sprint_id in workspace.sprints():
         if not _is_begun(workspace, sprint_id):
             workspace.handle(StartSprint(), sprint_id=sprint_id, at=at, actor=actor)
@@ -91,6 +81,24 @@ def sprint_for(
     if workspace.sprint(sprint_id).plan.status == NOT_STARTED:
         workspace.handle(StartSprint(), sprint_id=sprint_id, at=at, actor=actor)
     return sprint_id
+
+
+def _to_continue(workspace: ServiceWorkspace, named: str | None) -> str | None:
+    """Return the sprint that is named or under way; None if another one is to begin."""
+    try:
+        sprint_id = workspace.choose(named)
+    except NotFoundError:
+        return named
+    if workspace.sprint(sprint_id).plan.status != COMPLETED:
+        return sprint_id
+    if named is not None:
+        raise RefusedError(
+            f"sprint {named} is completed",
+            hint="`sprintlog sprint reopen` continues it; without a name another "
+            "one begins",
+            sprint=named,
+        )
+    return None
 
 
 def record_loss(workspace: ServiceWorkspace, sprint_id: str, *, actor: str) -> str:

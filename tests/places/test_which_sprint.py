@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import UNSET
@@ -10,6 +11,7 @@ from msgspec import UNSET
 from sprintlog.cli.iterations.judgements import list_lines
 from sprintlog.commands import CreateSprint, FailMeasurement, StartSprint, StartWrapped
 from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.service import wrap
 from sprintlog.engine.service.streams.judged import evaluate
 from sprintlog.engine.service.wrap import sprint_for
 from sprintlog.engine.sprint.events import Place, SprintCompleted
@@ -178,3 +180,21 @@ def test_views_of_one_tree_name_none(trees: dict[str, Workspace]) -> None:
     main.handle(StartWrapped(), sprint_id="auth", at=AT)
     assert work_trees(main, main.sprint("auth")) == {}
     assert "work tree" not in page(main, "auth").partition("<main>")[2]
+
+
+def test_loops_that_begin_together_share_a_sprint(
+    trees: dict[str, Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sprint that another process creates between the search and the name is used."""
+    main = trees["main"]
+    free_name: Any = vars(wrap)["_free_name"]
+
+    def overtaken(workspace: Workspace) -> Any:
+        monkeypatch.undo()
+        with Workspace.open(main.location.root) as other:
+            sprint_for(other, None, place=None, actor="runtime", at=AT)
+        return free_name(workspace)
+
+    monkeypatch.setattr(wrap, "_free_name", overtaken)
+    sprint_for(main, None, place=None, actor="runtime", at=AT)
+    assert len(main.sprints()) == 1
