@@ -60,6 +60,7 @@ class Parsed(NamedTuple):
     """Headings with text below that are neither."""
 
 
+SESSION_CHARS_MAX = 160
 _HEADING = re.compile(r"#{2,3}\s+(.*\S)")
 _RULE = re.compile(r"-{3,}\s*")
 _DATED = re.compile(
@@ -151,7 +152,8 @@ def _bullets(lines: Iterable[str]) -> list[tuple[int, str]]:
 
 
 def _entry(heading: str, lines: list[str]) -> Told | None:
-    session = _SESSION.fullmatch(heading)
+    # A longer heading is none of a session, and would take long to match.
+    session = _SESSION.fullmatch(heading) if len(heading) < SESSION_CHARS_MAX else None
     dated = _DATED.fullmatch(heading) or session
     timestamp = _moment(dated) if dated else None
     if dated is None or timestamp is None:
