@@ -251,7 +251,7 @@ def check(agent: str | None, content: bytes) -> tuple[int, int, list[str], Activ
     stated = [x for one in (*content.split(b"\n"), content) for x in _numbers(_loaded(one))]
     finite = [x for x in stated if x == x and abs(x) not in (0, float("inf"))]
     numbers = Counter(_scaled(abs(x)) for x in finite)
-    numbers = Counter({size: min(times, 4) for size, times in numbers.items()})
+    numbers = Counter({size: min(times, 12) for size, times in numbers.items()})
     undecided, problems = 0, []
     for name, figure in found:
         assert figure < 2**63, name
