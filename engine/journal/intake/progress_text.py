@@ -152,7 +152,7 @@ def _bullets(lines: Iterable[str]) -> list[tuple[int, str]]:
 
 
 def _entry(heading: str, lines: list[str]) -> Told | None:
-    # A longer heading is none of a session, and would take long to match.
+    # A session's heading is short; to match a long one takes long.
     session = _SESSION.fullmatch(heading) if len(heading) < SESSION_CHARS_MAX else None
     dated = _DATED.fullmatch(heading) or session
     timestamp = _moment(dated) if dated else None

@@ -50,7 +50,7 @@ def test_is_read_as_json_says(value: object) -> None:
         (b'["\\ud800"]', "not JSON"),
         (b'["\xff"]', "not JSON"),
         (b'["\x1b"]', "not JSON"),
-        (b"\xef\xbb\xbf{}", "not JSON"),
+        (b"\xef\xbb\xbf\xef\xbb\xbf{}", "not JSON"),
         (b"{} {}", "not JSON"),
         (b"", "not JSON"),
     ],
@@ -58,6 +58,11 @@ def test_is_read_as_json_says(value: object) -> None:
 def test_refusal_says_what(text: bytes, said: str) -> None:
     """What is no plain data is refused in one line."""
     assert said in problem(text)
+
+
+def test_a_byte_order_mark_is_skipped() -> None:
+    """A text may begin with one, as editors on Windows write it."""
+    assert load(b'\xef\xbb\xbf{"a":1}') == {"a": 1}
 
 
 def test_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
