@@ -12,8 +12,8 @@ from sprintlog.projections.state_files.journal_file import JournalFile
 from sprintlog.projections.views.log import TakenIn
 from sprintlog.projections.workspace import Workspace
 
-from ..intake.files import decoded
-from ..intake.journal import ReadJournal, read_journal
+from ..intake.files import decoded, within
+from ..intake.journal import JOURNAL_BYTES_MAX, ReadJournal, read_journal
 from ..output import counted, print_json, print_text, warn
 from ..places import place_of
 from ..record import UNNAMED, Options, Recording, refresh_stream
@@ -25,6 +25,7 @@ def take_in(workspace: Workspace, file: Path, content: bytes, options: Options) 
         actor=f"import:{file.name}"[:128] if options.actor in UNNAMED else options.actor,
     )
     run = Recording("import journal", options, workspace)
+    content = within(JOURNAL_BYTES_MAX, content, file=str(file))
     if content.lstrip()[:1] != b"{":
         text = options.masked({"text": decoded(content, file=str(file))})["text"]
         outcome = run.handle_on_journal(TakeText(text), {"text": text})
