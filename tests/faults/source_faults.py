@@ -29,8 +29,8 @@ class Fault(NamedTuple):
 FAULTS = (
     Fault(
         "a gate may be tried once more than allowed",
-        "if attempt < gate_of(node).attempts_max or not is_due(node):",
-        "if attempt <= gate_of(node).attempts_max or not is_due(node):",
+        "if attempt < gate_of(node).attempts_max or not gates.is_due(node):",
+        "if attempt <= gate_of(node).attempts_max or not gates.is_due(node):",
         ("test_gate_checks.py",),
     ),
     Fault(
@@ -137,8 +137,8 @@ FAULTS = (
     ),
     Fault(
         "a password in an address is recorded",
-        '("password-in-address", ("://",), ',
-        '("password-in-address", (":///",), ',
+        'SHORT = ("://", ',
+        'SHORT = (":///", ',
         ("test_masking.py",),
     ),
     Fault(
