@@ -57,15 +57,16 @@ def bounded(amount: str, figures: Any, name: str = TOKENS) -> str:
     return f">={amount}" if name in lower_bounds(figures) else amount
 
 
-def open_figures(usage: Usage | None) -> set[str]:
-    """Return the names of the figures of a run that are unknown or lower bounds.
+def open_figures(usage: Usage | None) -> tuple[str, ...]:
+    """Return the sorted names of the figures of a run that are unknown or lower bounds.
 
     An agent without cache figures has no such tokens.
     """
     values = {name: getattr(usage, name, None) for name in _REQUIRED}
     found = {name for name, value in values.items() if value is None or value < 0}
     found.update(lower_bounds(usage))
-    return found | ({TOKENS} if not found.isdisjoint(TOKEN_FIGURES) else set())
+    found.update(() if found.isdisjoint(TOKEN_FIGURES) else (TOKENS,))
+    return tuple(sorted(found))
 
 
 class ModelCall(Usage, frozen=True, omit_defaults=True, kw_only=True):
