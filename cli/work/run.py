@@ -182,10 +182,9 @@ def command(
     COMMAND it runs `agent.command` from sprintlog.toml, if that file is trusted.
     """
     check_actor(actor)
-    agent = _agent_meant(agent)
     budgets, price = budgets_and_price(spending)
     means = Means(
-        agent,
+        _agent_meant(agent),
         environment(),
         timeout,
         idle_timeout,
@@ -205,16 +204,19 @@ def command(
         fallback=_fallback_meant(fallback),
     )
     if dry_run:
-        with open_workspace() as workspace:
-            print_dry_run(workspace, workspace.choose(sprint_id), means, as_json=as_json)
-        return
-    keep_ours()
+        return _show_next(sprint_id, means, as_json=as_json)
     try:
         chosen, last = _drive(means, judged, sprint_id, prompt_file, notifying)
     except errors.LostLogError as lost:
         raise errors.LostLogError(_record_loss(sprint_id, actor)) from lost
     _answer(chosen, told(last), as_json=as_json)
     sys.exit(_ends_with(last))
+
+
+def _show_next(sprint_id: str | None, means: Means, *, as_json: bool) -> None:
+    """Print the next action and the budgets; change nothing."""
+    with open_workspace() as workspace:
+        print_dry_run(workspace, workspace.choose(sprint_id), means, as_json=as_json)
 
 
 def _record_loss(sprint_id: str | None, actor: str) -> str:
@@ -238,6 +240,7 @@ def _drive(
     notifying: Notifying,
 ) -> tuple[str, Action]:
     """Run the sprint that is meant; return which it is, and the answer that ended it."""
+    keep_ours()
     with _opened(prompt_file) as workspace, Signals() as signals:
         chosen = _sprint_of(workspace, sprint_id, prompt_file, means.actor)
         means = means._replace(

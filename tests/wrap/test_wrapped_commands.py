@@ -111,7 +111,7 @@ def test_iterations_that_nobody_measured_are_listed(
     wrap("--", "sh", "-c", "echo too bad >&2; exit 3")
     head, first, second = sprintlog("iteration", "list").splitlines()
     assert head.split() == ["iteration", "turns", "tokens", "cost", "time"]
-    assert first.split()[:4] == ["1", "7", "1,440", "$0.02"]
+    assert first.split()[:4] == ["1", "7", "1,710", "$0.02"]
     assert first.endswith("  completed: All done. RALPH_COMPLETE")
     assert second.split()[:4] == ["2", "-", "-", "-"]
     assert "  failed: " in second

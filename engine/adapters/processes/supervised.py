@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from io import FileIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import SprintlogError
 from ...own_files import keep_ours, own_text
@@ -125,12 +125,7 @@ def run_kept(
             start_new_session=True,
         )
         try:
-            # Where it is gone already, that it answers nothing says so.
-            with suppress(ConnectionError):
-                ours.sendall(json.dumps([_SOURCE, order]).encode() + b"\n")
-            theirs.close()
-            for end in ends:
-                end.close()
+            _hand_over(order, ours, [theirs, *ends])
             started(supervisor.pid)
             until = time.monotonic() + timeout_seconds + PATIENCE_SECONDS
             look = partial(watch, supervisor.pid)
@@ -140,6 +135,17 @@ def run_kept(
             if supervisor.returncode:
                 orphans.end()
     return _understood(answer) if answer else None
+
+
+def _hand_over(
+    order: Mapping[str, Any], ours: socket.socket, ends: Collection[Any]
+) -> None:
+    """Send the order to the supervisor, and close the ends that are its own."""
+    # Where it is gone already, that it answers nothing says so.
+    with suppress(ConnectionError):
+        ours.sendall(json.dumps([_SOURCE, order]).encode() + b"\n")
+    for end in ends:
+        end.close()
 
 
 def _understood(answer: bytes) -> ProgramEnded:

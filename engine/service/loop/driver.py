@@ -28,6 +28,7 @@ from ...sprint.phases import lifecycle
 from ...sprint.runs.prices import priced
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.words import COMPLETED, is_agent
+from ...usage import Usage
 from ..after_commit import catch_up
 from ..agent_sessions.ran import figures
 from ..agent_sessions.run_ended import AgentRunEnded
@@ -240,7 +241,18 @@ class Driver:
         if not answer.is_cut:
             place = self.workspace, self.sprint_id, answer.text
             verdict = replace(verdict, said=items_in(*place, told=told, **self._envelope()))
-        took = taken_alone(
+        took = self._taken(run, verdict, activity, since)
+        # The price is that of the loop's own agent.
+        used = took if other else priced(took, means.price)
+        is_priced, verdict = used != took, replace(verdict, usage=used)
+        digest, model = sha256(prompt.encode()).hexdigest(), own.get("SPRINTLOG_MODEL")
+        return Reply(*(run, verdict, activity, digest, model, is_priced, is_hung, other))
+
+    def _taken(
+        self, run: AgentRun, verdict: Verdict, activity: Activity, since: int
+    ) -> Usage | None:
+        """Return the usage of a run without the part that its sessions have recorded."""
+        return taken_alone(
             self.workspace,
             verdict.usage,
             agent=activity.agent,
@@ -248,12 +260,6 @@ class Driver:
             output_sha256=run.output.sha256,
             since=since,
         )
-        # The price is that of the loop's own agent.
-        used = took if other else priced(took, means.price)
-        is_priced = used != took
-        verdict = replace(verdict, usage=used)
-        digest, model = sha256(prompt.encode()).hexdigest(), own.get("SPRINTLOG_MODEL")
-        return Reply(*(run, verdict, activity, digest, model, is_priced, is_hung, other))
 
     def _spooled(self, run: AgentRun, command: Sequence[str]) -> SpooledRun:
         words, said = " ".join(command), (run.output.text(), run.errors.text())
