@@ -4,7 +4,7 @@ This is a cache: without it, or when it is damaged, every file is read again.
 """
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +14,7 @@ from zlib import crc32
 import msgspec
 
 from ...log.stores.descriptors import held_open, read_whole, write_whole
-from .entries import Stat
+from .entries import Stat, TreeEntry
 
 SETTLED_NS, TICK_NS = 2_000_000_000, 20_000_000
 """What changed later than this before it was looked at may change again within the same
@@ -70,19 +70,20 @@ def save(path: Path, tree: str, files: Mapping[str, Stat]) -> None:
 
 
 def save_restored(
-    folder: Path,
-    root: Path,
+    cache: Path,
     tree: str,
-    files: Iterable[str],
-    written: Collection[str],
+    wanted: Mapping[str, TreeEntry],
+    present: Mapping[str, TreeEntry],
     placed: Mapping[str, Stat],
 ) -> None:
-    """Keep what the files of a snapshot look like after all of it was restored.
+    """Keep the stats of the files of a snapshot that was restored.
 
-    Those that the restore has not `written` look as they did before it; of the others only
-    those that are `placed` are known.
+    Only files that were `placed`, or were `present` before with the same content, are
+    known: a restore leaves some files alone, whatever the snapshot contains of them.
     """
-    cache = cache_of(folder, root)
-    before = {n: one for n, one in load(cache).files.items() if n not in written}
-    looked = {**before, **placed}
-    save(cache, tree, {name: looked.get(name, _UNKNOWN) for name in files})
+    before = load(cache).files
+    looked = {
+        name: before.get(name) for name in wanted if present.get(name) == wanted[name]
+    }
+    looked |= placed
+    save(cache, tree, {name: looked.get(name) or _UNKNOWN for name in wanted})

@@ -13,7 +13,7 @@ from ...adapters.snapshots.branch import make_branch
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.extract import check_free, extract
-from ...adapters.snapshots.known_stats import save_restored
+from ...adapters.snapshots.known_stats import cache_of, save_restored
 from ...adapters.snapshots.placement import PlacedFiles, order_of_writes, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
 from ...adapters.snapshots.store import SEE, Store
@@ -178,9 +178,10 @@ def in_place(
         placed = ended[-1].placed if ended else None
         is_whole = order == RestoreOrder(order.snapshot, order.iteration)
         if is_whole and placed and not (placed.skipped or placed.kept):
-            snapshot = store.read(order.snapshot)
-            at = store.folder, workspace.location.root, store.tree_of(snapshot.commit)
-            save_restored(*at, snapshot.files, made.writes, placed.stats)
+            wanted, present = store.read(order.snapshot), store.read(taken.commit)
+            cache = cache_of(store.folder, workspace.location.root)
+            tree = store.tree_of(wanted.commit)
+            save_restored(cache, tree, wanted.files, present.files, placed.stats)
         return Restored(outcome, made, placed)
 
 

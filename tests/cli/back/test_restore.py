@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.adapters.snapshots import capture, known_stats, quiet
+from sprintlog.engine.adapters.snapshots.objects import object_id
+from sprintlog.engine.service.work_tree.own_paths import OUTPUT
 
-from ...adapters.trees import git, picture, put
+from ...adapters.trees import git, picture, put, store_in
 from ..conftest import Run
 from ..restores import STATE, files, theirs
 
@@ -293,3 +295,25 @@ def test_restored_files_are_not_read_again(
     done("undo", "--yes")
     done("extract", "iter:1", "--into", "../new")
     assert files(tree.parent / "new")["src/login"] == b"good\n"
+
+
+def test_a_file_that_a_restore_skips_is_read_again(
+    tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next snapshot contains the current content of a file that a restore skipped."""
+    monkeypatch.setattr(quiet, "kind_of", lambda root: "ext4")
+    monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**12))
+    monkeypatch.setattr(known_stats, "TICK_NS", -(10**12))
+    result = tree / OUTPUT / "result"
+    put(result, b"old")
+    done("iteration", "start")
+    done("iteration", "end", "--snapshot")
+    put(result, b"new")
+    put(tree / "README", b"new")
+    done("rollback", "iter:3", "--files", "--yes")
+    assert result.read_bytes() == b"new"
+    done("iteration", "start")
+    done("iteration", "end", "--snapshot")
+    taken = done("log", "--type", "snapshot-taken", "--last", "1", "--json").json["data"]
+    held = store_in(tree / ".git" / "sprintlog").read(taken["snapshot"]).files
+    assert held[f"{OUTPUT}/result"].oid == object_id("blob", b"new")
