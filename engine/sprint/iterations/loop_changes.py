@@ -30,12 +30,15 @@ def _evolve_ended(plan: Plan, event: IterationEnded, at: str) -> None:
 
 
 def _is_beside(plan: Plan, event: IterationStarted | IterationEnded) -> bool:
-    """Return whether it is a wrapped iteration's while one that is not is under way."""
+    """Return whether a wrapped iteration overlaps another one, which remains under way.
+
+    Without an agent at work on that one, it was left open, and the wrapped one follows it.
+    """
     last = plan.last.iteration
     if not isinstance(last, IterationStarted) or last.is_wrapped:
         return False
     if isinstance(event, IterationStarted):
-        return event.is_wrapped
+        return event.is_wrapped and str(last.number) in event.overlapping
     return event.number != last.number
 
 

@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.iterations.loop import (
     StartIteration,
 )
 from sprintlog.engine.sprint.iterations.rollback import RollBack
-from sprintlog.engine.sprint.iterations.wrapped import EndWrapped, StartWrapped
+from sprintlog.engine.sprint.iterations.wrapped import EndWrapped
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.lifecycle import ResumeSprint
 
@@ -150,7 +150,8 @@ def test_an_iteration_that_somebody_ended_is_left(running: Any) -> None:
 
 def test_the_end_of_a_leafs_run_is_its_own(running: Any) -> None:
     """A command that is wrapped while a leaf is worked on leaves its iteration open."""
-    scenario: Scenario = running(simple("a")).do(StartRun(phase="a")).do(StartWrapped())
+    started = f.IterationStarted(2, is_wrapped=True, overlapping=("1",))
+    scenario: Scenario = running(simple("a")).do(StartRun(phase="a")).given(started)
     scenario.do(EndWrapped(f.AgentRan("", "completed", iteration=2)))
     end(scenario, "a", Verdict("completed"))
     assert scenario.decided is not None

@@ -284,7 +284,8 @@ def test_names_the_model_of_the_sprint(model: object) -> None:
 @pytest.mark.parametrize("ends", [(2, 1), (1, 2)])
 def test_a_wrapped_iteration_beside_it_ends_none_of_the_goal(ends: tuple[int, int]) -> None:
     """A command that is wrapped meanwhile has its own end, and so has the run."""
-    scenario = begun().do(StartTurn()).do(StartWrapped())
+    started = f.IterationStarted(2, is_wrapped=True, overlapping=("1",))
+    scenario = begun().do(StartTurn()).given(started)
     for number in ends:
         ran, ended = f.AgentRan("", "completed", iteration=number), f.IterationEnded(number)
         if number == 2:
@@ -292,4 +293,12 @@ def test_a_wrapped_iteration_beside_it_ends_none_of_the_goal(ends: tuple[int, in
         else:
             turn = EndTurn(ran=ran, verdict=Turn("completed"))
             scenario.when(turn, at=NOW).then(ran, ended)
+    assert answer(scenario)["iteration"] == 3
+
+
+def test_a_wrapped_iteration_follows_one_that_was_left_open() -> None:
+    """Without an agent at work on an iteration, the start of a wrapped one ends it."""
+    scenario = begun().do(StartTurn()).do(StartWrapped())
+    scenario.do(EndWrapped(f.AgentRan("", "completed", iteration=2)))
+    assert "resumed" not in answer(scenario)
     assert answer(scenario)["iteration"] == 3
