@@ -138,7 +138,8 @@ def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | 
             follow_symlinks=False,
         )
     except FileExistsError:
-        _exchange(aside, spot)
+        if not exchange(spot.folder, aside.name, spot.name):
+            _rename(aside, spot)
         before = _read_when_closed(aside, like)
     os.fsync(spot.folder)
     return before
@@ -227,17 +228,20 @@ def _write_beside(spot: FilePlace, content: bytes, *, mode: int | None) -> FileP
     return draft
 
 
-def _exchange(one: FilePlace, other: FilePlace) -> None:
-    """Exchange two files; where the system cannot, put `one` in the place of `other`."""
-    rename = system_call("renameat2")
-    if rename is not None:
-        names = os.fsencode(one.name), os.fsencode(other.name)
-        code = rename(one.folder, names[0], other.folder, names[1], _RENAME_EXCHANGE)
-        if code == 0:
-            return
-        if code not in _UNSUPPORTED:
-            raise OSError(code, os.strerror(code), other.name)
-    _rename(one, other)
+def exchange(folder: int, one: str, other: str) -> bool | None:
+    """Exchange two names of an open folder in one step.
+
+    Return False if one of them has nothing, None where the system has no such step.
+    """
+    if (rename := system_call("renameat2")) is None:
+        return None
+    names = os.fsencode(one), os.fsencode(other)
+    code = rename(folder, names[0], folder, names[1], _RENAME_EXCHANGE)
+    if code in (0, errno.ENOENT):
+        return code == 0
+    if code not in _UNSUPPORTED:
+        raise OSError(code, os.strerror(code), other)
+    return None
 
 
 def _read_when_closed(displaced: FilePlace, like: bytes) -> bytes | None:

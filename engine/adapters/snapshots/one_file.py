@@ -4,6 +4,8 @@ import errno
 import os
 import stat
 from contextlib import suppress
+from functools import lru_cache
+from hashlib import sha256
 
 from ...log.stores.descriptors import held_open, write_whole
 from ..folders import opened_file
@@ -12,28 +14,55 @@ from .entries import TreeEntry
 from .objects import object_id
 
 READ_BYTES, RENAME_NOREPLACE = 64 * 1024, 1
+BESIDE = ".sprintlog-"
+"""The first characters of the names of drafts and displaced files."""
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 """How file systems say that they have no hard links."""
 
 
-def kind_of(descriptor: int, name: str) -> int | None:
-    """Return what kind of thing stands under a name, None when there is nothing."""
+def draft_of(path: str) -> str:
+    """Return the name under which the new bytes of a file are written in its folder."""
+    return f"{_stem(path)}-new"
+
+
+def aside_of(path: str) -> str:
+    """Return the name to which a displaced file is moved in its folder."""
+    return f"{_stem(path)}-old"
+
+
+@lru_cache(maxsize=1)
+def _stem(path: str) -> str:
+    return f"{BESIDE}{sha256(os.fsencode(path)).hexdigest()[:16]}"
+
+
+def look_of(found: os.stat_result) -> tuple[int, int, int]:
+    """Return the part of a file's status that a rename does not change."""
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def status_of(descriptor: int, name: str) -> os.stat_result | None:
+    """Return the status of an entry of an open folder, None if there is none."""
     try:
-        found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+        return os.stat(name, dir_fd=descriptor, follow_symlinks=False)
     except FileNotFoundError:
         return None
-    return stat.S_IFMT(found.st_mode)
+
+
+def kind_of(descriptor: int, name: str) -> int | None:
+    """Return the type of an entry of an open folder, None if there is none."""
+    found = status_of(descriptor, name)
+    return None if found is None else stat.S_IFMT(found.st_mode)
 
 
 def holds(descriptor: int, name: str, entry: TreeEntry) -> bool:
-    """Return whether a file or link of these bytes stands under a name."""
-    try:
-        found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    kind = stat.S_IFMT(entry.mode)
+    """Return whether a file or link has the bytes of a snapshot's entry."""
+    found, kind = status_of(descriptor, name), stat.S_IFMT(entry.mode)
     # One of another length is not read. Of bytes that are missing no length is known.
-    if stat.S_IFMT(found.st_mode) != kind or entry.size not in (0, found.st_size):
+    if (
+        found is None
+        or stat.S_IFMT(found.st_mode) != kind
+        or entry.size not in (0, found.st_size)
+    ):
         return False
     return object_id("blob", content_of(descriptor, name, kind)) == entry.oid
 
@@ -47,7 +76,7 @@ def content_of(descriptor: int, name: str, kind: int) -> bytes:
 
 
 def make_folder(descriptor: int, name: str) -> None:
-    """Make a folder, unless something stands there."""
+    """Make a folder, unless the name is taken."""
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=descriptor)
 
@@ -72,7 +101,7 @@ def create(
 
 
 def put(descriptor: int, draft: str, name: str) -> bool:
-    """Give a draft its name, unless somebody else has just taken it; tell which."""
+    """Give a draft its name; return False if another process has just taken it."""
     if (rename := system_call("renameat2")) is not None:
         names = os.fsencode(draft), os.fsencode(name)
         code = rename(descriptor, names[0], descriptor, names[1], RENAME_NOREPLACE)
@@ -86,7 +115,7 @@ def put(descriptor: int, draft: str, name: str) -> bool:
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
-        # The file system has no hard links: what stands there now would be replaced.
+        # The file system has no hard links, and a rename would replace a file.
         if kind_of(descriptor, name) is not None:
             return False
         os.rename(draft, name, **at)

@@ -1,46 +1,59 @@
-"""Putting files in place, one by one, so that nothing that is not kept is ever lost.
+"""Put files in place one by one, and lose no bytes that are not stored elsewhere.
 
-Each step may be the last: whoever comes after does all of them again, and those that are
-done change nothing. What is displaced is looked at before it goes. A folder on the way is
-never followed when it is a link.
+A kill may follow any step: the next process repeats all steps, and completed ones have no
+effect. A displaced file is checked before it is removed. Links to folders are not followed.
 """
 
 import errno
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
 
 from ...errors import RefusedError
 from ..folders import opened, opened_below, opened_file
-from ..replace import replace_file, system_call
+from ..replace import exchange, replace_file, system_call
 from .entries import LeftOut, Stat, parents_of, stat_of
 from .known_stats import settled
 from .objects import DamagedError, object_id
-from .one_file import content_of, create, holds, kind_of, make_folder, put, set_mode, unlink
+from .one_file import (
+    BESIDE,
+    aside_of,
+    content_of,
+    create,
+    draft_of,
+    holds,
+    kind_of,
+    look_of,
+    make_folder,
+    put,
+    set_mode,
+    status_of,
+    unlink,
+)
 from .plan import PlacementPlan
 from .quiet import Quiet
 
 TRIES_MAX = 3
 BATCH_FILES, BATCH_BYTES = 10_000, 512 * 1024 * 1024
-"""So many files, or bytes, are written beside their places and synced together."""
+"""The number of drafts, and of their bytes, that are written and synced together."""
 NOT_A_FOLDER = (errno.ENOTDIR, errno.ELOOP)
 FOLDER_THERE = "a folder with other files is there"
 NO_FOLDER = "what it would be in is no folder"
 SPECIAL_THERE = "something that is neither file, link nor folder is there"
 DAMAGED = "its bytes are damaged in the store"
 RESTLESS = "somebody else goes on writing it"
+NO_STATS: Mapping[str, Stat] = MappingProxyType({})
 
 
 class Kept(NamedTuple):
-    """Something that nobody had a copy of, and where its copy is now."""
+    """A displaced file of which the store had no copy, and its copy."""
 
     path: str
     copy: str
@@ -48,7 +61,7 @@ class Kept(NamedTuple):
 
 
 class PlacedFiles(NamedTuple):
-    """What was done."""
+    """The result of a placement."""
 
     written: int
     removed: int
@@ -66,14 +79,16 @@ def place(
     keep_in: Path,
     leaves_damaged: bool = False,
     is_new: bool = False,
+    known: Mapping[str, Stat] = NO_STATS,
 ) -> PlacedFiles:
-    """Do what a plan says below a root; what nobody has a copy of goes to `keep_in`.
+    """Carry out a plan below a root; displaced files without a copy go to `keep_in`.
 
-    Where a file's bytes are damaged it ends, unless that file is to be left as it is. With
-    `is_new` nothing of the plan was done yet.
+    Raise `DamagedError` if bytes of a file are damaged; with `leaves_damaged`, skip the
+    file. With `is_new`, no step of the plan was carried out before, and a file whose stat
+    equals the `known` one contains the bytes of the snapshot that was taken first.
     """
     with opened(root) as descriptor, ExitStack() as held:
-        how = (leaves_damaged, is_new, held, Quiet(root))
+        how = (leaves_damaged, is_new, known, held, Quiet(root))
         placer = _Placer(descriptor, plan, blob, keep_in, *how)
         return placer.place()
 
@@ -92,10 +107,16 @@ class _Placer(msgspec.Struct):
     keep_in: Path
     leaves_damaged: bool
     is_new: bool
+    known: Mapping[str, Stat]
     held: ExitStack
     quiet: Quiet
-    open: tuple[str, int] | None = None
-    """The folder that is open, with its descriptor; `held` closes it."""
+    open: tuple[str, int, bool] | None = None
+    """The open folder, its descriptor, which `held` closes, and whether its files are
+    synced one by one."""
+    left: dict[str, set[str]] = {}
+    """The drafts and displaced files that an earlier process left in each folder."""
+    drafts: set[str] = set()
+    """The paths that have a draft written by this process."""
     kept: list[Kept] = []
     skipped: list[LeftOut] = []
     drafted: dict[str, os.stat_result] = {}
@@ -163,9 +184,9 @@ class _Placer(msgspec.Struct):
                 raise _cut_short("", OSError(error, os.strerror(error)))
             self.syncfs = None
 
-    def _syncs_each(self, descriptor: int) -> bool:
-        """Return whether files of an open folder are to be synced one by one."""
-        return self.syncfs is None or os.fstat(descriptor).st_dev != self.quiet.device
+    def _syncs_each(self, device: int) -> bool:
+        """Return whether files on a device are synced one by one."""
+        return self.syncfs is None or device != self.quiet.device
 
     def _writable(self, folder: str, *, make: bool = False) -> int:
         """Return the descriptor of a folder; it is open until another one is."""
@@ -173,10 +194,13 @@ class _Placer(msgspec.Struct):
             self.open = None
             self.held.close()
             descriptor = self.held.enter_context(opened_below(self.root, folder, make=make))
-            mode = os.fstat(descriptor).st_mode
-            if mode & 0o300 != 0o300:
-                os.fchmod(descriptor, stat.S_IMODE(mode) | 0o700)
-            self.open = folder, descriptor
+            found = os.fstat(descriptor)
+            if found.st_mode & 0o300 != 0o300:
+                os.fchmod(descriptor, stat.S_IMODE(found.st_mode) | 0o700)
+            if folder not in self.left:
+                names = os.listdir(descriptor)
+                self.left[folder] = {name for name in names if name.startswith(BESIDE)}
+            self.open = folder, descriptor, self._syncs_each(found.st_dev)
         return self.open[1]
 
     def _is_there(self) -> bool:
@@ -198,9 +222,7 @@ class _Placer(msgspec.Struct):
                 raise _cut_short(path, error) from error
 
     def _remove(self, descriptor: int, name: str, path: str) -> str | None:
-        self._settle(descriptor, path)
-        # One that was cut short may have begun to write it.
-        unlink(descriptor, _draft(path))
+        self._settle_left(descriptor, path)
         kind = kind_of(descriptor, name)
         if kind is None or (kind == stat.S_IFDIR and path in self.plan.modes):
             # It is gone already, or in the place of a folder that is wanted.
@@ -209,48 +231,63 @@ class _Placer(msgspec.Struct):
             return FOLDER_THERE
         if kind not in (stat.S_IFREG, stat.S_IFLNK):
             return SPECIAL_THERE
-        os.rename(name, _aside(path), src_dir_fd=descriptor, dst_dir_fd=descriptor)
-        self._settle(descriptor, path)
+        os.rename(name, aside_of(path), src_dir_fd=descriptor, dst_dir_fd=descriptor)
+        self._settle(descriptor, path, aside_of(path))
         return None
 
     def _prepare(self, descriptor: int, name: str, path: str) -> str | None:
         """Write a file beside its place, unless its place has these bytes already."""
-        entry = self.plan.writes[path]
-        self._settle(descriptor, path)
-        unlink(descriptor, _draft(path))
+        self._settle_left(descriptor, path)
         if not self._is_done(descriptor, name, path):
-            is_durable, content = self._syncs_each(descriptor), self.blob(entry.oid)
-            made = create(descriptor, _draft(path), entry, content, durable=is_durable)
-            if made is not None:
-                self.drafted[path] = made
+            assert self.open is not None
+            self._draft(descriptor, path, is_durable=self.open[2])
         return None
+
+    def _draft(self, descriptor: int, path: str, *, is_durable: bool = True) -> None:
+        """Write the bytes of a file beside its place."""
+        entry = self.plan.writes[path]
+        content = self.blob(entry.oid)
+        self.drafts.add(path)
+        made = create(descriptor, draft_of(path), entry, content, durable=is_durable)
+        if made is not None:
+            self.drafted[path] = made
 
     def _write(self, descriptor: int, name: str, path: str) -> str | None:
         try:
             return self._replace(descriptor, name, path)
         finally:
-            unlink(descriptor, _draft(path))
+            if path in self.drafts:
+                unlink(descriptor, draft_of(path))
 
     def _replace(self, descriptor: int, name: str, path: str) -> str | None:
-        entry, draft = self.plan.writes[path], _draft(path)
+        draft, aside = draft_of(path), aside_of(path)
         for _ in range(TRIES_MAX):
-            kind = kind_of(descriptor, name)
+            found = status_of(descriptor, name)
+            kind = found and stat.S_IFMT(found.st_mode)
             if kind == stat.S_IFDIR:
                 return FOLDER_THERE
             if kind not in (None, stat.S_IFREG, stat.S_IFLNK):
                 return SPECIAL_THERE
             if self._is_done(descriptor, name, path):
-                set_mode(descriptor, name, entry)
+                set_mode(descriptor, name, self.plan.writes[path])
                 return None
-            if kind_of(descriptor, draft) is None:
-                # What stands there has changed since the others were prepared.
-                create(descriptor, draft, entry, self.blob(entry.oid))
-            if kind is not None:
-                os.rename(name, _aside(path), src_dir_fd=descriptor, dst_dir_fd=descriptor)
-            is_placed = put(descriptor, draft, name)
-            self._settle(descriptor, path)
-            if is_placed:
-                return None
+            if path not in self.drafts:
+                # The file has changed since the drafts were written.
+                self._draft(descriptor, path)
+            if found is not None:
+                is_swapped = exchange(descriptor, draft, name)
+                if is_swapped:
+                    self.drafts.discard(path)
+                    self._settle(descriptor, path, draft, found)
+                    return None
+                if is_swapped is None:
+                    os.rename(name, aside, src_dir_fd=descriptor, dst_dir_fd=descriptor)
+                    found = None
+            if found is None:
+                is_placed = put(descriptor, draft, name)
+                self._settle(descriptor, path, aside)
+                if is_placed:
+                    return None
         return RESTLESS
 
     def _is_done(self, descriptor: int, name: str, path: str) -> bool:
@@ -260,22 +297,53 @@ class _Placer(msgspec.Struct):
         may_be = not self.is_new or (known is not None and known.oid == entry.oid)
         return may_be and holds(descriptor, name, entry)
 
-    def _settle(self, descriptor: int, path: str) -> None:
-        """Let go of what was displaced at a path, or keep it when nobody else does."""
-        aside = _aside(path)
-        kind = kind_of(descriptor, aside)
-        if kind is None:
+    def _settle_left(self, descriptor: int, path: str) -> None:
+        """Settle the files that an earlier process left for a path."""
+        assert self.open is not None
+        for name in self.left[self.open[0]].intersection((aside_of(path), draft_of(path))):
+            self._settle(descriptor, path, name)
+
+    def _settle(
+        self, descriptor: int, path: str, name: str, seen: os.stat_result | None = None
+    ) -> None:
+        """Remove a displaced file, or a draft that was cut short; copy unknown bytes first.
+
+        `seen` is the status of the displaced file before it was displaced.
+        """
+        found = status_of(descriptor, name)
+        if found is None:
             return
-        for known in (self.plan.before.get(path), self.plan.writes.get(path)):
-            if known and holds(descriptor, aside, known):
-                os.unlink(aside, dir_fd=descriptor)
+        if not self._is_known(descriptor, path, name, found, seen):
+            kind = stat.S_IFMT(found.st_mode)
+            if kind not in (stat.S_IFREG, stat.S_IFLNK):
+                # It was replaced in the meantime by a folder or a special file.
+                self.kept.append(Kept(path, name))
                 return
-        if kind in (stat.S_IFREG, stat.S_IFLNK):
-            self.kept.append(Kept(path, self._keep(descriptor, aside, kind)))
-            os.unlink(aside, dir_fd=descriptor)
-        else:
-            # It changed its kind in the meantime; under this name it harms nobody.
-            self.kept.append(Kept(path, aside))
+            self.kept.append(Kept(path, self._keep(descriptor, name, kind)))
+        os.unlink(name, dir_fd=descriptor)
+
+    def _is_known(
+        self,
+        descriptor: int,
+        path: str,
+        name: str,
+        found: os.stat_result,
+        seen: os.stat_result | None,
+    ) -> bool:
+        """Return whether the store has the bytes of a displaced file or of a draft."""
+        before = self.known.get(path) if self.is_new else None
+        # The exchange changes the time of change and nothing else.
+        if seen and stat_of(seen) == before and look_of(found) == look_of(seen):
+            return True
+        known = (self.plan.before.get(path), self.plan.writes.get(path))
+        entries = [entry for entry in known if entry is not None]
+        if any(holds(descriptor, name, entry) for entry in entries):
+            return True
+        if seen is not None or name != draft_of(path) or not stat.S_ISREG(found.st_mode):
+            return False
+        # A draft that was cut short contains the first of the wanted bytes.
+        content = content_of(descriptor, name, stat.S_IFREG)
+        return any(self.blob(entry.oid).startswith(content) for entry in entries)
 
     def _keep(self, descriptor: int, name: str, kind: int) -> str:
         content = content_of(descriptor, name, kind)
@@ -298,10 +366,10 @@ class _Placer(msgspec.Struct):
             mode = plan.modes.get(path)
             try:
                 with opened_below(self.root, path) as descriptor:
-                    is_so = mode is None or os.fstat(descriptor).st_mode & 0o777 == mode
-                    if mode is not None and not is_so:
+                    found = os.fstat(descriptor)
+                    if mode is not None and found.st_mode & 0o777 != mode:
                         os.fchmod(descriptor, mode)
-                    if self._syncs_each(descriptor):
+                    if self._syncs_each(found.st_dev):
                         os.fsync(descriptor)
                     for written in drafted.get(path, ()):
                         self._look_at(descriptor, written)
@@ -315,8 +383,7 @@ class _Placer(msgspec.Struct):
         draft, name = self.drafted[path], path.rpartition("/")[2]
         with suppress(OSError), opened_file(descriptor, name) as file:
             is_quiet, now = self.quiet.is_kept(file, draft.st_dev), os.fstat(file)
-            seen = (now.st_ino, now.st_size, now.st_mtime_ns)
-            if is_quiet and seen == (draft.st_ino, draft.st_size, draft.st_mtime_ns):
+            if is_quiet and look_of(now) == look_of(draft):
                 is_local = self.quiet.is_local
                 self.stats[path] = settled(stat_of(now), self.looked_ns, is_local=is_local)
 
@@ -327,17 +394,3 @@ def _cut_short(path: str, error: OSError) -> RefusedError:
         f"{said}: cannot be brought back: {error.strerror}",
         hint="the next command that records goes on with it",
     )
-
-
-def _aside(path: str) -> str:
-    """Return the name under which what is displaced stands beside its place."""
-    return f"{_stem(path)}-old"
-
-
-def _draft(path: str) -> str:
-    return f"{_stem(path)}-new"
-
-
-@lru_cache(maxsize=1)
-def _stem(path: str) -> str:
-    return f".sprintlog-{sha256(os.fsencode(path)).hexdigest()[:16]}"

@@ -13,8 +13,8 @@ from ...adapters.snapshots.branch import make_branch
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.extract import check_free, extract
-from ...adapters.snapshots.known_stats import cache_of, save_restored
-from ...adapters.snapshots.placement import PlacedFiles, order_of_writes, place
+from ...adapters.snapshots.known_stats import cache_of, load, save_restored
+from ...adapters.snapshots.placement import NO_STATS, PlacedFiles, order_of_writes, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
 from ...adapters.snapshots.store import SEE, Store
 from ...command import decided
@@ -316,8 +316,10 @@ def _place(
     if made.is_empty:
         return PlacedFiles(0, 0, [], made.skipped, {})
     root, kept = workspace.location.root, store.folder / KEPT
+    # A new plan starts from a snapshot that was taken under the same lock.
+    known = load(cache_of(store.folder, root)).files if how.get("is_new") else NO_STATS
     with store.blobs(order_of_writes(made)) as blob:
-        return place(root, made, blob, keep_in=kept, **how)
+        return place(root, made, blob, keep_in=kept, known=known, **how)
 
 
 def _finish(
