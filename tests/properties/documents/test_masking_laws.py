@@ -6,14 +6,16 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.masking import RUN_CHARS, forms, mask, masked_spans
+from sprintlog.engine.masking import ESCAPE, RUN_CHARS, forms, mask, masked_spans
 
 from ...docs.reference.masking import FORMS as DATA
 
 TOKENS = [example for form in DATA for example in form["tokens"] + form["near_misses"]]
 WORDS = [word for form in DATA for word in form["words"]]
 
-texts = st.text(max_size=40) | st.text(RUN_CHARS, max_size=60)
+# Escape sequences are removed before the search: tests/spec has rules of their own for them.
+texts = st.text(st.characters(codec="utf-8", exclude_characters=ESCAPE), max_size=40)
+texts |= st.text(RUN_CHARS, max_size=60)
 tokens = st.sampled_from(TOKENS).map(
     lambda text: re.sub(r"\{([^{}*]+)\*(\d+)\}", lambda m: m[1] * int(m[2]), text)
 )
