@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
-from sprintlog.engine import actor as actors
-from sprintlog.engine.actor import UNNAMED as UNNAMED
+from sprintlog.engine import command as actors
+from sprintlog.engine.command import UNNAMED as UNNAMED
 from sprintlog.engine.command import Command, JournalCommand, digest_of
 from sprintlog.engine.command import arguments_of as arguments_of
 from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError

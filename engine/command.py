@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain, combinations, islice
 from types import FunctionType, MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import msgspec
 from msgspec.structs import asdict
@@ -12,6 +12,18 @@ from msgspec.structs import asdict
 from . import hashes
 from .errors import InvalidInputError, of_another_type
 from .log.event import Event
+
+UNNAMED: Final = ("runtime", "operator")
+"""Who causes an event where nobody says more of it."""
+ACTORS: Final = ("agent:", "operator:", "import:")
+FORMS: Final = "runtime, operator, operator:NAME, agent:NAME or import:NAME"
+
+
+def check_actor(actor: str) -> str:
+    """Return the actor; raise `InvalidInputError` for a form that has no meaning."""
+    if actor in UNNAMED or (actor.startswith(ACTORS) and actor[-1] != ":"):
+        return actor
+    raise InvalidInputError(f"{actor[:40]!r} is no actor: give {FORMS}", field="actor")
 
 
 def _name(struct: str) -> str:

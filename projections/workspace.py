@@ -12,7 +12,7 @@ from sprintlog.engine.service.port import DecideOnJournal as DecideOnJournal
 from sprintlog.engine.service.port import Envelope as Envelope
 from sprintlog.engine.service.port import Handled as Handled
 from sprintlog.engine.service.port import Outcome as Outcome
-from sprintlog.engine.service.state_files import Refreshed, StateFiles
+from sprintlog.engine.service.port import Refreshed, StateFiles
 from sprintlog.engine.service.streams.catalogue import sprint_of
 from sprintlog.engine.sprint.state.sprint import Sprint
 

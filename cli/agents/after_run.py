@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from sprintlog.engine.adapters.transcripts.hook_calls import HookPlace
-from sprintlog.engine.adapters.transcripts.stream import StreamCalls
+from sprintlog.engine.adapters.transcripts.told import StreamCalls
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.agent_sessions.reconcile import OneRun, take_calls
 from sprintlog.engine.service.agent_sessions.run_ended import AgentRunEnded, hooked_sessions

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sprintlog.engine.adapters.transcripts.calls import READERS, TranscriptCalls
 from sprintlog.engine.adapters.transcripts.hook_calls import HookPlace
+from sprintlog.engine.adapters.transcripts.told import READERS, TranscriptCalls
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.service.agent_sessions import known_sessions, transcripts
+from sprintlog.engine.service.agent_sessions import known_sessions, reconcile
 from sprintlog.engine.service.agent_sessions.reconcile import Taken, take_calls
-from sprintlog.engine.service.from_transcripts.tokens import recover
+from sprintlog.engine.service.from_transcripts.iterations import recover
 from sprintlog.projections.views.sessions import Reconciled
 from sprintlog.projections.workspace import Workspace
 
@@ -41,7 +41,7 @@ def reconcile_session(
     is_over: bool,
     actor: str,
     work: str = "",
-    bytes_max: int = transcripts.BYTES_MAX,
+    bytes_max: int = reconcile.BYTES_MAX,
     seconds: float = math.inf,
     patience: float = 0.0,
 ) -> Reconciled:
@@ -95,11 +95,9 @@ def _read(
         raise InvalidInputError(f"{agent} keeps no transcript that is understood")
     told = known_sessions.summary(workspace.log, stream)
     root = workspace.location.root
-    file = named or transcripts.own_transcript(
-        agent, told.transcript, os.environ, root=root
-    )
+    file = named or reconcile.own_transcript(agent, told.transcript, os.environ, root=root)
     beside = subagents_of(file) if agent == "claude" else []
-    found = [transcripts.check_readable(one) for one in (*beside, file)]
+    found = [reconcile.check_readable(one) for one in (*beside, file)]
     if sum(one.st_size for one in found) > bytes_max:
         limit = f"is longer than {bytes_max // 2**20} MiB"
         raise InvalidInputError(limit, file=str(file))
@@ -107,7 +105,7 @@ def _read(
     place = HookPlace(str(root), os.environ.get("HOME", ""))
     calls = TranscriptCalls(agent, stream, place)
     for one in (file, *beside):
-        calls.take(transcripts.lines_of(one))
+        calls.take(reconcile.lines_of(one))
     name = stream.partition("/")[2]
     first = next(iter(calls.sessions), None)
     if first is None:

@@ -9,8 +9,7 @@ from sprintlog.engine.adapters.snapshots.placement import PlacedFiles
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT
 from sprintlog.engine.service.work_tree.restore import KEPT
-from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
-from sprintlog.engine.service.work_tree.result import result_order
+from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder, result_order
 from sprintlog.engine.service.work_tree.snapshot import shown
 from sprintlog.projections.views.files import LeftPath
 from sprintlog.projections.workspace import Workspace

@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.extension_event import is_extension
+from sprintlog.engine.log.event import is_extension
 from sprintlog.engine.service.agent_sessions.known_sessions import choose_session
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow

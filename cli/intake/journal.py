@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.journal.intake.foreign import FIRST_SCHEMA, schema_version
 from sprintlog.engine.journal.intake.strangers import ELSEWHERE, stranger
-from sprintlog.engine.journal.state.checks import REQUIRED
+from sprintlog.engine.journal.state.shapes import REQUIRED
 
 from .files import naming, within
 from .journal_models import JournalModel

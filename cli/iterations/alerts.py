@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from sprintlog.engine.iterations.alerts import Alert
+from sprintlog.engine.iterations.deltas import Alert
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path

@@ -8,7 +8,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.from_events import part_of
 from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.rules import RecordEntry
-from sprintlog.engine.journal.state import words
+from sprintlog.engine.journal.state import shapes
 from sprintlog.engine.journal.state.shapes import Context, Entry, Observation
 
 from .. import typed
@@ -32,7 +32,7 @@ def command() -> None:
 )
 @click.argument("prd_id", metavar="PRD")
 @typed.option(
-    "--status", required=True, type=typed.Choice(words.STATUSES), help="The outcome."
+    "--status", required=True, type=typed.Choice(shapes.STATUSES), help="The outcome."
 )
 @typed.option(
     "--summary",
@@ -60,7 +60,7 @@ def command() -> None:
 @typed.option("--previous-failure", metavar="TEXT", help="Why the iteration before failed.")
 @typed.option(
     "--recovery-action",
-    type=typed.Choice(words.RECOVERY_ACTIONS),
+    type=typed.Choice(shapes.RECOVERY_ACTIONS),
     help="An action taken.",
 )
 @typed.option("--guidance", metavar="TEXT", help="Advice for this iteration.")
@@ -110,7 +110,7 @@ def record(
 @command.command("list", epilog="Example: sprintlog entry list --prd auth-login --last 5")
 @typed.option("--prd", metavar="PRD", help="Only of this PRD.")
 @typed.option(
-    "--status", type=typed.Choice(words.STATUSES), help="Only those that ended so."
+    "--status", type=typed.Choice(shapes.STATUSES), help="Only those that ended so."
 )
 @typed.number_option("--last", least=1, help="Only the last N.")
 @with_point
@@ -158,7 +158,10 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
 @typed.option("--last", type=int, metavar="N", help="Only of the last N entries.")
 @typed.option("--prd", metavar="PRD", help="Only of this PRD, all of its iterations.")
 @typed.option(
-    "--type", "type_", type=typed.Choice(words.OBSERVATION_TYPES), help="Only of this type."
+    "--type",
+    "type_",
+    type=typed.Choice(shapes.OBSERVATION_TYPES),
+    help="Only of this type.",
 )
 @with_point
 @with_json
@@ -200,9 +203,9 @@ def _observation(text: str, number: int) -> Observation:
         given = load(text.encode(errors="surrogateescape"), field=field)
         return part_of(Observation, given, field=field)
     type_, colon, title = text.partition(":")
-    if not colon or type_ not in words.OBSERVATION_TYPES:
+    if not colon or type_ not in shapes.OBSERVATION_TYPES:
         raise RefusedError(
-            f"{field}: must begin with one of {', '.join(words.OBSERVATION_TYPES)} and a "
+            f"{field}: must begin with one of {', '.join(shapes.OBSERVATION_TYPES)} and a "
             "colon, or be a JSON object",
             field=field,
         )

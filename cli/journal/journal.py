@@ -14,7 +14,7 @@ from sprintlog.engine.journal.events import (
     LearningAdded,
     PatternDiscovered,
 )
-from sprintlog.engine.journal.intake.migration import TakeText, came_from
+from sprintlog.engine.journal.intake.progress_text import TakeText, came_from
 from sprintlog.engine.journal.rules import OpenJournal
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent

@@ -6,7 +6,7 @@ import click
 
 from sprintlog.engine.journal.questions import queries
 from sprintlog.engine.journal.rules import DiscoverPattern
-from sprintlog.engine.journal.state import words
+from sprintlog.engine.journal.state import shapes
 from sprintlog.engine.journal.state.shapes import Pattern
 
 from .. import typed
@@ -29,7 +29,7 @@ def command() -> None:
     "--type",
     "type_",
     required=True,
-    type=typed.Choice(words.PATTERN_TYPES),
+    type=typed.Choice(shapes.PATTERN_TYPES),
     help="Its kind.",
 )
 @typed.option(
@@ -44,7 +44,7 @@ def command() -> None:
 )
 @typed.option("--prd", default="", metavar="PRD", help="The PRD of its discovery.")
 @typed.option(
-    "--confidence", type=typed.Choice(words.CONFIDENCES), help="The confidence in it."
+    "--confidence", type=typed.Choice(shapes.CONFIDENCES), help="The confidence in it."
 )
 @with_envelope
 def add(
@@ -70,7 +70,7 @@ def add(
 
 @command.command("list", epilog="Example: sprintlog pattern list --type error-handling")
 @typed.option(
-    "--type", "type_", type=typed.Choice(words.PATTERN_TYPES), help="Only of this type."
+    "--type", "type_", type=typed.Choice(shapes.PATTERN_TYPES), help="Only of this type."
 )
 @with_point
 @with_json

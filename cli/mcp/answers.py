@@ -10,7 +10,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.prompts import with_prompt
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.agent import actions
-from sprintlog.engine.sprint.agent.how_to_answer import TOOL_ANSWER
+from sprintlog.engine.sprint.agent.prompt import TOOL_ANSWER
 from sprintlog.projections.sql.query import ask as ask_sql
 from sprintlog.projections.views import runs
 from sprintlog.projections.views.events import event_line

@@ -17,12 +17,11 @@ from sprintlog.engine.errors import (
     RefusedError,
     SprintlogError,
 )
-from sprintlog.engine.log.event import Event
-from sprintlog.engine.log.extension_event import is_extension
+from sprintlog.engine.log.event import Event, is_extension
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of, sprint_stream
 from sprintlog.engine.service.workspace import JOURNAL
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.from_events import (
+from sprintlog.engine.sprint.commands import (
     BY_TAG,
     RecordExtensionEvent,
     command_for,

@@ -18,8 +18,8 @@ from sprintlog.engine.adapters.processes.descriptors import (
     wait_for,
 )
 from sprintlog.engine.adapters.processes.keeper import become
+from sprintlog.engine.adapters.processes.signals import WaitingSignals
 from sprintlog.engine.adapters.processes.transparent import end_as, start_transparently
-from sprintlog.engine.adapters.processes.waiting_signals import WaitingSignals
 from sprintlog.engine.sessions.work import CORRELATION
 
 from ..finder import keep_ours

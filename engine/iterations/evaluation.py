@@ -6,16 +6,63 @@ A judgement depends on nothing that happened after the iteration was measured.
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from msgspec.structs import asdict
+
 from ..errors import NotFoundError
 from ..log.event import Event
-from .alerts import Alert, alerts
-from .classify import BASELINE, STALL_LENGTH, STALLED, classify, stalled
-from .deltas import Deltas, deltas
-from .events import BaselineCaptured, IterationMeasured, Metrics
+from .deltas import (
+    BASELINE,
+    STALL_LENGTH,
+    STALLED,
+    Alert,
+    Deltas,
+    alerts,
+    classify,
+    deltas,
+    stalled,
+)
+from .events import (
+    BaselineCaptured,
+    BestAnew,
+    IterationMeasured,
+    MeasurementRetracted,
+    Metrics,
+)
 from .loops import WINDOW, Loop, find_loop, signature
 from .metrics import Figures, figures
 from .score import Score
-from .tracker import BASELINE_NUMBER, TrackedIteration, Tracker
+from .tracker import BASELINE_NUMBER, Best, TrackedIteration, Tracker, after
+
+
+def retraction(
+    tracker: Tracker,
+    number: int,
+    reason: str,
+    score_of: Callable[[TrackedIteration], Score],
+) -> MeasurementRetracted:
+    """Return the event that takes a measurement back.
+
+    The best is the one that it would be if the iteration had never been measured: each
+    other one is weighed by its score as it was, in the order of the events.
+    """
+    best: Best | None = None
+    complete: list[int] = []
+    incomplete: list[int] = []
+    for entry in tracker.measured:
+        if entry.number == number:
+            continue
+        found = score_of(entry)
+        lacks_some, best = after(best, entry.number, found, entry.version)
+        if lacks_some != entry.is_incomplete:
+            (incomplete if lacks_some else complete).append(entry.number)
+    return MeasurementRetracted(
+        number,
+        reason,
+        None if best is None else BestAnew(**asdict(best)),
+        tuple(complete),
+        tuple(incomplete),
+    )
+
 
 Fetch = Callable[[int], tuple[str, Event]]
 """Answers when the event at a version happened, and its event."""

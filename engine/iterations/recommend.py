@@ -5,9 +5,16 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from . import loop_rules as words
-from .alerts import CRITICAL, HIGH, MEDIUM
-from .classify import FORWARD, STALL_ALTERNATIVES, STALL_MESSAGE, STALLED
-from .deltas import improved
+from .deltas import (
+    CRITICAL,
+    FORWARD,
+    HIGH,
+    MEDIUM,
+    STALL_ALTERNATIVES,
+    STALL_MESSAGE,
+    STALLED,
+    improved,
+)
 from .evaluation import Judgement, Scored
 from .events import RecommendationGiven, RulesSet
 from .exact import exact, short, shown

@@ -4,8 +4,7 @@ from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from .alerts import CRITICAL, HIGH, alerts
-from .deltas import deltas
+from .deltas import CRITICAL, HIGH, alerts, deltas
 from .evaluation import Judgement
 from .events import BestSelected, RulesSet
 from .exact import exact, rounded, short, shown

@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import NamedTuple
 
-from .alerts import CRITICAL, HIGH
+from .deltas import CRITICAL, HIGH
 from .evaluation import Judgement, Scored
 from .events import RulesSet
 from .exact import exact, rounded

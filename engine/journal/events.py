@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ..log.event import Event, Kind, Reach, Subject, events_in
-from .state.checks import event_time
-from .state.shapes import Entry, Learning, Pattern
+from .state.shapes import Entry, Learning, Pattern, event_time
 
 OF_ENTRY = (
     "id",

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ..log.event import Versioned, takers_in
 from . import events as f
-from .state.ids import iteration_reached, number_of
-from .state.journal import Journal
+from .state.journal import Journal, iteration_reached, number_of
 
 
 def fold(

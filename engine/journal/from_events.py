@@ -8,8 +8,7 @@ from ..log.event import Event, event_of
 from . import events as f
 from .intake.foreign import shape_of
 from .rules import CAUSED
-from .state.checks import refuse
-from .state.shapes import ClosedObject, Entry, Learning, Pattern
+from .state.shapes import ClosedObject, Entry, Learning, Pattern, refuse
 
 Part = TypeVar("Part", bound=ClosedObject)
 

@@ -7,10 +7,8 @@ from ..errors import NotFoundError
 from ..log.event import Event
 from . import events as f
 from .fold import fold
-from .state.checks import check, refuse
-from .state.ids import NUMBER_MAX, entry_id
-from .state.journal import Journal, pack, unpack
-from .state.shapes import Entry, Learning, Pattern
+from .state.journal import NUMBER_MAX, Journal, entry_id, pack, unpack
+from .state.shapes import Entry, Learning, Pattern, check, refuse
 
 
 class DraftJournal:

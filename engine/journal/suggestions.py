@@ -4,8 +4,7 @@ from ..command import JournalCommand, commands_in
 from ..log.event import Event
 from .rules import AddLearning, DraftJournal
 from .state.journal import Journal
-from .state.shapes import Entry, Learning, Observation
-from .state.words import CODEBASE_PATTERN, ERROR_WORKAROUND
+from .state.shapes import CODEBASE_PATTERN, ERROR_WORKAROUND, Entry, Learning, Observation
 
 ARCHITECTURE = "architecture"
 TYPES = {

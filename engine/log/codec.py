@@ -9,8 +9,7 @@ import msgspec
 from ..errors import RESCUE, NewerVersionError, UnreadableError, of_another_type
 from ..masking import mask_all, may_hold_secret
 from .envelope import NewEvent, RecordedEvent
-from .event import Event
-from .extension_event import PREFIX, ExtensionEvent, read
+from .event import PREFIX, Event, ExtensionEvent, read
 from .port import Form, Page, Row, form_of, row_of
 from .upcast import Upcasts, check_upcasts, upcast
 

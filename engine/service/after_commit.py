@@ -7,8 +7,7 @@ import msgspec
 from ..errors import SprintlogError
 from ..iterations.events import ADOPT, REFUSE
 from ..sprint.state.sprint import Sprint
-from .port import Service
-from .state_files import Refreshed
+from .port import Refreshed, Service
 from .streams.catalogue import sprint_of
 
 

@@ -6,8 +6,7 @@ That is done again from the beginning where somebody else appended first.
 from collections.abc import Callable
 from itertools import chain
 
-from ..actor import UNNAMED, check_actor
-from ..command import NOT_THE_TYPE, Command, check_types, decided
+from ..command import NOT_THE_TYPE, UNNAMED, Command, check_actor, check_types, decided
 from ..errors import BusyError, ConflictError, InvalidInputError
 from ..log.append import check_expected, check_key
 from ..log.envelope import NewEvent, RecordedEvent

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from ..adapters.processes import process as processes
 from ..adapters.processes.loop_lock import is_held, lock_of
+from ..adapters.processes.process import host
 from ..sprint.agent.actions import GATE
 from ..sprint.agent.next import next_action
 from ..sprint.events import RunStarted
 from ..sprint.runs.record import LoseRun
 from ..sprint.state.sprint import Sprint
-from .place.host import host
 from .port import Service, Skippable, mention
 from .streams.catalogue import sprint_stream
 

@@ -31,8 +31,17 @@ from .place import location as locations
 from .place.location import Location
 from .place.trees import OwnWorkTree
 from .place.trust import check_trusted
-from .port import Decide, DecideOnJournal, Envelope, Handled, Outcome, Skippable, refuse
-from .state_files import Refreshed, StateFiles
+from .port import (
+    Decide,
+    DecideOnJournal,
+    Envelope,
+    Handled,
+    Outcome,
+    Refreshed,
+    Skippable,
+    StateFiles,
+    refuse,
+)
 from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
 from .streams.repository import Repository
 

@@ -2,10 +2,17 @@
 
 from functools import cache
 from types import ModuleType
+from typing import Any
 
-from ..command import Events
+from ..command import Command, Commands, Events, made_of
+from ..errors import NotFoundError, RefusedError
+from ..iterations import events as i
+from ..log.event import Event, ExtensionEvent, check_event, event_of
+from ..sprint import events as f
 from .agent import reported, runs
 from .document import adoption
+from .events import goal as r
+from .events import queue as q
 from .gates import checks
 from .goal import dynamic_steps, goal, hook_tasks
 from .goal import work as ralph_work
@@ -19,11 +26,14 @@ from .iterations import (
     snapshots,
     wrapped,
 )
+from .iterations.measurement import observed_measurement
 from .phases import leaves, lifecycle, notes, waits
 from .plan import create, injection, recompile
 from .queue import decisions as queue_decisions
 from .queue import requests
 from .runs import budgets, record
+from .state.sprint import Sprint
+from .state.transitions import check_exists
 
 TOPICS: tuple[ModuleType, ...] = (
     *(adoption, budgets, checks, create, decisions, dynamic_steps, goal, hook_tasks),
@@ -38,3 +48,129 @@ def caused() -> Events:
     """Return which command causes an event, of those that can be asked for."""
     tables = (getattr(topic, "CAUSED", {}) for topic in TOPICS)
     return {event: made for table in tables for event, made in table.items()}
+
+
+BY_TAG = {event.type: event for event in f.EVENTS}
+
+
+def to_event(tag: str, data: object) -> Event:
+    """Return the event of a tag from its data as JSON gives it.
+
+    Raise `NotFoundError` for an unknown tag, `RefusedError` naming a field that is
+    missing, unknown or of the wrong type.
+    """
+    if tag not in BY_TAG:
+        raise NotFoundError(
+            f"there is no event type {tag!r}",
+            hint=f"known: {', '.join(BY_TAG)}",
+            unknown=(tag, BY_TAG),
+            field="type",
+        )
+    kind = BY_TAG[tag]
+    if isinstance(data, dict):
+        data = {**_LEFT_OUT.get(kind, {}), **data}
+    event = event_of(kind, data)
+    for about, source, names in _DERIVED:
+        for name in names if isinstance(event, about) else ():
+            if getattr(event, name) is not None:
+                problem = f"data.{name}: follows from the {source}; leave it out"
+                raise RefusedError(problem, field=f"data.{name}")
+    # A patch that does not fit would make the stream unreadable; ours always fit.
+    if isinstance(event, f.SprintImported) and (event.document is None or event.patch):
+        raise RefusedError(
+            "data.document: give the whole document, patches are made by sprintlog",
+            field="data.document",
+        )
+    return event
+
+
+class ObserveEvent(Command, frozen=True):
+    """Keep an event that another tool says happened, whatever our rules say of it."""
+
+    event: Event
+
+
+def observe_event(sprint: Sprint, command: ObserveEvent, at: str) -> list[Event]:
+    """Decide on `ObserveEvent`: what everything else is read by obeys its rules."""
+    check_exists(sprint)
+    if isinstance(command.event, ExtensionEvent):
+        check_event(command.event)
+    if isinstance(command.event, i.IterationMeasured):
+        return [observed_measurement(sprint, command.event)]
+    return [command.event]
+
+
+def command_for(event: Event, *, is_observed: bool) -> Command:
+    """Return the command that records an event; what is observed by no other rules."""
+    if is_observed and not event.is_structural:
+        return ObserveEvent(event)
+    return command_of(event)
+
+
+def command_of(event: Event) -> Command:
+    """Return the command that causes an event; raise `RefusedError` where there is none."""
+    made = caused().get(type(event))
+    if made is None or _follows(event):
+        why = event.only_caused or "give a whole document"
+        raise RefusedError(
+            f"{event.type} cannot be asked for: {why}",
+            hint="--observed records what another tool says happened",
+            command=event.type,
+        )
+    return made_of(event, made, _LEFT_OUT.get(type(event), {}))
+
+
+def _follows(event: Event) -> bool:
+    """Tell whether an event of a kind that can be asked for has another cause."""
+    return (isinstance(event, f.RolledBack) and event.undoes is not None) or (
+        isinstance(event, f.SprintImported) and event.document is None
+    )
+
+
+_DERIVED: tuple[tuple[type[Event], str, tuple[str, ...]], ...] = (
+    (f.Injection, "position", ("into", "after", "before")),
+    (q.RequestDecided, "decision", ("phase",)),
+    (i.IterationMeasured, "log", ("previous",)),
+)
+"""What nobody may say in a command, and what it follows from."""
+
+_LEFT_OUT: dict[type[Event], dict[str, Any]] = {
+    f.GateChecked: {"attempt": 0},
+    f.IterationStarted: {"number": 0},
+    f.IterationEnded: {"number": 0},
+    r.IterationFailed: {"number": 0},
+    r.DynamicStepAdded: {"id": ""},
+    r.GoalCompleted: {"iteration": 0},
+    r.HookTaskSpawned: {"transcript": ""},
+    q.RequestQueued: dict.fromkeys(
+        ("request", "description", "created_at", "discovered_in"), ""
+    ),
+    i.IterationMeasured: {"number": 0},
+    i.MeasurementFailed: {"number": 0},
+}
+"""What a command may leave to the command, and what stands for that until then."""
+
+
+class RecordExtensionEvent(Command, frozen=True):
+    """Record that something happened which an extension names."""
+
+    event: ExtensionEvent
+
+
+def record_extension_event(
+    sprint: Sprint, command: RecordExtensionEvent, at: str
+) -> list[Event]:
+    """Decide on `RecordExtensionEvent`: it changes nothing, so the sprint need only be.
+
+    One that had a name of ours would: it is refused, whoever made it.
+    """
+    check_exists(sprint)
+    check_event(command.event)
+    return [command.event]
+
+
+COMMANDS: Commands = {
+    ObserveEvent: observe_event,
+    RecordExtensionEvent: record_extension_event,
+}
+"""No commands that are made by their names: `append` makes them."""

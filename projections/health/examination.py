@@ -21,8 +21,9 @@ from sprintlog.engine.log.stores.sqlite.database import (
     head_path,
 )
 from sprintlog.engine.log.stores.sqlite.journal_mode import choose_journal_mode
-from sprintlog.engine.log.stores.sqlite.salvage.page_images import SUFFIXES, PageImages
-from sprintlog.engine.log.stores.sqlite.salvage.private_copy import (
+from sprintlog.engine.log.stores.sqlite.salvage.page_images import (
+    SUFFIXES,
+    PageImages,
     Stamp,
     files_now,
     private_copy,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from sprintlog.engine.adapters.folders import opened, opened_below
-from sprintlog.engine.adapters.snapshots.object_search import inflated, objects_holding
+from sprintlog.engine.adapters.snapshots.without_text import inflated, objects_holding
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.remains import ERASED

@@ -7,7 +7,7 @@ import msgspec
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.service.workspace import ServiceWorkspace
-from sprintlog.engine.sprint.document.field_changes import FieldChange, changes
+from sprintlog.engine.sprint.document.field_path import FieldChange, changes
 from sprintlog.engine.sprint.document.patch import Operation, diff
 
 from .files import STATE_FILES, Standing, StateFile

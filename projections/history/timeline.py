@@ -10,7 +10,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.history import walk
 from sprintlog.engine.service.workspace import ServiceWorkspace
-from sprintlog.engine.sprint.document.field_changes import FieldChange, changes
+from sprintlog.engine.sprint.document.field_path import FieldChange, changes
 from sprintlog.engine.sprint.document.patch import Operation, diff
 from sprintlog.engine.sprint.state.sprint import Sprint
 

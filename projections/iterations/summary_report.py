@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sprintlog.engine.iterations.alerts import SEVERITIES, Alert
-from sprintlog.engine.iterations.classify import CLASS_MEANS
+from sprintlog.engine.iterations.deltas import CLASS_MEANS, SEVERITIES, Alert
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.events import MeasurementFailed
 from sprintlog.engine.iterations.exact import plain, shown

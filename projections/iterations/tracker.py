@@ -7,9 +7,13 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from sprintlog.engine.iterations.alerts import CRITICAL
-from sprintlog.engine.iterations.classify import STALL_ALTERNATIVES, STALL_MESSAGE, STALLED
-from sprintlog.engine.iterations.deltas import Deltas
+from sprintlog.engine.iterations.deltas import (
+    CRITICAL,
+    STALL_ALTERNATIVES,
+    STALL_MESSAGE,
+    STALLED,
+    Deltas,
+)
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import Number, exact, rounded, shown
 from sprintlog.engine.iterations.loops import MESSAGE as LOOP_MESSAGE

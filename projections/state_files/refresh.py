@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.masking import mask_all
-from sprintlog.engine.service.state_files import Refreshed as Refreshed
+from sprintlog.engine.service.port import Refreshed as Refreshed
 from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import EditObserved
@@ -229,7 +229,7 @@ class ProjectedFile(ABC, Generic[State]):
         self, name: str, since: int, content: bytes, path: str
     ) -> tuple[list[dict[str, object]], tuple[str, ...]]:
         # Imported here: only an edit by somebody else is compared.
-        from sprintlog.engine.sprint.document.field_changes import changes
+        from sprintlog.engine.sprint.document.field_path import changes
         from sprintlog.engine.sprint.document.patch import diff
 
         theirs = self.load(content, file=path)

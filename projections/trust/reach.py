@@ -5,7 +5,7 @@ from typing import Any
 
 from sprintlog.engine.adapters.git.borrowed import borrowed
 from sprintlog.engine.adapters.git.repositories import repository_around
-from sprintlog.engine.adapters.snapshots.object_search import objects_holding
+from sprintlog.engine.adapters.snapshots.without_text import objects_holding
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.erasures import STREAM

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.iterations.alerts import Alert
+from sprintlog.engine.iterations.deltas import Alert
 from sprintlog.engine.journal.questions.briefing import Prepared
 from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation, Pattern
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sprintlog.engine.sprint.document.field_changes import FieldChange
+from sprintlog.engine.sprint.document.field_path import FieldChange
 from sprintlog.engine.sprint.state.given import MISSING
 
 from ..history import blame, blame_lines, decisions, differences, timeline

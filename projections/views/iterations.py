@@ -12,8 +12,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import asdict, replace
 
 from sprintlog.engine.iterations import evaluation
-from sprintlog.engine.iterations.alerts import Alert
-from sprintlog.engine.iterations.deltas import Deltas
+from sprintlog.engine.iterations.deltas import Alert, Deltas
 from sprintlog.engine.iterations.events import MeasurementRetracted, RecommendationGiven
 from sprintlog.engine.iterations.metrics import named
 from sprintlog.engine.iterations.recommend import Recommendation

@@ -10,7 +10,7 @@ from sprintlog.engine.iterations.events import Metrics, Usage
 from sprintlog.engine.iterations.loop_rules import LoopRules
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.extension_event import ExtensionEvent
+from sprintlog.engine.log.event import ExtensionEvent
 from sprintlog.engine.sessions.events import SessionEvent
 from sprintlog.engine.sprint.events import (
     BudgetWarned,

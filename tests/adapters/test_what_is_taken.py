@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.snapshots.ignored import may_lead_to
-from sprintlog.engine.adapters.snapshots.listing import GITS_OWN, NESTED
+from sprintlog.engine.adapters.snapshots.listing import GITS_OWN, NESTED, may_lead_to
 from sprintlog.engine.adapters.snapshots.store import Store
 
 from .trees import (

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.extension_event import ExtensionEvent
+from sprintlog.engine.log.event import ExtensionEvent
 from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.sprint.commands import RecordExtensionEvent
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.from_events import RecordExtensionEvent
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.workspace import Workspace, wall_clock
 from tests import needs

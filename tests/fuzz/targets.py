@@ -24,11 +24,11 @@ from sprintlog.cli.intake.others.task_lists import read_task_lists
 from sprintlog.cli.settings.file import read_settings
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.adapters.hooks.hook_input import OddHookError, hear_hook
-from sprintlog.engine.adapters.reports import formats, pointed
+from sprintlog.engine.adapters.reports import formats, json_values
 from sprintlog.engine.adapters.reports.report import Report
 from sprintlog.engine.adapters.snapshots.without_text import unzipped, without
-from sprintlog.engine.adapters.transcripts.calls import READERS, TranscriptCalls
 from sprintlog.engine.adapters.transcripts.hook_calls import HookPlace
+from sprintlog.engine.adapters.transcripts.told import READERS, TranscriptCalls
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.journal import from_events as of_journal
 from sprintlog.engine.log.codec import encode
@@ -38,7 +38,7 @@ from sprintlog.engine.masking import mask, secrets_in
 from sprintlog.engine.service.agent_sessions.drafts import DamagedDraftError, unpack
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sessions.names import AGENTS, session_stream
-from sprintlog.engine.sprint import from_events as of_sprint
+from sprintlog.engine.sprint import commands as of_sprint
 from sprintlog.engine.sprint.agent.prompt_template import read_template
 from sprintlog.engine.sprint.document.field_path import parse_path
 from sprintlog.projections.state_files.yaml.reader import AsWritten, load
@@ -188,7 +188,7 @@ def _reports(content: bytes) -> object:
         except SprintlogError:
             continue
     with contextlib.suppress(SprintlogError):
-        pointed.read(report, {"speed": "/a/0/b"})
+        json_values.read(report, {"speed": "/a/0/b"})
     return formats.format_of(report)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sprintlog.engine.adapters.agents import figures
+from sprintlog.engine.adapters.agents import values
 from sprintlog.engine.adapters.agents.values import count
 from tests import lengths
 
@@ -26,5 +26,5 @@ def test_every_decoder_has_a_fixture(agent: str) -> None:
 
 def test_an_invented_figure_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A decoder that counts one token too many does not pass."""
-    monkeypatch.setattr(figures, "count", lambda value: (count(value) or 0) + 1)
+    monkeypatch.setattr(values, "count", lambda value: (count(value) or 0) + 1)
     assert feed("droid", 100, seed=1).problems

@@ -1,7 +1,7 @@
 """A writer that is alone waits for the disk itself, and otherwise with the others."""
 
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores.postgres.pace import ALONE_UNTIL_SURE, Pace
+from sprintlog.engine.log.stores.postgres.appends import ALONE_UNTIL_SURE, Pace
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 
 from .conftest import Open, note

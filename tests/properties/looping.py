@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.goal import hook_tasks
 from sprintlog.engine.sprint.goal.answers import Turn
 from sprintlog.engine.sprint.goal.work import EndTurn, StartTurn
 from sprintlog.engine.sprint.phases import leaves, lifecycle
-from sprintlog.engine.sprint.phases.done_work import done_work
+from sprintlog.engine.sprint.phases.endings import done_work
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED, NEEDS_HUMAN
 from tests.spec.gated import lost

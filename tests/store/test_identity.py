@@ -13,7 +13,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores.sqlite import identity
+from sprintlog.engine.log.stores.sqlite import database
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from tests import needs
 
@@ -117,7 +117,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(Path(name).name)
         return os.stat(name)
 
-    monkeypatch.setattr(identity, "stat", stat)
+    monkeypatch.setattr(database, "stat", stat)
     return names
 
 
@@ -145,7 +145,7 @@ def test_believes_no_folder_that_may_change_within_the_same_moment(
     path: Path, looked_at: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the clock says what it said at the folder's change, every file is looked at."""
-    look = vars(identity)["stat"]
+    look = vars(database)["stat"]
 
     def standing(name: str) -> Any:
         met = look(name)
@@ -153,7 +153,7 @@ def test_believes_no_folder_that_may_change_within_the_same_moment(
             st_dev=met.st_dev, st_ino=met.st_ino, st_nlink=met.st_nlink, st_ctime_ns=7
         )
 
-    monkeypatch.setattr(identity, "stat", standing)
+    monkeypatch.setattr(database, "stat", standing)
     log = opened(path)
     if not log.journal_mode.wal:
         needs.skip("a local file system", "set TMPDIR to a folder on a local disk")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.adapters.processes import supervised
-from sprintlog.engine.adapters.processes.agent_command import run_agent
+from sprintlog.engine.adapters.processes.gate_script import run_agent
 from sprintlog.engine.sprint.agent.answers import Answer, judge
 
 from .conftest import Installed

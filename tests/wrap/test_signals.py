@@ -24,7 +24,7 @@ while True:
 TOLD_AT_ONCE = """
 import os, signal
 from sprintlog.engine.adapters.processes.keeper import Keeper
-from sprintlog.engine.adapters.processes.waiting_signals import WaitingSignals
+from sprintlog.engine.adapters.processes.signals import WaitingSignals
 
 with WaitingSignals() as signals:
     for _ in range(20):
@@ -40,7 +40,7 @@ with WaitingSignals() as signals:
 # process that runs the tests has others, which a signal would end.
 HELD_BACK = """
 import os, signal, time
-from sprintlog.engine.adapters.processes.waiting_signals import WaitingSignals
+from sprintlog.engine.adapters.processes.signals import WaitingSignals
 
 seen = []
 with WaitingSignals() as signals:

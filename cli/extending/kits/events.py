@@ -7,14 +7,14 @@ import msgspec
 
 from sprintlog.engine.extensions import Extension
 from sprintlog.engine.log.codec import encode
-from sprintlog.engine.log.extension_event import check_tag
+from sprintlog.engine.log.event import check_tag
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.service.streams.extension_events import (
     checked_data,
     event_as_said,
     struct_problem,
 )
-from sprintlog.engine.sprint.from_events import RecordExtensionEvent
+from sprintlog.engine.sprint.commands import RecordExtensionEvent
 
 from .ground import SPRINT, must, plain, refused, workspace
 

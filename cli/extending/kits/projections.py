@@ -7,7 +7,7 @@ import msgspec
 
 from sprintlog.engine.extensions import Extension
 from sprintlog.engine.service.streams.extension_events import event_as_said
-from sprintlog.engine.sprint.from_events import RecordExtensionEvent
+from sprintlog.engine.sprint.commands import RecordExtensionEvent
 from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.phases.lifecycle import StartSprint

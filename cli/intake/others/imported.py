@@ -16,8 +16,7 @@ from sprintlog.engine.sprint.iterations.facts import (
     RunSaid,
 )
 from sprintlog.engine.sprint.state.derived import settled
-from sprintlog.engine.sprint.state.node import Node
-from sprintlog.engine.sprint.state.parents import derived_status
+from sprintlog.engine.sprint.state.node import Node, derived_status
 from sprintlog.engine.sprint.state.times import normalise
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.engine.sprint.state.words import (

@@ -9,7 +9,6 @@ from ...sprint.agent.answers import SILENT, Answer
 from ...sprint.agent.limit_table import NO_ANSWER
 from ...sprint.agent.limits import Refusal
 from ...usage import FIGURES, ModelCall, Usage, merged, summed
-from .figures import together
 from .items import (
     AgentEnded,
     Called,
@@ -24,6 +23,7 @@ from .items import (
     Session,
     Used,
 )
+from .values import together
 
 _NOTHING = Usage()
 TEXT_CHARS_MAX = 4 * 1024 * 1024

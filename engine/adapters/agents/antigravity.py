@@ -7,7 +7,6 @@ is 0 also when it fails: `status` decides.
 import re
 
 from ...iterations.events import Usage
-from .figures import less
 from .items import (
     AgentEnded,
     Called,
@@ -20,8 +19,7 @@ from .items import (
     Session,
     Used,
 )
-from .tools import command_of
-from .values import Data, amount, count, mapping, text
+from .values import Data, amount, command_of, count, less, mapping, text
 
 _EVENTS = ("init", "step_update", "result")
 _SUCCESS = ("SUCCESS", "OK")

@@ -8,7 +8,6 @@ A transcript on disk has the same messages under other names, and no result.
 import re
 
 from ...usage import Usage
-from .figures import together
 from .items import (
     STOPPED_BY_USER,
     AgentEnded,
@@ -23,12 +22,19 @@ from .items import (
     Session,
     Used,
 )
-from .tools import (
+from .values import (
+    Data,
+    amount,
     changed_by_patch,
     command_of,
+    count,
     exit_code_in,
+    mapping,
+    objects,
+    text,
+    texts,
+    together,
 )
-from .values import Data, amount, count, mapping, objects, text, texts
 
 _RESULT_KEYS = {
     "duration_ms",

@@ -1,7 +1,6 @@
 """Codex: `codex exec --json` prints a line for each event of the thread."""
 
 from ...iterations.events import Usage
-from .figures import less
 from .items import (
     AgentEnded,
     Called,
@@ -15,8 +14,7 @@ from .items import (
     Session,
     Used,
 )
-from .tools import command_of, kind_of
-from .values import Data, count, mapping, objects, text, texts
+from .values import Data, command_of, count, kind_of, less, mapping, objects, text, texts
 
 _FAMILIES = ("item.", "thread.", "turn.")
 _NO_TOOLS = {"agent_message", "error", "reasoning", "todo_list"}

@@ -21,8 +21,19 @@ from .items import (
     Session,
     Used,
 )
-from .tools import changed_by_diff, command_of, exit_code_in, kind_of, line_count
-from .values import Data, count, mapping, objects, parse, text
+from .values import (
+    Data,
+    changed_by_diff,
+    command_of,
+    count,
+    exit_code_in,
+    kind_of,
+    line_count,
+    mapping,
+    objects,
+    parse,
+    text,
+)
 
 _LINES = {
     "compacted",

@@ -5,7 +5,6 @@ are in what it keeps on disk, `events.jsonl`, which has the same events and no r
 """
 
 from ...iterations.events import Usage
-from .figures import less, together
 from .items import (
     AgentEnded,
     Called,
@@ -20,8 +19,18 @@ from .items import (
     Session,
     Used,
 )
-from .tools import command_of, kind_of, lines_of_diff
-from .values import Data, count, mapping, objects, text
+from .values import (
+    Data,
+    command_of,
+    count,
+    kind_of,
+    less,
+    lines_of_diff,
+    mapping,
+    objects,
+    text,
+    together,
+)
 
 
 def read(message: Data) -> Items | None:

@@ -8,8 +8,7 @@ from typing import Any
 
 from ...usage import Usage
 from . import items
-from .tools import command_of
-from .values import Data, count, mapping, objects, text
+from .values import Data, command_of, count, mapping, objects, text
 
 REQUESTS_MAX = 10_000
 TEXT_CHARS_MAX = 64 * 1024

@@ -5,9 +5,7 @@ By its documentation of 2026; the program itself was not run.
 
 from ...usage import Usage
 from . import items
-from .figures import together, tokens_in
-from .tools import command_of, path_of
-from .values import Data, count, mapping, text
+from .values import Data, command_of, count, mapping, path_of, text, together, tokens_in
 
 _EDITS = {"delete", "edit", "write"}
 _TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")

@@ -5,9 +5,7 @@ Its figures are of the session so far, subagents included. By the program of ver
 
 from ...usage import Usage
 from . import items
-from .figures import tokens_in
-from .tools import command_of, exit_code_at_end
-from .values import Data, count, mapping, text
+from .values import Data, command_of, count, exit_code_at_end, mapping, text, tokens_in
 
 _TOKENS = "input_tokens output_tokens cache_read_input_tokens cache_creation_input_tokens"
 

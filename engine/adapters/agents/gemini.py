@@ -1,7 +1,6 @@
 """Gemini CLI: one object with `--output-format json`, or with `stream-json` many lines."""
 
 from ...usage import Usage
-from .figures import added, less, together
 from .items import (
     AgentEnded,
     Called,
@@ -14,8 +13,18 @@ from .items import (
     Session,
     Used,
 )
-from .tools import command_of, exit_code_in
-from .values import Data, count, mapping, objects, text
+from .values import (
+    Data,
+    added,
+    command_of,
+    count,
+    exit_code_in,
+    less,
+    mapping,
+    objects,
+    text,
+    together,
+)
 
 
 def read(message: Data) -> Items | None:

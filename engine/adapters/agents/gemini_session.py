@@ -5,7 +5,6 @@ session as one document with a list of its messages.
 """
 
 from ...usage import Usage
-from .figures import added, less
 from .items import (
     AgentEnded,
     Called,
@@ -18,8 +17,18 @@ from .items import (
     Session,
     Used,
 )
-from .tools import changed_by_diff, command_of, exit_code_in
-from .values import Data, count, mapping, objects, text
+from .values import (
+    Data,
+    added,
+    changed_by_diff,
+    command_of,
+    count,
+    exit_code_in,
+    less,
+    mapping,
+    objects,
+    text,
+)
 
 
 def read(message: Data) -> Items | None:

@@ -5,7 +5,6 @@ down gives `{"k": "event", "o": …}`.
 """
 
 from ...iterations.events import Usage
-from .figures import added
 from .items import (
     STOPPED_BY_USER,
     AgentEnded,
@@ -20,8 +19,7 @@ from .items import (
     Session,
     Used,
 )
-from .tools import command_of, path_of
-from .values import Data, amount, count, mapping, text
+from .values import Data, added, amount, command_of, count, mapping, path_of, text
 
 _GOES_ON = "tool-calls"
 """Why a step ends after which there is another one."""

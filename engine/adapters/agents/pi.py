@@ -8,9 +8,19 @@ import re
 
 from ...usage import Usage
 from . import items
-from .figures import together, tokens_in
-from .tools import command_of, exit_code_at_end
-from .values import Data, amount, count, mapping, objects, text, texts
+from .values import (
+    Data,
+    amount,
+    command_of,
+    count,
+    exit_code_at_end,
+    mapping,
+    objects,
+    text,
+    texts,
+    together,
+    tokens_in,
+)
 
 _EVENT = re.compile(
     r"(?:agent|auto_retry|compaction|message|queue|tool_execution|turn)_(?:end|start|update)"

@@ -3,13 +3,167 @@
 How it is run is in `supervised.py`.
 """
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from errno import EINVAL
 from pathlib import Path
+from typing import NamedTuple
 
 from ...errors import SprintlogError
+from ...log.stores.descriptors import write_whole
 from ...sprint.gates.gate import GateResult
+from ..folders import may_take_files, opened, opened_below
 from .output import Output, note
-from .supervised import ProgramEnded, run_kept
+from .supervised import TICK_SECONDS, OutcomeUnknownError, ProgramEnded, run_kept
+
+TRANSCRIPT_BYTES_MAX = 64 * 1024 * 1024
+"""What a hook prints beyond this is read and not kept."""
+
+
+class Transcript(Output):
+    """Output that is kept in a file, up to a bound."""
+
+    def __init__(self, descriptor: int | None) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+        self._room = TRANSCRIPT_BYTES_MAX
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+        super().feed(chunk)
+        if self._descriptor is None or self._room < 0:
+            return
+        write_whole(self._descriptor, chunk[: self._room])
+        self._room -= len(chunk)
+        if self._room < 0:
+            rest = f"\n{note('the rest is left out')}\n"
+            write_whole(self._descriptor, rest.encode())
+
+
+def run_hook_command(
+    command: str,
+    *,
+    prompt: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+    transcript: Path | None,
+    held: Collection[int] = (),
+    stop: int | None = None,
+    started: Callable[[int], None] = lambda pid: None,
+) -> str | None:
+    """Run a command with a shell in a folder; return how it failed, once all of it ended.
+
+    Both of its outputs go to the transcript, a new file in the place of one that is
+    there. What reads the descriptor `stop` ends it.
+    """
+    try:
+        with ExitStack() as opened:
+            output = Transcript(_open(transcript, folder, opened) if transcript else None)
+            ended = run_kept(
+                ["/bin/sh", "-c", command],
+                folder=folder,
+                environment=environment,
+                timeout_seconds=timeout_seconds,
+                output=output,
+                given=prompt,
+                held=held,
+                stop=stop,
+                started=started,
+            )
+    except OSError as error:
+        return f"{error.filename or 'its transcript'}: {error.strerror}"
+    except OutcomeUnknownError as error:
+        return error.message
+    if ended is None:
+        return "it was ended before its time"
+    if ended.timed_out:
+        return f"ended at its time limit of {timeout_seconds:g} s"
+    if ended.exit < 0:
+        return f"ended by signal {-ended.exit}"
+    return f"exit code {ended.exit}" if ended.exit else None
+
+
+def _open(path: Path, folder: Path, kept: ExitStack) -> int:
+    """Make a file below a folder, over no link and in no folder of git's or a log."""
+    parts = path.relative_to(folder).parts
+    if not may_take_files("/".join(parts)):
+        raise OSError(EINVAL, "no place for a transcript", str(path))
+    with opened(folder) as root, opened_below(root, "/".join(parts[:-1]), make=True) as at:
+        # What somebody put there may be a link or a pipe; it is not written to.
+        with suppress(FileNotFoundError):
+            os.unlink(parts[-1], dir_fd=at)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        descriptor = os.open(parts[-1], flags, 0o600, dir_fd=at)
+    kept.callback(os.close, descriptor)
+    return descriptor
+
+
+class _Heard(Output):
+    """Output that somebody listens to as it comes."""
+
+    def __init__(self, listen: Callable[[bytes], None]) -> None:
+        super().__init__()
+        self._listen = listen
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+        super().feed(chunk)
+        self._listen(chunk)
+
+
+class AgentRun(NamedTuple):
+    """How an agent's command ended, and what it printed."""
+
+    exit_code: int | None
+    """Minus the number of the signal that ended it; None when nobody knows."""
+    timed_out: bool
+    duration_ms: int | None
+    output: Output
+    errors: Output
+    unknown: str | None = None
+    """Why nobody can say how it ended, although it did."""
+
+
+def run_agent(
+    command: Sequence[str],
+    *,
+    prompt: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+    held: Collection[int] = (),
+    listen: Callable[[bytes], None] = lambda chunk: None,
+    tick: Callable[[], None] = lambda: None,
+    watch: Callable[[int, bool], float] = lambda pid, has_printed: TICK_SECONDS,
+) -> AgentRun:
+    """Run a command in a folder; return once it and all it started ended.
+
+    The descriptors `held` stay open until then. `listen` is given its output as it
+    comes. `tick` is called once a minute; for `watch` see `run_kept`.
+    """
+    output, errors = _Heard(listen), Output()
+    try:
+        ended = run_kept(
+            command,
+            folder=folder,
+            environment=environment,
+            timeout_seconds=timeout_seconds,
+            output=output,
+            errors=errors,
+            given=prompt,
+            held=held,
+            tick=tick,
+            watch=watch,
+        )
+    except OutcomeUnknownError as error:
+        return AgentRun(None, False, None, output, errors, error.message)
+    if ended is None:
+        return AgentRun(None, False, None, output, errors)
+    took = round(1000 * ended.seconds)
+    return AgentRun(ended.exit, ended.timed_out, took, output, errors)
+
 
 ENVIRONMENT = (
     "CI",

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Self
 
 from .descriptors import hold_only
 from .own_terminal import OwnTerminal
-from .waiting_signals import FORWARDED
+from .signals import FORWARDED
 
 STARTED, STOPPED, EXITED = 1, 2, 3
 _NEWS = struct.Struct("!Bi")

@@ -16,7 +16,7 @@ from contextlib import suppress
 from .descriptors import CHUNK_BYTES, hold_only, lead_nowhere, wait_for, write_all
 from .keeper import EXITED, STOPPED, Keeper
 from .own_terminal import OwnTerminal
-from .waiting_signals import FORWARDED, WaitingSignals
+from .signals import FORWARDED, WaitingSignals
 
 DRAINED_BYTES_MAX = 1 << 20
 """How much is read of each stream when the command has ended: as much as a pipe may hold.

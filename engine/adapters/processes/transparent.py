@@ -17,7 +17,7 @@ from .descriptors import is_given, same_file
 from .keeper import Keeper
 from .own_terminal import OwnTerminal, is_in_foreground
 from .relay import Hear, Relay
-from .waiting_signals import WaitingSignals
+from .signals import WaitingSignals
 
 OUT, ERR = 1, 2
 

@@ -6,12 +6,26 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from . import agent, eslint, mypy_lines, pointed, ruff, sarif, tsc
+from ..agents.output import hear
+from . import eslint, json_values, mypy_lines, ruff, sarif, tsc
 from .coverage import cobertura, coverage_py, lcov, stated
 from .json_values import check_size
 from .report import COUNT_MAX, Found, Report
 from .suites import cargo_test, dotnet, go_test, jest, junit, playwright, tap
 from .xml_events import root_of
+
+
+def read(report: Report) -> Found:
+    """Return the tokens, cost, turns and duration that an agent states."""
+    try:
+        report.content.decode()
+    except UnicodeDecodeError as error:
+        raise report.bad("is not UTF-8") from error
+    usage = hear(report.content).usage
+    if usage is None:
+        raise report.bad("no result of an agent that states tokens, cost or turns")
+    return Found(usage=usage)
+
 
 T = TypeVar("T")
 
@@ -74,15 +88,13 @@ TABLE: Mapping[str, Format] = {
         text=rb"\n(?:Success: .*|Found \d{1,15} errors? in .*)\Z",
     ),
     # Gemini CLI and Antigravity CLI print objects without a type.
-    "agent": Format(
-        agent.read, ("{ type", "{ response stats", "{ conversation_id", "[ type")
-    ),
+    "agent": Format(read, ("{ type", "{ response stats", "{ conversation_id", "[ type")),
 }
 """Each format that is recognized by its content, by its name on the command line."""
 
 READERS = {name: one.read for name, one in TABLE.items()}
 
-FORMATS = (*READERS, pointed.FORMAT)
+FORMATS = (*READERS, json_values.FORMAT)
 """The names of all formats."""
 
 EXTENSION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")

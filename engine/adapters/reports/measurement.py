@@ -12,8 +12,8 @@ import msgspec
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...iterations.events import Origin, Usage
 from ...masking import mask
-from ..agents.figures import together
-from . import pointed
+from ..agents.values import together
+from . import json_values
 from .formats import format_of, is_format, read_as
 from .report import COUNT_MAX, Coverage, Found, Report, open_report
 
@@ -142,9 +142,11 @@ def read_reports(
             )
         if see is not None:
             see(report)
-        is_pointed = name == pointed.FORMAT
+        is_pointed = name == json_values.FORMAT
         found = (
-            pointed.read(report, pointers or {}) if is_pointed else read_as(name, report)
+            json_values.read(report, pointers or {})
+            if is_pointed
+            else read_as(name, report)
         )
         tool = None if found.tool is None else mask(found.tool)[:TOOL_CHARS_MAX]
         names = (*found.counts, *_of_coverage(found.coverage), *found.own)

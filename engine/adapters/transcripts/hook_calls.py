@@ -19,15 +19,19 @@ from ...sessions.events import (
     TouchedFile,
 )
 from ..agents.items import FileChanged
-from ..agents.tools import (
+from ..agents.values import (
+    Data,
     changed_by_diff,
     changed_by_patch,
     command_of,
+    count,
     exit_code_in,
     line_count,
+    mapping,
+    parse,
     path_of,
+    text,
 )
-from ..agents.values import Data, count, mapping, parse, text
 
 _PATCH = "*** Begin Patch"
 _PATCH_FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")

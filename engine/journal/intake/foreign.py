@@ -16,10 +16,18 @@ from ...log.append import APPEND_EVENTS_MAX
 from ...log.event import Event, converted
 from .. import events as f
 from ..document import LISTS, JournalDocument, Part
-from ..state.checks import check, event_time, refuse
-from ..state.ids import entry_id
-from ..state.journal import Journal
-from ..state.shapes import ClosedObject, Context, Entry, Learning, Observation, Pattern
+from ..state.journal import Journal, entry_id
+from ..state.shapes import (
+    ClosedObject,
+    Context,
+    Entry,
+    Learning,
+    Observation,
+    Pattern,
+    check,
+    event_time,
+    refuse,
+)
 
 FIRST_SCHEMA = (1, 0)
 _SCHEMA = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)

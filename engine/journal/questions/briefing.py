@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ...errors import RefusedError
 from ..document import JournalDocument
-from ..state import words
+from ..state import shapes
 from ..state.shapes import Entry, Learning, Pattern
 from .queries import failure_patterns, last_entry, learnings_of_type, next_iteration
 
@@ -59,7 +59,7 @@ def prepare(
     Raise `RefusedError` where there is none for the iteration itself.
     """
     last = last_entry(document, prd_id)
-    failed = last if last is not None and last.status != words.COMPLETED else None
+    failed = last if last is not None and last.status != shapes.COMPLETED else None
     frictions = failure_patterns(document).get(FRICTION, 0)
     whole = Prepared(
         prd_id=prd_id,
@@ -68,8 +68,8 @@ def prepare(
         previous_failure_reason=failed.summary if failed else "",
         previous_observations=_titles(failed) if failed else [],
         learnings=[
-            *learnings_of_type(document, words.CODEBASE_PATTERN),
-            *learnings_of_type(document, words.ERROR_WORKAROUND),
+            *learnings_of_type(document, shapes.CODEBASE_PATTERN),
+            *learnings_of_type(document, shapes.ERROR_WORKAROUND),
         ],
         patterns=list(document.patterns),
         left_out=0,
@@ -120,7 +120,7 @@ def _retry_count(failed: Entry | None) -> int:
 
 
 def _titles(entry: Entry) -> list[str]:
-    for type_ in (words.BLOCKER, words.FINDING):
+    for type_ in (shapes.BLOCKER, shapes.FINDING):
         if found := [o.title for o in entry.observations if o.type == type_]:
             return found
     return []
@@ -159,7 +159,7 @@ def _filled(bare: Prepared, whole: Prepared, room: Room) -> Prepared:
     Patterns by how sure they are; among equals the higher number goes first. What does not
     fit is passed over for what is shorter.
     """
-    sure = {word: place for place, word in enumerate(words.CONFIDENCES)}
+    sure = {word: place for place, word in enumerate(shapes.CONFIDENCES)}
     used = _by_use(whole.learnings)
     known = sorted(whole.patterns, key=lambda pattern: pattern.id, reverse=True)
     known.sort(key=lambda pattern: sure.get(pattern.confidence, len(sure)))

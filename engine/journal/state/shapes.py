@@ -6,13 +6,71 @@ specification's own writer: absent values, "", [] and counters at 0. `false` is 
 statement and is written.
 """
 
+import re
+from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import structs
 
-from . import ids, words
+from ...errors import RefusedError
+from . import journal
+
+COMPLETED = "completed"
+FAILED = "failed"
+BLOCKED = "blocked"
+
+PARTIAL = "partial"
+
+STATUSES = (COMPLETED, FAILED, BLOCKED, PARTIAL)
+
+BLOCKER = "blocker"
+FINDING = "finding"
+OBSERVATION_TYPES = (BLOCKER, FINDING, "completion")
+CATEGORIES = (
+    "bug",
+    "stub",
+    "dependency",
+    "scope-creep",
+    "api-issue",
+    "test-failure",
+    "tooling-friction",
+    "architecture",
+    "documentation",
+    "performance",
+    "security",
+)
+SEVERITIES = ("critical", "high", "medium", "low", "info")
+ACTIONS = ("fixed", "deferred", "escalated", "documented", "none")
+
+RETRY = "retry"
+MANUAL = "manual"
+RECOVERY_ACTIONS = (RETRY, "fix-state", "break-chunks", "skip", MANUAL)
+
+CODEBASE_PATTERN = "codebase-pattern"
+ERROR_WORKAROUND = "error-workaround"
+LEARNING_TYPES = (
+    CODEBASE_PATTERN,
+    "build-command",
+    "test-pattern",
+    "api-convention",
+    ERROR_WORKAROUND,
+    "tool-usage",
+    "architecture-constraint",
+    "dependency-quirk",
+)
+PATTERN_TYPES = (
+    "file-structure",
+    "naming-convention",
+    "api-pattern",
+    "test-pattern",
+    "error-handling",
+    "state-management",
+    "build-pattern",
+    "deployment-pattern",
+)
+CONFIDENCES = ("high", "medium", "low")
 
 
 class FieldRule(NamedTuple):
@@ -45,7 +103,7 @@ class ClosedObject(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 class Observation(ClosedObject, frozen=True, kw_only=True):
     """Something noticed while working on an entry."""
 
-    type: Annotated[str, FieldRule(True, words.OBSERVATION_TYPES)]
+    type: Annotated[str, FieldRule(True, OBSERVATION_TYPES)]
     """`blocker` (cannot go on), `finding` (noticed) or `completion` (was there already)."""
     title: Needed
     """What it is, in a few words."""
@@ -53,11 +111,11 @@ class Observation(ClosedObject, frozen=True, kw_only=True):
     """What was noticed, and what the agent thought of it."""
     file: str = ""
     """The file it is about."""
-    category: Annotated[str, FieldRule(words=words.CATEGORIES)] = ""
+    category: Annotated[str, FieldRule(words=CATEGORIES)] = ""
     """What kind of thing it is, of the list in the specification."""
-    severity: Annotated[str, FieldRule(words=words.SEVERITIES)] = ""
+    severity: Annotated[str, FieldRule(words=SEVERITIES)] = ""
     """`critical`, `high`, `medium`, `low` or `info`."""
-    action_taken: Annotated[str, FieldRule(words=words.ACTIONS)] = ""
+    action_taken: Annotated[str, FieldRule(words=ACTIONS)] = ""
     """What was done about it: `fixed`, `deferred`, `escalated`, `documented` or `none`."""
     related_learning_id: str = ""
     """The learning that it led to."""
@@ -70,7 +128,7 @@ class Context(ClosedObject, frozen=True, kw_only=True):
     """How often this PRD was tried again before."""
     previous_failure_reason: str = ""
     """Why the iteration before failed."""
-    recovery_action: Annotated[str, FieldRule(words=words.RECOVERY_ACTIONS)] = ""
+    recovery_action: Annotated[str, FieldRule(words=RECOVERY_ACTIONS)] = ""
     """`retry`, `fix-state`, `break-chunks`, `skip` or `manual`."""
     recovery_guidance: str = ""
     """What was advised for this iteration."""
@@ -85,7 +143,7 @@ class Context(ClosedObject, frozen=True, kw_only=True):
 class Entry(ClosedObject, frozen=True, kw_only=True):
     """One iteration's work on a PRD, as it ended."""
 
-    id: Annotated[str, FieldRule(pattern=ids.ENTRY_ID)] = ""
+    id: Annotated[str, FieldRule(pattern=journal.ENTRY_ID)] = ""
     """`{prd_id}-{iteration}`, in small letters, digits and dashes."""
     timestamp: Moment = ""
     """When it ended: RFC 3339, as it was given."""
@@ -93,7 +151,7 @@ class Entry(ClosedObject, frozen=True, kw_only=True):
     """The PRD that was worked on, as it was given."""
     iteration: FromOne = 0
     """The how many-th of this PRD, from 1."""
-    status: Annotated[str, FieldRule(True, words.STATUSES)] = ""
+    status: Annotated[str, FieldRule(True, STATUSES)] = ""
     """`completed`, `failed`, `blocked` or `partial`."""
     duration_seconds: Count = 0
     """How long it took."""
@@ -112,9 +170,9 @@ class Entry(ClosedObject, frozen=True, kw_only=True):
 class Learning(ClosedObject, frozen=True, kw_only=True):
     """Something that holds beyond the iteration in which it was learned."""
 
-    id: Annotated[str, FieldRule(pattern=ids.LEARNING_ID)] = ""
+    id: Annotated[str, FieldRule(pattern=journal.LEARNING_ID)] = ""
     """`learning-` and four digits."""
-    type: Annotated[str, FieldRule(True, words.LEARNING_TYPES)] = ""
+    type: Annotated[str, FieldRule(True, LEARNING_TYPES)] = ""
     """Its kind, of the list in the specification."""
     content: Needed = ""
     """What was learned."""
@@ -135,11 +193,11 @@ class Learning(ClosedObject, frozen=True, kw_only=True):
 class Pattern(ClosedObject, frozen=True, kw_only=True):
     """Something that the codebase does in the same way again and again."""
 
-    id: Annotated[str, FieldRule(pattern=ids.PATTERN_ID)] = ""
+    id: Annotated[str, FieldRule(pattern=journal.PATTERN_ID)] = ""
     """`pattern-` and four digits."""
     name: Needed = ""
     """What it is called."""
-    type: Annotated[str, FieldRule(True, words.PATTERN_TYPES)] = ""
+    type: Annotated[str, FieldRule(True, PATTERN_TYPES)] = ""
     """Its kind, of the list in the specification."""
     description: str = ""
     """What it is, and how to follow it."""
@@ -149,7 +207,7 @@ class Pattern(ClosedObject, frozen=True, kw_only=True):
     """When it was discovered: RFC 3339, as it was given."""
     source_prd_id: str = ""
     """The PRD it was discovered in."""
-    confidence: Annotated[str, FieldRule(words=words.CONFIDENCES)] = ""
+    confidence: Annotated[str, FieldRule(words=CONFIDENCES)] = ""
     """`high`, `medium` or `low`."""
 
 
@@ -161,3 +219,69 @@ def rules_of(kind: type[ClosedObject]) -> dict[str, FieldRule]:
         field.name: next(iter(getattr(field.type, "__metadata__", ())), ANY)
         for field in fields
     }
+
+
+REQUIRED = "field is required"
+INTEGER_MAX = 2**63 - 1
+
+# The form of RFC 3339 that both readers of the specification take.
+_MOMENT = re.compile(
+    r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d{1,9})?\d*(Z|[+-]\d{2}:\d{2})", re.ASCII
+)
+
+
+def refuse(field: str, problem: str, hint: str | None = None) -> RefusedError:
+    """Return the refusal of a field."""
+    return RefusedError(f"{field}: {problem}", hint=hint, field=field)
+
+
+def event_time(text: str, *, field: str) -> str:
+    """Return a time as the log can take it; raise `RefusedError` for what is none.
+
+    The first moment of year 1 is what other tools write for no time at all.
+    """
+    match = _MOMENT.fullmatch(text)
+    try:
+        if not match:
+            raise ValueError
+        shown = f"{match[1]}{match[2] or ''}{match[3]}"
+        moment = datetime.fromisoformat(shown).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        problem = f"{text[:40]!r} is no time; give RFC 3339, like 2026-01-15T09:00:00Z"
+        raise refuse(field, problem if text else REQUIRED) from error
+    if moment == datetime.min.replace(tzinfo=UTC):
+        raise refuse(field, REQUIRED)
+    return shown
+
+
+def check(part: ClosedObject, field: str) -> None:
+    """Raise `RefusedError` naming the first field that says what it may not.
+
+    A field with a time comes last: it is filled in if nothing else is wrong.
+    """
+    moments = []
+    for name, rule in rules_of(type(part)).items():
+        if rule.is_moment:
+            moments.append(name)
+        elif rule is not ANY and (problem := _problem(rule, getattr(part, name))):
+            raise refuse(f"{field}.{name}", problem)
+    if isinstance(part, Entry):
+        for index, observation in enumerate(part.observations):
+            check(observation, f"{field}.observations[{index}]")
+        if part.context is not None:
+            check(part.context, f"{field}.context")
+    for name in moments:
+        event_time(getattr(part, name), field=f"{field}.{name}")
+
+
+def _problem(rule: FieldRule, value: Any) -> str | None:
+    """Return why a field may not say that."""
+    if rule.least is not None:
+        if rule.least > 0 and value < rule.least:
+            return f"must be >= {rule.least}"
+        return None if 0 <= value <= INTEGER_MAX else f"must be 0 to {INTEGER_MAX}"
+    if not value:
+        return REQUIRED if rule.is_needed else None
+    if not rule.words or value in rule.words:
+        return None
+    return f'invalid value "{value[:40]}"; allowed: {", ".join(rule.words)}'

@@ -22,7 +22,7 @@ from ..envelope import Appended, Head, NewEvent, RecordedEvent, Span, places_in
 from ..port import WAIT, Clock, Entropy, Expect, Expected, Page, Take, Wait, row_of
 
 if TYPE_CHECKING:
-    from .leases import OwnLeases
+    from ..port import OwnLeases
 
 ROWS_PER_PAGE = 512
 
@@ -266,7 +266,7 @@ class MemoryLog:
     def leases(self) -> "OwnLeases":
         """Return leases that are given at once."""
         # Imported here: only a loop asks for one.
-        from .leases import OwnLeases
+        from ..port import OwnLeases
 
         return OwnLeases()
 

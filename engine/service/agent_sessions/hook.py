@@ -5,9 +5,11 @@ one append, and imports nothing of sprints.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from os import urandom
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,7 +29,6 @@ from ...sessions.events import (
     ToolCalled,
     TurnEnded,
 )
-from ...sessions.ralph_loop import BYTES_MAX, PLACE, loop_in
 from ...sessions.work import work_in
 from ..place import location as locations
 from ..place.location import Location
@@ -35,6 +36,30 @@ from ..place.trust import check_trusted
 from . import at_work, drafts, spool
 from .places import folders
 from .quarantine import keep_odd
+
+PLACE = (".claude", "ralph-loop.local.md")
+"""Its folder in the work tree, and its name."""
+BYTES_MAX = 64 * 1024
+_LINE = r"(?m)^(iteration|max_iterations|session_id): *\"?([^\s\"]{1,80})\"? *$"
+
+
+class PluginLoop(NamedTuple):
+    """Where the plugin's loop stands."""
+
+    iteration: int | None = None
+    iterations_max: int | None = None
+    """0 for no limit."""
+    session: str | None = None
+
+
+def loop_in(content: bytes) -> PluginLoop:
+    """Return what the head of the file says."""
+    head = content.decode("utf-8", "replace").partition("\n---")[0]
+    said = dict(re.findall(_LINE, head))
+    counts = [said.get(name, "") for name in ("iteration", "max_iterations")]
+    known = [int(x) if re.fullmatch("[0-9]{1,9}", x) else None for x in counts]
+    return PluginLoop(known[0], known[1], said.get("session_id"))
+
 
 WAIT = Wait(seconds=0.2)
 """How long a hook waits for others at each step: the agent waits for the hook."""

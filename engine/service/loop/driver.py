@@ -5,23 +5,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from os import urandom
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from msgspec.structs import replace
 
 from ...adapters.agents.activity import Activity
 from ...adapters.agents.output import Hearing, with_errors
-from ...adapters.processes.agent_command import AgentRun, run_agent
-from ...adapters.processes.gate_script import environment_of
+from ...adapters.processes.gate_script import AgentRun, environment_of, run_agent
 from ...adapters.processes.signals import Signals
-from ...adapters.transcripts.stream import StreamCalls
+from ...adapters.transcripts.told import StreamCalls
 from ...adapters.zones import moment_at
 from ...iterations.loop_rules import MeasureRules
 from ...masking import cut
 from ...sessions.work import CORRELATION, work_in
 from ...sprint.agent.actions import Action
-from ...sprint.agent.answers import Verdict, judge
+from ...sprint.agent.answers import Verdict, judge, said_beside
 from ...sprint.agent.notices import Notice
+from ...sprint.agent.said import SaidItems
 from ...sprint.events import AgentRan, Budgets, Price
 from ...sprint.iterations.agent_runs import OUTCOMES
 from ...sprint.phases import lifecycle
@@ -33,14 +33,34 @@ from ..after_commit import catch_up
 from ..agent_sessions.ran import figures
 from ..agent_sessions.run_ended import AgentRunEnded
 from ..place.anchor import follow
-from ..port import Decide, Envelope, Outcome, Skippable
+from ..port import Decide, Envelope, Outcome, Refreshed, Skippable
 from ..resumed import taken_alone
-from ..state_files import Refreshed
 from ..workspace import ServiceWorkspace
 from .notices import Notices
 from .pulse import Pulse
-from .said import items_in
 from .spooled_runs import SpooledRun
+
+
+def items_in(
+    workspace: ServiceWorkspace,
+    sprint_id: str,
+    text: str,
+    *,
+    told: str,
+    **envelope: Unpack[Envelope],
+) -> SaidItems | None:
+    """Return what final words say, once the journal that is open has the learnings.
+
+    What only repeats lines of `told` says nothing.
+    """
+    said = said_beside(text, told=told)
+    if said is None or not said.learnings:
+        return said
+    # Imported here: few agents say what they learned.
+    from ..learnings import keep_learnings
+
+    return keep_learnings(workspace, sprint_id, said, **envelope)
+
 
 COMMAND_CHARS_MAX = 512
 BEAT_SECONDS = 5 * 60

@@ -22,8 +22,7 @@ from ..port import Envelope
 from ..work_tree import snapshot
 from ..work_tree.capturer import Capturer, measure_by_rules, order_of
 from ..work_tree.restore import in_place
-from ..work_tree.restore_plan import RestoreOrder
-from ..work_tree.result import result_order
+from ..work_tree.restore_plan import RestoreOrder, result_order
 from ..work_tree.start_files import files_at_start
 from .driver import Driver
 

@@ -20,8 +20,7 @@ from ...sprint.gates.gate import GateResult
 from ...sprint.gates.policy import gate_of
 from ...sprint.state.sprint import Sprint
 from ..gate_runs import OWN_RUNS
-from ..port import Envelope, Outcome
-from ..state_files import Refreshed
+from ..port import Envelope, Outcome, Refreshed
 from ..streams.catalogue import CODEC
 from ..workspace import ServiceWorkspace
 

@@ -13,7 +13,7 @@ from ...sprint.state.sprint import Sprint
 from ...sprint.state.words import NEEDS_HUMAN
 from ..streams.judged import StreamEvents
 from .driver import Driver
-from .waits import Waits
+from .runner import Waits
 
 
 def wait_for_limit(driver: Driver) -> Action | None:

@@ -4,38 +4,156 @@ It keeps nothing in memory that the log does not say. Whoever kills it and start
 again goes on where it was; only an agent's run that was cut short is made once more.
 """
 
+import time
 from collections.abc import Callable
+from datetime import datetime
 
 from ...adapters.processes.signals import InterruptedBySignal
-from ...errors import RefusedError
+from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ...sprint.agent import actions
+from ...sprint.agent.actions import ASK_NOW, PERSON, STOP, Action
 from ...sprint.agent.answers import Verdict
 from ...sprint.agent.budget_stops import stop_by_budget
 from ...sprint.agent.next import next_action, with_fallback
+from ...sprint.agent.notices import of_wait
 from ...sprint.agent.runs import EndRepair, EndRun, StartRepair, StartRun
 from ...sprint.agent.stops import on_request
 from ...sprint.events import AgentRan, GateChecked, RetryScheduled
 from ...sprint.gates.gate import verdict_of
 from ...sprint.phases import leaves, lifecycle
-from ...sprint.phases.done_work import done_work
+from ...sprint.phases.endings import done_work
 from ...sprint.phases.retry import policy_of
 from ...sprint.phases.waits import has_waited
 from ...sprint.runs.budgets import OF_RUN
 from ...sprint.state.sprint import Sprint
+from ...sprint.state.times import parse
 from ...sprint.state.words import NO_SUCCESS, PASSED
 from ..learnings import journal_is_open
 from ..middlewares import Handling, refuse_edits
+from ..prompts import with_prompt
 from ..streams.catalogue import CODEC
 from ..work_tree.start_files import begun_with
-from ..workspace import JOURNAL
-from .budget_watch import warn_of_budgets
+from ..workspace import JOURNAL, ServiceWorkspace
 from .driver import Driver, ran_as
 from .follow_up import FollowUp
 from .gate import run_gate
 from .goal import GoalWork
-from .prompts import Prompts
-from .waits import Waits
+from .runs import warn_of_budgets
+
+NAP_SECONDS = 1.0
+EXPLAINED_SECONDS = 5.0
+"""How long a wait must be for `run` to print how to continue earlier."""
+BEAT_SECONDS = 10 * 60
+"""How often a heartbeat is recorded: sooner than a sprint is called stale."""
+CLOCK_STEP_SECONDS = 30.0
+"""By more than this no two clocks drift apart in a nap: one of them was set."""
+
+
+class Waits:
+    """The waits of one loop."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._told: tuple[str | None, str | None] | None = None
+        self._beaten = time.monotonic()
+        self._is_explained = False
+        """Whether it was printed how to continue earlier."""
+
+    def wait(self, action: Action, *, version: int, has_news: Callable[[], bool]) -> None:
+        """Wait until the time has come, or until there is a reason to ask what is next.
+
+        That is whatever was recorded after `version`, or is to be, by `has_news`; or a
+        clock that was set. A signal ends it at once.
+        """
+        assert action.until is not None
+        self._tell(action)
+        until, driver = parse(action.until), self._driver
+        try:
+            while (left := (until - self._now()).total_seconds()) > 0:
+                if driver.means.show is not None:
+                    driver.means.show(action, left)
+                wall, clock = self._now(), time.monotonic()
+                driver.sleep(min(left, NAP_SECONDS))
+                slept = time.monotonic() - clock
+                if abs((self._now() - wall).total_seconds() - slept) > CLOCK_STEP_SECONDS:
+                    return
+                if has_news() or driver.sprint().version != version or self._beat():
+                    return
+        finally:
+            if driver.means.show is not None:
+                driver.means.show(None, 0)
+
+    def _now(self) -> datetime:
+        return parse(self._driver.workspace.now())
+
+    def _tell(self, action: Action) -> None:
+        """Say what is waited for, once for each wait."""
+        if self._told == (told := (action.phase, action.until)):
+            return
+        self._told, self._beaten = told, time.monotonic()
+        where = action.phase or f"iteration {action.iteration}"
+        self._driver.tell(f"wait   {where} until {action.until}: {action.why}")
+        assert action.until is not None
+        left = (parse(action.until) - self._now()).total_seconds()
+        if left > EXPLAINED_SECONDS and not self._is_explained:
+            self._is_explained = True
+            self._driver.tell(f"       {ASK_NOW}")
+        if left > self._driver.means.told_wait_seconds:
+            name, now = self._driver.sprint_id, self._driver.workspace.now()
+            self._driver.notify(of_wait(name, action, at=now))
+
+    def _beat(self) -> bool:
+        """Record a heartbeat when none was for a while; tell whether that was done."""
+        if time.monotonic() - self._beaten < BEAT_SECONDS:
+            return False
+        self._beaten = time.monotonic()
+        self._driver.handle(lifecycle.RecordHeartbeat())
+        return True
+
+
+PATIENCE_SECONDS = 5.0
+"""How long a file that is gone is waited for: some programs replace it in two steps."""
+_AGAIN_SECONDS = 0.25
+
+
+class Prompts:
+    """Gives each action the prompt that its agent is handed."""
+
+    def __init__(
+        self,
+        workspace: ServiceWorkspace,
+        file: str | None,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._workspace = workspace
+        self._file = file
+        self._sleep = sleep
+
+    def told(self, sprint: Sprint, action: Action) -> Action:
+        """Return what is next with its prompt; a stop where its file cannot be read."""
+        tries = round(PATIENCE_SECONDS / _AGAIN_SECONDS)
+        while True:
+            try:
+                return with_prompt(self._workspace, sprint, action, file=self._file)
+            except NotFoundError as error:
+                if tries <= 0:
+                    return self._stop(action, error)
+            except RefusedError as error:
+                return self._stop(action, error)
+            tries -= 1
+            self._sleep(_AGAIN_SECONDS)
+
+    def _stop(self, action: Action, error: RefusedError) -> Action:
+        return Action(
+            STOP,
+            because=PERSON,
+            phase=action.phase,
+            iteration=action.iteration,
+            why=f"the prompt file: {error.message}",
+            hint="put that right; the same command goes on from here",
+        )
 
 
 class Runner:

@@ -59,7 +59,7 @@ class Location(msgspec.Struct, frozen=True):
         if not self.is_served:
             return self
         # Imported here: most logs are in their folder.
-        from .host import host
+        from ...adapters.processes.process import host
 
         name = "/".join(filter(None, (host(), self.worktree)))
         return msgspec.structs.replace(self, worktree=name)

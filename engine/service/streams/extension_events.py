@@ -7,9 +7,8 @@ import msgspec
 from ...command import Command
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...extensions import Extension, ExtensionError, find, load, named
-from ...log.event import converted
-from ...log.extension_event import ExtensionEvent, check_event, check_tag
-from ...sprint.from_events import RecordExtensionEvent
+from ...log.event import ExtensionEvent, check_event, check_tag, converted
+from ...sprint.commands import RecordExtensionEvent
 
 EVENT = "event"
 

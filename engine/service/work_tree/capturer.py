@@ -20,8 +20,9 @@ from ...sprint.iterations.measurement import (
     FailMeasurement,
     MeasureIteration,
     Measuring,
+    own_names,
+    pointers,
 )
-from ...sprint.iterations.own_metrics import own_names, pointers
 from ...sprint.iterations.snapshots import has_snapshot, was_not_measured
 from ...sprint.state.sprint import Sprint
 from ..port import Envelope, Outcome, Service

@@ -11,10 +11,11 @@ from ...adapters.snapshots.entries import Snapshot
 from ...adapters.snapshots.plan import PlacementPlan, against, below, plan, reverse
 from ...adapters.snapshots.store import Store
 from ...errors import RefusedError
+from ...sprint.iterations.snapshots import first_snapshot
 from ...sprint.state.knowledge import Restore
 from ...sprint.state.sprint import Sprint
 from ..port import Service
-from .own_paths import own_paths
+from .own_paths import OUTPUT, own_paths
 
 NOTHING = Snapshot("", {}, {}, [], 0, [])
 
@@ -104,3 +105,18 @@ def way_back(
 def taken_back(sprint: Sprint, order: RestoreOrder) -> list[Restore]:
     """Return the restore that a command takes back, if it does."""
     return [r for r in sprint.knowledge.restored if r.version == order.undoes]
+
+
+def result_order(
+    workspace: Service, sprint: Sprint, order: RestoreOrder, into: str = OUTPUT
+) -> RestoreOrder:
+    """Return an order for what the loop changed, or its paths, elsewhere.
+
+    That is seen from the snapshot that was taken before the first iteration; without it,
+    and for that snapshot itself, all files are the result.
+    """
+    first = first_snapshot(sprint, tree=workspace.tree)
+    is_seen = first is not None and first.iteration == 0 and not order.paths
+    since = first.snapshot if first is not None and is_seen else ""
+    since = "" if since == order.snapshot else since
+    return order._replace(into=into, since=since)

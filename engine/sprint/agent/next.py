@@ -11,7 +11,7 @@ from ..gates.policy import gate_of
 from ..goal.next import run_hooks, work_on_goal
 from ..iterations.follow_up import Do, due, loop_rules
 from ..iterations.loop import is_begun_for
-from ..phases.done_work import done_work
+from ..phases.endings import done_work
 from ..phases.lifecycle import need_of
 from ..phases.waits import limit_of_own, wait_in_force
 from ..runs.budgets import OF_SPRINT

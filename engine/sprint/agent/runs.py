@@ -9,9 +9,8 @@ from ..gates.checks import RepairGate, repair_gate
 from ..iterations import loop
 from ..iterations.follow_up import loop_rules
 from ..phases import leaves
-from ..phases.budgets import retries_used
 from ..phases.lifecycle import BlockSprint, NeedHuman, block_sprint, need_human
-from ..phases.retry import next_retry_at, next_turn_at, policy_of
+from ..phases.retry import next_retry_at, next_turn_at, policy_of, retries_used
 from ..phases.waits import limit_of_own, wait_for
 from ..state.sprint import Sprint
 from ..state.transitions import check_goal, find_leaf, find_node

@@ -7,14 +7,21 @@ and what it says of statuses and decisions is not read.
 
 from collections.abc import Callable
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from ...masking import cut
 from ..state.tree import Data
 from ..state.words import MODELS, PRIORITIES, REQUEST_TYPES
-from .wanted import WantedStep
+
+
+class WantedStep(NamedTuple):
+    """A step that an agent names as not done."""
+
+    prompt: str | None
+    id: str | None = None
+
 
 REQUESTS, PROPOSED, LEARNINGS = "operatorRequests", "proposedSteps", "learnings"
 COMPLETED_IDS, PENDING_STEPS = "completedStepIds", "pendingSteps"

@@ -7,12 +7,30 @@ not depend on items, so a workflow is laid out once and filled for each of them.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...log.envelope import DOCUMENT_BYTES_MAX
 from ..state.given import list_of, text_of
 from ..state.tree import Data
-from .budget import Budget
 from .problems import Definition, Problems, is_given
 from .templates import Template, cut
 from .workflows import DEPTH_MAX, Workflows, workflow_of
+
+
+class TooLargeError(Exception):
+    """The plan grows beyond what can be recorded."""
+
+
+class Budget:
+    """What is left of the room that a recorded plan has."""
+
+    def __init__(self) -> None:
+        self._left = DOCUMENT_BYTES_MAX
+
+    def spend(self, text: str, beside: int = 0) -> None:
+        """Take a text, and bytes beside it; raise `TooLargeError` when no room is left."""
+        self._left -= len(text) + beside
+        if self._left < 0:
+            raise TooLargeError
+
 
 FLAGS = ("parallel", "wait-for-parallel", "break")
 PHASE_BYTES = 40

@@ -13,8 +13,7 @@ from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event, takers_in
 from .. import events as f
-from ..phases.breakpoints import breakpoint_after
-from ..phases.done_work import done_work
+from ..phases.endings import breakpoint_after, done_work
 from ..state import words
 from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_running

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from ..agent.how_to_answer import GOAL_ANSWER as ANSWER
-from ..agent.prompt_parts import common_parts, whole
+from ..agent.prompt import GOAL_ANSWER as ANSWER
+from ..agent.prompt import common_parts, whole
 from ..state.sprint import Plan, Sprint
 from ..state.tree import Data
 from ..state.words import BLOCKED, COMPLETED, IN_PROGRESS

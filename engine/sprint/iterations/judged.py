@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from ...errors import RefusedError
 from ...iterations.chosen import chosen_by_a_person
-from ...iterations.evaluation import Fetch, Judge, Judgement, Scored
+from ...iterations.evaluation import Fetch, Judge, Judgement, Scored, retraction
 from ...iterations.events import (
     IterationDescribed,
     IterationMeasured,
@@ -23,7 +23,6 @@ from ...iterations.recommend import (
     recommend_asking,
     recommend_end,
 )
-from ...iterations.retraction import retraction
 from ...iterations.select import Selection, describe, select
 from ...iterations.target import KnownTargets, is_setback, rollback_target
 from ...iterations.tracker import BASELINE_NUMBER, UNKEPT, Tracker

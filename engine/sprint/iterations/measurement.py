@@ -26,9 +26,21 @@ from ..state.knowledge import newest_first
 from ..state.sprint import Knowledge, Sprint
 from ..state.transitions import check_exists
 from .loop import EndIteration, end_iteration, open_iteration
-from .own_metrics import own_names
 from .rollback import iteration_ends
 from .stretches import lies_on, path
+
+
+def own_names(sprint: Sprint) -> tuple[str, ...]:
+    """Return the names of metrics of one's own that can be measured now."""
+    rules = sprint.knowledge.tracker.rules_at(sprint.version)
+    return tuple(one.name for one in rules.metrics)
+
+
+def pointers(sprint: Sprint) -> dict[str, str]:
+    """Return where in JSON reports they are, by name, of those of which that is known."""
+    rules = sprint.knowledge.tracker.rules_at(sprint.version)
+    return {one.name: one.pointer for one in rules.metrics if one.pointer is not None}
+
 
 Origins = tuple[Origin, ...]
 Runs = tuple[MeasuringRun, ...]

@@ -9,7 +9,7 @@ from ..state.times import elapsed
 from ..state.tree import Data, Node, drop, put, say_elapsed
 from ..state.turns import LimitWait
 from ..state.words import BLOCKED, COMPLETED, FAILED, IN_PROGRESS, PENDING, SKIPPED
-from .budgets import renew
+from .retry import renew
 
 
 def _end(data: Data, at: str) -> None:

@@ -11,10 +11,8 @@ from ..gates.gate import is_due
 from ..state import transitions, words
 from ..state.sprint import Sprint
 from ..state.tree import Node, gate_is_open
-from .breakpoints import breakpoint_after, breakpoint_after_skipping
-from .budgets import retries_used
-from .done_work import done_work
-from .retry import next_retry_at
+from .endings import breakpoint_after, breakpoint_after_skipping, done_work
+from .retry import next_retry_at, retries_used
 
 
 class StartPhase(Command, frozen=True):

@@ -11,8 +11,8 @@ from ..state.given import mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.times import parse
 from ..state.tree import Data, Node, gate_status
-from .budgets import is_waiting
 from .endings import has_ended
+from .retry import is_waiting
 
 STALE_AFTER_SECONDS = 15 * 60
 

@@ -8,7 +8,7 @@ from ..goal.settings import NOT_LEFT
 from ..state import words
 from ..state.sprint import Evolve, Evolves, Plan, evolve_nothing
 from ..state.tree import put
-from .budgets import end_waits, renew_all
+from .retry import end_waits, renew_all
 
 
 def _evolve_started(plan: Plan, event: f.SprintStarted, at: str) -> None:

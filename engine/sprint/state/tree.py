@@ -11,17 +11,16 @@ from typing import Any
 
 from .flat import FlatPhases, flat_phases
 from .node import Node as Node
-from .node import Root
+from .node import Root, needs_gate, note_error, note_times
+from .node import derived_status as derived_status
+from .node import drop as drop
 from .node import escape as escape
 from .node import gate_is_open as gate_is_open
 from .node import gate_status as gate_status
+from .node import put as put
+from .node import say_elapsed as say_elapsed
 from .node import takes_part as takes_part
-from .parents import derived_status as derived_status
-from .parents import drop as drop
-from .parents import needs_gate, note_error, note_times
-from .parents import put as put
-from .parents import say_elapsed as say_elapsed
-from .parents import waits_for_gate as waits_for_gate
+from .node import waits_for_gate as waits_for_gate
 from .words import (
     COMPLETED,
     FINISHED,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from sprintlog.engine.iterations.classify import CLASS_MEANS
+from sprintlog.engine.iterations.deltas import CLASS_MEANS
 from sprintlog.engine.sprint.iterations.kept_files import left_words
 
 from ...history.authors import OUT, ROLLBACK

@@ -5,7 +5,7 @@ from sprintlog.cli.mcp.arguments import LINES_MAX
 from sprintlog.cli.mcp.brief import NAME, SAYS
 from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX
 from sprintlog.cli.mcp.tools import TOOLS, Tool
-from sprintlog.engine.sprint.agent.how_to_answer import TOOL_ANSWER
+from sprintlog.engine.sprint.agent.prompt import TOOL_ANSWER
 
 HEAD = """\
 # The tools of MCP

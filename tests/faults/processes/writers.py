@@ -13,7 +13,7 @@ import msgspec
 import sprintlog.cli.work.append  # noqa: F401
 from sprintlog.engine.command import digest_of
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.sprint.from_events import to_event
+from sprintlog.engine.sprint.commands import to_event
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections import Workspace
 

@@ -16,7 +16,7 @@ from sprintlog.engine.journal.events import JournalOpened
 from sprintlog.engine.journal.fold import fold
 from sprintlog.engine.journal.from_events import command_of, to_event
 from sprintlog.engine.journal.intake.foreign import remarks, take_document
-from sprintlog.engine.journal.state import words
+from sprintlog.engine.journal.state import shapes
 from sprintlog.engine.journal.state.journal import Journal, pack, unpack
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.event import Event
@@ -49,13 +49,13 @@ def word(allowed: tuple[str, ...]) -> st.SearchStrategy[str]:
 
 
 observations = some(
-    {"type": word(words.OBSERVATION_TYPES), "title": texts},
+    {"type": word(shapes.OBSERVATION_TYPES), "title": texts},
     {
         "description": texts,
         "file": texts,
-        "category": word(words.CATEGORIES),
-        "severity": word(words.SEVERITIES),
-        "action_taken": word(words.ACTIONS),
+        "category": word(shapes.CATEGORIES),
+        "severity": word(shapes.SEVERITIES),
+        "action_taken": word(shapes.ACTIONS),
         "related_learning_id": learnings,
     },
 )
@@ -64,14 +64,14 @@ contexts = some(
     {
         "retry_count": counts,
         "previous_failure_reason": texts,
-        "recovery_action": word(words.RECOVERY_ACTIONS),
+        "recovery_action": word(shapes.RECOVERY_ACTIONS),
         "dependencies_completed": st.lists(texts, max_size=2),
         "blocker_verified": st.booleans(),
         "blocker_valid": st.booleans(),
     },
 )
 entries = some(
-    {"prd_id": prds, "status": word(words.STATUSES)},
+    {"prd_id": prds, "status": word(shapes.STATUSES)},
     {
         "timestamp": times,
         "iteration": counts,
@@ -85,7 +85,7 @@ entries = some(
     },
 )
 added = some(
-    {"type": word(words.LEARNING_TYPES), "content": texts, "source_prd_id": prds},
+    {"type": word(shapes.LEARNING_TYPES), "content": texts, "source_prd_id": prds},
     {
         "context": texts,
         "source_entry_id": st.sampled_from(["auth-1", "auth-2", "a-b-1", ""]),
@@ -95,12 +95,12 @@ added = some(
     },
 )
 patterns = some(
-    {"name": texts, "type": word(words.PATTERN_TYPES)},
+    {"name": texts, "type": word(shapes.PATTERN_TYPES)},
     {
         "description": texts,
         "examples": st.lists(texts, max_size=2),
         "discovered_at": times,
-        "confidence": word(words.CONFIDENCES),
+        "confidence": word(shapes.CONFIDENCES),
     },
 )
 commands = st.one_of(

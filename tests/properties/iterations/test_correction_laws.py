@@ -6,14 +6,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sprintlog.engine.iterations.evaluation import Judge
+from sprintlog.engine.iterations.evaluation import Judge, retraction
 from sprintlog.engine.iterations.events import (
     ArtifactsApplied,
     BaselineReplaced,
     IterationMeasured,
     MeasurementRetracted,
 )
-from sprintlog.engine.iterations.retraction import retraction
 from tests.spec.iterations.measured import Measured
 
 from ..sprint.test_sprint_laws import laws

@@ -4,8 +4,8 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.answers import Verdict
-from sprintlog.engine.sprint.agent.how_to_answer import GOAL_ANSWER as ANSWER
-from sprintlog.engine.sprint.agent.wanted import WantedStep
+from sprintlog.engine.sprint.agent.prompt import GOAL_ANSWER as ANSWER
+from sprintlog.engine.sprint.agent.said import WantedStep
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.goal.answers import Turn
 from sprintlog.engine.sprint.goal.dynamic_steps import (

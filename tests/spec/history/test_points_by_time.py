@@ -9,8 +9,7 @@ import pytest
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
-from sprintlog.engine.service.streams.points import last_version
-from sprintlog.engine.service.streams.times import BLOCK_EVENTS
+from sprintlog.engine.service.streams.points import BLOCK_EVENTS, last_version
 from sprintlog.engine.sprint.state.times import from_milliseconds, parse
 
 HOUR = 3_600_000

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.alerts import ACTIONS, Alert, alerts
-from sprintlog.engine.iterations.deltas import deltas
+from sprintlog.engine.iterations.deltas import ACTIONS, Alert, alerts, deltas
 from sprintlog.engine.iterations.events import Thresholds
 
 from .measured import BASELINE_OF_PEAK, BASELINE_OF_REGRESSION, PEAK, REGRESSION, loop, now

@@ -5,9 +5,14 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.alerts import alerts
-from sprintlog.engine.iterations.classify import classify, stalled, variance
-from sprintlog.engine.iterations.deltas import deltas, improved
+from sprintlog.engine.iterations.deltas import (
+    alerts,
+    classify,
+    deltas,
+    improved,
+    stalled,
+    variance,
+)
 from sprintlog.engine.iterations.events import Metrics, RulesSet, Thresholds
 
 from .measured import (

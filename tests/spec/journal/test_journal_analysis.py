@@ -12,7 +12,7 @@ from sprintlog.engine.journal.questions.briefing import (
     Room,
     prepare,
 )
-from sprintlog.engine.journal.questions.recovery import (
+from sprintlog.engine.journal.questions.queries import (
     NOTHING_FOUND,
     failure_of,
     recover,

@@ -15,7 +15,7 @@ from sprintlog.engine.journal.rules import (
     ReferenceLearning,
     RetireLearning,
 )
-from sprintlog.engine.journal.state.ids import entry_id
+from sprintlog.engine.journal.state.journal import entry_id
 from sprintlog.engine.journal.state.shapes import Context
 
 from .journaled import AT, Diary, entry, learned, noticed, pattern

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.journal import events as f
-from sprintlog.engine.journal.intake.migration import (
+from sprintlog.engine.journal.intake.progress_text import (
     CONTEXT,
     LEGACY,
     TakeText,
     came_from,
+    parse_text,
     take_text,
 )
-from sprintlog.engine.journal.intake.progress_text import parse_text
 
 from .journaled import AT, Diary
 

@@ -9,8 +9,8 @@ from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.event import Event, events_in
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.runs import RecordRun
+from sprintlog.engine.sprint.commands import command_for, command_of, to_event
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.from_events import command_for, command_of, to_event
 from sprintlog.engine.sprint.gates.checks import RecordGate, RepairGate
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations import loop

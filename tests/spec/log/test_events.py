@@ -9,12 +9,11 @@ import pytest
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.journal.rules import CAUSED
 from sprintlog.engine.log.erasures import ERASURE_EVENTS
-from sprintlog.engine.log.event import EVERYTHING, HERE, Event, Kind, Reach
-from sprintlog.engine.log.extension_event import ExtensionEvent
+from sprintlog.engine.log.event import EVERYTHING, HERE, Event, ExtensionEvent, Kind, Reach
 from sprintlog.engine.sessions.events import SESSION_EVENTS
 from sprintlog.engine.sprint.commands import caused
 from sprintlog.engine.sprint.events import EVENTS
-from sprintlog.engine.sprint.topics import HANDLERS, TOPICS
+from sprintlog.engine.sprint.fold import HANDLERS, TOPICS
 
 ALL = (*EVENTS, *JOURNAL_EVENTS, *SESSION_EVENTS, *ERASURE_EVENTS)
 each = pytest.mark.parametrize("event", ALL, ids=lambda event: str(event.type))

@@ -11,8 +11,7 @@ from sprintlog.engine.journal.state.shapes import Learning
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.agent.prompt import Telling, handed
-from sprintlog.engine.sprint.agent.prompt_parts import REQUESTS_SHOWN_MAX
+from sprintlog.engine.sprint.agent.prompt import REQUESTS_SHOWN_MAX, Telling, handed
 from sprintlog.engine.sprint.agent.prompt_template import VARIABLES, filled, read_template
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.journal.state import words
+from sprintlog.engine.journal.state import shapes
 from sprintlog.engine.sprint.agent import said as s
 from sprintlog.engine.sprint.agent.answers import said_beside
 from sprintlog.engine.sprint.agent.said import (
     SaidItems,
     SaidLearning,
     SaidRequest,
+    WantedStep,
     read_said,
 )
-from sprintlog.engine.sprint.agent.wanted import WantedStep
 from sprintlog.engine.sprint.queue import decisions
 
 REQUEST = {"title": "Crash", "priority": "high", "type": "bug"}
@@ -163,7 +163,7 @@ def test_texts_are_bounded() -> None:
 
 def test_knows_the_journals_types() -> None:
     """The types of learnings are those of the journal, which knows no sprint."""
-    assert s.LEARNING_TYPES == words.LEARNING_TYPES
+    assert s.LEARNING_TYPES == shapes.LEARNING_TYPES
     assert (s.STEP, s.IMPROVEMENT) == (decisions.STEP, decisions.IMPROVEMENT)
 
 

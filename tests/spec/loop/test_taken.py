@@ -8,9 +8,8 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.agent.runs import EndRepair, EndRun
-from sprintlog.engine.sprint.agent.said import SaidItems, read_said
+from sprintlog.engine.sprint.agent.said import SaidItems, WantedStep, read_said
 from sprintlog.engine.sprint.agent.taken import take_said
-from sprintlog.engine.sprint.agent.wanted import WantedStep
 from sprintlog.engine.sprint.goal.answers import Turn
 from sprintlog.engine.sprint.goal.work import EndTurn
 from sprintlog.engine.sprint.iterations.rollback import RollBack

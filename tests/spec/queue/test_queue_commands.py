@@ -6,8 +6,8 @@ import pytest
 
 from sprintlog.engine.command import decided
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint.commands import command_for, to_event
 from sprintlog.engine.sprint.events import InjectionPosition, RequestDecided, RequestQueued
-from sprintlog.engine.sprint.from_events import command_for, to_event
 from sprintlog.engine.sprint.queue import decisions, requests
 
 from ..conftest import Data, Make, Scenario, simple

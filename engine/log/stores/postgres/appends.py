@@ -23,7 +23,6 @@ from ...port import Expect, Expected
 from ..head_file import HeadFile, check_head
 from .connection import ServerConnection
 from .leases import ServerLeases
-from .pace import Pace
 from .queries import ServerQueries
 from .rows import (
     APPEND,
@@ -37,6 +36,29 @@ from .rows import (
     later_values,
     span_values,
 )
+
+ALONE_UNTIL_SURE = 16
+"""So many appends between which nobody else wrote: then this writer is alone again."""
+
+
+class Pace:
+    """What a writer learned of others from where its appends came."""
+
+    def __init__(self) -> None:
+        self.is_shared = False
+        """Whether the log's lock is given back before the disk is waited for.
+
+        That is a second transaction in the server, which helps only whoever waits.
+        """
+        self._alone = 0
+
+    def found(self, *, is_alone: bool) -> None:
+        """Learn whether anybody had appended since the last append of this writer."""
+        self._alone = self._alone + 1 if is_alone else 0
+        if not is_alone:
+            self.is_shared = True
+        elif self._alone >= ALONE_UNTIL_SURE:
+            self.is_shared = False
 
 
 class Appending(NamedTuple):

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from ....errors import RefusedError
 from ...port import Entropy, Wait
-from ..sqlite.checkpoints import SqliteCheckpoints
+from ..sqlite.checkpoints import SqliteCheckpoints, SqliteDigests
 from ..sqlite.connection import Connection
-from ..sqlite.digests import SqliteDigests
 from ..sqlite.row_search import rows_holding
 from ..sqlite.schema import CACHES, CHECKPOINTS
 

@@ -24,9 +24,10 @@ from ...port import WAIT, Clock, Entropy, Expected, Take, Wait
 from ..head_file import HeadFile
 from ..head_file import check_head as compare
 from ..locks import FileLocks
-from .checkpoints import SqliteCheckpoints
-from .connection import Connection
+from .checkpoints import SqliteCheckpoints, SqliteDigests
+from .connection import Connection, explained, is_busy
 from .database import (
+    Identity,
     bring_up_to_date,
     create_database,
     head_path,
@@ -34,16 +35,13 @@ from .database import (
     open_database,
     wal_path,
 )
-from .digests import SqliteDigests
-from .errors import explained, is_busy
-from .identity import Identity
 from .journal_mode import Growth, JournalMode, checkpoint, checkpoint_if_large
 from .queries import Queries
 from .rows import ROWS_PER_INSERT, insert, insert_each, insert_many
 from .schema import tables_of_litestream
 
 if TYPE_CHECKING:
-    from ..leases import OwnLeases
+    from ...port import OwnLeases
 
 LOOKS_FIRST = 4
 """How many appends look first after one that found events of others."""
@@ -381,7 +379,7 @@ class SqliteLog:
     def leases(self) -> "OwnLeases":
         """Return leases that are given at once."""
         # Imported here: only a loop asks for one.
-        from ..leases import OwnLeases
+        from ...port import OwnLeases
 
         return OwnLeases()
 

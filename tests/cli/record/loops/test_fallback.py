@@ -11,7 +11,7 @@ import pytest
 
 from sprintlog.engine.adapters.processes.loop_lock import hold
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.service.loop import waits
+from sprintlog.engine.service.loop import runner
 from sprintlog.engine.service.loop.driver import Driver, Means
 from sprintlog.engine.service.loop.runner import Runner
 from sprintlog.engine.service.loop.runs import recorded
@@ -71,7 +71,7 @@ def clock() -> Steps:
 @pytest.fixture
 def play(folder: Path, done: Run, clock: Steps, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that plays two scripts; it returns who was asked in what order."""
-    monkeypatch.setattr(waits, "NAP_SECONDS", 1e9)
+    monkeypatch.setattr(runner, "NAP_SECONDS", 1e9)
     done("init")
 
     def call(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.service.loop import prompts
+from sprintlog.engine.service.loop import runner
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.projections.workspace import Workspace
 
@@ -27,7 +27,7 @@ print("done")
 @pytest.fixture
 def planned(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with a sprint of two phases."""
-    monkeypatch.setattr(prompts, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(runner, "PATIENCE_SECONDS", 0.5)
     (folder / "plan.yaml").write_text(PLAN)
     done("init", "--here")
     done("sprint", "create", "one", "--plan", "plan.yaml")
@@ -121,7 +121,7 @@ def test_a_file_that_is_replaced_is_waited_for(planned: Path, done: Run) -> None
     with Workspace.open(planned) as workspace:
         sprint = workspace.sprint("one")
         action = next_action(sprint, now=workspace.now())
-        asked = prompts.Prompts(workspace, "P.md", sleep=sleep).told(sprint, action)
+        asked = runner.Prompts(workspace, "P.md", sleep=sleep).told(sprint, action)
     assert (asked.do, asked.prompt) == ("work", "back")
     assert len(waited) == 1
 

@@ -18,12 +18,11 @@ from ....port import Clock, Entropy
 from ...descriptors import sync
 from ...head_file import HeadFile
 from ..backup import check_copy
+from ..connection import explained, not_read
 from ..database import head_path
-from ..errors import explained, not_read
 from ..store import SqliteLog
-from .page_images import PageImages
+from .page_images import PageImages, files_now
 from .page_rows import PageRows, follows, is_whole
-from .private_copy import files_now
 
 EVENTS_A_STEP = 256
 SAVED, READABLE, DAMAGED, MISSING = "saved", "readable", "damaged", "missing"
