@@ -136,7 +136,7 @@ def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreemen
 
 def _would_set(run: Recording, events: Sequence[Event], stream: str) -> Iterator[str]:
     """Yield what events would make of each field."""
-    from sprintlog.projections.history.preview import preview, preview_journal
+    from sprintlog.projections.history.differences import preview, preview_journal
 
     from .changes import changed
 

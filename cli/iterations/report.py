@@ -156,7 +156,7 @@ def _print_unmeasured(
     workspace: Workspace, judged: Judged, number: int, *, as_json: bool
 ) -> None:
     """Print what is known of an iteration without a measurement."""
-    from sprintlog.projections.iterations.unmeasured_report import unmeasured_markdown
+    from sprintlog.projections.iterations.iteration_report import unmeasured_markdown
 
     tree = _tree_lines(workspace, judged, number)
     text = unmeasured_markdown(judged, number, _took(judged, number), tree)

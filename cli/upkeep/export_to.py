@@ -14,11 +14,12 @@ from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.projections.exports import cloudevents
 from sprintlog.projections.exports.deliveries import (
+    Sent,
     events_to_send,
+    sent_to,
     spans_to_send,
 )
-from sprintlog.projections.exports.otlp import spans_left_out
-from sprintlog.projections.exports.sent import Sent, sent_to
+from sprintlog.projections.exports.spans import spans_left_out
 from sprintlog.projections.views.log import LogSent
 from sprintlog.projections.workspace import Workspace
 

@@ -10,8 +10,8 @@ from sprintlog.engine.sprint.events import AgentRan, GateChecked
 from sprintlog.engine.sprint.state.words import NO_SUCCESS
 from sprintlog.engine.usage import Usage, lower_bounds, tokens_of
 
-from . import semantic_names as names
 from . import span
+from . import span as names
 from .told import ToldEvent
 
 PASSED, FAILED = "pass", "fail"

@@ -7,11 +7,10 @@ from sprintlog.engine.errors import InvalidInputError
 from ..health.exchange import Carried
 from ..workspace import Workspace
 from .cloudevents import cloudevents
-from .otlp import otlp_json
-from .survey import Progress, survey
+from .spans import otlp_json
+from .survey import TYPES, Progress, ToolCallers, survey
 from .tables import csv
 from .told import LogTold
-from .tool_callers import TYPES, ToolCallers
 
 Write = Callable[[bytes], object]
 

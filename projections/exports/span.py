@@ -10,6 +10,35 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.masking import mask_all
 from sprintlog.engine.sprint.state.times import parse
 
+OPERATION = "gen_ai.operation.name"
+WORKFLOW, AGENT, TOOL = "invoke_workflow", "invoke_agent", "execute_tool"
+"""The operations that a sprint, a run of an agent and a call of a tool are."""
+
+WORKFLOW_NAME = "gen_ai.workflow.name"
+PROVIDER = "gen_ai.provider.name"
+AGENT_NAME = "gen_ai.agent.name"
+AGENT_VERSION = "gen_ai.agent.version"
+CONVERSATION = "gen_ai.conversation.id"
+REQUEST_MODEL = "gen_ai.request.model"
+RESPONSE_MODEL = "gen_ai.response.model"
+INPUT_TOKENS = "gen_ai.usage.input_tokens"
+"""All that the model was given, what came from a cache or went into one included."""
+OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+CACHE_READ_TOKENS = "gen_ai.usage.cache_read.input_tokens"
+CACHE_CREATION_TOKENS = "gen_ai.usage.cache_creation.input_tokens"
+TOOL_NAME = "gen_ai.tool.name"
+TOOL_CALL = "gen_ai.tool.call.id"
+
+EVALUATION = "gen_ai.evaluation.result"
+EVALUATION_NAME = "gen_ai.evaluation.name"
+EVALUATION_SCORE = "gen_ai.evaluation.score.value"
+EVALUATION_LABEL = "gen_ai.evaluation.score.label"
+ERROR_TYPE = "error.type"
+
+PROVIDERS = {"claude": "anthropic", "codex": "openai", "gemini": "gcp.gemini"}
+"""Whose models an agent asks; of the others anybody's."""
+
+
 TRACE_BYTES, SPAN_BYTES = 16, 8
 EVENTS_MAX = 128
 """So many events a span has, as OpenTelemetry's SDKs allow; the others are counted."""

@@ -7,18 +7,30 @@ iteration it happened in, or of the sprint.
 
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import islice
 from typing import Any
+
+import msgspec
 
 from sprintlog.engine.service.streams.catalogue import sprint_of
 from sprintlog.engine.sessions.events import SessionEnded, ToolCalled
 from sprintlog.engine.sessions.names import session_of
 from sprintlog.engine.sprint import events
 
-from . import semantic_names as names
+from . import span as names
 from .agent_spans import PlaceInTrace, agent_span, gate_span, marks, tool_span
-from .span import EVENTS_MAX, SPAN_BYTES, TRACE_BYTES, SpanEvent, TraceSpan, nanoseconds
+from .span import (
+    EVENTS_MAX,
+    SPAN_BYTES,
+    TRACE_BYTES,
+    Attributes,
+    SpanEvent,
+    TraceSpan,
+    line,
+    nanoseconds,
+)
+from .survey import ToolCallers
 from .told import LogTold, ToldEvent
-from .tool_callers import ToolCallers
 
 
 class OpenSpan:
@@ -219,3 +231,41 @@ def spans(telling: LogTold, callers: ToolCallers) -> Iterator[TraceSpan]:
     for told in telling._replace(stream=None).events():
         yield from traces.take(told)
     yield from traces.open()
+
+
+SPANS_A_LINE = 256
+
+
+def resource_of(telling: LogTold) -> Attributes:
+    """Return what all spans of a log are from."""
+    return {"service.name": "sprintlog", "sprintlog.log": telling.known.source}
+
+
+def otlp_json(telling: LogTold, callers: ToolCallers) -> Iterator[bytes]:
+    """Yield the spans of a log, many on a line."""
+    resource = resource_of(telling)
+    found = spans(telling, callers)
+    while page := list(islice(found, SPANS_A_LINE)):
+        yield line(page, resource)
+
+
+class _PartialSuccess(msgspec.Struct, rename="camel", frozen=True):
+    rejected_spans: int = 0
+    error_message: str = ""
+
+
+class _Answer(msgspec.Struct, rename="camel", frozen=True):
+    partial_success: _PartialSuccess = _PartialSuccess()
+
+
+def spans_left_out(answer: bytes) -> tuple[int, str]:
+    """Return how many spans an endpoint did not keep, and why, as its answer says.
+
+    The specification forbids to send them again. What is no such answer says nothing.
+    """
+    try:
+        # JSON of Protobuf may have a number of 64 bits as text.
+        said = msgspec.json.decode(answer, type=_Answer, strict=False).partial_success
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return 0, ""
+    return max(said.rejected_spans, 0), said.error_message

@@ -33,8 +33,7 @@ from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.place.location import DATABASE, Location
 
 from ..workspace import Workspace, wall_clock
-from .agent_lines import AgentLines, agent_lines
-from .findings import ELSEWHERE, IN_GIT, IN_TREE, Findings
+from .findings import ELSEWHERE, IN_GIT, IN_TREE, AgentLines, Findings, agent_lines
 from .here import count_sessions, look_here
 from .verify import Verification, verify
 

@@ -22,8 +22,7 @@ from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 from sprintlog.engine.sessions.names import session_of
 
 from ..state_files.files import EDITS
-from .agent_lines import AgentLines
-from .findings import File, Here
+from .findings import AgentLines, File, Here
 from .room import sizes
 
 

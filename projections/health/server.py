@@ -7,9 +7,8 @@ from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from sprintlog.engine.log.stores.postgres.upkeep import forgets, unwaited, waited_for
 
 from ..workspace import Workspace
-from .agent_lines import agent_lines
 from .diagnosis import judge_files, judge_here
-from .findings import NOTE, OK, PROBLEM, WARNING, Check
+from .findings import NOTE, OK, PROBLEM, WARNING, Check, agent_lines
 from .here import count_sessions, look_here
 from .verify import verify
 

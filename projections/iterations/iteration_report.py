@@ -4,11 +4,14 @@ Numbers are rounded here, half away from zero. A missing value is printed as mis
 as zero.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.iterations.evaluation import Judgement
+from sprintlog.engine.iterations.events import MeasurementFailed
 from sprintlog.engine.iterations.exact import Number, plain, shown
 from sprintlog.engine.iterations.loop_rules import ESCALATE
 from sprintlog.engine.iterations.metrics import Figures
@@ -17,11 +20,61 @@ from sprintlog.engine.iterations.score import DIMENSIONS, Score
 from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.sprint.agent.limit_table import NETWORK_DOWN, OVERLOAD, USAGE
+from sprintlog.engine.sprint.iterations.agent_runs import RunSeen, is_lost
 from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 
-from ..markdown import bare, code, table
-from .run_notes import notes_of
+from ..markdown import bare, code, table, visible
+
+LIMITS = {
+    USAGE: "a usage limit",
+    OVERLOAD: "the model did not answer",
+    NETWORK_DOWN: "no network",
+}
+"""What kept a run from working; whether somebody waited then is another matter."""
+NAMED_MAX = 5
+"""More runs than these are only counted."""
+
+
+def notes_of(seen: Iterable[RunSeen]) -> list[str]:
+    """Return what came in the way of an iteration's runs, each thing once."""
+    said = []
+    for one in seen:
+        if one.limit is not None:
+            said.append(_limit(one.limit))
+        if one.cut_by is not None:
+            said.append("a run was lost" if is_lost(one) else "a run was cut short")
+    return list(dict.fromkeys(said))
+
+
+def unknown_costs(found: Mapping[int, Sequence[RunSeen]]) -> str:
+    """Return of which runs nobody knows the cost; empty where all of them said it."""
+    named = [
+        f"iteration {number}{_which(at, len(seen))} ({_why(one)})"
+        for number, seen in found.items()
+        for at, one in enumerate(seen, 1)
+        if not one.says_cost
+    ]
+    more = len(named) - NAMED_MAX
+    return ", ".join(named[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
+
+
+def _which(at: int, count: int) -> str:
+    return f", run {at} of {count}" if count > 1 else ""
+
+
+def _why(one: RunSeen) -> str:
+    if one.limit is not None:
+        return _limit(one.limit)
+    if one.cut_by is not None:
+        return "lost" if is_lost(one) else "cut short"
+    return "it did not say"
+
+
+def _limit(word: str) -> str:
+    return LIMITS.get(word, word)
+
 
 MISSING = "missing"
 NOT_COMPARED = "nothing to compare with"
@@ -259,3 +312,61 @@ def _score(score: Score) -> str:
 def said(number: Number | None, places: int) -> str:
     """Return a number as it is shown, or that it is missing."""
     return MISSING if number is None else shown(number, places)
+
+
+OUTPUT_LINES_MAX = 40
+"""So many of the last lines are shown of what a command printed."""
+
+
+def unmeasured_markdown(
+    judged: Judged, number: int, took: str = "", tree: Sequence[str] = ()
+) -> str:
+    """Return what is known of an iteration that has no measurement that counts.
+
+    Raise `NotFoundError` where it never began. `took` says what agents took, `tree` in
+    lines where it began.
+    """
+    failure = judged.failures().get(number)
+    if failure is None and number not in dict(judged.sprint.knowledge.iterations):
+        raise NotFoundError(
+            f"there is no iteration {number}",
+            hint="`sprintlog iteration list` lists them",
+            iteration=number,
+        )
+    why = "nobody measured it" if failure is None else failure.why
+    told = {
+        "Timestamp": "" if failure is None else bare(failure.at),
+        "Not measured": code(_line(why)),
+        "Agents": took,
+    }
+    lines = [f"## Iteration {number} Progress Report", ""]
+    lines += [f"**{name}**: {text}" for name, text in told.items() if text]
+    lines += [*tree, *ended(judged, number)]
+    lines += made_with(judged.described().get(number))
+    if failure is not None and isinstance(failure.event, MeasurementFailed):
+        lines += _command(failure.event)
+    return "\n".join(lines) + "\n"
+
+
+def _command(event: MeasurementFailed) -> list[str]:
+    """Return what was run to measure it, how that ended, and the end of what it printed."""
+    if event.command is None:
+        return []
+    ended = "no exit code" if event.exit_code is None else f"exit code {event.exit_code}"
+    if event.timed_out:
+        ended = f"ended at its time limit, {ended}"
+    lines = ["", "### What was run", "", f"{code(_line(event.command))}: {ended}"]
+    printed = event.output.rstrip("\n").split("\n")[-OUTPUT_LINES_MAX:]
+    return lines if printed == [""] else [*lines, "", *_block(printed)]
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _block(lines: Sequence[str]) -> list[str]:
+    """Return lines as a block of code, in which nothing means anything."""
+    shown = [visible(line) for line in lines]
+    longest = max((len(run) for x in shown for run in re.findall("`+", x)), default=0)
+    marks = "`" * max(longest + 1, 3)
+    return [f"{marks}text", *shown, marks]

@@ -17,9 +17,8 @@ from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.engine.usage import bounded
 
 from ..markdown import bare, code, code_cell, table
-from .iteration_report import MISSING, NOT_COMPARED, said
+from .iteration_report import MISSING, NOT_COMPARED, notes_of, said, unknown_costs
 from .quality import as_the_best, equals_by_exit_code, pending_advice, removed_tests
-from .run_notes import notes_of, unknown_costs
 from .sparkline import sparkline
 
 SUMMARY_ROWS_MAX = 100

@@ -17,22 +17,21 @@ from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint.events import NoteAdded
 from sprintlog.projections.exports.formats import write_events
-from sprintlog.projections.exports.semantic_names import (
+from sprintlog.projections.exports.span import (
     AGENT,
     CACHE_CREATION_TOKENS,
     CACHE_READ_TOKENS,
     EVALUATION,
     EVALUATION_LABEL,
+    EVENTS_MAX,
     INPUT_TOKENS,
     OPERATION,
     OUTPUT_TOKENS,
     TOOL,
     WORKFLOW,
 )
-from sprintlog.projections.exports.span import EVENTS_MAX
-from sprintlog.projections.exports.survey import survey
+from sprintlog.projections.exports.survey import TYPES, survey
 from sprintlog.projections.exports.tables import COLUMNS
-from sprintlog.projections.exports.tool_callers import TYPES
 from sprintlog.projections.workspace import Workspace
 from tests import needs
 

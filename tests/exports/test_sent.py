@@ -11,7 +11,7 @@ from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.sprint.events import (
     IterationEnded,
 )
-from sprintlog.projections.exports.sent import Sent, sent_to
+from sprintlog.projections.exports.deliveries import Sent, sent_to
 from tests import needs
 
 from ..cli.conftest import Run

@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.iterations.agent_runs import (
     endings,
     runs_seen,
 )
-from sprintlog.projections.iterations.run_notes import notes_of, unknown_costs
+from sprintlog.projections.iterations.iteration_report import notes_of, unknown_costs
 
 BEGUN = [(2, 1), (6, 2)]
 """Iteration 1 began with version 2, the second one with version 6."""

@@ -7,7 +7,6 @@ import pytest
 
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
-from sprintlog.projections.health.agent_lines import AgentLines
 from sprintlog.projections.health.diagnosis import FREE_BYTES_MIN, WAL_BYTES_OVERDUE, judge
 from sprintlog.projections.health.findings import (
     ELSEWHERE,
@@ -17,6 +16,7 @@ from sprintlog.projections.health.findings import (
     OK,
     PROBLEM,
     WARNING,
+    AgentLines,
     File,
     Findings,
     Here,
