@@ -72,7 +72,7 @@ class LazyGroup(typed.TypedGroup):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the first screen without importing a single command."""
-        from .help.screens import write_first
+        from .help.help import write_first
 
         write_first(ctx, formatter)
 

@@ -82,8 +82,8 @@ def _tell(lines: Sequence[tuple[str, str | None]]) -> None:
     said = [f"{word}: {visible(mask(text))}" for word, text in lines if text]
     if sys.stderr is not None and sys.stderr.isatty():
         # Imported here: who is told something in a pipe gets it on one line.
+        from .screen.tables import wrapped as fold
         from .screen.terminal import width_of
-        from .screen.widths import wrapped as fold
 
         columns = width_of(STDERR)
         said = [part for line in said for part in fold(line, columns, indent="  ")]
@@ -173,8 +173,8 @@ def shows_counting() -> bool:
 def counting_line(text: str) -> None:
     """Put a line on that terminal which whatever is written after it clears."""
     # Imported here: hardly anything takes so long.
+    from .screen.tables import cut
     from .screen.terminal import width_of
-    from .screen.widths import cut
 
     line = cut(visible(text), width_of(STDERR) - 1)
     _write(STDERR, line.encode(errors="backslashreplace"))
@@ -265,16 +265,16 @@ def coloured(text: str, tone: str | None) -> str:
 
 def wrapped(text: str, *, indent: str = "") -> list[str]:
     """Return a text in lines that fit the terminal, all but the first one indented."""
+    from .screen.tables import wrapped as fold
     from .screen.terminal import Ready
-    from .screen.widths import wrapped as fold
 
     return [*map(Ready, fold(visible(text), terminal().width, indent=indent))]
 
 
 def fitting(text: str, taken: int = 0) -> str:
     """Return a text cut to what a line has room for, beside what is taken of it."""
+    from .screen.tables import cut
     from .screen.terminal import Ready
-    from .screen.widths import cut
 
     width = terminal().width
     said = visible(text)

@@ -36,8 +36,8 @@ from .engine.adapters.reports.report import (
 )
 from .engine.extensions import GROUPS as GROUPS, ExtensionError as ExtensionError
 from .engine.iterations.events import Usage as Usage
-from .engine.log.extension_event import ExtensionEvent as ExtensionEvent
+from .engine.log.event import ExtensionEvent as ExtensionEvent
 from .engine.service.streams.extension_events import extension_event as extension_event
-from .engine.sprint.from_events import RecordExtensionEvent as RecordExtensionEvent
+from .engine.sprint.commands import RecordExtensionEvent as RecordExtensionEvent
 from .projections.extended import SprintReading as SprintReading, projected as projected
 from .projections.runner import Happened as Happened

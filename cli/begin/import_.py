@@ -40,7 +40,7 @@ from ..output import (
 from ..places import PROGRESS, place_in, place_of
 from ..record import UNNAMED, Options, Recording, refresh
 from .import_others import COMMANDS
-from .taken import warn_of_cut
+from .loop_facts import warn_of_cut
 
 
 class Recognising(typed.TypedGroup):

@@ -19,8 +19,7 @@ from ..intake.others.imported import Imported, document_of, facts_of
 from ..intake.others.markdown import READERS
 from ..record import Options, Recording, refresh
 from .import_prd import in_force
-from .loop_facts import is_there, take_facts
-from .taken import options_of, tell
+from .loop_facts import is_there, options_of, take_facts, tell
 
 
 def command_of(group: click.Group, kind: str) -> click.Command:

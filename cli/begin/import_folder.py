@@ -16,7 +16,7 @@ from ..intake.others.found import check_no_link
 from ..intake.others.recognise import KNOWN, PLACES, in_folder, recognise
 from ..output import print_answer
 from .import_extended import command_of, read_with, take_imported
-from .taken import options_of
+from .loop_facts import options_of
 
 TOOLS: dict[str, str] = PLACES["tools"]
 READ_BY: dict[str, str] = PLACES["read_by"]

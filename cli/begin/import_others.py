@@ -25,8 +25,7 @@ from ..intake.others.aiwg import FoundAiwg
 from ..intake.others.found import FoundLoop
 from ..intake.others.transcript import TranscriptRead
 from ..record import Options, Recording, refresh
-from .loop_facts import key_of, number_of, take_facts
-from .taken import tell
+from .loop_facts import key_of, number_of, take_facts, tell
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
@@ -66,7 +65,7 @@ def prd(
     the same source again has no effect.
     """
     from .import_prd import take_prd
-    from .taken import options_of
+    from .loop_facts import options_of
 
     with open_workspace() as workspace:
         options = options_of(given, file)
@@ -83,7 +82,7 @@ def orchestrator(path: Path, **given: Any) -> None:
     the folder .ralph, or one of these files. The sprint is completed if the loop completed.
     """
     from ..intake.others.orchestrator import read_orchestrator
-    from .taken import options_of
+    from .loop_facts import options_of
 
     loop = read_orchestrator(path)
     with open_workspace() as workspace:
@@ -101,7 +100,7 @@ def aiwg(path: Path, **given: Any) -> None:
     loop is completed.
     """
     from ..intake.others.aiwg import read_aiwg
-    from .taken import options_of
+    from .loop_facts import options_of
 
     found = read_aiwg(path)
     with open_workspace() as workspace:
@@ -120,7 +119,7 @@ def ralph_loop(file: Path, **given: Any) -> None:
     plugin deletes its file when the loop ends.
     """
     from ..intake.others.ralph_loop import read_ralph_loop
-    from .taken import options_of
+    from .loop_facts import options_of
 
     loop = read_ralph_loop(file)
     with open_workspace() as workspace:
@@ -143,7 +142,7 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
     stays open.
     """
     from ..intake.others.transcript import read_transcript, session_file
-    from .taken import options_of
+    from .loop_facts import options_of
 
     named = dict.fromkeys(session_file(file) for file in files)
     sessions = [(read_transcript(file), options_of(given, file)) for file in named]

@@ -27,7 +27,7 @@ from ..intake.others.task_lists import TaskList, branch_of, leaf_texts
 from ..output import hint, warn
 from ..places import place_in
 from ..record import Options, Recording, refresh, refresh_stream
-from .taken import tell, warn_of_cut
+from .loop_facts import tell, warn_of_cut
 
 TEXT = "progress.txt"
 SHARED_MIN = 0.5

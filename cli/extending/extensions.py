@@ -18,7 +18,7 @@ from sprintlog.projections.views.settings import (
 
 from .. import typed
 from ..context import open_workspace, with_json, with_sprint
-from ..intake.json_reader import load
+from ..intake.files import load
 from ..output import print_answer, table, visible
 from ..programs import programs
 

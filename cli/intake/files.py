@@ -1,13 +1,89 @@
 """Read the bytes of a file from a stranger, as far as they may go."""
 
+import codecs
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX
 from sprintlog.engine.log.stores.descriptors import read_whole
+from sprintlog.projections.state_files.yaml.writer import DEPTH_MAX, NODES_MAX
+
+KEY_CHARS_SHOWN = 40
+_NO_NUMBER = re.compile(rb"[:\[,]\s*(-?Infinity|NaN)\b")
+"""What Python writes for numbers that JSON does not have."""
+
+
+def load(
+    text: bytes,
+    *,
+    file: str | None = None,
+    line: int | None = None,
+    field: str | None = None,
+) -> Any:
+    """Return what the JSON holds; raise `InvalidInputError` naming where it stands."""
+    try:
+        text = without_mark(text)
+        value = msgspec.json.decode(text)
+        keys, nodes = _size(value)
+        # Where no text holds a colon, each colon is a key's: nearly always.
+        twice = None if text.count(b":") == keys else _key_there_twice(text)
+    except RecursionError:
+        problem = f"nested deeper than {DEPTH_MAX} levels"
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        problem = f"not JSON: {error}"
+        if (word := _NO_NUMBER.search(text)) is not None:
+            problem = f"not JSON: {word[1].decode()} is no number there; null means unknown"
+    else:
+        if nodes <= NODES_MAX and twice is None:
+            return value
+        problem = f"holds more than {NODES_MAX} keys and values"
+        if twice is not None:
+            problem = f"the key {twice} is there twice"
+    raise InvalidInputError(problem, file=file, line=line, field=field)
+
+
+def without_mark(text: bytes) -> bytes:
+    """Return a text as UTF-8 without a byte order mark, which names another encoding."""
+    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return text.decode("utf-16").encode()
+    return text.removeprefix(codecs.BOM_UTF8)
+
+
+def _size(value: Any) -> tuple[int, int]:
+    """Return how many keys a value holds, and how many keys and values."""
+    keys = 0
+    values = [value]
+    for found in values:
+        if isinstance(found, dict):
+            keys += len(found)
+            values.extend(found.values())
+        elif isinstance(found, list):
+            values.extend(found)
+    return keys, keys + len(values)
+
+
+def _key_there_twice(text: bytes) -> str | None:
+    """Return, shown, a key that an object has twice, of which msgspec takes the last."""
+    import json
+
+    twice: list[str] = []
+
+    def notice(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            last = {name: place for place, (name, _) in enumerate(pairs)}
+            twice.extend(n for place, (n, _) in enumerate(pairs) if last[n] != place)
+
+    # Numbers stay text: reading long ones takes long, and nobody asks for them.
+    json.loads(text, object_pairs_hook=notice, parse_int=str, parse_float=str)
+    return json.dumps(twice[0][:KEY_CHARS_SHOWN]) if twice else None
+
 
 STANDARD_INPUT = "-"
 

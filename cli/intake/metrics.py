@@ -13,8 +13,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.iterations.metrics import BUILD_STATUSES, GROUPS, NAMES, PERCENTAGES
 
 from .fields import OneOf
-from .files import read_text
-from .json_reader import load
+from .files import load, read_text
 
 Count = Annotated[int, Field(strict=True, ge=0)] | None
 Percentage = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None

@@ -20,8 +20,7 @@ from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 from .fields import Open
 from .files import naming
 from .progress_models import CompiledPlan, Phases, Progress, Steps
-from .shapes import UNKNOWN_MAX
-from .unknown import MESSAGE, Unknown, unknown_keys
+from .shapes import MESSAGE, UNKNOWN_MAX, Unknown, unknown_keys
 
 Document = dict[str, Any]
 Checked = TypeVar("Checked", bound=Open)

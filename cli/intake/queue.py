@@ -25,7 +25,7 @@ from .fields import (
     RequestType,
     Text,
 )
-from .json_reader import load
+from .files import load
 from .progress import check_shape
 
 Data = dict[str, Any]

@@ -13,7 +13,7 @@ from sprintlog.engine.journal.state.shapes import Context, Entry, Observation
 
 from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point
-from ..intake.json_reader import load
+from ..intake.files import load
 from ..output import print_json, print_text
 from ..record import record_in_journal
 from .answers import entry_of, print_parts, shown

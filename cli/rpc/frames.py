@@ -1,10 +1,17 @@
 """What a line of JSON-RPC 2.0 asks for, and how it is answered; knows no command."""
 
+import os
+import select
+from collections.abc import Iterator
+from threading import Lock
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.log.stores.descriptors import write_whole
 
-from ..intake.json_reader import load
+from ..intake.files import load
+from ..output import json_line
+from ..resident_log import EndedError
 
 FRAME_BYTES_MAX = 9 * 1024 * 1024
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD = -32700, -32600, -32601
@@ -90,3 +97,70 @@ def failure(asked: Id, code: int, message: str, data: Any = None) -> dict[str, A
 def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Return what is told without being asked."""
     return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+CHUNK_BYTES = 1 << 16
+
+
+class GoneError(EndedError):
+    """Nobody reads what is answered any more."""
+
+
+class Channel:
+    """Writes answers and what is told beside them; many threads have one."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = Lock()
+        self._is_gone = False
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Write a message; raise `GoneError` where nobody reads it.
+
+        Whoever does not read holds up whoever answers: nothing is kept in memory for it.
+        """
+        with self._lock:
+            if self._is_gone:
+                raise GoneError
+            try:
+                write_whole(self._descriptor, json_line(message))
+            except OSError as error:
+                self._is_gone = True
+                raise GoneError from error
+
+    def is_ready(self) -> bool:
+        """Tell whether it can be answered at once; a pipe is waited for."""
+        return True
+
+    def wait_until_ready(self) -> None:
+        """Wait until it can be answered at once."""
+
+    def is_gone(self) -> bool:
+        """Tell whether nobody reads any more."""
+        if not self._is_gone:
+            poll = select.poll()
+            poll.register(self._descriptor, 0)
+            self._is_gone = bool(poll.poll(0))
+        return self._is_gone
+
+
+def lines_of(descriptor: int) -> Iterator[bytes]:
+    """Yield lines as they come, the last one even without an end.
+
+    One that is too long is given cut, but longer than is allowed, and its rest left out.
+    """
+    pending, is_cut = bytearray(), False
+    while chunk := os.read(descriptor, CHUNK_BYTES):
+        *ended, rest = chunk.split(b"\n")
+        for piece in ended:
+            if not is_cut:
+                yield bytes(pending + piece)
+            pending, is_cut = bytearray(), False
+        if is_cut:
+            continue
+        pending += rest
+        if len(pending) > FRAME_BYTES_MAX:
+            yield bytes(pending)
+            pending, is_cut = bytearray(), True
+    if pending:
+        yield bytes(pending)

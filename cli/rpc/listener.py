@@ -11,8 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..output import json_line
-from .channel import Channel, GoneError
-from .frames import INVALID_REQUEST, failure
+from .frames import INVALID_REQUEST, Channel, GoneError, failure
 from .meeting_place import MeetingPlace, is_ours
 from .records import Asking
 from .session import ClientSession

@@ -71,7 +71,7 @@ def _listen(actor: str, sprint_id: str | None, *, idle: float) -> None:
 
 def _answer(actor: str, sprint_id: str | None) -> None:
     # Imported here: no other command needs it.
-    from .channel import Channel, GoneError
+    from .frames import Channel, GoneError
     from .records import Asking
     from .session import ClientSession
     from .worker import LogWorker

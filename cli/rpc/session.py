@@ -18,8 +18,16 @@ from ..resident_log import EndedError, LogFollower, ResidentLog
 from . import frames, records
 from .asked import AskedRequest, Pending
 from .calls import call
-from .channel import Channel, GoneError, lines_of
-from .frames import FailedRequestError, Id, RefusedFrame, RpcRequest, read_frame
+from .frames import (
+    Channel,
+    FailedRequestError,
+    GoneError,
+    Id,
+    RefusedFrame,
+    RpcRequest,
+    lines_of,
+    read_frame,
+)
 from .methods import METHODS, methods_for
 from .params import Cancel, Cancelled, Follow, Following, Unfollow, Unfollowed
 from .records import Asking

@@ -13,8 +13,7 @@ from .. import settings, typed
 from ..context import with_json
 from ..output import print_answer, table
 from ..settings import trust
-from ..settings.file import SettingsFile
-from ..settings.keys import KEYS, Key
+from ..settings.file import KEYS, Key, SettingsFile
 from ..suggest import closest
 
 

@@ -40,7 +40,7 @@ def command(what: str, name: tuple[str, ...]) -> None:
         return
     import pydantic
 
-    from ..intake import definition_models, journal_models, metrics, progress_models
+    from ..intake import definition_models, journal, metrics, progress_models
     from ..intake import settings as settings_models
 
     models: dict[str, type[pydantic.BaseModel]] = {
@@ -49,7 +49,7 @@ def command(what: str, name: tuple[str, ...]) -> None:
         "sprint": definition_models.SprintDefinition,
         "workflow": definition_models.Workflow,
         "metrics": metrics.MetricsModel,
-        "journal": journal_models.JournalModel,
+        "journal": journal.JournalModel,
         "config": settings_models.Settings,
     }
     model = models[what]

@@ -33,11 +33,9 @@ from ..questions import registry
 from ..resident_log import LogFollower, OpenWorkspace
 from ..work.status import status_answer
 from . import actions, forms, pages
-from .guard import Access, Guard, is_form_of, policy
+from .guard import Access, Guard, form_token, is_form_of, is_same, policy
 from .markup import address
-from .reader import LogReader
-from .tail import FellBehindError, Tail, lines_after
-from .tokens import form_token, is_same
+from .tail import FellBehindError, LogReader, Tail, lines_after
 
 
 class StaticFile(NamedTuple):

@@ -85,9 +85,8 @@ def command(
     keep_ours()
     # Imported here: they take longer than any other command.
     from .app import Server, ServerSettings, make_app
-    from .guard import Access
+    from .guard import Access, kept_token
     from .server import Logged, bound, hand_on, logger, made
-    from .tokens import kept_token
 
     with open_workspace() as workspace:
         folder = workspace.location.folder

@@ -3,10 +3,40 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
+from typing import TypeVar
 
 from sprintlog.projections.views.events import EventLine, event_line
 from sprintlog.projections.workspace import Workspace
+
+from ..resident_log import OpenWorkspace, ResidentLog
+
+Answer = TypeVar("Answer")
+
+
+class LogReader:
+    """Answers questions about a log; a store belongs to the thread that opened it.
+
+    The states of sprints stay in memory from one question to the next.
+    """
+
+    def __init__(self, opens: OpenWorkspace) -> None:
+        self._log = ResidentLog(opens)
+        self._thread = ThreadPoolExecutor(1, "reader")
+
+    async def ask(self, question: Callable[[Workspace], Answer]) -> Answer:
+        """Return the answer to a question; errors of the engine are raised as they are."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            self._thread, lambda: question(self._log.workspace())
+        )
+
+    def close(self) -> None:
+        """Close the log, and let the thread end."""
+        self._thread.submit(self._log.close)
+        self._thread.shutdown(wait=True, cancel_futures=False)
+
 
 KEPT_MAX = 2048
 """How many of the newest events are kept for those who read them a little later."""

@@ -31,7 +31,7 @@ from sprintlog.projections.workspace import Handled, Outcome, Workspace
 
 from .. import typed
 from ..context import doing_when_off, open_workspace, parse_expected, with_recording
-from ..intake.json_reader import load
+from ..intake.files import load
 from ..output import error_answer, print_json, warn
 from ..record import (
     Options,

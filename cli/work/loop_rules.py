@@ -1,14 +1,113 @@
 """What `run` is told of judging: recorded as rules before the first iteration."""
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple
+
+import click
+from click.core import ParameterSource
+
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.iterations.loop_rules import LoopRules
 from sprintlog.engine.service.loop.driver import Means
+from sprintlog.engine.service.loop.notices import Notices
 from sprintlog.engine.service.work_tree.snapshot import store_of
+from sprintlog.engine.sprint.agent.notices import NOTICES
 from sprintlog.engine.sprint.iterations.follow_up import loop_rules
 from sprintlog.projections.workspace import Workspace
 
+from ...cli import typed
 from .. import settings
+from ..context import Function, environment
 from ..iterations import loop_rules as options
+
+_NAMES = frozenset(
+    {"timeout", "hook_command", "stops_on_request", "rest_seconds", "prompt_file"}
+    | {"idle_timeout", "fallback"}
+    | {"notify", "notify_of", "notify_wait", "no_wait", "actor", "no_mask"}
+)
+"""What is said of one run alone. How it judges is a rule; budgets are recorded as such."""
+
+
+def typed_again(context: click.Context) -> tuple[str, ...]:
+    """Return what was typed of these, as words of a command line."""
+    words: list[str] = []
+    for option in context.command.params:
+        if option.name not in _NAMES or not isinstance(option, click.Option):
+            continue
+        if context.get_parameter_source(option.name) is not ParameterSource.COMMANDLINE:
+            continue
+        name, given = option.opts[-1], context.params[option.name]
+        for one in given if option.multiple else (given,):
+            words.extend((name,) if option.is_flag else (name, _text(one)))
+    return (*words,)
+
+
+def _text(value: object) -> str:
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+WAIT_SECONDS = 600
+
+
+class Notifying(NamedTuple):
+    """What was said of notices."""
+
+    command: str | None
+    of: tuple[str, ...]
+    """Words of `NOTICES`; all of them where none was named."""
+    wait_seconds: float
+
+    def notices(self, workspace: Workspace, tell: Callable[[str], None]) -> Notices | None:
+        """Return what runs the command; None without one."""
+        if self.command is None:
+            return None
+        # Imported here: most loops have nobody to tell.
+        from sprintlog.engine.adapters.processes.gate_script import environment_of
+
+        own = {"SPRINTLOG_ACTOR": "agent:notify"}
+        return Notices(
+            self.command,
+            folder=workspace.location.root,
+            environment=environment_of(environment(), **own),
+            tell=tell,
+            of=self.of or tuple(NOTICES),
+        )
+
+
+def with_notify(function: Function) -> Function:
+    """Add the options about notices; they arrive as `notifying`."""
+
+    @wraps(function)
+    def packed(*args: Any, **given: Any) -> Any:
+        told = Notifying(*(given.pop(f"notify{x}") for x in ("", "_of", "_wait")))
+        return function(*args, notifying=told, **given)
+
+    options = typed.several(
+        typed.option(
+            "--notify",
+            setting="notify.command",
+            metavar="CMD",
+            help="Run this when the loop ends, needs a person, regresses or waits for "
+            "long, with a JSON object on standard input.",
+        ),
+        typed.option(
+            "--notify-of",
+            multiple=True,
+            setting="notify.of",
+            type=typed.Choice(tuple(NOTICES)),
+            help="Report only this kind; can be repeated. [all]",
+        ),
+        typed.option(
+            "--notify-wait",
+            type=click.FloatRange(min=0),
+            default=WAIT_SECONDS,
+            setting="notify.wait",
+            metavar="SECONDS",
+            help=f"Report waits longer than this. [{WAIT_SECONDS}]",
+        ),
+    )
+    return options(packed)  # type: ignore[return-value]
 
 
 def with_rules(

@@ -27,17 +27,14 @@ from sprintlog.projections.workspace import Workspace
 from .. import output, settings, typed
 from ..context import environment, open_workspace, with_json, with_sprint
 from ..iterations.loop_rules import JudgingOptions, with_judging
-from ..loop.budget_lines import raising_lines
-from ..loop.budget_options import budgets_and_price, with_run_budgets
+from ..loop.budget_options import budgets_and_price, raising_lines, with_run_budgets
 from ..loop.dry_run import print_dry_run
-from ..loop.typed_again import typed_again
 from ..named_sprint import told
 from ..record import check_actor
 from ..screen import phrases
 from ..stops import run_ends_with
 from ..waits import show_waiting
-from .loop_rules import with_rules
-from .notify import Notifying, with_notify
+from .loop_rules import Notifying, typed_again, with_notify, with_rules
 from .prompt_option import prompt_file_in, with_prompt_file
 
 _PROGRAM = re.compile(r"[\w./+-]+")
@@ -312,14 +309,14 @@ def _ends_with(last: Action | BaseException) -> int:
 
 def _after_run(workspace: Workspace, actor: str, ended: AgentRunEnded) -> None:
     # Imported here: it needs what reads transcripts.
-    from ..agents.after_run import compare_sessions
+    from ..agents.reconciliation import compare_sessions
 
     compare_sessions(workspace, ended, _found, actor=actor)
 
 
 def _after_lost(workspace: Workspace, sprint_id: str, actor: str) -> None:
     # Imported here: runs are seldom killed.
-    from ..agents.after_run import compare_lost
+    from ..agents.reconciliation import compare_lost
 
     compare_lost(workspace, sprint_id, _found, actor=actor)
 

@@ -31,7 +31,7 @@ from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..loop.budget_lines import budget_lines
+from ..loop.budget_options import budget_lines
 from ..loop.kept_rules import rules_said
 from ..loop.night import cut_short_lines, goal_hint
 from ..named_sprint import told

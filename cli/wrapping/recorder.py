@@ -225,7 +225,7 @@ class _Recorded:
         )
         self._end(sprint_id, ended, end)
         # Imported here: the command runs already, and few have sessions.
-        from ..agents.after_run import compare_sessions
+        from ..agents.reconciliation import compare_sessions
 
         agent, is_only = activity.agent, self._work == self._key
         run = AgentRunEnded(self._work, self._since, is_only, agent, self._heard.calls)

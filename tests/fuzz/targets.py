@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from sprintlog.cli.intake import journal, json_reader, metrics, progress, queue
+from sprintlog.cli.intake import files, journal, metrics, progress, queue
 from sprintlog.cli.intake.definition import compile_files
 from sprintlog.cli.intake.others import markdown
 from sprintlog.cli.intake.others.aiwg import read_aiwg
@@ -102,7 +102,7 @@ def _yaml(content: bytes) -> object:
 
 def _events(content: bytes) -> object:
     tag, _, data = content.partition(b"\n")
-    given = json_reader.load(data, field="--data")
+    given = files.load(data, field="--data")
     name = text_of(tag)
     reader = of_journal if name in of_journal.BY_TAG else of_sprint
     return reader.to_event(name, given)
@@ -310,7 +310,7 @@ TARGETS = {
     target.name: target
     for target in (
         Target("yaml", _plain(_yaml), ("expected/*.yaml", "yaml/*")),
-        Target("json", _plain(json_reader.load), ("documents/*.json", "yaml/*")),
+        Target("json", _plain(files.load), ("documents/*.json", "yaml/*")),
         Target(
             "progress",
             _plain(lambda given: progress.read_progress(given, file="PROGRESS.yaml")),

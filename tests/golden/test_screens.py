@@ -7,7 +7,7 @@ from shutil import rmtree
 
 import pytest
 
-from sprintlog.cli.screen.widths import columns_of
+from sprintlog.cli.screen.tables import columns_of
 
 from .screens import EXPECTED, FORMS, SCREENS, make_log, new_folder, page
 

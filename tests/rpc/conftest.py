@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 
 import pytest
 
-from sprintlog.cli.rpc.channel import Channel
+from sprintlog.cli.rpc.frames import Channel
 from sprintlog.cli.rpc.records import Asking
 from sprintlog.cli.rpc.session import ClientSession
 from sprintlog.cli.rpc.worker import LogWorker

@@ -7,8 +7,13 @@ from threading import Thread
 import pytest
 
 from sprintlog.cli.rpc import frames
-from sprintlog.cli.rpc.channel import lines_of
-from sprintlog.cli.rpc.frames import FRAME_BYTES_MAX, RefusedFrame, RpcRequest, read_frame
+from sprintlog.cli.rpc.frames import (
+    FRAME_BYTES_MAX,
+    RefusedFrame,
+    RpcRequest,
+    lines_of,
+    read_frame,
+)
 
 HOSTILE = {
     "empty": (b"", frames.PARSE_ERROR),

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from sprintlog.cli.web import app as web
 from sprintlog.cli.web.actions import ACTIONS
-from sprintlog.cli.web.tokens import form_token
+from sprintlog.cli.web.guard import form_token
 
 from ..cli.conftest import Run
 from ..copies import copy_tree

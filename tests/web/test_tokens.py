@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.cli.web.tokens import NAME, form_token, kept_token
+from sprintlog.cli.web.guard import NAME, form_token, kept_token
 from sprintlog.engine.errors import InvalidInputError
 
 

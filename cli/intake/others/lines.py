@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.projections.state_files.yaml.reader import load as yaml_of
 
-from ..files import decoded
-from ..json_reader import load
+from ..files import decoded, load
 from .found import JsonLines, Unread, plain_bytes
 
 _BOX = re.compile(r"([ \t]*)[-*+] \[([ xX])\][ \t]+(\S.*)")

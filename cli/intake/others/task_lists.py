@@ -23,7 +23,7 @@ from sprintlog.engine.sprint.document import shape
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.engine.sprint.state.words import COMPLETED, PENDING
 
-from ..json_reader import load
+from ..files import load
 from .found import Unread
 from .imported import OURS, ImportedSprint, document_of
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from sprintlog.cli.intake import json_reader
-from sprintlog.cli.intake.json_reader import load
+from sprintlog.cli.intake import files
+from sprintlog.cli.intake.files import load
 from sprintlog.engine.errors import InvalidInputError
 
 
@@ -67,7 +67,7 @@ def test_a_byte_order_mark_is_skipped() -> None:
 
 def test_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys and values are counted as in YAML; one too many is refused."""
-    monkeypatch.setattr(json_reader, "NODES_MAX", 9)
+    monkeypatch.setattr(files, "NODES_MAX", 9)
     assert load(b'{"a":1,"b":[1,{"c":2}]}') == {"a": 1, "b": [1, {"c": 2}]}
     assert problem(b'{"a":1,"b":[1,{"c":2},3]}') == "holds more than 9 keys and values"
 

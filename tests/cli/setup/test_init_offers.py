@@ -9,8 +9,16 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.begin.around import SPRINTS_MAX, TEXT_BYTES_MAX, Surroundings
-from sprintlog.cli.begin.offers import AGENTS, CI, LOOPS, WANTED, offers
+from sprintlog.cli.begin.offers import (
+    AGENTS,
+    CI,
+    LOOPS,
+    SPRINTS_MAX,
+    TEXT_BYTES_MAX,
+    WANTED,
+    Surroundings,
+    offers,
+)
 
 from ...adapters.trees import picture, put
 from ..conftest import Run

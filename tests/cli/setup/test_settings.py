@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sprintlog.cli.intake.settings import Settings
-from sprintlog.cli.settings.keys import KEYS
+from sprintlog.cli.settings.file import KEYS
 from tests.adapters.trees import git
 from tests.docs.generate import commands
 

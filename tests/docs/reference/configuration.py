@@ -3,7 +3,7 @@
 from typing import Any
 
 from sprintlog.cli.intake.settings import Settings
-from sprintlog.cli.settings.keys import KEYS, TABLES
+from sprintlog.cli.settings.file import KEYS, TABLES
 
 INTRODUCTION = """\
 # Configuration

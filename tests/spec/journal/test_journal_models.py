@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.intake.journal import ReadJournal, read_journal
-from sprintlog.cli.intake.journal_models import JournalModel
+from sprintlog.cli.intake.journal import JournalModel, ReadJournal, read_journal
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.journal.document import JournalDocument
 from sprintlog.engine.journal.intake.foreign import take_document

@@ -6,9 +6,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from sprintlog.cli.screen import times
-from sprintlog.cli.screen.tables import FittedTable, Toned
+from sprintlog.cli.screen.tables import FittedTable, Toned, columns_of, cut, padded, wrapped
 from sprintlog.cli.screen.terminal import BAD, Terminal
-from sprintlog.cli.screen.widths import columns_of, cut, padded, wrapped
 from sprintlog.engine.iterations.events import Usage
 from sprintlog.projections.words.phrases import dollars, duration, usage
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.agents import after_run
+from sprintlog.cli.agents import reconciliation
 
 from ...conftest import Run
 
@@ -263,7 +263,7 @@ def test_a_hook_that_still_runs_tells_how_its_call_ended(
         " start_new_session=True)"
     )
     # Python may take a second to start on a busy machine.
-    monkeypatch.setattr(after_run, "PATIENCE_SECONDS", 20.0)
+    monkeypatch.setattr(reconciliation, "PATIENCE_SECONDS", 20.0)
     assert "hooks saw 2 of 2 tool calls; 0 taken" in run("run", *agent(last=late)).err
     found = [event["data"] for event in events(done, "tool-called")]
     assert [(x.get("is_unfinished", False), "found_in" in x) for x in found] == [
