@@ -15,7 +15,7 @@ from sprintlog.engine.adapters.hooks.hindrances import (
 )
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.readable import quoted
-from sprintlog.projections.views.hooks import HookNote, HooksOfAgent, HooksStatus
+from sprintlog.projections.views.settings import HookNote, HooksOfAgent, HooksStatus
 
 from .. import typed
 from ..context import here, with_json

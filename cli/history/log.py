@@ -14,7 +14,7 @@ from sprintlog.engine.service.agent_sessions.known_sessions import choose_sessio
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
 from sprintlog.engine.service.wanted import EventFilter, range_of, select
-from sprintlog.projections.views.whole_events import envelope
+from sprintlog.projections.views.events import envelope
 from sprintlog.projections.words.of_sessions import Folded, folded
 from sprintlog.projections.words.said import what
 from sprintlog.projections.workspace import Workspace

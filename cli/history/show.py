@@ -9,8 +9,8 @@ import msgspec
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.sprint_file import render
+from sprintlog.projections.views.events import envelope
 from sprintlog.projections.views.sessions import SessionAnswer
-from sprintlog.projections.views.whole_events import envelope
 from sprintlog.projections.words.of_sessions import figures, short_name
 
 from .. import typed

@@ -25,6 +25,7 @@ from sprintlog.projections.iterations.tracker import tracker_data
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.views import (
     answers,
+    events,
     history,
     iterations,
     journal,
@@ -33,7 +34,6 @@ from sprintlog.projections.views import (
     rules,
     runs,
     sessions,
-    whole_events,
     work,
 )
 from sprintlog.projections.workspace import Workspace
@@ -155,7 +155,7 @@ def _events(asked: Question) -> Any:
     if "stream" not in asked.given:
         stream = sprint_stream(asked.workspace.choose(asked.given.get("sprint")))
     found = log.read_stream(stream, after=after) if stream else log.read(after=after)
-    return [*map(whole_events.envelope, islice(found, limit))]
+    return [*map(events.envelope, islice(found, limit))]
 
 
 def _event(asked: Question) -> Any:
@@ -163,7 +163,7 @@ def _event(asked: Question) -> Any:
     read = asked.workspace.log.read(after=max(position - 1, 0), until=position)
     if (found := next(read, None)) is None:
         raise NotFoundError(f"there is no position {position}", position=position)
-    return whole_events.envelope(found)
+    return events.envelope(found)
 
 
 def _gates(asked: Question, sprint: Sprint) -> Any:

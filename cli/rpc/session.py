@@ -11,7 +11,7 @@ import msgspec
 from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import converted
-from sprintlog.projections.views.whole_events import envelope
+from sprintlog.projections.views.events import envelope
 
 from ..output import REFUSED, USAGE, error_answer, exit_code, json_line
 from ..resident_log import EndedError, LogFollower, ResidentLog

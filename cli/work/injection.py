@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, POSITIONS, parse_position
 from sprintlog.engine.sprint.state.words import MODELS
 
-from .. import typed
+from ...cli import typed
 from ..context import with_recording
 from ..intake.files import read_bytes, read_text
 from ..output import print_problems, warn
@@ -173,3 +173,23 @@ def named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
         return InvalidInputError(problem, field=field, hint=error.hint)
     field = key + field.removeprefix("nodes")
     return InvalidInputError(problem, file=coming.named, field=field, hint=error.hint)
+
+
+@typed.command(
+    "inject",
+    epilog="Examples: sprintlog phase inject --prompt 'Name the user in the log'\n\n"
+    "sprintlog phase inject --id hotfix --prompt-file fix.md --position before:review\n\n"
+    "sprintlog phase inject --workflow bugfix --prefix fix-12 --position end-of-workflow",
+)
+@with_injection(
+    typed.option("--break", "breaks", is_flag=True, help="Pause the sprint after it."),
+    with_workflow,
+)
+def command(**given: Any) -> None:
+    """Insert phases into the plan of a running sprint; the pointer does not move.
+
+    The default position is directly after the current work and earlier injections there.
+    --json also prints the `addresses` of the new phases. A file contains `phases` as in a
+    plan, simple or with steps. A file or workflow is injected as a whole, or not at all.
+    """
+    inject("phase inject", given, InjectPhases, key="phases")

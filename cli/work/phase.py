@@ -34,9 +34,9 @@ class _Phases(typed.TypedGroup):
         """Return a command of the group."""
         if cmd_name != "inject":
             return super().get_command(ctx, cmd_name)
-        from . import phase_inject
+        from . import injection
 
-        return phase_inject.command
+        return injection.command
 
 
 @typed.group("phase", cls=_Phases)

@@ -13,8 +13,7 @@ from sprintlog.engine.adapters.snapshots.soundness import unsound
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.log.port import EventStore
 from sprintlog.engine.service.agent_sessions.places import folders
-from sprintlog.engine.service.agent_sessions.quarantine import count_odd
-from sprintlog.engine.service.agent_sessions.spool import waiting
+from sprintlog.engine.service.agent_sessions.spool import count_odd, waiting
 from sprintlog.engine.service.place.location import DATABASE, Location
 from sprintlog.engine.service.place.state_places import CHECKSUM_SUFFIX
 from sprintlog.engine.service.place.trust import owned_by_another

@@ -8,7 +8,7 @@ import msgspec
 
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.masking import cut, mask_all
-from sprintlog.engine.service.agent_sessions.quarantine import FOLDER as FOLDER
+from sprintlog.engine.service.agent_sessions.spool import FOLDER as FOLDER
 
 from ..workspace import Workspace
 

@@ -10,8 +10,7 @@ from sprintlog.engine.sprint.state.given import MISSING
 from ..history import blame, blame_lines, decisions, differences, timeline
 from ..history.files import Standing
 from ..sql import schema
-from .events import filled
-from .whole_events import WholeEvent, envelope
+from .events import WholeEvent, envelope, filled
 
 
 class ComparedPoint(Struct, frozen=True):

@@ -16,7 +16,7 @@ from sprintlog.engine.iterations.events import (
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.agent.ends import ENDS
+from sprintlog.engine.sprint.agent.stops import ENDS
 
 from ..history.decisions import Decision
 from ..views.events import event_of

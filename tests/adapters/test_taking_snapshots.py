@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.adapters.git.command import GitError
-from sprintlog.engine.adapters.snapshots import known_stats, quiet
+from sprintlog.engine.adapters.snapshots import known_stats
 from sprintlog.engine.adapters.snapshots.capture import Limits
 from sprintlog.engine.adapters.snapshots.listing import SPECIAL
 from sprintlog.engine.adapters.snapshots.store import Store
@@ -91,8 +91,8 @@ def test_writes_through_a_map_are_seen(
     monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**10))
     monkeypatch.setattr(known_stats, "TICK_NS", -(10**10))
     if kind == "unknown":
-        monkeypatch.setattr(quiet, "kind_of", lambda root: None)
-        monkeypatch.setattr(quiet, "is_being_written", lambda descriptor: False)
+        monkeypatch.setattr(known_stats, "kind_of", lambda root: None)
+        monkeypatch.setattr(known_stats, "is_being_written", lambda descriptor: False)
     root, store = on_disk, store_in(tmp_path)
     put(root / "mapped", b"-" * 8192)
     with open(root / "mapped", "r+b") as file:
@@ -113,7 +113,7 @@ def test_memory_is_read_whole(
     (root / "link").symlink_to("one")
     monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**10))
     monkeypatch.setattr(known_stats, "TICK_NS", -(10**10))
-    monkeypatch.setattr(quiet, "kind_of", lambda root: "tmpfs")
+    monkeypatch.setattr(known_stats, "kind_of", lambda root: "tmpfs")
     taken(store, root)
     assert taken(store, root).read == 1
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.service.agent_sessions.quarantine import count_odd
+from sprintlog.engine.service.agent_sessions.spool import count_odd
 
 from .conftest import SPRINTLOG, Hook, after_tool, events_of
 

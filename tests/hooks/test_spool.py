@@ -20,7 +20,7 @@ from sprintlog.engine.service.agent_sessions import spool
 from sprintlog.engine.service.agent_sessions.drafts import DRAFT_BYTES_MAX
 from sprintlog.engine.service.agent_sessions.hook import WAIT, take_hook
 from sprintlog.engine.service.agent_sessions.places import folders
-from sprintlog.engine.service.agent_sessions.quarantine import count_odd
+from sprintlog.engine.service.agent_sessions.spool import count_odd
 from sprintlog.engine.service.place.location import Location
 from sprintlog.projections.workspace import Workspace, wall_clock
 

@@ -16,9 +16,8 @@ from ..folders import opened, opened_below, opened_file
 from ..git.command import GitError, said_by
 from . import known_stats
 from .entries import LeftOut, Listing, Stat, encode, make_manifest, mark_of, stat_of
-from .known_stats import Known
+from .known_stats import Known, Quiet
 from .listing import WantedPaths, list_tree, refusal, unseen
-from .quiet import Quiet
 from .store import FILES, MANIFEST, REFS, Store
 
 CHECKED_BYTES_MAX = 256 * 1024 * 1024

@@ -13,8 +13,46 @@ from zlib import crc32
 
 import msgspec
 
-from ...log.stores.descriptors import held_open, read_whole, write_whole
+from ...log.stores.descriptors import held_open, is_being_written, read_whole, write_whole
+from ...log.stores.sqlite.journal_mode import MOUNTS, file_system
 from .entries import Stat, TreeEntry
+
+IN_MEMORY = frozenset({"ramfs", "tmpfs"})
+LEASING = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "xfs"})
+"""Where a lease is refused for as long as a file can be written by a map, too."""
+
+
+class Quiet:
+    """Knows which files of one tree can be believed to look as they are."""
+
+    def __init__(self, root: Path) -> None:
+        self._kind = kind_of(root)
+        self.device = root.stat().st_dev
+        self.is_local = self._kind in LEASING
+        """Whether its files have the times of this system."""
+
+    def prepare(self, descriptor: int) -> None:
+        """Do what has to be done before a file is looked at and read."""
+        if self._kind not in LEASING | IN_MEMORY:
+            # A disk that is full or fails here says so when the file is read.
+            with suppress(OSError):
+                os.fsync(descriptor)
+
+    def is_kept(self, descriptor: int, device: int) -> bool:
+        """Tell whether what is written to a file after this will be seen by its time."""
+        if device != self.device or self._kind in IN_MEMORY:
+            return False
+        return not is_being_written(descriptor)
+
+
+def kind_of(root: Path) -> str | None:
+    """Return the type of the file system a tree lies on; None where nobody tells."""
+    try:
+        mounts = MOUNTS.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return None
+    return file_system(root.resolve(), mounts)
+
 
 SETTLED_NS, TICK_NS = 2_000_000_000, 20_000_000
 """What changed later than this before it was looked at may change again within the same

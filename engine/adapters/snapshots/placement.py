@@ -20,7 +20,7 @@ from ...errors import RefusedError
 from ..folders import opened, opened_below, opened_file
 from ..replace import exchange, replace_file, system_call
 from .entries import LeftOut, Stat, parents_of, stat_of
-from .known_stats import settled
+from .known_stats import Quiet, settled
 from .objects import DamagedError, object_id
 from .one_file import (
     BESIDE,
@@ -38,7 +38,6 @@ from .one_file import (
     unlink,
 )
 from .plan import PlacementPlan
-from .quiet import Quiet
 
 TRIES_MAX = 3
 BATCH_FILES, BATCH_BYTES = 10_000, 512 * 1024 * 1024

@@ -35,7 +35,7 @@ from ..place.location import Location
 from ..place.trust import check_trusted
 from . import at_work, drafts, spool
 from .places import folders
-from .quarantine import keep_odd
+from .spool import keep_odd
 
 PLACE = (".claude", "ralph-loop.local.md")
 """Its folder in the work tree, and its name."""

@@ -11,13 +11,55 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
+from ....engine import hashes
 from ...adapters.folders import read_plain
 from ...adapters.replace import replace_file
 from ...errors import BusyError, RefusedError, SprintlogError
 from ...log.port import EventStore
+from ...masking import mask
 from ..place.location import Location
 from .drafts import DRAFT_BYTES_MAX, DamagedDraftError, Draft, append_at_last, pack, unpack
-from .quarantine import keep_odd
+
+FOLDER = "not-understood"
+"""In a log's folder; lines that an import does not understand are there, too."""
+PREFIX = "hook-"
+HEAD_BYTES_MAX = 1024
+ODD_FILES_MAX = 100
+"""So many odd inputs are kept; the same again is the same file."""
+
+
+def keep_odd(folder: Path, agent: str, why: str, content: bytes) -> None:
+    """Keep the beginning of an odd input, secrets masked, where there is room."""
+    # Cut behind the mask: half a secret is none that is known.
+    text = mask(content[: 64 * HEAD_BYTES_MAX].decode("utf-8", "replace"))
+    odd = msgspec.json.encode(
+        {
+            "agent": mask(agent)[:60],
+            "why": mask(why)[:200],
+            "begins": text[:HEAD_BYTES_MAX],
+        }
+    )
+    place = folder / FOLDER
+    name = f"{PREFIX}{hashes.sha256(odd).hexdigest()[:16]}.json"
+    try:
+        place.mkdir(mode=0o700, exist_ok=True)
+        if (place / name).exists() or count_odd(folder) >= ODD_FILES_MAX:
+            return
+        replace_file(place / name, odd + b"\n", mode=0o600)
+    except OSError:
+        # It would only have been looked at.
+        return
+
+
+def count_odd(folder: Path) -> int:
+    """Return how many odd inputs of hooks are kept."""
+    try:
+        return sum(name.startswith(PREFIX) for name in os.listdir(folder / FOLDER))
+    except OSError:
+        return 0
+
 
 FILES_MAX = 10_000
 """So many events wait at most; what comes then is lost."""

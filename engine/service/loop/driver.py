@@ -25,7 +25,7 @@ from ...sprint.agent.said import SaidItems
 from ...sprint.events import AgentRan, Budgets, Price
 from ...sprint.iterations.agent_runs import OUTCOMES
 from ...sprint.phases import lifecycle
-from ...sprint.runs.prices import priced
+from ...sprint.runs.budgets import priced
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.words import COMPLETED, is_agent
 from ...usage import Usage

@@ -15,10 +15,10 @@ from ...errors import RefusedError
 from ...masking import mask
 from ...sprint.agent.actions import Action, HookRun
 from ...sprint.agent.answers import Verdict
+from ...sprint.agent.next import run_of
+from ...sprint.agent.prompt import said_in
 from ...sprint.goal.answers import Turn, read_turn
 from ...sprint.goal.hook_tasks import CompleteHook, FailHook, RunHook, SpawnHook, tasks_of
-from ...sprint.goal.next import run_of
-from ...sprint.goal.prompt import said_in
 from ...sprint.goal.settings import hooks_of
 from ...sprint.goal.work import EndTurn, StartTurn
 from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, SPAWNED

@@ -18,8 +18,8 @@ from ...errors import (
 from ...masking import mask
 from ...sprint.agent import actions
 from ...sprint.agent.actions import Action
-from ...sprint.agent.ends import DONE, ERROR, SIGNAL
 from ...sprint.agent.notices import of_end
+from ...sprint.agent.stops import DONE, ERROR, SIGNAL
 from ...sprint.runs.budgets import WarnOfBudgets, said, to_warn_of
 from ...sprint.runs.record import BeginRun, FinishRun, words_of
 from ...sprint.state.sprint import Sprint

@@ -15,8 +15,7 @@ from ...masking import mask
 from ...readable import as_json, originals
 from .. import wrap
 from ..agent_sessions.places import folders
-from ..agent_sessions.quarantine import keep_odd
-from ..agent_sessions.spool import put, waiting
+from ..agent_sessions.spool import keep_odd, put, waiting
 from ..place.location import Location
 from ..workspace import ServiceWorkspace
 

@@ -8,11 +8,14 @@ from msgspec.structs import replace
 
 from ..gates.gate import find_gate, is_due, next_attempt, repair_prompt
 from ..gates.policy import gate_of
-from ..goal.next import run_hooks, work_on_goal
+from ..goal.hook_tasks import hooks_due, transcript_of
+from ..goal.reflection import reflection_is_due
+from ..goal.settings import Hook
 from ..iterations.follow_up import Do, due, loop_rules
-from ..iterations.loop import is_begun_for
+from ..iterations.loop import is_begun_for, over
 from ..phases.endings import done_work
 from ..phases.lifecycle import need_of
+from ..phases.retry import failures_survived
 from ..phases.waits import limit_of_own, wait_in_force
 from ..runs.budgets import OF_SPRINT
 from ..state import words
@@ -22,9 +25,86 @@ from ..state.transitions import check_exists
 from ..state.tree import Node, gate_is_open, gate_status
 from ..state.words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
 from . import actions
-from .actions import DECIDE, GATE, ITERATE, MEASURE, RESTORE, STOP, WORK, Action, is_over
-from .budget_stops import stop_by_budget
-from .stops import GO_ON, decide_first, leads_on, still, stop_of, text_said, used_up
+from .actions import (
+    ASK_NOW,
+    DECIDE,
+    GATE,
+    HOOKS,
+    ITERATE,
+    MEASURE,
+    RESTORE,
+    STOP,
+    WAIT,
+    WORK,
+    Action,
+    HookRun,
+    is_over,
+    waits,
+)
+from .prompt import prompt_of
+from .stops import (
+    GO_ON,
+    decide_at_goal,
+    decide_first,
+    leads_on,
+    still,
+    stop_by_budget,
+    stop_of,
+    text_said,
+    used_up,
+)
+
+
+def run_hooks(plan: Plan) -> Action | None:
+    """Return the hooks that the iteration which ended last waits for, if there are any."""
+    number = over(plan)
+    runs = tuple(run_of(hook, number) for hook in hooks_due(plan))
+    return Action(HOOKS, iteration=number, hooks=runs) if runs else None
+
+
+def run_of(hook: Hook, number: int) -> HookRun:
+    """Return what is to be run of a hook for an iteration."""
+    return HookRun(
+        hook.id,
+        transcript_of(number, hook.id),
+        workflow=hook.workflow,
+        prompt=hook.prompt,
+        command=hook.command,
+        parallel=hook.is_parallel,
+    )
+
+
+def failure_said(sprint: Sprint) -> str | None:
+    """Return how the run of the iteration failed, and how many failures are survived."""
+    failed, turns = sprint.plan.last.failure, sprint.plan.turns
+    if failed is None:
+        return turns.error
+    count = turns.failures - turns.forgiven
+    most = failures_survived(sprint, failed.category)
+    return f"{turns.error} (failure {count} in a row; {most} are survived)"
+
+
+def work_on_goal(sprint: Sprint, now: str) -> Action:
+    """Return the iteration that is to be run, or why none is."""
+    plan, turns = sprint.plan, sprint.plan.turns
+    if not turns.number and (stop := decide_at_goal(sprint) or used_up(sprint)):
+        return stop
+    number = turns.number or sprint.knowledge.iteration_max + 1
+    if turns.due is not None and not is_over(turns.due, now):
+        why = failure_said(sprint)
+        return Action(WAIT, until=turns.due, why=why, iteration=number, hint=ASK_NOW)
+    if waiting := wait_in_force(plan, iteration=number, now=now):
+        return waits(waiting)
+    reflects = reflection_is_due(plan)
+    return Action(
+        ITERATE,
+        iteration=number,
+        prompt=prompt_of(sprint, number=number, reflects=reflects),
+        model=text_said(plan.document.get("model")),
+        attempt=turns.failures + 1,
+        resumed=turns.number > 0,
+        reflection=reflects,
+    )
 
 
 def next_action(

@@ -1,12 +1,33 @@
 """What each event that brings a document changes in the plan and in the knowledge."""
 
+from typing import Any
+
 from ...log.event import takers_in
 from ..events import SprintCompiled, SprintImported
-from ..queue.ids import record_ids
-from ..state.knowledge import note_tree
+from ..queue.view import QUEUE
+from ..state.knowledge import Knowledge, note_tree
 from ..state.last_events import LastEvents
-from ..state.sprint import Knowledge, Plan
+from ..state.sprint import Plan
 from ..state.turns import Turns
+
+
+def record_ids(
+    knowledge: Knowledge, event: SprintCompiled | SprintImported, version: int
+) -> None:
+    """Keep the ids of requests in a document that came in: none is given again."""
+    named: list[Any] = []
+    if event.document is not None:
+        named = [event.document.get(QUEUE)]
+    for operation in (event.patch if isinstance(event, SprintImported) else None) or ():
+        path = str(operation.get("path"))
+        if path.startswith(f"/{QUEUE}"):
+            value = operation.get("value")
+            named.append({"id": value} if path.endswith("/id") else value)
+    for value in named:
+        for entry in value if isinstance(value, list) else [value]:
+            identity = entry.get("id") if isinstance(entry, dict) else None
+            if isinstance(identity, str) and identity not in knowledge.request_ids:
+                knowledge.request_ids.append(identity)
 
 
 def _evolve_compiled(plan: Plan, event: SprintCompiled, at: str) -> None:

@@ -4,21 +4,67 @@ Everything here follows from the log and the time. A budget is looked at before 
 that costs: the work under way may pass it, and the excess is shown.
 """
 
+import re
+from collections.abc import Sequence
+
 import msgspec
+from msgspec.structs import replace
 
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
-from ...usage import lower_bounds, tokens_of
-from ..events import Budgets, BudgetsSet, BudgetWarned, RunStarted
+from ...usage import TOKENS, Usage, lower_bounds, open_figures, tokens_of
+from ..events import Budgets, BudgetsSet, BudgetWarned, Price, RunStarted
 from ..goal.settings import max_iterations
 from ..state.knowledge import COST as COST
-from ..state.knowledge import TOKENS as TOKENS
-from ..state.knowledge import Knowledge
-from ..state.money import dollars, is_less, minus, percent, plus, text_of
+from ..state.knowledge import Knowledge, says_cost
+from ..state.money import dollars, is_less, minus, percent, plus, product, text_of
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
-from .record import run_ms
+from .record import WORD_CHARS_MAX, WORDS_MAX, run_ms
+
+MILLION = 6
+"""A price is for ten to the power of so many tokens."""
+
+
+def priced(used: Usage | None, price: Price | None) -> Usage | None:
+    """Return what a run took with its cost, where only its tokens are known.
+
+    Tokens that are put into a cache cost as those that are given.
+    """
+    if price is None or used is None or says_cost(used) or TOKENS in open_figures(used):
+        return used
+    from_cache = price.given if price.cached is None else price.cached
+    parts = (
+        (used.input_tokens, price.given),
+        (used.cache_creation_tokens, price.given),
+        (used.cache_read_tokens, from_cache),
+        (used.output_tokens, price.written),
+    )
+    total: str | None = None
+    for tokens, each in parts:
+        total = plus(total, product(max(tokens or 0, 0), each, places=MILLION))
+    return replace(used, cost_usd=float(total or "0"))
+
+
+def price_of(text: str) -> Price:
+    """Return a price from `IN/OUT` or `IN/OUT/CACHED`, in dollars for a million tokens.
+
+    Raise `RefusedError` for anything else.
+    """
+    parts = text.strip().split("/")
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (2, 3) or not all(0 <= number <= 1e6 for number in numbers):
+        raise RefusedError(
+            f"price {text[:40]!r} is none: give IN/OUT, the dollars for a million tokens "
+            "that are given and that are written, like 3/15; or IN/OUT/CACHED",
+            field="price",
+        )
+    return Price(*numbers)
+
 
 TIME, FAILURES, ITERATIONS = "time", "failures", "iterations"
 OF_RUN, OF_SPRINT = "run", "sprint"
@@ -260,3 +306,42 @@ def _of_run(knowledge: Knowledge, now: str) -> _Took:
 COMMANDS = commands_in(globals())
 
 CAUSED: Events = {BudgetsSet: _sets}
+
+
+UNKNOWN = "COMMAND"
+"""Stands for a command that is not known, or not known whole."""
+UNKNOWN_OPTIONS = "OPTIONS"
+"""Stands for options that are not known whole."""
+_MASKED = "[masked: "
+_NOT_UTF8 = re.compile(r"\\x[89a-f][0-9a-f]")
+"""The spelling of a byte that is not UTF-8, which a shell does not read."""
+
+
+def run_again(started: RunStarted | None, *, with_budgets: bool = True) -> str:
+    """Return the command that starts the loop again, with the options of that run.
+
+    What was typed is named where all of it was recorded: no word of it was cut, none had
+    a secret in it. What became a rule needs not be typed again.
+    """
+    if started is None:
+        return f"sprintlog run -- {UNKNOWN}"
+    budgets = options(started) if with_budgets else ""
+    typed = _joined(started.options, UNKNOWN_OPTIONS) if started.options else ""
+    command = _joined(started.command, UNKNOWN) if started.command else UNKNOWN
+    return " ".join(filter(None, ("sprintlog run", typed, budgets, "--", command)))
+
+
+def _joined(words: Sequence[str], unknown: str) -> str:
+    """Return words as a shell has them; what stands for them where one is not whole."""
+    if len(words) >= WORDS_MAX or not all(map(_is_whole, words)):
+        return unknown
+    # Imported here: what records an event never says this.
+    from shlex import join
+
+    return join(words)
+
+
+def _is_whole(word: str) -> bool:
+    """Return whether a word was recorded whole, and can be printed between backticks."""
+    is_cut = len(word) >= WORD_CHARS_MAX or _MASKED in word or _NOT_UTF8.search(word)
+    return not is_cut and word.isprintable() and "`" not in word

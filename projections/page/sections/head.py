@@ -9,8 +9,13 @@ from sprintlog.engine.sprint.agent.actions import PERSON
 from sprintlog.engine.sprint.goal.goal import goal_standing
 from sprintlog.engine.sprint.goal.settings import goal_said
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
-from sprintlog.engine.sprint.runs.again import run_again
-from sprintlog.engine.sprint.runs.budgets import ITERATIONS, OF_RUN, OF_SPRINT, TIME
+from sprintlog.engine.sprint.runs.budgets import (
+    ITERATIONS,
+    OF_RUN,
+    OF_SPRINT,
+    TIME,
+    run_again,
+)
 from sprintlog.engine.usage import TOKENS, lower_bounds, tokens_of
 
 from ...iterations.quality import equals_by_exit_code, pending_advice

@@ -4,6 +4,7 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.answers import Verdict
+from sprintlog.engine.sprint.agent.prompt import DONE_SHOWN_MAX, said_in
 from sprintlog.engine.sprint.agent.prompt import GOAL_ANSWER as ANSWER
 from sprintlog.engine.sprint.agent.said import WantedStep
 from sprintlog.engine.sprint.events import goal as r
@@ -14,7 +15,6 @@ from sprintlog.engine.sprint.goal.dynamic_steps import (
 )
 from sprintlog.engine.sprint.goal.goal import CompleteGoal
 from sprintlog.engine.sprint.goal.hook_tasks import SpawnHook
-from sprintlog.engine.sprint.goal.prompt import DONE_SHOWN_MAX, said_in
 from sprintlog.engine.sprint.goal.work import EndTurn, StartTurn
 from sprintlog.engine.sprint.iterations.loop import StartIteration
 from sprintlog.engine.sprint.iterations.wrapped import EndWrapped, StartWrapped

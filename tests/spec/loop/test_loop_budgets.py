@@ -7,12 +7,12 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent import actions
-from sprintlog.engine.sprint.agent.budget_stops import stop_by_budget
 from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.agent.stops import stop_by_budget
 from sprintlog.engine.sprint.events import Usage
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.runs import budgets as b
-from sprintlog.engine.sprint.runs.prices import price_of, priced
+from sprintlog.engine.sprint.runs.budgets import price_of, priced
 from sprintlog.engine.sprint.runs.record import BeginRun, FinishRun, LoseRun
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 

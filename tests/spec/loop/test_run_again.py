@@ -3,7 +3,7 @@
 import pytest
 
 from sprintlog.engine.sprint.events import Budgets, RunStarted
-from sprintlog.engine.sprint.runs.again import UNKNOWN, UNKNOWN_OPTIONS, run_again
+from sprintlog.engine.sprint.runs.budgets import UNKNOWN, UNKNOWN_OPTIONS, run_again
 from sprintlog.engine.sprint.runs.record import WORD_CHARS_MAX, WORDS_MAX
 
 
