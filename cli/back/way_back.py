@@ -23,15 +23,7 @@ from sprintlog.projections.views.back import (
 )
 from sprintlog.projections.workspace import Handled
 
-from ..output import (
-    INTEGRITY,
-    counted,
-    hint,
-    print_json,
-    print_text,
-    progress_if_long,
-    warn,
-)
+from .. import output
 from ..record import Recording, stream_of, summary
 from ..screen import phrases
 from .agreement import Agreement, agree, asks
@@ -95,8 +87,8 @@ def end_as_restored(done: Done) -> None:
     """End with 4 if files differ from the snapshot although they were restored."""
     if (found := differing(done.answer.files)) and done.outcome is not None:
         be = "differs" if len(found) == 1 else "differ"
-        warn(f"{counted(len(found), 'path')} {be} from the snapshot")
-        sys.exit(INTEGRITY)
+        output.warn(f"{output.counted(len(found), 'path')} {be} from the snapshot")
+        sys.exit(output.INTEGRITY)
 
 
 def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
@@ -165,31 +157,31 @@ def show(
 ) -> None:
     """Show what would be done."""
     if run.options.as_json:
-        print_json(answer)
+        output.print_json(answer)
         return
     if nothing and is_nothing(answer):
-        print_text(*nothing)
+        output.print_text(*nothing)
         return
     if turn is not None:
-        print_text(plan_line(turn))
+        output.print_text(plan_line(turn))
     if (files := answer.files) is not None:
         if files.iteration is not UNSET and touches_files(answer):
             which = _as_the_best(run, files.iteration)
-            print_text(
+            output.print_text(
                 f"files  as they were at the end of iteration {files.iteration}{which}"
             )
         new = set(files.created)
         old = [path for path in files.written if path not in new]
         named = (("create", files.created), ("replace", old), ("remove", files.removed))
         for word, paths in named:
-            print_text(*named_lines(word, paths, SHOWN_MAX))
+            output.print_text(*named_lines(word, paths, SHOWN_MAX))
         if not (files.written or files.removed):
-            print_text(*named_lines("folder", files.folders, SHOWN_MAX))
-        print_text(*left_lines(files.left))
+            output.print_text(*named_lines("folder", files.folders, SHOWN_MAX))
+        output.print_text(*left_lines(files.left))
         if not touches_files(answer):
-            print_text(_all_as_then(files))
+            output.print_text(_all_as_then(files))
     elif turn is None:
-        print_text("nothing to do, it is so already")
+        output.print_text("nothing to do, it is so already")
 
 
 def named_lines(word: str, paths: Sequence[str], most: int) -> list[str]:
@@ -223,7 +215,7 @@ def plan_line(turn: PlanTurn) -> str:
         (again, "count again", "counts again"),
     )
     counts = [
-        f"{counted(number, 'event')} {single if number == 1 else several}"
+        f"{output.counted(number, 'event')} {single if number == 1 else several}"
         for number, several, single in verbs
         if number
     ]
@@ -273,7 +265,7 @@ def _restored(run: Recording, step: Step, *, is_agreed: bool) -> Restored:
     doing = "comparing the files with the snapshot"
     if is_agreed:
         doing = "saving the present files and restoring the others"
-    with progress_if_long(doing):
+    with output.progress_if_long(doing):
         return in_place(
             workspace,
             run.sprint_id,
@@ -292,15 +284,15 @@ def tell(run: Recording, step: Step, done: Done) -> None:
     """Print an answer, for a script or a person."""
     outcome, answer = done
     if run.options.as_json:
-        print_json(answer)
+        output.print_json(answer)
         return
     if step.there and outcome is not None and not (outcome.events or outcome.duplicate):
-        print_text(*step.nothing(answer.files))
+        output.print_text(*step.nothing(answer.files))
         return
     lines: Sequence[str] = []
     if outcome is not None and (outcome.events or answer.files is None):
         lines = [summary(outcome, unsaid=ON_THE_WAY), *_taken_back(run, outcome)]
-    print_text(*lines, *file_lines(answer.files))
+    output.print_text(*lines, *file_lines(answer.files))
 
 
 def _taken_back(run: Recording, outcome: Handled[Any]) -> list[str]:
@@ -321,12 +313,11 @@ def file_lines(files: ChangedFiles | None) -> list[str]:
     where = f" in {files.into}/" if files.into else ""
     said = _all_as_then(files)
     if files.written or files.removed:
-        written, removed = counted(len(files.written), "file"), len(files.removed)
+        written, removed = output.counted(len(files.written), "file"), len(files.removed)
         said = f"{written} written, {removed} removed{where}"
     elif files.folders:
-        said += (
-            f"; {counted(len(files.folders), 'folder')} made, removed or of another mode"
-        )
+        folders = output.counted(len(files.folders), "folder")
+        said += f"; {folders} made, removed or of another mode"
     gone = named_lines("removed", files.removed, REMOVED_SHOWN_MAX)
     return [said, *gone, *left_lines(files.left)]
 
@@ -338,4 +329,4 @@ def _all_as_then(files: ChangedFiles) -> str:
 def hint_at(run: Recording, text: str | None) -> None:
     """Name the sibling that does what this did not, to a person."""
     if text is not None and not run.options.as_json:
-        hint(text)
+        output.hint(text)

@@ -25,18 +25,8 @@ from sprintlog.projections.state_files.sprint_file import SprintFile
 from sprintlog.projections.views.log import LogCopied, TakenIn
 from sprintlog.projections.workspace import Outcome, Workspace
 
-from .. import typed
+from .. import output, typed
 from ..context import open_workspace, with_envelope, with_json, with_recording
-from ..output import (
-    counted,
-    counting,
-    note,
-    print_answer,
-    print_json,
-    print_text,
-    visible,
-    warn,
-)
 from ..places import PROGRESS, place_in, place_of
 from ..record import UNNAMED, Options, Recording, refresh
 from .import_others import COMMANDS
@@ -66,7 +56,7 @@ class Recognising(typed.TypedGroup):
             from .import_folder import folder
 
             return kind, folder, args
-        note(f"{found} is taken for what `import {kind}` takes")
+        output.note(f"{found} is taken for what `import {kind}` takes")
         return kind, command_of(self, kind), [str(found), *args[1:]]
 
     def _of_extension(self, path: Path, args: list[str]) -> click.Command | None:
@@ -131,8 +121,8 @@ def progress(
                 field="sprint-id",
             )
     if history.others:
-        left_out = counted(history.others, "version")
-        warn(f"{left_out} of {git} left out: they are not of this sprint")
+        left_out = output.counted(history.others, "version")
+        output.warn(f"{left_out} of {git} left out: they are not of this sprint")
     if git and history.is_cut:
         warn_of_cut(git)
     with open_workspace() as workspace:
@@ -154,14 +144,17 @@ def log(file: Path, as_json: bool) -> None:
     """
     name = "standard input" if str(file) == "-" else str(file)
     with open_workspace() as workspace, _lines(file) as lines:
-        done = import_log(workspace, lines, file=name, progress=counting("events imported"))
+        done = import_log(
+            workspace, lines, file=name, progress=output.counting("events imported")
+        )
     for stream, found in (*done.files.items(), (JOURNAL, done.journal)):
         if found is not None and found.problem:
-            warn(f"{stream}: {found.problem}; it was left as it is")
+            output.warn(f"{stream}: {found.problem}; it was left as it is")
     position, head, sprints = done.head.position, done.head.hash.hex(), len(done.files)
-    said = f"{counted(position, 'event')}, {counted(sprints, 'sprint')}, head {head[:16]}"
+    counts = output.counted(position, "event"), output.counted(sprints, "sprint")
+    said = ", ".join((*counts, f"head {head[:16]}"))
     answer = LogCopied(name, position, sprints, head=head)
-    print_answer(answer, [f"{name}: {said}"], as_json=as_json)
+    output.print_answer(answer, [f"{name}: {said}"], as_json=as_json)
 
 
 @contextmanager
@@ -238,7 +231,7 @@ class Importing:
         """Say what contradicts the rules, and bring the files up to date."""
         if not self._options.as_json:
             for line in summary(self._problems):
-                print_text(f"  {line}")
+                output.print_text(f"  {line}")
         for sprint_id, version in self._sprints.items():
             self._know_file(version)
             # Only now: in between, the file at hand is none of the older versions.
@@ -286,7 +279,7 @@ class Importing:
         position = last.position if last else self._workspace.log.head().position
         if self._options.as_json:
             of_git = version.committed_at is not None
-            print_json(
+            output.print_json(
                 TakenIn(
                     file=version.name,
                     stream=sprint_stream(version.sprint_id),
@@ -305,9 +298,9 @@ class Importing:
         said = "no difference" if last is None else f"version {sprint.version}"
         if outcome is None:
             said = "recorded before"
-        count = f", {counted(len(problems), 'contradiction')}" if problems else ""
+        count = f", {output.counted(len(problems), 'contradiction')}" if problems else ""
         where = f"[position {position}]"
-        print_text(f"{version.name}: {version.sprint_id} {said}{count}  {where}")
+        output.print_text(f"{version.name}: {version.sprint_id} {said}{count}  {where}")
 
     def _know_file(self, version: "Version") -> None:
         """Take the file at hand as the one that was imported, not as somebody's edit."""
@@ -322,7 +315,7 @@ class Importing:
         kept = SprintFile(workspace).know_imported(sprint, place.path, content)
         if kept:
             folder = workspace.location.folder / "edits"
-            warn(
+            output.warn(
                 f"{place.path} will be written in our layout from the first event of your "
                 f"own on; the original is kept as {folder / kept}"
             )
@@ -331,8 +324,9 @@ class Importing:
         """Tell where the checksum beside the file is of another one: somebody wrote it."""
         said, is_so = self._workspace.files.checksum_says(path), sha256(content).hexdigest()
         if said not in (None, is_so):
-            warn(
-                f"{path}.checksum is of other bytes: it says {visible(str(said)[:64])}, "
+            shown = output.visible(str(said)[:64])
+            output.warn(
+                f"{path}.checksum is of other bytes: it says {shown}, "
                 f"the file has {is_so}; the first event of your own replaces both"
             )
 
@@ -359,7 +353,7 @@ def summary(problems: list[list[str]]) -> list[str]:
         place for found in problems for place in {_place_of(problem) for problem in found}
     )
     lines = [
-        f"{newest[place]}  ({number} of {counted(len(problems), 'version')})"
+        f"{newest[place]}  ({number} of {output.counted(len(problems), 'version')})"
         for place, number in versions.most_common(TOLD_MAX)
     ]
     if (more := len(newest) - len(lines)) > 0:

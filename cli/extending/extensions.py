@@ -8,13 +8,7 @@ import click
 import msgspec
 
 from sprintlog.engine import extensions as found
-from sprintlog.projections.views.settings import (
-    ExtensionRow,
-    ExtensionsChecked,
-    ExtensionsInstalled,
-    ProgramRow,
-    ProjectedAnswer,
-)
+from sprintlog.projections.views import settings
 
 from .. import typed
 from ..context import open_workspace, with_json, with_sprint
@@ -42,8 +36,8 @@ def list_(kind: str | None, as_json: bool) -> None:
     """List every extension, and every program that is a command; none is run."""
     rows = [_row(one) for one in found.installed(kind)]
     beside = programs() if kind is None else []
-    answer = ExtensionsInstalled(
-        rows, [ProgramRow(name, str(place)) for name, place in beside]
+    answer = settings.ExtensionsInstalled(
+        rows, [settings.ProgramRow(name, str(place)) for name, place in beside]
     )
     lines = [(x.kind, x.name, f"{x.package} {x.version}") for x in answer.extensions]
     lines += [("program", x.name, x.file) for x in answer.programs]
@@ -68,7 +62,7 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
         found.find(kind or "event", name)
     rows = [_row(one, problem_of(one)) for one in wanted]
     lines = [(x.kind, x.name, x.problem or "can be used") for x in rows]
-    print_answer(ExtensionsChecked(rows), _lines(lines), as_json=as_json)
+    print_answer(settings.ExtensionsChecked(rows), _lines(lines), as_json=as_json)
     if any(row.problem for row in rows):
         sys.exit(1)
 
@@ -88,7 +82,7 @@ def project(name: str, sprint_id: str | None, as_json: bool) -> None:
     with open_workspace() as workspace:
         sprint = workspace.choose(sprint_id)
         said = projected(workspace, name, sprint)
-    answer = ProjectedAnswer(name, sprint, said)
+    answer = settings.ProjectedAnswer(name, sprint, said)
     print_answer(answer, _said_lines(said), as_json=as_json)
 
 
@@ -129,8 +123,10 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _row(one: found.Extension, problem: str | None = None) -> ExtensionRow:
-    return ExtensionRow(one.kind, one.name, one.package, one.version, one.value, problem)
+def _row(one: found.Extension, problem: str | None = None) -> settings.ExtensionRow:
+    return settings.ExtensionRow(
+        one.kind, one.name, one.package, one.version, one.value, problem
+    )
 
 
 def _lines(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:

@@ -14,17 +14,8 @@ from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
 from sprintlog.projections.views import history as views
 
-from .. import typed
+from .. import output, typed
 from ..context import open_workspace, with_json
-from ..output import (
-    counting,
-    error_answer,
-    note,
-    print_bytes,
-    print_json,
-    print_text,
-    table,
-)
 from ..screen.pager import paged
 from ..screen.tables import FittedTable
 from ..screen.terminal import terminal
@@ -72,11 +63,11 @@ def command(
     if tables:
         _print_tables(as_json=as_json)
         return
-    progress = counting("events read")
+    progress = output.counting("events read")
     with open_workspace() as workspace:
         if sql is None:
             path = str(refreshed(workspace, fresh=fresh, progress=progress))
-            print_json({"file": path}) if as_json else print_text(path)
+            output.print_json({"file": path}) if as_json else output.print_text(path)
             return
         with ask(
             workspace, _read(sql), seconds_max=timeout, fresh=fresh, progress=progress
@@ -112,19 +103,19 @@ def _print_cut(
     """
     text = f"error: this answer is not whole: {error.message}"
     if as_json:
-        print_json(error_answer(error))
+        output.print_json(output.error_answer(error))
     elif as_csv:
         # One cell more than the header has: no reader takes it for a row.
-        print_bytes(csv_lines([[text, *[None] * len(found.columns)]]).encode())
+        output.print_bytes(csv_lines([[text, *[None] * len(found.columns)]]).encode())
     elif not sys.stdout.isatty():
-        print_text(text)
+        output.print_text(text)
 
 
 def _print_json(found: QueryAnswer) -> None:
     names = _told_apart(found.columns)
     for row in chain.from_iterable(found.pages):
         shown = (value.hex() if isinstance(value, bytes) else value for value in row)
-        print_json(dict(zip(names, shown, strict=True)))
+        output.print_json(dict(zip(names, shown, strict=True)))
 
 
 def _told_apart(columns: Sequence[str]) -> list[str]:
@@ -140,9 +131,9 @@ def _told_apart(columns: Sequence[str]) -> list[str]:
 
 
 def _print_csv(found: QueryAnswer) -> None:
-    print_bytes(csv_lines([found.columns]).encode())
+    output.print_bytes(csv_lines([found.columns]).encode())
     for rows in found.pages:
-        print_bytes(csv_lines(rows).encode())
+        output.print_bytes(csv_lines(rows).encode())
 
 
 def _print_table(found: QueryAnswer) -> None:
@@ -155,12 +146,12 @@ def _print_table(found: QueryAnswer) -> None:
             head: list[Sequence[Value]] = [] if made else [found.columns]
             made = made or FittedTable(terminal(), right=_numbers(rows))
             shown = [[text_of(value) for value in row] for row in [*head, *rows]]
-            print_text(*made.lines(shown))
+            output.print_text(*made.lines(shown))
             rows = next(pages, None)
         if made is None:
-            print_text(*table([found.columns]))
+            output.print_text(*output.table([found.columns]))
     if made and made.is_cut:
-        note("cut to fit: --csv, --json or a pipe shows all")
+        output.note("cut to fit: --csv, --json or a pipe shows all")
 
 
 def _numbers(rows: Sequence[Sequence[Value]]) -> frozenset[int]:
@@ -175,8 +166,8 @@ def _numbers(rows: Sequence[Sequence[Value]]) -> frozenset[int]:
 def _print_tables(*, as_json: bool) -> None:
     if as_json:
         for name in TABLES:
-            print_json(views.table(name))
+            output.print_json(views.table(name))
         return
     for name, one in TABLES.items():
-        print_text(f"{name}: {one.meaning}")
-        print_text(*(f"  {line}" for line in table(one.columns)))
+        output.print_text(f"{name}: {one.meaning}")
+        output.print_text(*(f"  {line}" for line in output.table(one.columns)))

@@ -13,39 +13,28 @@ from sprintlog.engine.sprint.queue.view import QUEUE
 from sprintlog.projections.state_files.yaml.reader import load as load_yaml
 from sprintlog.projections.state_files.yaml.writer import dump
 
-from .fields import (
-    Closed,
-    DecisionWord,
-    Deferral,
-    Identity,
-    Model,
-    Moment,
-    Open,
-    Priority,
-    RequestType,
-    Text,
-)
+from . import fields
 from .files import load
 from .progress import check_shape
 
 Data = dict[str, Any]
 
 
-class NewRequest(Closed):
+class NewRequest(fields.Closed):
     """A request that is handed in: what nobody can know of it yet is left out."""
 
-    id: Identity | None = None
-    title: Text
-    description: Text | None = None
-    priority: Priority
-    type: RequestType
+    id: fields.Identity | None = None
+    title: fields.Text
+    description: fields.Text | None = None
+    priority: fields.Priority
+    type: fields.RequestType
     status: Literal["pending"] | None = None
-    created_at: Moment = None
-    discovered_in: Text | None = None
+    created_at: fields.Moment = None
+    discovered_in: fields.Text | None = None
     context: dict[str, Any] | None = None
 
 
-class NewRequests(Open):
+class NewRequests(fields.Open):
     """Several requests that are handed in together."""
 
     requests: list[NewRequest]
@@ -63,18 +52,18 @@ _BELONGS_TO = {
 }
 
 
-class QueueRule(Closed):
+class QueueRule(fields.Closed):
     """A rule of `queue decide --auto`: what it decides, of which requests."""
 
-    name: Identity
-    decision: DecisionWord
-    priority: Annotated[list[Priority], BeforeValidator(_listed)] | None = None
-    type: Annotated[list[RequestType], BeforeValidator(_listed)] | None = None
+    name: fields.Identity
+    decision: fields.DecisionWord
+    priority: Annotated[list[fields.Priority], BeforeValidator(_listed)] | None = None
+    type: Annotated[list[fields.RequestType], BeforeValidator(_listed)] | None = None
     reasoning: Annotated[str, Field(strict=True, min_length=1)] | None = None
-    position: Text | None = None
-    model: Model | None = None
-    deferred_until: Deferral | None = None
-    rejection_reason: Text | None = None
+    position: fields.Text | None = None
+    model: fields.Model | None = None
+    deferred_until: fields.Deferral | None = None
+    rejection_reason: fields.Text | None = None
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:
@@ -92,7 +81,7 @@ class QueueRule(Closed):
         return self
 
 
-class QueueRules(Closed):
+class QueueRules(fields.Closed):
     """The rules of `queue decide --auto`; the first that fits decides."""
 
     rules: Annotated[list[QueueRule], Field(min_length=1)]

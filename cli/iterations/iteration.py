@@ -16,15 +16,7 @@ from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
 from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Decide
 
-from .. import typed
-from ..context import (
-    UNTIL,
-    ReadOptions,
-    doing_when_off,
-    open_workspace,
-    with_reading,
-    with_recording,
-)
+from .. import context, typed
 from ..output import hint, print_json, print_styled, print_text, warn
 from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
 from . import corrections
@@ -56,7 +48,7 @@ for further in (snapshot, diff, select, corrections.describe, corrections.retrac
 @typed.option("--beyond-limit", is_flag=True, help="Ignore the limit of iterations.")
 @typed.option("--snapshot", "with_files", is_flag=True, help="Save the files before it.")
 @corrections.with_params
-@with_recording
+@context.with_recording
 def start(
     number: int | None,
     max_iterations: int | None,
@@ -101,8 +93,8 @@ def start(
 @with_writing
 @typed.option("--snapshot", "with_files", is_flag=True, help="Save the files.")
 @with_snapshot_options
-@with_recording
-@doing_when_off(pass_over)
+@context.with_recording
+@context.doing_when_off(pass_over)
 def end(
     summary: str | None,
     source: str | None,
@@ -167,8 +159,8 @@ def end(
     default="logic",
     help="The kind of failure; the policy retries some. [logic]",
 )
-@UNTIL
-@with_recording
+@context.UNTIL
+@context.with_recording
 def fail(error: str, category: str, until: str | None, **given: Any) -> None:
     """Record that the run for a goal failed in the current iteration.
 
@@ -198,7 +190,7 @@ def fail(error: str, category: str, until: str | None, **given: Any) -> None:
 @with_capturing
 @with_score
 @with_writing
-@with_recording
+@context.with_recording
 def measure(
     number: int | None,
     by_rules: bool,
@@ -245,7 +237,7 @@ def measure(
 @with_metrics
 @with_capturing
 @with_writing
-@with_recording
+@context.with_recording
 def baseline(
     number: int | None,
     reason: str | None,
@@ -274,8 +266,8 @@ def baseline(
 
 @command.command("list", epilog="Example: sprintlog iteration list --last 5")
 @typed.number_option("--last", least=1, help="Only the newest ones.")
-@with_reading
-def list_(last: int | None, reading: ReadOptions) -> None:
+@context.with_reading
+def list_(last: int | None, reading: context.ReadOptions) -> None:
     """List iterations: class, score, tests, coverage, errors, alerts and cost.
 
     The last column shows how the run ended, failures first. The class compares it with the
@@ -287,7 +279,7 @@ def list_(last: int | None, reading: ReadOptions) -> None:
 
     from .judgements import judged_at, list_lines, own_lines, trajectory_line
 
-    with open_workspace() as workspace:
+    with context.open_workspace() as workspace:
         judged = judged_at(workspace, reading)
         base, failures = judged.baseline(), judged.failures()
         known = {one.number: one for one in [*([base] if base else []), *judged.all()]}

@@ -14,17 +14,8 @@ from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING, Ch
 from sprintlog.projections.health.salvage import LOST, Rescue, salvage
 from sprintlog.projections.views.log import Checks, salvaged
 
-from .. import settings, typed
+from .. import output, settings, typed
 from ..context import find_log, open_workspace, with_json
-from ..output import (
-    INTEGRITY,
-    coloured,
-    counting,
-    print_answer,
-    print_json,
-    print_styled,
-    wrapped,
-)
 from ..screen.terminal import ATTENTION, BAD, GOOD
 
 TONES = {OK: GOOD, NOTE: None, WARNING: ATTENTION, PROBLEM: BAD}
@@ -62,11 +53,11 @@ def command(target: Path | None, as_json: bool) -> None:
     if settings.settings_file() is not None:
         checks += _rules()
     if as_json:
-        print_json(Checks(checks))
+        output.print_json(Checks(checks))
     else:
-        print_styled("\n".join(map(_line, checks)))
+        output.print_styled("\n".join(map(_line, checks)))
     if any(check.status == PROBLEM for check in checks):
-        sys.exit(INTEGRITY)
+        sys.exit(output.INTEGRITY)
 
 
 def _of_server() -> list[Check]:
@@ -99,21 +90,21 @@ def _rules() -> list[Check]:
 
 
 def _line(check: Check) -> str:
-    status = coloured(check.status, TONES[check.status])
+    status = output.coloured(check.status, TONES[check.status])
     indent = " " * (STATUS_WIDTH + CHECK_WIDTH)
     head = check.status.ljust(STATUS_WIDTH) + check.check.ljust(CHECK_WIDTH)
-    first, *rest = wrapped(f"{head}{check.found}", indent=indent)
+    first, *rest = output.wrapped(f"{head}{check.found}", indent=indent)
     lines = [status + first[len(check.status) :], *rest]
     if check.hint is not None:
-        lines += wrapped(f"{indent}→ {check.hint}", indent="  ")
+        lines += output.wrapped(f"{indent}→ {check.hint}", indent="  ")
     return "\n".join(lines)
 
 
 def _rescue(location: Location, target: Path, *, as_json: bool) -> None:
-    rescue = salvage(location, target, progress=counting("events saved"))
-    print_answer(salvaged(rescue), _told(location, rescue), as_json=as_json)
+    rescue = salvage(location, target, progress=output.counting("events saved"))
+    output.print_answer(salvaged(rescue), _told(location, rescue), as_json=as_json)
     if not rescue.is_whole:
-        sys.exit(INTEGRITY)
+        sys.exit(output.INTEGRITY)
 
 
 def _told(location: Location, rescue: Rescue) -> list[str]:

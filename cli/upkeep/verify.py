@@ -21,19 +21,8 @@ from sprintlog.projections.views.log import verified
 from sprintlog.projections.views.trust import ProofAnswer
 from sprintlog.projections.workspace import Workspace
 
-from .. import typed
+from .. import output, typed
 from ..context import open_workspace, with_json
-from ..output import (
-    INTEGRITY,
-    coloured,
-    counted,
-    counting,
-    note,
-    print_answer,
-    print_json,
-    print_styled,
-    wrapped,
-)
 from ..screen.terminal import ATTENTION, BAD
 
 ENVIRONMENTS = (
@@ -100,7 +89,7 @@ def command(
             quick=quick,
             full=full,
             expected=expected,
-            progress=counting("events checked"),
+            progress=output.counting("events checked"),
         )
         if head_file is not None:
             report.findings.extend(findings_of_head(workspace, head_file, signers))
@@ -109,19 +98,19 @@ def command(
         if determinism:
             report.findings.extend(_undetermined(workspace))
     if as_json:
-        print_json(verified(report))
+        output.print_json(verified(report))
     else:
-        print_styled("\n".join(_lines(report)))
+        output.print_styled("\n".join(_lines(report)))
     if not report.is_sound:
-        sys.exit(INTEGRITY)
+        sys.exit(output.INTEGRITY)
 
 
 def _lines(report: Verification) -> list[str]:
     lines = []
     for found in report.findings:
         said = f"{found.severity}  {found.where}: {found.what}"
-        first, *rest = wrapped(said, indent="  ")
-        word = coloured(found.severity, TONES[found.severity])
+        first, *rest = output.wrapped(said, indent="  ")
+        word = output.coloured(found.severity, TONES[found.severity])
         lines += [word + first[len(found.severity) :], *rest]
     verdict = "sound" if report.is_sound else "NOT sound"
     if {found.severity for found in report.findings} - {"remark"} == {"drift"}:
@@ -129,8 +118,8 @@ def _lines(report: Verification) -> list[str]:
             "the log is sound, what was made of it is not (`sprintlog rebuild` repairs it)"
         )
     lines.append(
-        f"{verdict}: {counted(report.events, 'event')}, "
-        f"{counted(report.sprints, 'sprint')}, head {report.head.hash.hex()[:16]}"
+        f"{verdict}: {output.counted(report.events, 'event')}, "
+        f"{output.counted(report.sprints, 'sprint')}, head {report.head.hash.hex()[:16]}"
     )
     return lines
 
@@ -186,7 +175,7 @@ def findings_of_head(
         beside = file.with_name(f"{file.name}.sig")
         try:
             who = heads.check_signature(head.text.encode(), beside, signers, os.environ)
-            note(f"{file} is signed by {who}")
+            output.note(f"{file} is signed by {who}")
         except RefusedError as error:
             yield Finding("damage", str(file), error.message)
     for problem in heads.compare(workspace, head):
@@ -197,7 +186,9 @@ def findings_of_git(workspace: Workspace) -> Iterator[Finding]:
     """Yield which commits name a head that the log does not have."""
     count, wrong = heads.witnessed(workspace)
     is_one = count == 1
-    note(f"{counted(count, 'head')} {'is' if is_one else 'are'} named by commits")
+    output.note(
+        f"{output.counted(count, 'head')} {'is' if is_one else 'are'} named by commits"
+    )
     for commit, what in wrong:
         yield Finding("damage", f"commit {commit[:12]}", what)
 
@@ -225,9 +216,9 @@ def check_proof(file: Path, signers: Path | None, *, as_json: bool) -> None:
     if not problems:
         erased = ", whose words were erased" if proofs.is_erased(proof) else ""
         lines.append(f"proved: position {position}{erased}{signed}")
-    print_answer(answer, lines, as_json=as_json)
+    output.print_answer(answer, lines, as_json=as_json)
     if problems:
-        sys.exit(INTEGRITY)
+        sys.exit(output.INTEGRITY)
 
 
 def _signed_by(proof: proofs.Proof, signers: Path) -> str:

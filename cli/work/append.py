@@ -29,19 +29,10 @@ from sprintlog.engine.sprint.commands import (
 )
 from sprintlog.projections.workspace import Handled, Outcome, Workspace
 
-from .. import typed
+from .. import record, typed
 from ..context import doing_when_off, open_workspace, parse_expected, with_recording
 from ..intake.files import load
 from ..output import error_answer, print_json, warn
-from ..record import (
-    Options,
-    Recording,
-    answer,
-    answer_and_refresh,
-    check_actor,
-    refresh_stream,
-    stream_of,
-)
 
 if TYPE_CHECKING:
     from sprintlog.engine.journal.state.journal import Journal
@@ -88,7 +79,7 @@ def command(
     line once it is durable, or by one with `error`. State files are updated when the input
     pauses or ends.
     """
-    options = Options(given)
+    options = record.Options(given)
     defaults = {"stream": stream, "observed": observed}
     with open_workspace() as workspace:
         if tag is None:
@@ -98,10 +89,12 @@ def command(
         given_data = load(data.encode(errors="surrogateescape"), field="--data")
         line = {"type": tag, "data": given_data, **defaults}
         outcome = append_event(workspace, line, options)
-        answer_and_refresh(workspace, outcome, as_json=options.as_json)
+        record.answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
-def _append_lines(workspace: Workspace, options: Options, defaults: dict[str, Any]) -> bool:
+def _append_lines(
+    workspace: Workspace, options: record.Options, defaults: dict[str, Any]
+) -> bool:
     """Append every line of standard input; tell whether all of them were recorded."""
     stale: set[str] = set()
     refreshed = time.monotonic()
@@ -121,12 +114,12 @@ def _append_lines(workspace: Workspace, options: Options, defaults: dict[str, An
         _refresh_what_can(workspace, stale)
         raise
     for stream in sorted(stale):
-        refresh_stream(workspace, stream)
+        record.refresh_stream(workspace, stream)
     return all_recorded
 
 
 def _append_line(
-    workspace: Workspace, line: "_InputLine", options: Options, stale: set[str]
+    workspace: Workspace, line: "_InputLine", options: record.Options, stale: set[str]
 ) -> bool:
     """Record one line and answer it; its stream's state file is stale from then on."""
     try:
@@ -134,13 +127,13 @@ def _append_line(
     except SprintlogError as error:
         print_json(error_answer(error))
         return False
-    stale.add(stream_of(outcome.state))
-    answer(outcome, as_json=True)
+    stale.add(record.stream_of(outcome.state))
+    record.answer(outcome, as_json=True)
     return True
 
 
 def append_event(
-    workspace: Workspace, line: dict[str, Any], options: Options
+    workspace: Workspace, line: dict[str, Any], options: record.Options
 ) -> "Outcome | Handled[Journal]":
     """Record one event; values of the line go before the options."""
     if not isinstance(line.get("type"), str):
@@ -172,7 +165,7 @@ def append_event(
     observed: bool = line["observed"]
     command = command_for(event, is_observed=observed)
     arguments = {"type": event.type, "data": msgspec.to_builtins(event), "to": sprint_id}
-    run = Recording("append", chosen, workspace)
+    run = record.Recording("append", chosen, workspace)
     try:
         outcome = run.handle_with(
             command, arguments, sprint_id=sprint_id, observed=observed
@@ -189,7 +182,7 @@ def append_event(
 
 
 def _append_of_extension(
-    workspace: Workspace, line: dict[str, Any], options: Options
+    workspace: Workspace, line: dict[str, Any], options: record.Options
 ) -> Outcome:
     # Imported here: only an event of an extension's type asks what is installed.
     from sprintlog.engine.service.streams.extension_events import extension_event
@@ -198,13 +191,13 @@ def _append_of_extension(
     event = extension_event(line["type"], line.get("data", {}), is_observed=observed)
     sprint_id = _sprint_id(workspace, line.get("stream"), event, options)
     arguments = {"type": event.type, "data": event.data, "to": sprint_id}
-    run = Recording("append", _merged(options, line), workspace)
+    run = record.Recording("append", _merged(options, line), workspace)
     command = run.options.masked_command(RecordExtensionEvent(event))
     return run.handle_with(command, arguments, sprint_id=sprint_id, observed=observed)
 
 
 def _append_to_journal(
-    workspace: Workspace, line: dict[str, Any], options: Options
+    workspace: Workspace, line: dict[str, Any], options: record.Options
 ) -> "Handled[Journal]":
     from sprintlog.engine.journal.from_events import command_of, to_event
 
@@ -213,7 +206,7 @@ def _append_to_journal(
     event = to_event(line["type"], line.get("data", {}))
     event = msgspec.structs.replace(event, **options.masked(msgspec.structs.asdict(event)))
     arguments = {"type": event.type, "data": msgspec.to_builtins(event), "to": JOURNAL}
-    run = Recording("append", _merged(options, line), workspace)
+    run = record.Recording("append", _merged(options, line), workspace)
     return run.handle_on_journal(command_of(event), arguments, observed=line["observed"])
 
 
@@ -238,7 +231,9 @@ def check_shown_nodes(nodes: Sequence[dict[str, Any]], *, key: str, file: str) -
     dump({key: [*nodes]})
 
 
-def _sprint_id(workspace: Workspace, stream: object, event: Event, options: Options) -> str:
+def _sprint_id(
+    workspace: Workspace, stream: object, event: Event, options: record.Options
+) -> str:
     if stream is None:
         if isinstance(event, f.SprintCompiled | f.SprintImported) and event.document:
             return str(event.document.get("sprint-id"))
@@ -253,7 +248,7 @@ def _sprint_id(workspace: Workspace, stream: object, event: Event, options: Opti
     return sprint_id
 
 
-def _merged(options: Options, line: dict[str, Any]) -> Options:
+def _merged(options: record.Options, line: dict[str, Any]) -> record.Options:
     """Return the options with a line's own values in their place."""
     for name in ("actor", "at", "key"):
         value = line.get(name)
@@ -262,7 +257,7 @@ def _merged(options: Options, line: dict[str, Any]) -> Options:
     expect = line.get("expect")
     try:
         return options.with_values(
-            actor=check_actor(line.get("actor") or options.actor),
+            actor=record.check_actor(line.get("actor") or options.actor),
             at=line.get("at") or options.at,
             key=line.get("key") or options.key,
             expect=options.expect if expect is None else parse_expected(str(expect)),
@@ -318,5 +313,5 @@ def _refresh_what_can(workspace: Workspace, stale: set[str]) -> None:
     """Bring state files up to date; those that cannot be are tried again at the end."""
     for stream in sorted(stale):
         with suppress(SprintlogError):
-            refresh_stream(workspace, stream)
+            record.refresh_stream(workspace, stream)
             stale.discard(stream)

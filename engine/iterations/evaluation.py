@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 
 from ..errors import NotFoundError
 from ..log.event import Event
+from . import events
 from .deltas import (
     BASELINE,
     STALL_LENGTH,
@@ -20,13 +21,6 @@ from .deltas import (
     classify,
     deltas,
     stalled,
-)
-from .events import (
-    BaselineCaptured,
-    BestAnew,
-    IterationMeasured,
-    MeasurementRetracted,
-    Metrics,
 )
 from .loops import WINDOW, Loop, find_loop, signature
 from .metrics import Figures, figures
@@ -39,7 +33,7 @@ def retraction(
     number: int,
     reason: str,
     score_of: Callable[[TrackedIteration], Score],
-) -> MeasurementRetracted:
+) -> events.MeasurementRetracted:
     """Return the event that takes a measurement back.
 
     The best is the one that it would be if the iteration had never been measured: each
@@ -55,10 +49,10 @@ def retraction(
         lacks_some, best = after(best, entry.number, found, entry.version)
         if lacks_some != entry.is_incomplete:
             (incomplete if lacks_some else complete).append(entry.number)
-    return MeasurementRetracted(
+    return events.MeasurementRetracted(
         number,
         reason,
-        None if best is None else BestAnew(**asdict(best)),
+        None if best is None else events.BestAnew(**asdict(best)),
         tuple(complete),
         tuple(incomplete),
     )
@@ -74,7 +68,7 @@ class Judgement(NamedTuple):
     number: int
     version: int
     at: str
-    metrics: Metrics
+    metrics: events.Metrics
     figures: Figures
     score: Score
     classification: str | None
@@ -105,7 +99,7 @@ class _Measured(NamedTuple):
 
     entry: TrackedIteration
     at: str
-    metrics: Metrics
+    metrics: events.Metrics
     figures: Figures
     score: Score
     tree: str | None
@@ -240,9 +234,9 @@ class Judge:
 
     def _of_entry(self, entry: TrackedIteration) -> _Measured:
         at, event = self._fetch(entry.version)
-        assert isinstance(event, BaselineCaptured | IterationMeasured)
+        assert isinstance(event, events.BaselineCaptured | events.IterationMeasured)
         given, tree = None, None
-        if isinstance(event, IterationMeasured):
+        if isinstance(event, events.IterationMeasured):
             given, tree = event.score, event.tree
         now, score = self._tracker.scored(event.metrics, entry.version, given)
         return _Measured(entry, at, event.metrics, now, score, tree)

@@ -21,13 +21,7 @@ from sprintlog.engine.log.stores.sqlite.database import (
     head_path,
 )
 from sprintlog.engine.log.stores.sqlite.journal_mode import choose_journal_mode
-from sprintlog.engine.log.stores.sqlite.salvage.page_images import (
-    SUFFIXES,
-    PageImages,
-    Stamp,
-    files_now,
-    private_copy,
-)
+from sprintlog.engine.log.stores.sqlite.salvage import page_images
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.place.location import DATABASE, Location
@@ -64,10 +58,10 @@ def examine(location: Location) -> Findings:
     database, folder = location.database, location.folder
     check_is_sqlite(database, "doctor")
     for _ in range(LOOKS_MAX):
-        before = files_now(database)
+        before = page_images.files_now(database)
         known = HeadFile(head_path(database)).read()
         inside = _look_inside(location, known)
-        busy = files_now(database) != before or not _rested(before)
+        busy = page_images.files_now(database) != before or not _rested(before)
         if not busy:
             break
         time.sleep(5 * REST_SECONDS)
@@ -94,7 +88,7 @@ def examine(location: Location) -> Findings:
         has_head_file=head_path(database).exists(),
         head=inside.report.head if inside.report else None,
         holds_known=inside.holds_known,
-        wal_bytes=wal[1] if (wal := before[SUFFIXES.index("-wal")]) else 0,
+        wal_bytes=wal[1] if (wal := before[page_images.SUFFIXES.index("-wal")]) else 0,
         holders=lock_holders(database),
         events=inside.report.events if inside.report else 0,
         damage=_damage(inside),
@@ -107,8 +101,8 @@ def examine(location: Location) -> Findings:
 def _look_inside(location: Location, known: Head | None) -> Inside:
     """Return what a copy of the log says; SQLite may recover that as it likes."""
     try:
-        with private_copy(location.database) as copy:
-            with closing(PageImages(copy)) as pages:
+        with page_images.private_copy(location.database) as copy:
+            with closing(page_images.PageImages(copy)) as pages:
                 header = pages.header()
             found = Inside()
             if header:
@@ -149,7 +143,7 @@ def _damage(inside: Inside) -> list[str]:
     ]
 
 
-def _rested(stamps: list[Stamp]) -> bool:
+def _rested(stamps: list[page_images.Stamp]) -> bool:
     """Tell whether the files are old enough for another write to change their time."""
     changed = max((stamp[2] for stamp in stamps if stamp), default=0)
     return abs(time.time_ns() - changed) > REST_SECONDS * 1e9

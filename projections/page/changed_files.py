@@ -4,14 +4,8 @@ from collections.abc import Iterable
 from itertools import chain
 
 from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.service.work_tree import snapshot
 from sprintlog.engine.service.work_tree.own_paths import own_paths
-from sprintlog.engine.service.work_tree.snapshot import (
-    PathDifference,
-    changed_between,
-    compare,
-    shown,
-    store_of,
-)
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..history.authors import AuthoredFile, WorkStretch, stretches
@@ -29,7 +23,7 @@ class FilesOfIterations:
     """What changed between snapshots, each pair asked for once: they never change."""
 
     def __init__(self) -> None:
-        self._known: dict[Ends, list[PathDifference]] = {}
+        self._known: dict[Ends, list[snapshot.PathDifference]] = {}
         self._moments: Moments | None = None
         self._position = 0
 
@@ -66,7 +60,7 @@ class FilesOfIterations:
         self, workspace: Workspace, moments: Moments, several: Iterable[list[WorkStretch]]
     ) -> dict[WorkStretch, list[tuple[str, str]]]:
         """Return what changed in each stretch whose ends are held."""
-        store, own = store_of(workspace), own_paths(workspace)
+        store, own = snapshot.store_of(workspace), own_paths(workspace)
         ends = {
             one: (moments.snapshot(one.first), moments.snapshot(one.last))
             for one in chain.from_iterable(several)
@@ -74,19 +68,19 @@ class FilesOfIterations:
         whole = {one: pair for one, pair in ends.items() if moments.is_whole(one.first)}
         asked = [pair for pair in whole.values() if pair not in self._known]
         if asked:
-            self._known |= changed_between(store, asked, own)
+            self._known |= snapshot.changed_between(store, asked, own)
         self._known = {x: self._known[x] for x in whole.values() if x in self._known}
         found = {}
         for one, pair in ends.items():
             if one not in whole:
                 states = (moments.state(store, n) for n in (one.first, one.last))
-                differs = compare(*states, own=own)
+                differs = snapshot.compare(*states, own=own)
             elif pair in self._known:
                 differs = self._known[pair]
             else:
                 continue
             found[one] = [
-                (shown(path), how)
+                (snapshot.shown(path), how)
                 for path, how in differs
                 if not (how == "removed" and moments.all[one.last].omits(path))
                 and not (how == "added" and moments.all[one.first].omits(path))

@@ -15,19 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from sprintlog.engine import hashes
+from sprintlog.engine.adapters import replace
 from sprintlog.engine.adapters.folders import opened, opened_below
-from sprintlog.engine.adapters.replace import (
-    FilePlace,
-    FileStatus,
-    NotPlainError,
-    forget_left_behind,
-    left_behind,
-    read_file,
-    replace_file,
-    replace_in,
-    status_of,
-    swap_file,
-)
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.port import Digests, Locks
 from sprintlog.engine.log.stores.descriptors import read_whole
@@ -81,7 +70,7 @@ class WrittenFiles:
         """What stood at each path when it was looked at or written last."""
         self._looked: dict[str, Seen] = {}
         """What was found at each path since it was written last."""
-        self._statuses: dict[str, FileStatus | None] = {}
+        self._statuses: dict[str, replace.FileStatus | None] = {}
         """Those of the files that were written last, as they were then."""
         self._sums: dict[str, Sum] = {}
 
@@ -110,7 +99,7 @@ class WrittenFiles:
         return found.st_dev, found.st_ino
 
     @contextmanager
-    def _spot(self, path: str, *, make: bool = False) -> Iterator[FilePlace]:
+    def _spot(self, path: str, *, make: bool = False) -> Iterator[replace.FilePlace]:
         """Hold the folder of a state file open, below the work tree and over no link.
 
         Raise `RefusedError` where a log of somebody's names a place that is none.
@@ -125,14 +114,14 @@ class WrittenFiles:
             found = os.fstat(descriptor)
             if (found.st_dev, found.st_ino) == self._ours:
                 raise RefusedError(f"{path}: is in the folder of the log", file=path)
-            yield FilePlace(descriptor, name)
+            yield replace.FilePlace(descriptor, name)
 
     def look(self, path: str) -> Seen:
         """Return what stands at a path, and whether we wrote it."""
         with naming(path, "cannot be read"):
             try:
                 with self._spot(path) as spot:
-                    content = read_file(spot, like=self._stood.get(path, b""))
+                    content = replace.read_file(spot, like=self._stood.get(path, b""))
             except FileNotFoundError:
                 return Seen(None, b"", None)
         if content != self._stood.get(path):
@@ -153,7 +142,7 @@ class WrittenFiles:
             return None
         gone = suppress(FileNotFoundError)
         with naming(path, "cannot be read"), gone, self._spot(path) as spot:
-            if status_of(spot) == known:
+            if replace.status_of(spot) == known:
                 return self._seen(path, self._stood[path])
         return None
 
@@ -205,7 +194,7 @@ class WrittenFiles:
         """Let go of what was displaced and of edits: all of it is kept by now."""
         self.digests.forget(_EDIT_OF + path)
         with self._spot(path) as spot:
-            forget_left_behind(spot)
+            replace.forget_left_behind(spot)
 
     def write(self, path: str, content: bytes, *, version: int) -> Seen | None:
         """Write a state file whole or not at all, and its checksum where one exists.
@@ -217,7 +206,7 @@ class WrittenFiles:
         with naming(path, "cannot be written"), self._spot(path, make=True) as spot:
             digest = self.digest(path, content)
             self.digests.know(path, digest, version=version)
-            displaced = swap_file(spot, content, like=self._stood.get(path, b""))
+            displaced = replace.swap_file(spot, content, like=self._stood.get(path, b""))
             seen = self._looked.pop(path, None)
             if displaced is None:
                 seen = None
@@ -225,10 +214,10 @@ class WrittenFiles:
                 seen = self._seen(path, displaced)
             if seen is None or not seen.is_foreign:
                 seen = None
-                forget_left_behind(spot)
+                replace.forget_left_behind(spot)
             # Where files cannot be exchanged, no look may be saved.
             is_exchanged = displaced is not None and seen is None
-            self._statuses[path] = status_of(spot) if is_exchanged else None
+            self._statuses[path] = replace.status_of(spot) if is_exchanged else None
             _write_checksum(spot, digest)
         # What it was before is not looked at again.
         self._hashed[path], self._stood[path] = [(content, digest)], content
@@ -241,11 +230,11 @@ class WrittenFiles:
         """
         try:
             with self._spot(path) as spot:
-                left = left_behind(spot)
+                left = replace.left_behind(spot)
                 seen = None if left is None else self._seen(path, left)
                 if seen is None or seen.is_foreign:
                     return seen
-                forget_left_behind(spot)
+                replace.forget_left_behind(spot)
         except FileNotFoundError:
             pass
         return None
@@ -262,7 +251,7 @@ class WrittenFiles:
         name = _name_of_copy(path, seen.digest)
         copy = folder / name
         if not copy.exists():
-            replace_file(copy, seen.content or b"", mode=0o600)
+            replace.replace_file(copy, seen.content or b"", mode=0o600)
         return name
 
     def hand_over(self, path: str, *, of: str) -> None:
@@ -278,7 +267,7 @@ class WrittenFiles:
             folder = self._location.folder / FINISHED
             folder.mkdir(mode=0o700, exist_ok=True)
             kept = folder / f"{quote(of, safe='')}.{Path(path).name}"
-            replace_file(kept, seen.content, mode=0o600)
+            replace.replace_file(kept, seen.content, mode=0o600)
         self.digests.forget(path)
         if seen.content is not None:
             self.digests.know(path, seen.digest, version=0)
@@ -295,8 +284,8 @@ class WrittenFiles:
 
     def checksum_says(self, path: str) -> str | None:
         """Return what the checksum beside a state file says; None where there is none."""
-        with suppress(FileNotFoundError, NotPlainError), self._spot(path) as spot:
-            text = read_file(_checksum(spot), at_most=CHECKSUM_BYTES_MAX)
+        with suppress(FileNotFoundError, replace.NotPlainError), self._spot(path) as spot:
+            text = replace.read_file(_checksum(spot), at_most=CHECKSUM_BYTES_MAX)
             return text.decode(errors="replace").strip()
         return None
 
@@ -316,7 +305,9 @@ def naming(path: str, problem: str) -> Iterator[None]:
         stands_there = error.errno in (errno.ENOTDIR, errno.ELOOP, errno.EFBIG)
         raise RefusedError(
             f"{path}: {problem}: {error.strerror}",
-            hint=IN_THE_WAY if isinstance(error, NotPlainError) or stands_there else SAFE,
+            hint=IN_THE_WAY
+            if isinstance(error, replace.NotPlainError) or stands_there
+            else SAFE,
             file=path,
         ) from error
 
@@ -325,13 +316,13 @@ def _name_of_copy(path: str, digest: bytes) -> str:
     return f"{Path(path).stem}-{digest.hex()[:16]}{Path(path).suffix}"
 
 
-def _checksum(spot: FilePlace) -> FilePlace:
+def _checksum(spot: replace.FilePlace) -> replace.FilePlace:
     return spot.beside(spot.name + CHECKSUM_SUFFIX)
 
 
-def _write_checksum(spot: FilePlace, digest: bytes) -> None:
+def _write_checksum(spot: replace.FilePlace, digest: bytes) -> None:
     side = _checksum(spot)
     text = digest.hex().encode()
-    with suppress(FileNotFoundError, NotPlainError):
-        if read_file(side, at_most=CHECKSUM_BYTES_MAX).strip() != text:
-            replace_in(side, text)
+    with suppress(FileNotFoundError, replace.NotPlainError):
+        if replace.read_file(side, at_most=CHECKSUM_BYTES_MAX).strip() != text:
+            replace.replace_in(side, text)

@@ -5,14 +5,7 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.iterations.events import (
-    ArtifactsApplied,
-    BaselineReplaced,
-    BestSelected,
-    MeasurementRetracted,
-    RecommendationGiven,
-    RulesSet,
-)
+from sprintlog.engine.iterations import events
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
@@ -56,7 +49,7 @@ def decided(recorded: RecordedEvent, decision: Decision) -> DecisionWords:
     return DecisionWords(f"{name} {rest}".rstrip(), decision.evidence)
 
 
-def _advised(event: RecommendationGiven) -> DecisionWords:
+def _advised(event: events.RecommendationGiven) -> DecisionWords:
     said = _ADVISED.get(event.action, event.action).format(target=event.target)
     words = f"Advice after iteration {event.number}: {said.lower()}"
     return DecisionWords(words, "; ".join(event.because) or event.reason)
@@ -83,7 +76,7 @@ def _ended(event: f.RunEnded) -> DecisionWords:
     )
 
 
-def _selected(event: BestSelected) -> DecisionWords:
+def _selected(event: events.BestSelected) -> DecisionWords:
     how = "chosen by a person" if event.is_chosen else "the best that was measured"
     more = "" if event.final == event.number else f"; iteration {event.final} was the last"
     score = "" if event.score is None else f", score {event.score:.2f}"
@@ -92,7 +85,7 @@ def _selected(event: BestSelected) -> DecisionWords:
     )
 
 
-def _applied(event: ArtifactsApplied) -> DecisionWords:
+def _applied(event: events.ArtifactsApplied) -> DecisionWords:
     files = counted(len(event.files_copied), "file")
     return DecisionWords(
         f"{files} of the selected iteration were copied to {event.destination}", ""
@@ -127,7 +120,7 @@ def _resumed(event: f.SprintResumed) -> DecisionWords:
                 event.why or "")  # fmt: skip
 
 
-def _rules(event: RulesSet) -> DecisionWords:
+def _rules(event: events.RulesSet) -> DecisionWords:
     return DecisionWords(
         "Rules were set: " + _listed(event, ("weights", "thresholds", "loop")), ""
     )
@@ -149,12 +142,14 @@ def _plain(words: str, field: str = "reason") -> Callable[[Any], DecisionWords]:
 
 
 _SAY: dict[type[Event], Callable[[Any], DecisionWords]] = {
-    RecommendationGiven: _advised,
-    BestSelected: _selected,
-    ArtifactsApplied: _applied,
-    RulesSet: _rules,
-    BaselineReplaced: _plain("Iteration {e.number} is the new baseline"),
-    MeasurementRetracted: _plain("The measurement of iteration {e.number} was retracted"),
+    events.RecommendationGiven: _advised,
+    events.BestSelected: _selected,
+    events.ArtifactsApplied: _applied,
+    events.RulesSet: _rules,
+    events.BaselineReplaced: _plain("Iteration {e.number} is the new baseline"),
+    events.MeasurementRetracted: _plain(
+        "The measurement of iteration {e.number} was retracted"
+    ),
     f.RestoreStarted: _files_back,
     f.RunEnded: _ended,
     f.RequestDecided: _decided,

@@ -8,13 +8,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.iterations.events import Usage
-from sprintlog.engine.sprint.iterations.facts import (
-    Began,
-    Ended,
-    Fact,
-    LoopSaid,
-    RunSaid,
-)
+from sprintlog.engine.sprint.iterations import facts
 from sprintlog.engine.sprint.state.derived import settled
 from sprintlog.engine.sprint.state.node import Node, derived_status
 from sprintlog.engine.sprint.state.times import normalise
@@ -110,11 +104,11 @@ def document_of(sprint: ImportedSprint, *, kind: str, file: Path) -> Data:
     return settled(document)
 
 
-def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[Fact]:
+def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[facts.Fact]:
     """Yield what the loop says happened, iterations before remarks."""
     for one in sprint.iterations:
         status = "completed" if one.went_well else "failed"
-        run = RunSaid(
+        run = facts.RunSaid(
             status,
             duration_ms=one.duration_ms,
             usage=one.usage,
@@ -123,10 +117,10 @@ def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[Fact]:
             models=one.models,
         )
         began, ended = _time(one.began_at, file), _time(one.ended_at, file)
-        yield Began(f"iteration {one.key} began", began or ended)
-        yield Ended(f"iteration {one.key} ended", ended, run, one.summary)
+        yield facts.Began(f"iteration {one.key} began", began or ended)
+        yield facts.Ended(f"iteration {one.key} ended", ended, run, one.summary)
     for remark in sprint.remarks:
-        yield LoopSaid(f"remark {remark.key}", _time(remark.at, file), remark.text)
+        yield facts.LoopSaid(f"remark {remark.key}", _time(remark.at, file), remark.text)
 
 
 def _time(at: str | None, file: Path) -> str | None:

@@ -9,18 +9,7 @@ from datetime import datetime
 import msgspec
 
 from ...usage import ModelCall
-from .items import (
-    AgentEnded,
-    Called,
-    CallsCounted,
-    FileChanged,
-    Item,
-    Prompted,
-    Returned,
-    Said,
-    Session,
-    Used,
-)
+from . import items as out
 
 CALLS_MAX = 10_000
 """So many calls are told one by one; all are counted."""
@@ -43,7 +32,7 @@ class ToolCall(msgspec.Struct, omit_defaults=True):
     duration_ms: int | None = None
     began_at: str | None = None
     ended_at: str | None = None
-    changes: list[FileChanged] = []
+    changes: list[out.FileChanged] = []
 
 
 class Activity(msgspec.Struct, omit_defaults=True):
@@ -90,30 +79,30 @@ class Watching:
             "subagents": {},
         }
 
-    def take(self, item: Item) -> None:
+    def take(self, item: out.Item) -> None:
         """Take the next item."""
-        self._tells_calls = self._tells_calls or isinstance(item, Said | Called)
-        is_own = isinstance(item, Said | Prompted | AgentEnded)
-        by = item.by if isinstance(item, Called | Used) else None
-        self._is_own |= is_own or (isinstance(item, Called) and by is None)
+        self._tells_calls = self._tells_calls or isinstance(item, out.Said | out.Called)
+        is_own = isinstance(item, out.Said | out.Prompted | out.AgentEnded)
+        by = item.by if isinstance(item, out.Called | out.Used) else None
+        self._is_own |= is_own or (isinstance(item, out.Called) and by is None)
         self._name(subagents=by)
         match item:
-            case Session():
+            case out.Session():
                 self._name(sessions=item.id, versions=item.version, models=item.model)
                 self._commit = self._commit or item.commit
-            case Used():
+            case out.Used():
                 self._name(models=item.model)
-            case Prompted():
+            case out.Prompted():
                 if len(self._prompts) < NAMES_MAX:
                     self._prompts[item.text[:NAMES_MAX], item.at] = None
-            case Called():
+            case out.Called():
                 self._called(item)
-            case CallsCounted():
+            case out.CallsCounted():
                 self._counted += item.tool_calls
                 self._tells_calls = True
-            case Returned():
+            case out.Returned():
                 self._returned(item)
-            case FileChanged():
+            case out.FileChanged():
                 self._changed(item)
             case _:
                 pass
@@ -143,7 +132,7 @@ class Watching:
             if name and len(self._names[kind]) < NAMES_MAX:
                 self._names[kind][name] = None
 
-    def _called(self, item: Called) -> None:
+    def _called(self, item: out.Called) -> None:
         key = item.key if item.key is not None else f"#{self._tool_calls}"
         call = self._calls.get(key)
         if call is None:
@@ -158,7 +147,7 @@ class Watching:
         call.command = call.command or item.command
         call.by = call.by or item.by
 
-    def _returned(self, item: Returned) -> None:
+    def _returned(self, item: out.Returned) -> None:
         call = self._calls.get(item.key) if item.key is not None else None
         if call is None:
             return
@@ -167,7 +156,7 @@ class Watching:
                 setattr(call, name, value)
         call.ended_at = call.ended_at or item.at
 
-    def _changed(self, item: FileChanged) -> None:
+    def _changed(self, item: out.FileChanged) -> None:
         call = self._calls.get(item.key) if item.key is not None else None
         if call is None:
             return

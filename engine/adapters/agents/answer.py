@@ -9,20 +9,7 @@ from ...sprint.agent.answers import SILENT, Answer
 from ...sprint.agent.limit_table import NO_ANSWER
 from ...sprint.agent.limits import Refusal
 from ...usage import FIGURES, ModelCall, Usage, merged, summed
-from .items import (
-    AgentEnded,
-    Called,
-    CallsCounted,
-    FigureSpan,
-    FileChanged,
-    Item,
-    Prompted,
-    Refused,
-    Returned,
-    Said,
-    Session,
-    Used,
-)
+from . import items as out
 from .values import together
 
 _NOTHING = Usage()
@@ -42,39 +29,39 @@ class Gathering:
         self._session = ""
         self._words: list[str] = []
         self._chars = 0
-        self._last: Item | None = None
-        self._ended: AgentEnded | None = None
+        self._last: out.Item | None = None
+        self._ended: out.AgentEnded | None = None
         self._error = ""
-        self._refused: Refused | None = None
+        self._refused: out.Refused | None = None
         """Unless it went on to work after that."""
-        self._used: dict[tuple[FigureSpan, str, int | None], Usage] = {}
-        self._calls: dict[tuple[FigureSpan, str], str | None] = {}
+        self._used: dict[tuple[out.FigureSpan, str, int | None], Usage] = {}
+        self._calls: dict[tuple[out.FigureSpan, str], str | None] = {}
         """The model of each call and turn that has an id."""
 
-    def take(self, item: Item) -> None:
+    def take(self, item: out.Item) -> None:
         """Take the next item."""
         match item:
-            case Session():
+            case out.Session():
                 self._session = item.id
-            case Said():
+            case out.Said():
                 self._hear(item)
-            case Called():
+            case out.Called():
                 self._ended = self._refused = None
-            case Refused():
+            case out.Refused():
                 self._refused = item
                 return
-            case Used():
+            case out.Used():
                 self._count(item)
-            case Prompted() | Returned() | FileChanged() | CallsCounted():
+            case out.Prompted() | out.Returned() | out.FileChanged() | out.CallsCounted():
                 return
-            case AgentEnded():
+            case out.AgentEnded():
                 was_stopped = self._ended is not None and self._ended.is_stopped
                 if was_stopped and item.failed:
                     # A program may also state in its own words that it was stopped.
                     item = replace(item, is_stopped=True)
                 self._ended = item
                 self._error = item.error or (self._error if item.failed else "")
-        if not isinstance(item, Used | Session):
+        if not isinstance(item, out.Used | out.Session):
             self._last = item
 
     def answer(self, *, unknown: int = 0) -> Answer:
@@ -105,21 +92,21 @@ class Gathering:
         found = []
         for (span, key), model in self._calls.items():
             figures = merged(self._used[span, key, None], _NOTHING)
-            if span is FigureSpan.TURN:
+            if span is out.FigureSpan.TURN:
                 figures = {n: x for n, x in figures.items() if n == "duration_ms"}
-            if figures or span is FigureSpan.CALL:
+            if figures or span is out.FigureSpan.CALL:
                 found.append(ModelCall(key=key_of(key), model=model, **figures))
         return tuple(found)
 
-    def _refusal(self, ended: AgentEnded) -> Refusal | None:
-        refused = self._refused or Refused()
+    def _refusal(self, ended: out.AgentEnded) -> Refusal | None:
+        refused = self._refused or out.Refused()
         status = ended.status if ended.status is not None else refused.status
         if status is None and self._refused is None:
             return None
         return Refusal(status, refused.kind, refused.fields)
 
-    def _hear(self, said: Said) -> None:
-        if not (said.goes_on and isinstance(self._last, Said)):
+    def _hear(self, said: out.Said) -> None:
+        if not (said.goes_on and isinstance(self._last, out.Said)):
             self._words, self._chars, self._ended = [], 0, None
         self._words.append(said.text)
         self._chars += len(said.text)
@@ -127,14 +114,14 @@ class Gathering:
             self._words = ["".join(self._words)[-TEXT_CHARS_MAX:]]
             self._chars = TEXT_CHARS_MAX
 
-    def _count(self, used: Used) -> None:
+    def _count(self, used: out.Used) -> None:
         key = used.key
         if key is None and used.usage == _NOTHING:
             return
         if key is None:
-            is_total = used.span is FigureSpan.SESSION
+            is_total = used.span is out.FigureSpan.SESSION
             key = self._session if is_total else f"#{len(self._used)}"
-        elif used.span is not FigureSpan.SESSION and used.part is None:
+        elif used.span is not out.FigureSpan.SESSION and used.part is None:
             key = key if used.is_unique else f"{self._session}\n{key}"
             self._calls[used.span, key] = used.model or self._calls.get((used.span, key))
         at = (used.span, key, used.part)
@@ -144,14 +131,14 @@ class Gathering:
         """Return the figures: each from the widest span that states it."""
         found: dict[str, Any] = {}
         bounds: set[str] = set()
-        for span in sorted(FigureSpan):
+        for span in sorted(out.FigureSpan):
             several = [
                 one
                 for (of, key, part), one in self._used.items()
                 if of is span and (part is None or self._has_all_before(key))
             ]
             # Only calls are alike: each states the same figures.
-            total = summed(several) if span is FigureSpan.CALL else together(several)
+            total = summed(several) if span is out.FigureSpan.CALL else together(several)
             stated = {n: x for n in FIGURES if (x := getattr(total, n)) is not None}
             bounds = (bounds - stated.keys()) | set(total.at_least)
             found |= stated
@@ -160,6 +147,6 @@ class Gathering:
     def _has_all_before(self, key: str) -> bool:
         """Tell whether no turn of a session is missing."""
         parts = {
-            part for of, one, part in self._used if of is FigureSpan.TURN and one == key
+            part for of, one, part in self._used if of is out.FigureSpan.TURN and one == key
         }
         return parts == set(range(len(parts)))

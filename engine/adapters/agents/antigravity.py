@@ -7,18 +7,7 @@ is 0 also when it fails: `status` decides.
 import re
 
 from ...iterations.events import Usage
-from .items import (
-    AgentEnded,
-    Called,
-    FigureSpan,
-    Item,
-    Items,
-    Prompted,
-    Returned,
-    Said,
-    Session,
-    Used,
-)
+from . import items as out
 from .values import Data, amount, command_of, count, less, mapping, text
 
 _EVENTS = ("init", "step_update", "result")
@@ -27,7 +16,7 @@ _STATUS = re.compile(r"\(code (\d{3})\)")
 """How an error states the status of HTTP."""
 
 
-def read(message: Data) -> Items | None:
+def read(message: Data) -> out.Items | None:
     """Return the items of a line; None if it is not one of Antigravity's."""
     kind = text(message.get("event"))
     if not kind and {"conversation_id", "status", "response"} <= message.keys():
@@ -37,50 +26,50 @@ def read(message: Data) -> Items | None:
     inner = mapping(message[kind])
     if kind == "init":
         session, model = text(message.get("conversation_id")), text(inner.get("model"))
-        return (Session(session, model=model or None),)
+        return (out.Session(session, model=model or None),)
     return _result(inner) if kind == "result" else _step(inner)
 
 
-def _step(step: Data) -> Items:
+def _step(step: Data) -> out.Items:
     kind, said = text(step.get("step_type")), text(step.get("text_delta"))
     key = str(count(step.get("step_index")) or 0)
     if kind == "user_input":
-        return (Prompted(said),) if said else ()
+        return (out.Prompted(said),) if said else ()
     if kind == "tool":
         return _tool(step, key)
     if kind != "agent_response":
         return ()
-    items: list[Item] = [Said(said, goes_on=True)] if said else []
+    items: list[out.Item] = [out.Said(said, goes_on=True)] if said else []
     if isinstance(step.get("usage"), dict):
-        items.append(Used(_usage(step), FigureSpan.CALL, key))
+        items.append(out.Used(_usage(step), out.FigureSpan.CALL, key))
     return tuple(items)
 
 
-def _tool(step: Data, key: str) -> Items:
+def _tool(step: Data, key: str) -> out.Items:
     info, state = mapping(step.get("tool_info")), text(step.get("state"))
     given = mapping(info.get("parameters"))
     tool = text(step.get("tool_name")) or text(info.get("name"))
     command = text(given.get("CommandLine")) or command_of(given)
-    called = Called(key, tool, command, given=given)
+    called = out.Called(key, tool, command, given=given)
     if state not in ("DONE", "ERROR"):
         return (called,)
     took = _milliseconds(step)
-    return (called, Returned(key, state == "DONE", duration_ms=took))
+    return (called, out.Returned(key, state == "DONE", duration_ms=took))
 
 
-def _result(result: Data) -> Items:
+def _result(result: Data) -> out.Items:
     status, session = text(result.get("status")), text(result.get("conversation_id"))
-    items: list[Item] = [Session(session)] if session else []
+    items: list[out.Item] = [out.Session(session)] if session else []
     turns, took = count(result.get("num_turns")), _milliseconds(result)
     usage = _usage(result, turns=turns, duration_ms=took)
     key = f"{session}:{turns}" if session else None
-    items.append(Used(usage, FigureSpan.TURN, key))
+    items.append(out.Used(usage, out.FigureSpan.TURN, key))
     if status in _SUCCESS:
-        return (*items, AgentEnded(text(result.get("response"))))
+        return (*items, out.AgentEnded(text(result.get("response"))))
     error = text(result.get("error")) or f"the agent ended with status {status[:40]}"
     found = _STATUS.search(error)
     code = int(found[1]) if found else None
-    return (*items, AgentEnded(failed=True, error=error, status=code))
+    return (*items, out.AgentEnded(failed=True, error=error, status=code))
 
 
 def _usage(of: Data, *, turns: int | None = None, duration_ms: int | None = None) -> Usage:

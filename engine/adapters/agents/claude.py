@@ -8,20 +8,7 @@ A transcript on disk has the same messages under other names, and no result.
 import re
 
 from ...usage import Usage
-from .items import (
-    STOPPED_BY_USER,
-    AgentEnded,
-    Called,
-    FigureSpan,
-    Item,
-    Items,
-    Prompted,
-    Refused,
-    Returned,
-    Said,
-    Session,
-    Used,
-)
+from . import items as out
 from .values import (
     Data,
     amount,
@@ -59,7 +46,7 @@ _INTERRUPTED = "[Request interrupted by user"
 """How the program records that its user stopped the agent."""
 
 
-def read(message: Data) -> Items | None:
+def read(message: Data) -> out.Items | None:
     """Return what a message says; None when it is no message of Claude Code."""
     kind = message.get("type")
     if kind == "result" and not _RESULT_KEYS.isdisjoint(message):
@@ -85,12 +72,12 @@ def read(message: Data) -> Items | None:
         if took is None or message.get("subtype") != "turn_duration":
             return session
         key = text(message.get("uuid")) or None
-        turn = Used(Usage(duration_ms=took), FigureSpan.TURN, key, is_unique=True)
+        turn = out.Used(Usage(duration_ms=took), out.FigureSpan.TURN, key, is_unique=True)
         return (*_named_session(message), turn)
     return None
 
 
-def _progress(message: Data) -> Items:
+def _progress(message: Data) -> out.Items:
     """Return the items of a subagent's message that is repeated while it works."""
     data = mapping(message.get("data"))
     named = {name: message.get(name) for name in ("sessionId", "version")}
@@ -98,15 +85,15 @@ def _progress(message: Data) -> Items:
     return read({**mapping(data.get("message")), **named, **by}) or ()
 
 
-def _limited(info: Data) -> Items:
+def _limited(info: Data) -> out.Items:
     """Return that a limit is reached; one that only comes near keeps nobody from work."""
     if text(info.get("status")) != "rejected":
         return ()
     until = count(info.get("resetsAt"))
-    return (Refused("rate_limit", f"resetsAt: {until}" if until is not None else ""),)
+    return (out.Refused("rate_limit", f"resetsAt: {until}" if until is not None else ""),)
 
 
-def _session(message: Data) -> Items:
+def _session(message: Data) -> out.Items:
     """Return which session a line of a transcript, or the first one of a stream, is of."""
     if text(message.get("sessionId")) and message.get("type") in ("assistant", "user"):
         return _named_session(message)
@@ -114,14 +101,14 @@ def _session(message: Data) -> Items:
         return ()
     version = text(message.get("claude_code_version")) or None
     model = _named(message.get("model"))
-    return (Session(text(message.get("session_id")), version, model),)
+    return (out.Session(text(message.get("session_id")), version, model),)
 
 
-def _named_session(message: Data) -> Items:
-    return (Session(text(message["sessionId"]), text(message.get("version")) or None),)
+def _named_session(message: Data) -> out.Items:
+    return (out.Session(text(message["sessionId"]), text(message.get("version")) or None),)
 
 
-def _result(message: Data) -> Items:
+def _result(message: Data) -> out.Items:
     subtype, final = text(message.get("subtype")), message.get("result")
     error = None
     failed = message.get("is_error") is True or subtype.startswith("error")
@@ -144,14 +131,14 @@ def _result(message: Data) -> Items:
     final_words = text(final) if isinstance(final, str) else None
     named = mapping(message.get("modelUsage"))
     return (
-        *((Session(session),) if session else ()),
+        *((out.Session(session),) if session else ()),
         *(
-            Used(Usage(), FigureSpan.CALL, model=_canonical(name, named[name]))
+            out.Used(Usage(), out.FigureSpan.CALL, model=_canonical(name, named[name]))
             for name in named
         ),
-        Used(turn, FigureSpan.TURN, key, part),
-        Used(together([total, Usage(cost_usd=cost)]), FigureSpan.SESSION, session),
-        AgentEnded(final_words, failed, error or None, status if failed else None),
+        out.Used(turn, out.FigureSpan.TURN, key, part),
+        out.Used(together([total, Usage(cost_usd=cost)]), out.FigureSpan.SESSION, session),
+        out.AgentEnded(final_words, failed, error or None, status if failed else None),
     )
 
 
@@ -164,7 +151,7 @@ def _reason(message: Data) -> str:
     return ": ".join(filter(None, ended))
 
 
-def _assistant(message: Data, *, is_kept: bool) -> Items:
+def _assistant(message: Data, *, is_kept: bool) -> out.Items:
     inner = mapping(message.get("message"))
     usage = mapping(inner.get("usage"))
     stopped = text(inner.get("stop_reason"))
@@ -173,17 +160,17 @@ def _assistant(message: Data, *, is_kept: bool) -> Items:
     model = _named(inner.get("model"))
     key = text(inner.get("id")) or None
     by = _subagent(message)
-    items: list[Item] = [
-        Used(used, FigureSpan.CALL, key, model=model, by=by, is_unique=True)
+    items: list[out.Item] = [
+        out.Used(used, out.FigureSpan.CALL, key, model=model, by=by, is_unique=True)
     ]
     items += _content(
         inner.get("content"), by=by, at=text(message.get("timestamp")) or None
     )
     if by is None and (refused := text(message.get("error"))):
-        items.append(Refused(refused))
+        items.append(out.Refused(refused))
     # A transcript has no other word for its end; a stream's result comes after.
     if is_kept and by is None and stopped in _ENDS:
-        items.append(AgentEnded())
+        items.append(out.AgentEnded())
     return tuple(items)
 
 
@@ -194,41 +181,41 @@ def _subagent(message: Data) -> str | None:
     return called_by or ((text(message.get("agentId")) or "subagent") if is_side else None)
 
 
-def _content(content: object, *, by: str | None, at: str | None) -> list[Item]:
+def _content(content: object, *, by: str | None, at: str | None) -> list[out.Item]:
     if isinstance(content, str):
-        return [Said(text(content))] if text(content) and by is None else []
-    items: list[Item] = []
+        return [out.Said(text(content))] if text(content) and by is None else []
+    items: list[out.Item] = []
     for block in objects(content):
         if block.get("type") == "text" and text(block.get("text")):
             if by is None:
-                items.append(Said(text(block.get("text"))))
+                items.append(out.Said(text(block.get("text"))))
         elif block.get("type") == "tool_use":
             given = mapping(block.get("input"))
             key, tool = text(block.get("id")) or None, text(block.get("name"))
-            items.append(Called(key, tool, command_of(given), by, at, given))
+            items.append(out.Called(key, tool, command_of(given), by, at, given))
     return items
 
 
-def _user(message: Data) -> Items:
+def _user(message: Data) -> out.Items:
     """Return the prompt, or what came of the calls, that a message brings."""
     content = mapping(message.get("message")).get("content")
     at = text(message.get("timestamp")) or None
     if isinstance(content, str):
         if _subagent(message) is None and content.startswith(_INTERRUPTED):
-            return (STOPPED_BY_USER,)
+            return (out.STOPPED_BY_USER,)
         is_prompt = _subagent(message) is None and bool(content.strip())
-        return (Prompted(text(content), at),) if is_prompt else ()
-    items: list[Item] = []
+        return (out.Prompted(text(content), at),) if is_prompt else ()
+    items: list[out.Item] = []
     for block in objects(content):
         is_own = block.get("type") == "text" and _subagent(message) is None
         if is_own and text(block.get("text")).startswith(_INTERRUPTED):
-            items.append(STOPPED_BY_USER)
+            items.append(out.STOPPED_BY_USER)
         if block.get("type") == "tool_result":
             key = text(block.get("tool_use_id")) or None
             failed = block.get("is_error") is True
             output = "\n".join(_words(block.get("content")))
             code = exit_code_in(output) if failed else None
-            items.append(Returned(key, not failed, code, at=at))
+            items.append(out.Returned(key, not failed, code, at=at))
             result = message.get("toolUseResult", message.get("tool_use_result"))
             items += changed_by_patch(key, mapping(result))
     return tuple(items)

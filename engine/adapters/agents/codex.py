@@ -1,19 +1,7 @@
 """Codex: `codex exec --json` prints a line for each event of the thread."""
 
 from ...iterations.events import Usage
-from .items import (
-    AgentEnded,
-    Called,
-    FigureSpan,
-    FileChanged,
-    Item,
-    Items,
-    Prompted,
-    Returned,
-    Said,
-    Session,
-    Used,
-)
+from . import items as out
 from .values import Data, command_of, count, kind_of, less, mapping, objects, text, texts
 
 _FAMILIES = ("item.", "thread.", "turn.")
@@ -21,60 +9,60 @@ _NO_TOOLS = {"agent_message", "error", "reasoning", "todo_list"}
 """Items that are no call of a tool; those named error are warnings."""
 
 
-def read(message: Data) -> Items | None:
+def read(message: Data) -> out.Items | None:
     """Return what a line says; None when it is none of Codex."""
     kind = text(message.get("type"))
     if kind == "error" and text(message.get("message")):
         # Also said of a lost connection that is tried again: what comes last counts.
-        return (AgentEnded(failed=True, error=text(message.get("message"))),)
+        return (out.AgentEnded(failed=True, error=text(message.get("message"))),)
     if kind == "agent-turn-complete" and text(message.get("thread-id")):
         return _notified(message)
     if not kind.startswith(_FAMILIES):
         return None
     if kind == "thread.started":
-        return (Session(text(message.get("thread_id"))),)
+        return (out.Session(text(message.get("thread_id"))),)
     if kind == "turn.completed":
         # Despite its name it is of the thread so far.
         used = usage_of(mapping(message.get("usage")))
-        return (Used(used, FigureSpan.SESSION), AgentEnded())
+        return (out.Used(used, out.FigureSpan.SESSION), out.AgentEnded())
     if kind == "turn.failed":
         error = text(mapping(message.get("error")).get("message"))
-        return (AgentEnded(failed=True, error=error or None),)
+        return (out.AgentEnded(failed=True, error=error or None),)
     return _item(mapping(message.get("item")), is_whole=kind == "item.completed")
 
 
-def _notified(message: Data) -> Items:
+def _notified(message: Data) -> out.Items:
     """Return what Codex tells the command in its setting `notify`."""
     said = text(message.get("last-assistant-message"))
     return (
-        Session(text(message.get("thread-id"))),
-        *(Prompted(one) for one in texts(message.get("input-messages"))),
-        AgentEnded(said or None),
+        out.Session(text(message.get("thread-id"))),
+        *(out.Prompted(one) for one in texts(message.get("input-messages"))),
+        out.AgentEnded(said or None),
     )
 
 
-def _item(item: Data, *, is_whole: bool) -> Items:
+def _item(item: Data, *, is_whole: bool) -> out.Items:
     kind = text(item.get("type"))
     if kind == "agent_message" and is_whole and text(item.get("text")):
-        return (Said(text(item.get("text"))),)
+        return (out.Said(text(item.get("text"))),)
     if not kind or kind in _NO_TOOLS:
         return ()
     key = text(item.get("id")) or None
     tool = text(item.get("tool")) or kind
-    called = Called(key, tool, command_of(item))
+    called = out.Called(key, tool, command_of(item))
     if not is_whole:
         return (called,)
     exit_code = item.get("exit_code")
-    items: list[Item] = [called]
+    items: list[out.Item] = [called]
     items.append(
-        Returned(
+        out.Returned(
             key,
             ok=item.get("status") == "completed" if text(item.get("status")) else None,
             exit_code=exit_code if type(exit_code) is int else None,
         )
     )
     items += [
-        FileChanged(key, text(change.get("path")), kind_of(change.get("kind")))
+        out.FileChanged(key, text(change.get("path")), kind_of(change.get("kind")))
         for change in objects(item.get("changes"))
         if text(change.get("path"))
     ]

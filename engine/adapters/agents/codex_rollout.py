@@ -6,21 +6,8 @@ Until the summer of 2025 its lines were bare: the payloads alone, without a time
 import re
 
 from ...usage import Usage
+from . import items as out
 from .codex import usage_of
-from .items import (
-    STOPPED_BY_USER,
-    AgentEnded,
-    Called,
-    FigureSpan,
-    FileChanged,
-    Item,
-    Items,
-    Prompted,
-    Returned,
-    Said,
-    Session,
-    Used,
-)
 from .values import (
     Data,
     changed_by_diff,
@@ -50,7 +37,7 @@ _ITSELF = re.compile(r"^<\w+>")
 """What Codex tells the model of the surroundings stands within a mark."""
 
 
-def read(message: Data) -> Items | None:
+def read(message: Data) -> out.Items | None:
     """Return what a line says; None when it is none of a rollout."""
     kind = text(message.get("type"))
     if kind not in _LINES or not isinstance(message.get("payload"), dict):
@@ -60,21 +47,25 @@ def read(message: Data) -> Items | None:
         return (_session(payload, forked_at=at if payload.get("forked_from_id") else None),)
     if kind == "turn_context":
         model = text(payload.get("model")) or None
-        return (Used(Usage(), FigureSpan.TURN, text(payload.get("turn_id")), model=model),)
+        return (
+            out.Used(
+                Usage(), out.FigureSpan.TURN, text(payload.get("turn_id")), model=model
+            ),
+        )
     if kind == "response_item":
         return _response(payload, at)
     return _event(payload, at) if kind == "event_msg" else ()
 
 
-def _session(payload: Data, *, forked_at: str | None = None) -> Session:
+def _session(payload: Data, *, forked_at: str | None = None) -> out.Session:
     version = text(payload.get("cli_version")) or None
     commit = text(mapping(payload.get("git")).get("commit_hash")) or None
-    return Session(
+    return out.Session(
         text(payload.get("id")), version, commit=commit, forked_at=forked_at or None
     )
 
 
-def _bare(message: Data, kind: str) -> Items | None:
+def _bare(message: Data, kind: str) -> out.Items | None:
     if not kind and {"id", "timestamp", "instructions"} <= message.keys():
         return (_session(message),)
     kinds = {text(one.get("type")) for one in objects(message.get("content"))}
@@ -82,20 +73,20 @@ def _bare(message: Data, kind: str) -> Items | None:
     if is_message or (kind in _CALLS | _ANSWERS and "call_id" in message):
         items = _response(message, None)
         # It has no other mark of the end of a turn than an answer without a call.
-        is_answer = any(isinstance(item, Said) for item in items)
-        return (*items, AgentEnded()) if is_answer else items
+        is_answer = any(isinstance(item, out.Said) for item in items)
+        return (*items, out.AgentEnded()) if is_answer else items
     is_known = "summary" in message if kind == "reasoning" else "record_type" in message
     return () if is_known else None
 
 
-def _response(payload: Data, at: str | None) -> Items:
+def _response(payload: Data, at: str | None) -> out.Items:
     kind, key = text(payload.get("type")), text(payload.get("call_id")) or None
     if kind in _CALLS:
         given = mapping(parse(text(payload.get("arguments")).encode()))
         given = given or mapping(payload.get("action"))
         tool, command = text(payload.get("name")) or kind, command_of(given)
         given = given or {"patch": text(payload.get("input"))}
-        return (Called(key, tool, command, at=at, given=given),)
+        return (out.Called(key, tool, command, at=at, given=given),)
     if kind in _ANSWERS:
         output = text(payload.get("output"))
         about = mapping(mapping(parse(output.encode())).get("metadata"))
@@ -103,17 +94,17 @@ def _response(payload: Data, at: str | None) -> Items:
         code = code if type(code) is int else exit_code_in(output)
         # It says in words only that a tool is not known.
         ok = False if output.startswith("unsupported ") else None
-        return (Returned(key, ok if code is None else code == 0, code, at=at),)
+        return (out.Returned(key, ok if code is None else code == 0, code, at=at),)
     if kind != "message":
         return ()
     said = "".join(text(one.get("text")) for one in objects(payload.get("content")))
     if payload.get("role") == "assistant" and said:
-        return (Said(said),)
+        return (out.Said(said),)
     is_prompt = payload.get("role") == "user" and said and not _ITSELF.match(said)
-    return (Prompted(said, at),) if is_prompt else ()
+    return (out.Prompted(said, at),) if is_prompt else ()
 
 
-def _event(payload: Data, at: str | None) -> Items:
+def _event(payload: Data, at: str | None) -> out.Items:
     kind = text(payload.get("type"))
     if kind == "item_completed":
         return _item(mapping(payload.get("item")), payload, at)
@@ -123,27 +114,27 @@ def _event(payload: Data, at: str | None) -> Items:
         took = Usage(duration_ms=count(payload.get("duration_ms")))
         turn = text(payload.get("turn_id")) or None
         said = payload.get("last_agent_message")
-        ended = AgentEnded(text(said) if isinstance(said, str) else None)
-        return (Used(took, FigureSpan.TURN, turn), ended)
+        ended = out.AgentEnded(text(said) if isinstance(said, str) else None)
+        return (out.Used(took, out.FigureSpan.TURN, turn), ended)
     if kind == "turn_aborted":
         if (reason := text(payload.get("reason"))) == "interrupted":
-            return (STOPPED_BY_USER,)
-        return (AgentEnded(failed=True, error=reason or None),)
+            return (out.STOPPED_BY_USER,)
+        return (out.AgentEnded(failed=True, error=reason or None),)
     if kind == "error":
-        return (AgentEnded(failed=True, error=text(payload.get("message")) or None),)
+        return (out.AgentEnded(failed=True, error=text(payload.get("message")) or None),)
     return ()
 
 
-def _counted(info: Data) -> Items:
+def _counted(info: Data) -> out.Items:
     """Return the last call of a model: the total after it identifies it in its thread."""
     total, last = mapping(info.get("total_token_usage")), info.get("last_token_usage")
     if not isinstance(last, dict):
-        return (Used(usage_of(total), FigureSpan.SESSION),) if total else ()
+        return (out.Used(usage_of(total), out.FigureSpan.SESSION),) if total else ()
     counts = (count(total.get(name)) for name in ("input_tokens", "output_tokens"))
-    return (Used(usage_of(last), FigureSpan.CALL, "/".join(map(str, counts))),)
+    return (out.Used(usage_of(last), out.FigureSpan.CALL, "/".join(map(str, counts))),)
 
 
-def _item(item: Data, payload: Data, at: str | None) -> Items:
+def _item(item: Data, payload: Data, at: str | None) -> out.Items:
     kind, key = text(item.get("type")), text(item.get("id")) or None
     if kind == "CommandExecution":
         code = item.get("exit_code")
@@ -152,7 +143,7 @@ def _item(item: Data, payload: Data, at: str | None) -> Items:
         took = seconds * 1000 + (nanos or 0) // 1_000_000 if seconds is not None else None
         exit_code = code if type(code) is int else None
         ok = item.get("status") == "completed" if text(item.get("status")) else None
-        return (Returned(key, ok, exit_code, took, at),)
+        return (out.Returned(key, ok, exit_code, took, at),)
     if kind != "FileChange":
         return ()
     began, ended = (
@@ -160,7 +151,9 @@ def _item(item: Data, payload: Data, at: str | None) -> Items:
         count(payload.get("completed_at_ms")),
     )
     took = ended - began if began is not None and ended is not None else None
-    items: list[Item] = [Returned(key, item.get("status") == "completed", None, took, at)]
+    items: list[out.Item] = [
+        out.Returned(key, item.get("status") == "completed", None, took, at)
+    ]
     for path, one in mapping(item.get("changes")).items():
         change = mapping(one)
         what = kind_of(change.get("type"))
@@ -170,5 +163,5 @@ def _item(item: Data, payload: Data, at: str | None) -> Items:
             lines = line_count(text(change.get("content")))
             is_gone = what == "deleted"
             counts = (0, lines) if is_gone else (lines, 0)
-            items.append(FileChanged(key, text(path), what, *counts))
+            items.append(out.FileChanged(key, text(path), what, *counts))
     return tuple(items)

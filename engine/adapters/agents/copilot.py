@@ -5,20 +5,7 @@ are in what it keeps on disk, `events.jsonl`, which has the same events and no r
 """
 
 from ...iterations.events import Usage
-from .items import (
-    AgentEnded,
-    Called,
-    FigureSpan,
-    FileChanged,
-    Item,
-    Items,
-    Prompted,
-    Refused,
-    Returned,
-    Said,
-    Session,
-    Used,
-)
+from . import items as out
 from .values import (
     Data,
     command_of,
@@ -33,7 +20,7 @@ from .values import (
 )
 
 
-def read(message: Data) -> Items | None:
+def read(message: Data) -> out.Items | None:
     """Return what a line says; None when it is none of Copilot."""
     kind = text(message.get("type"))
     if kind == "result" and {"exitCode", "sessionId"} & message.keys():
@@ -50,49 +37,49 @@ def read(message: Data) -> Items | None:
         return _tool(data, by, at, is_over=kind == "tool.execution_complete")
     if kind == "session.error" and by is None:
         return (
-            Refused(text(data.get("errorType")), status=count(data.get("statusCode"))),
-            AgentEnded(failed=True, error=text(data.get("message")) or None),
+            out.Refused(text(data.get("errorType")), status=count(data.get("statusCode"))),
+            out.AgentEnded(failed=True, error=text(data.get("message")) or None),
         )
     if kind == "user.message" and by is None and text(data.get("content")):
-        return (Prompted(text(data.get("content")), at),)
+        return (out.Prompted(text(data.get("content")), at),)
     return _session(kind, data, key=text(message.get("id")) or None)
 
 
-def _session(kind: str, data: Data, *, key: str | None) -> Items:
+def _session(kind: str, data: Data, *, key: str | None) -> out.Items:
     if kind == "session.start":
         version = text(data.get("copilotVersion")) or None
         model = text(data.get("selectedModel")) or None
-        return (Session(text(data.get("sessionId")), version, model),)
+        return (out.Session(text(data.get("sessionId")), version, model),)
     if kind == "session.usage_record":
         usage = mapping(data.get("usage"))
         model = text(usage.get("model")) or None
-        return (Used(_usage(usage), FigureSpan.CALL, key, model=model),)
+        return (out.Used(_usage(usage), out.FigureSpan.CALL, key, model=model),)
     if kind != "session.shutdown":
         return ()
     models = objects(list(mapping(data.get("modelMetrics")).values()))
     used = together(_usage(mapping(model.get("usage"))) for model in models)
-    ended = AgentEnded(failed=data.get("shutdownType") == "error")
-    return (Used(used, FigureSpan.SESSION), ended)
+    ended = out.AgentEnded(failed=data.get("shutdownType") == "error")
+    return (out.Used(used, out.FigureSpan.SESSION), ended)
 
 
-def _message(data: Data, by: str | None, at: str | None) -> Items:
+def _message(data: Data, by: str | None, at: str | None) -> out.Items:
     said = text(data.get("content"))
-    items: list[Item] = [Said(said)] if said and by is None else []
+    items: list[out.Item] = [out.Said(said)] if said and by is None else []
     for call in objects(data.get("toolRequests")):
         key, given = text(call.get("toolCallId")) or None, mapping(call.get("arguments"))
         tool, command = text(call.get("name")), command_of(given)
-        items.append(Called(key, tool, command, by, at, given))
+        items.append(out.Called(key, tool, command, by, at, given))
     if model := text(data.get("model")):
-        items.append(Used(Usage(), FigureSpan.CALL, model=model))
+        items.append(out.Used(Usage(), out.FigureSpan.CALL, model=model))
     return tuple(items)
 
 
-def _tool(data: Data, by: str | None, at: str | None, *, is_over: bool) -> Items:
+def _tool(data: Data, by: str | None, at: str | None, *, is_over: bool) -> out.Items:
     key = text(data.get("toolCallId")) or None
     if not is_over:
         given = mapping(data.get("arguments"))
         tool, command = text(data.get("toolName")), command_of(given)
-        return (Called(key, tool, command, by, at, given),)
+        return (out.Called(key, tool, command, by, at, given),)
     code = mapping(data.get("shellExecution")).get("exitCode")
     exit_code = code if type(code) is int else None
     # A command that fails is called a success.
@@ -101,9 +88,9 @@ def _tool(data: Data, by: str | None, at: str | None, *, is_over: bool) -> Items
     diff = text(mapping(data.get("result")).get("detailedContent"))
     counts = lines_of_diff(diff.split("\n")) if len(edits) == 1 and diff else (None, None)
     return (
-        Returned(key, ok, exit_code, at=at),
+        out.Returned(key, ok, exit_code, at=at),
         *(
-            FileChanged(key, text(x.get("path")), kind_of(x.get("kind")), *counts)
+            out.FileChanged(key, text(x.get("path")), kind_of(x.get("kind")), *counts)
             for x in edits
         ),
     )
@@ -121,11 +108,11 @@ def _usage(usage: Data) -> Usage:
     )
 
 
-def _result(message: Data) -> Items:
+def _result(message: Data) -> out.Items:
     took = count(mapping(message.get("usage")).get("sessionDurationMs"))
     exit_code = message.get("exitCode")
     return (
-        Session(text(message.get("sessionId"))),
-        Used(Usage(duration_ms=took), FigureSpan.SESSION),
-        AgentEnded(failed=exit_code is not None and exit_code != 0),
+        out.Session(text(message.get("sessionId"))),
+        out.Used(Usage(duration_ms=took), out.FigureSpan.SESSION),
+        out.AgentEnded(failed=exit_code is not None and exit_code != 0),
     )

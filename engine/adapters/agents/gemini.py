@@ -1,18 +1,7 @@
 """Gemini CLI: one object with `--output-format json`, or with `stream-json` many lines."""
 
 from ...usage import Usage
-from .items import (
-    AgentEnded,
-    Called,
-    CallsCounted,
-    FigureSpan,
-    Items,
-    Prompted,
-    Returned,
-    Said,
-    Session,
-    Used,
-)
+from . import items as out
 from .values import (
     Data,
     added,
@@ -27,19 +16,19 @@ from .values import (
 )
 
 
-def read(message: Data) -> Items | None:
+def read(message: Data) -> out.Items | None:
     """Return what an object or a line says; None when it is none of Gemini CLI."""
     kind = message.get("type")
     if kind is None:
         return _whole(message)
     if kind == "init" and text(message.get("session_id")):
         model = text(message.get("model")) or None
-        return (Session(text(message.get("session_id")), model=model),)
+        return (out.Session(text(message.get("session_id")), model=model),)
     if kind == "message" and isinstance(message.get("content"), str) and "role" in message:
         said = text(message.get("content"))
         if message.get("role") != "assistant" or not said:
-            return (Prompted(said),) if said else ()
-        return (Said(said, goes_on=message.get("delta") is True),)
+            return (out.Prompted(said),) if said else ()
+        return (out.Said(said, goes_on=message.get("delta") is True),)
     if kind == "tool_use" and "tool_id" in message:
         given = mapping(message.get("parameters"))
         key, at = (
@@ -47,33 +36,35 @@ def read(message: Data) -> Items | None:
             text(message.get("timestamp")) or None,
         )
         tool, command = text(message.get("tool_name")), command_of(given)
-        return (Called(key, tool, command, at=at, given=given),)
+        return (out.Called(key, tool, command, at=at, given=given),)
     if kind == "tool_result" and "tool_id" in message:
         return _returned(message)
     if kind == "error" and "severity" in message:
         error = text(message.get("message"))
         is_fatal = message.get("severity") == "error"
-        return (AgentEnded(failed=True, error=error or None),) if is_fatal else ()
+        return (out.AgentEnded(failed=True, error=error or None),) if is_fatal else ()
     if kind == "result" and {"stats", "error", "timestamp"} & message.keys():
         return _result(message) if text(message.get("status")) else None
     return None
 
 
-def _returned(message: Data) -> Items:
+def _returned(message: Data) -> out.Items:
     key, at = text(message.get("tool_id")) or None, text(message.get("timestamp")) or None
     # A command that fails is called a success; its exit code stands in the words alone.
     code = exit_code_in(text(message.get("output")))
-    return (Returned(key, message.get("status") == "success" and not code, code, at=at),)
+    return (
+        out.Returned(key, message.get("status") == "success" and not code, code, at=at),
+    )
 
 
-def _whole(message: Data) -> Items | None:
+def _whole(message: Data) -> out.Items | None:
     if not {"stats", "session_id"} & message.keys():
         return None
     error, session = message.get("error"), text(message.get("session_id"))
-    named = (Session(session),) if session else ()
+    named = (out.Session(session),) if session else ()
     if isinstance(error, dict):
         why, status = text(error.get("message")) or None, count(error.get("code"))
-        return (*named, AgentEnded(failed=True, error=why, status=status))
+        return (*named, out.AgentEnded(failed=True, error=why, status=status))
     if "response" not in message:
         return None
     by_model = mapping(mapping(message.get("stats")).get("models"))
@@ -82,14 +73,14 @@ def _whole(message: Data) -> Items | None:
     calls = count(mapping(mapping(message.get("stats")).get("tools")).get("totalCalls"))
     return (
         *named,
-        Used(used, FigureSpan.SESSION, session),
-        *(Used(Usage(), FigureSpan.CALL, model=name) for name in names),
-        *((CallsCounted(calls),) if calls is not None else ()),
-        AgentEnded(text(message.get("response"))),
+        out.Used(used, out.FigureSpan.SESSION, session),
+        *(out.Used(Usage(), out.FigureSpan.CALL, model=name) for name in names),
+        *((out.CallsCounted(calls),) if calls is not None else ()),
+        out.AgentEnded(text(message.get("response"))),
     )
 
 
-def _result(message: Data) -> Items:
+def _result(message: Data) -> out.Items:
     stats = mapping(message.get("stats"))
     given, written = count(stats.get("input_tokens")), count(stats.get("output_tokens"))
     cached, total = count(stats.get("cached")), count(stats.get("total_tokens"))
@@ -101,11 +92,11 @@ def _result(message: Data) -> Items:
         duration_ms=count(stats.get("duration_ms")),
     )
     if message.get("status") == "success":
-        return (Used(used, FigureSpan.SESSION), AgentEnded())
+        return (out.Used(used, out.FigureSpan.SESSION), out.AgentEnded())
     error = mapping(message.get("error"))
     why, status = text(error.get("message")) or None, count(error.get("code"))
-    ended = AgentEnded(failed=True, error=why, status=status)
-    return (Used(used, FigureSpan.SESSION), ended)
+    ended = out.AgentEnded(failed=True, error=why, status=status)
+    return (out.Used(used, out.FigureSpan.SESSION), ended)
 
 
 def _of_model(tokens: Data) -> Usage:

@@ -5,18 +5,7 @@ session as one document with a list of its messages.
 """
 
 from ...usage import Usage
-from .items import (
-    AgentEnded,
-    Called,
-    FigureSpan,
-    Item,
-    Items,
-    Prompted,
-    Returned,
-    Said,
-    Session,
-    Used,
-)
+from . import items as out
 from .values import (
     Data,
     added,
@@ -31,12 +20,12 @@ from .values import (
 )
 
 
-def read(message: Data) -> Items | None:
+def read(message: Data) -> out.Items | None:
     """Return what a line says; None when it is none of a session."""
     if {"sessionId", "projectHash"} <= message.keys():
         within = map(read, objects(message.get("messages")))
         items = [item for found in within for item in found or ()]
-        return (Session(text(message.get("sessionId"))), *items)
+        return (out.Session(text(message.get("sessionId"))), *items)
     if isinstance(message.get("$set"), dict):
         return ()
     kind = message.get("type")
@@ -53,10 +42,10 @@ def read(message: Data) -> Items | None:
     content = message.get("content")
     parts = [content] if isinstance(content, str) else objects(content)
     said = "".join(text(x if isinstance(x, str) else x.get("text")) for x in parts)
-    return (Prompted(said, text(message.get("timestamp")) or None),) if said else ()
+    return (out.Prompted(said, text(message.get("timestamp")) or None),) if said else ()
 
 
-def _answer(message: Data) -> Items:
+def _answer(message: Data) -> out.Items:
     tokens = mapping(message.get("tokens"))
     cached = count(tokens.get("cached"))
     usage = Usage(
@@ -66,15 +55,17 @@ def _answer(message: Data) -> Items:
     )
     model = text(message.get("model")) or None
     key = text(message["id"])
-    items: list[Item] = [Used(usage, FigureSpan.CALL, key, model=model, is_unique=True)]
+    items: list[out.Item] = [
+        out.Used(usage, out.FigureSpan.CALL, key, model=model, is_unique=True)
+    ]
     if text(message.get("content")):
-        items += [Said(text(message.get("content"))), AgentEnded()]
+        items += [out.Said(text(message.get("content"))), out.AgentEnded()]
     for call in objects(message.get("toolCalls")):
         items += _call(call)
     return tuple(items)
 
 
-def _call(call: Data) -> list[Item]:
+def _call(call: Data) -> list[out.Item]:
     key, given = text(call.get("id")) or None, mapping(call.get("args"))
     at = text(call.get("timestamp")) or None
     output = "".join(
@@ -84,10 +75,10 @@ def _call(call: Data) -> list[Item]:
     code = exit_code_in(output) if command_of(given) else None
     # A command that fails is called a success; its exit code stands in the words alone.
     ok = call.get("status") == "success" and code in (None, 0)
-    items: list[Item] = [
-        Called(key, text(call.get("name")), command_of(given), given=given)
+    items: list[out.Item] = [
+        out.Called(key, text(call.get("name")), command_of(given), given=given)
     ]
-    items.append(Returned(key, ok, code, at=at))
+    items.append(out.Returned(key, ok, code, at=at))
     shown = mapping(call.get("resultDisplay"))
     path = text(shown.get("filePath")) or text(shown.get("fileName"))
     if path and isinstance(shown.get("fileDiff"), str):

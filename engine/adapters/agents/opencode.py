@@ -5,20 +5,7 @@ down gives `{"k": "event", "o": …}`.
 """
 
 from ...iterations.events import Usage
-from .items import (
-    STOPPED_BY_USER,
-    AgentEnded,
-    Called,
-    FigureSpan,
-    FileChanged,
-    Item,
-    Items,
-    Refused,
-    Returned,
-    Said,
-    Session,
-    Used,
-)
+from . import items as out
 from .values import Data, added, amount, command_of, count, mapping, path_of, text
 
 _GOES_ON = "tool-calls"
@@ -26,7 +13,7 @@ _GOES_ON = "tool-calls"
 _EDITS = {"edit", "multiedit", "patch", "write"}
 
 
-def read(message: Data) -> Items | None:
+def read(message: Data) -> out.Items | None:
     """Return what a line says; None when it is none of opencode."""
     if text(message.get("k")) and "o" in message:
         # Before and after a tool its part is told, too.
@@ -36,24 +23,28 @@ def read(message: Data) -> Items | None:
         return _event(message)
     if not kind or not text(message.get("sessionID")):
         return None
-    session = Session(text(message.get("sessionID")))
+    session = out.Session(text(message.get("sessionID")))
     if kind == "error":
         return (session, *_failed(mapping(message.get("error"))))
     return (session, *_part(mapping(message.get("part")), kind))
 
 
-def _event(event: Data) -> Items:
+def _event(event: Data) -> out.Items:
     """Return what an event of the bus says."""
     kind, of = text(event.get("type")), mapping(event.get("properties"))
     info = mapping(of.get("info"))
     if kind in ("session.created", "session.updated") and text(info.get("id")):
         model = text(mapping(info.get("model")).get("id")) or None
-        return (Session(text(info["id"]), text(info.get("version")) or None, model),)
+        return (out.Session(text(info["id"]), text(info.get("version")) or None, model),)
     if kind == "session.error":
         return _failed(mapping(of.get("error")))
     if kind == "message.updated" and info.get("role") == "assistant":
         model = text(info.get("modelID")) or None
-        return (Used(Usage(), FigureSpan.TURN, text(info.get("id")) or None, model=model),)
+        return (
+            out.Used(
+                Usage(), out.FigureSpan.TURN, text(info.get("id")) or None, model=model
+            ),
+        )
     if kind != "message.part.updated":
         return ()
     part = mapping(of.get("part"))
@@ -63,21 +54,21 @@ def _event(event: Data) -> Items:
     return _part(part, text(part.get("type")).replace("-", "_"))
 
 
-def _part(part: Data, kind: str) -> Items:
+def _part(part: Data, kind: str) -> out.Items:
     if kind == "text":
-        return (Said(text(part.get("text"))),) if text(part.get("text")) else ()
+        return (out.Said(text(part.get("text"))),) if text(part.get("text")) else ()
     if kind in ("tool", "tool_use"):
         return _tool(part)
     if kind != "step_finish":
         return ()
-    used = Used(_usage(part), FigureSpan.CALL, text(part.get("id")) or None)
-    return (used,) if part.get("reason") == _GOES_ON else (used, AgentEnded())
+    used = out.Used(_usage(part), out.FigureSpan.CALL, text(part.get("id")) or None)
+    return (used,) if part.get("reason") == _GOES_ON else (used, out.AgentEnded())
 
 
-def _tool(part: Data) -> Items:
+def _tool(part: Data) -> out.Items:
     state, key = mapping(part.get("state")), text(part.get("callID")) or None
     given, tool = mapping(state.get("input")), text(part.get("tool"))
-    items: list[Item] = [Called(key, tool, command_of(given), given=given)]
+    items: list[out.Item] = [out.Called(key, tool, command_of(given), given=given)]
     if state.get("status") not in ("completed", "error"):
         return tuple(items)
     about, time = mapping(state.get("metadata")), mapping(state.get("time"))
@@ -86,13 +77,13 @@ def _tool(part: Data) -> Items:
     began, ended = count(time.get("start")), count(time.get("end"))
     took = ended - began if began is not None and ended is not None else None
     ok = state.get("status") == "completed" and exit_code in (None, 0)
-    items.append(Returned(key, ok, exit_code, took))
+    items.append(out.Returned(key, ok, exit_code, took))
     path = text(about.get("filepath")) or path_of(given)
     if ok and path and tool in _EDITS:
         diff = mapping(about.get("filediff"))
         counts = count(diff.get("additions")), count(diff.get("deletions"))
         kind = "created" if about.get("exists") is False else "changed"
-        items.append(FileChanged(key, path, kind, *counts))
+        items.append(out.FileChanged(key, path, kind, *counts))
     return tuple(items)
 
 
@@ -100,10 +91,10 @@ _TELLS = ("retry-after", "reset")
 """What is in the name of a header that says until when a limit holds."""
 
 
-def _failed(error: Data) -> Items:
+def _failed(error: Data) -> out.Items:
     about = mapping(error.get("data"))
     if error.get("name") == "MessageAbortedError":
-        return (STOPPED_BY_USER,)
+        return (out.STOPPED_BY_USER,)
     said = text(about.get("message")) or text(error.get("name"))
     headers = mapping(about.get("responseHeaders"))
     fields = [
@@ -111,9 +102,9 @@ def _failed(error: Data) -> Items:
         for name in headers
         if any(word in name.lower() for word in _TELLS)
     ]
-    refused = (Refused(fields="\n".join(fields)),) if fields else ()
+    refused = (out.Refused(fields="\n".join(fields)),) if fields else ()
     status = count(about.get("statusCode"))
-    return (*refused, AgentEnded(failed=True, error=said or None, status=status))
+    return (*refused, out.AgentEnded(failed=True, error=said or None, status=status))
 
 
 def _usage(part: Data) -> Usage:

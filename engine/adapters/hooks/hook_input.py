@@ -6,18 +6,8 @@ from datetime import UTC, datetime
 import msgspec
 
 from ... import hashes
+from ...sessions import events
 from ...sessions.compare import likeness
-from ...sessions.events import (
-    ContextCompacted,
-    PromptGiven,
-    SessionEnded,
-    SessionEvent,
-    SessionStarted,
-    SubagentEnded,
-    SubagentStarted,
-    ToolCalled,
-    TurnEnded,
-)
 from ...sessions.names import AGENTS, key_of, session_stream
 from ..agents.values import Data, parse, text
 from ..transcripts.hook_calls import HookPlace, call_in, digest_of, word
@@ -35,7 +25,7 @@ class HookHeard(msgspec.Struct, frozen=True):
 
     stream: str
     """That of its session."""
-    event: SessionEvent | None
+    event: events.SessionEvent | None
     """What happened; None for what is known, and said better by another hook."""
     key: str = ""
     """The same for the same event, by whatever way it is heard of."""
@@ -70,19 +60,19 @@ def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
         return HookHeard(stream, None)
     event = _event(moment, message, agent, place)
     parts, counts = _told_apart(event, message)
-    like = likeness(agent, event) if isinstance(event, ToolCalled) else ""
+    like = likeness(agent, event) if isinstance(event, events.ToolCalled) else ""
     said = _milliseconds(message.get("timestamp"))
     said = said if said is not None and said < _NO_TIME_MS else None
     return HookHeard(stream, event, key_of(stream, event.type, *parts), counts, like, said)
 
 
-def _event(moment: str, message: Data, agent: str, place: HookPlace) -> SessionEvent:
+def _event(moment: str, message: Data, agent: str, place: HookPlace) -> events.SessionEvent:
     transcript = text(message.get("transcript_path"))
     transcript = place.shown(transcript) if transcript else ""
     if moment in (forms.CALLED, forms.FAILED):
         return call_in(message, agent, place, failed=moment == forms.FAILED)
     if moment == forms.STARTED:
-        return SessionStarted(
+        return events.SessionStarted(
             how=word(message.get("source")),
             model=word(message.get("model")),
             version=word(message.get("version") or message.get("cursor_version")),
@@ -90,21 +80,21 @@ def _event(moment: str, message: Data, agent: str, place: HookPlace) -> SessionE
         )
     if moment == forms.PROMPTED:
         prompt = message.get("prompt")
-        return PromptGiven(*_said(prompt))
+        return events.PromptGiven(*_said(prompt))
     if moment in (forms.SUBAGENT, forms.SUBAGENT_ENDED):
-        kind = SubagentStarted if moment == forms.SUBAGENT else SubagentEnded
+        kind = events.SubagentStarted if moment == forms.SUBAGENT else events.SubagentEnded
         id_ = word(message.get("agent_id") or message.get("subagent_id"))
         role = word(message.get("agent_type") or message.get("subagent_type"))
         return kind(id_ or "unnamed", role)
     if moment == forms.COMPACTED:
-        return ContextCompacted(word(message.get("trigger")))
+        return events.ContextCompacted(word(message.get("trigger")))
     if moment == forms.ENDED:
-        return SessionEnded(word(message.get("reason")))
+        return events.SessionEnded(word(message.get("reason")))
     failed = moment == forms.TURN_FAILED or message.get("status") in ("error", "aborted")
     waits = message.get("background_tasks")
     words = message.get("last_assistant_message", message.get("prompt_response"))
     chars, digest = _said(words)
-    return TurnEnded(
+    return events.TurnEnded(
         failed=failed,
         error=word(message.get("error") or message.get("status")) if failed else None,
         waits_for=len(waits) if isinstance(waits, list) else 0,
@@ -122,24 +112,29 @@ def _said(words: object) -> tuple[int | None, str | None]:
     return len(said), hashes.sha256(said.encode()).hexdigest()
 
 
-def _told_apart(event: SessionEvent, message: Data) -> tuple[tuple[object, ...], str]:
+def _told_apart(
+    event: events.SessionEvent, message: Data
+) -> tuple[tuple[object, ...], str]:
     """Return what tells an event from all others of its type in its session."""
     at = _milliseconds(message.get("timestamp"))
-    if isinstance(event, ToolCalled):
+    if isinstance(event, events.ToolCalled):
         if event.call:
             return (event.call,), ""
         return (event.input_sha256, at if at is not None else digest_of(message)), ""
-    if isinstance(event, SubagentStarted | SubagentEnded) and event.subagent != "unnamed":
+    if (
+        isinstance(event, events.SubagentStarted | events.SubagentEnded)
+        and event.subagent != "unnamed"
+    ):
         return (event.subagent,), ""
     if at is not None:
         return (at,), ""
     turn = next((text(message[n]) for n in _TURNS if text(message.get(n))), "")
-    if isinstance(event, SessionStarted):
+    if isinstance(event, events.SessionStarted):
         is_resumed = event.how not in (None, "startup", "new")
-        return (event.how,), PromptGiven.type if is_resumed else ""
-    if isinstance(event, SessionEnded):
-        return ((turn,), "") if turn else ((event.reason,), SessionStarted.type)
-    if isinstance(event, PromptGiven) and turn:
+        return (event.how,), events.PromptGiven.type if is_resumed else ""
+    if isinstance(event, events.SessionEnded):
+        return ((turn,), "") if turn else ((event.reason,), events.SessionStarted.type)
+    if isinstance(event, events.PromptGiven) and turn:
         return (turn, event.sha256), ""
     return (digest_of(message),), ""
 

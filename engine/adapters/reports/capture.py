@@ -11,18 +11,10 @@ from ...iterations.events import MeasuringRun, Origin
 from ...iterations.metrics import NAMES, check_metrics
 from ...sprint.gates.gate import GateResult
 from ..processes.gate_script import ScriptLostError, run_script
+from . import measurement
 from .complexity import measure_sources
 from .evidence import RUNS_MAX, SeenReport, SeenReports, run_as_kept
 from .json_values import decode
-from .measurement import (
-    Measured,
-    Stamp,
-    WantedReport,
-    merged,
-    read_reports,
-    stamps,
-    wanted,
-)
 from .report import Report
 from .usual import read_usual, usual_stamps
 
@@ -89,7 +81,7 @@ class Capture:
         self._environment = environment
         self._ran: list[Ran] = []
         self._seen = SeenReports()
-        self._usual: Mapping[Path, Stamp] = {}
+        self._usual: Mapping[Path, measurement.Stamp] = {}
         self.usual_notes: tuple[str, ...] = ()
         """Which reports at usual places the commands wrote, and whether they were read."""
 
@@ -109,10 +101,10 @@ class Capture:
         found = [one for one in self._ran if one.failed] or self._ran
         return found[-1] if found else None
 
-    def measure(self) -> Measured:
+    def measure(self) -> measurement.Measured:
         """Return what was measured; raise `SprintlogError` unless all of it could be."""
         asked, folder = self.asked, self._folder
-        before = stamps(_there(asked, folder)) if asked.runs else {}
+        before = measurement.stamps(_there(asked, folder)) if asked.runs else {}
         self._usual = usual_stamps(self._root) if asked.printing else {}
         notes = self._run_all()
         parts = [self._build(), self._read(before, notes[-1] if notes else None)]
@@ -125,7 +117,7 @@ class Capture:
                     timeout_seconds=asked.timeout_seconds,
                 )
             )
-        together = merged(parts)
+        together = measurement.merged(parts)
         return together._replace(notes=(*notes, *together.notes))
 
     def _run_all(self) -> list[str]:
@@ -143,15 +135,17 @@ class Capture:
                 notes.append(f"{command}: exit code {result.exit_code}")
         return notes
 
-    def _read(self, before: Mapping[Path, Stamp], failure: str | None) -> Measured:
+    def _read(
+        self, before: Mapping[Path, measurement.Stamp], failure: str | None
+    ) -> measurement.Measured:
         """Return what the reports say; one that is not there is missing for a reason."""
         try:
             reports = [
                 one
                 for text in self.asked.reports
-                for one in wanted(text, folder=self._folder)
+                for one in measurement.wanted(text, folder=self._folder)
             ]
-            return read_reports(
+            return measurement.read_reports(
                 reports,
                 folder=self._root,
                 before=before,
@@ -165,7 +159,7 @@ class Capture:
             problem = f"{error.message}, and the run failed: {failure}"
             raise NotFoundError(problem, **error.fields) from error
 
-    def _build(self) -> Measured:
+    def _build(self) -> measurement.Measured:
         """Return the status of the build, and the figures of commands that print them.
 
         The build is a success if every command exits with 0. A command that is not a build
@@ -181,11 +175,11 @@ class Capture:
             output = "" if result.timed_out else result.output
             found = counted(output, command=command, own=self.asked.own)
             said.append((Ran(command, result), found))
-        usual = Measured({}, [])
+        usual = measurement.Measured({}, [])
         if printing and not any(found for _, found in said):
             usual = read_usual(self._root, self._usual, self._seen.see)
             self.usual_notes = usual.notes
-        parts: list[Measured] = []
+        parts: list[measurement.Measured] = []
         notes: list[str] = []
         judged: dict[str, bool] = {}
         for ran, found in said:
@@ -196,13 +190,13 @@ class Capture:
                 judged[command], how = ran.failed, f"the build failed: {how}"
             if found:
                 origin = Origin(command, LAST_LINE, None, tuple(found))
-                parts.append(Measured(found, [origin]))
+                parts.append(measurement.Measured(found, [origin]))
             notes += [f"{command}: {how}"] if ran.failed else []
         if judged:
             origin = Origin(" && ".join(judged), "build", None, ("build_status",))
             status = "failed" if any(judged.values()) else "success"
-            parts.insert(0, Measured({"build_status": status}, [origin]))
-        return merged([*parts, usual])._replace(notes=(*notes, *usual.notes))
+            parts.insert(0, measurement.Measured({"build_status": status}, [origin]))
+        return measurement.merged([*parts, usual])._replace(notes=(*notes, *usual.notes))
 
     def _run(self, command: str) -> GateResult:
         try:
@@ -222,12 +216,12 @@ class Capture:
         return result
 
 
-def _there(asked: MeasurementOrder, folder: Path) -> list[WantedReport]:
+def _there(asked: MeasurementOrder, folder: Path) -> list[measurement.WantedReport]:
     """Return the reports that are there before anything is run."""
-    found: list[WantedReport] = []
+    found: list[measurement.WantedReport] = []
     for text in asked.reports:
         with suppress(NotFoundError):
-            found += wanted(text, folder=folder)
+            found += measurement.wanted(text, folder=folder)
     return found
 
 

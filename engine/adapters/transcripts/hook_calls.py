@@ -10,14 +10,7 @@ import msgspec
 
 from ... import hashes
 from ...masking import mask
-from ...sessions.events import (
-    COMMAND_CHARS_MAX,
-    FILES_MAX,
-    NAME_CHARS_MAX,
-    PATH_CHARS_MAX,
-    ToolCalled,
-    TouchedFile,
-)
+from ...sessions import events
 from ..agents.items import FileChanged
 from ..agents.values import (
     Data,
@@ -57,10 +50,12 @@ class HookPlace(msgspec.Struct, frozen=True):
             if len(above) > 1 and path.startswith(f"{above}/"):
                 path = shown + path[len(above) + 1 :]
                 break
-        return mask(path)[:PATH_CHARS_MAX]
+        return mask(path)[: events.PATH_CHARS_MAX]
 
 
-def call_in(message: Data, agent: str, place: HookPlace, *, failed: bool) -> ToolCalled:
+def call_in(
+    message: Data, agent: str, place: HookPlace, *, failed: bool
+) -> events.ToolCalled:
     """Return the call that a hook in the one form tells of."""
     tool, given = text(message.get("tool_name")), message.get("tool_input")
     given = parse(given.encode("utf-8", "replace")) if isinstance(given, str) else given
@@ -70,7 +65,7 @@ def call_in(message: Data, agent: str, place: HookPlace, *, failed: bool) -> Too
     files = [*_files(tool, named, mapping(gave))]
     folder = text(message.get("cwd"))
     output = _bytes_of(gave)
-    return ToolCalled(
+    return events.ToolCalled(
         word(tool) or "unnamed",
         call=word(message.get("tool_use_id")),
         ok=False if failed else _worked(agent, tool, gave, code),
@@ -80,8 +75,8 @@ def call_in(message: Data, agent: str, place: HookPlace, *, failed: bool) -> Too
         duration_ms=_duration(message),
         command=_command(named),
         files=tuple(
-            TouchedFile(place.shown(x.path, folder), x.kind, x.added, x.removed)
-            for x in files[:FILES_MAX]
+            events.TouchedFile(place.shown(x.path, folder), x.kind, x.added, x.removed)
+            for x in files[: events.FILES_MAX]
         ),
         subagent=word(message.get("agent_id")),
         input_sha256=digest_of(given) if given is not None else None,
@@ -95,7 +90,7 @@ _ANSWERS = ("tool_response", "tool_result", "tool_output", "error", "error_messa
 
 def word(value: object) -> str | None:
     """Return a name or an id as far as it is kept, secrets masked; None for nothing."""
-    return mask(text(value)[:COMMAND_CHARS_MAX])[:NAME_CHARS_MAX] or None
+    return mask(text(value)[: events.COMMAND_CHARS_MAX])[: events.NAME_CHARS_MAX] or None
 
 
 def digest_of(value: object) -> str:
@@ -118,7 +113,7 @@ def _bytes_of(value: object) -> bytes | None:
 def _command(given: Data) -> str | None:
     """Return the beginning of a command; a patch is what a file holds, and left out."""
     command = (command_of(given) or "")[:_MASKED_CHARS_MAX].partition(_PATCH)[0]
-    return mask(command)[:COMMAND_CHARS_MAX] or None
+    return mask(command)[: events.COMMAND_CHARS_MAX] or None
 
 
 def _exit_code(message: Data, gave: object, agent: str, tool: str) -> int | None:

@@ -16,29 +16,19 @@ from ...log.append import APPEND_EVENTS_MAX
 from ...log.event import Event, converted
 from .. import events as f
 from ..document import LISTS, JournalDocument, Part
+from ..state import shapes
 from ..state.journal import Journal, entry_id
-from ..state.shapes import (
-    ClosedObject,
-    Context,
-    Entry,
-    Learning,
-    Observation,
-    Pattern,
-    check,
-    event_time,
-    refuse,
-)
 
 FIRST_SCHEMA = (1, 0)
 _SCHEMA = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
 
 Data = dict[str, Any]
-Kind = TypeVar("Kind", bound=ClosedObject)
+Kind = TypeVar("Kind", bound=shapes.ClosedObject)
 
 _EVENTS: dict[type[Any], type[Event]] = {
-    Entry: f.EntryRecorded,
-    Learning: f.LearningAdded,
-    Pattern: f.PatternDiscovered,
+    shapes.Entry: f.EntryRecorded,
+    shapes.Learning: f.LearningAdded,
+    shapes.Pattern: f.PatternDiscovered,
 }
 """The event of a new part of each kind."""
 _COUNTED = {"times_referenced", "still_valid"}
@@ -58,10 +48,10 @@ def schema_version(text: str) -> tuple[int, int]:
     match = _SCHEMA.fullmatch(text)
     version = (int(match[1]), int(match[2])) if match else (0, 0)
     if version >= (2, 0):
-        raise refuse("version", f"progress.json version {text} is too new")
+        raise shapes.refuse("version", f"progress.json version {text} is too new")
     if version < FIRST_SCHEMA:
         problem = "1.0 is the first" if match else "must be two numbers, like 1.0"
-        raise refuse("version", f"{text[:40]!r}: {problem}")
+        raise shapes.refuse("version", f"{text[:40]!r}: {problem}")
     return version
 
 
@@ -70,7 +60,7 @@ def shape_of(kind: type[Kind], data: object, *, field: str) -> Kind:
     return converted(_gathered(kind, data), kind, field=field)
 
 
-def _gathered(kind: type[ClosedObject], data: Any) -> Any:
+def _gathered(kind: type[shapes.ClosedObject], data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     known = set(kind.__struct_fields__) - {"extra"}
@@ -82,13 +72,13 @@ def _gathered(kind: type[ClosedObject], data: Any) -> Any:
     }
     if extra := {name: value for name, value in data.items() if name not in known}:
         given["extra"] = extra
-    if kind is Entry:
+    if kind is shapes.Entry:
         found = given.setdefault("observations", [])
         if isinstance(found, list):
-            given["observations"] = [_gathered(Observation, one) for one in found]
+            given["observations"] = [_gathered(shapes.Observation, one) for one in found]
         if "context" in given:
-            given["context"] = _gathered(Context, given["context"])
-    if kind is Learning:
+            given["context"] = _gathered(shapes.Context, given["context"])
+    if kind is shapes.Learning:
         given.setdefault("still_valid", True)
     return given
 
@@ -119,7 +109,7 @@ def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:
                 events.append(event_of(part))
                 continue
             problems += _differences(where, part, recorded)
-            if isinstance(part, Learning) and isinstance(recorded, Learning):
+            if isinstance(part, shapes.Learning) and isinstance(recorded, shapes.Learning):
                 events += _of_learning(ours, part, recorded)
                 problems += _counted_less(where, part, recorded)
     return ForeignEvents(events, problems)
@@ -156,7 +146,7 @@ def _of_the_file(
     own = {"version", "created_at", "project_name", *LISTS.values()}
     extra = {key: value for key, value in theirs.items() if key not in own}
     raised = schema_version(version)
-    event_time(created_at, field="created_at")
+    shapes.event_time(created_at, field="created_at")
     if not ours.version:
         yield f.JournalOpened(created_at, name, version, extra=extra)
         return
@@ -182,7 +172,7 @@ def _matched(
     for index, data in enumerate(theirs.get(name, ())):
         where = f"{name}[{index}]"
         part = shape_of(kind, data, field=where)
-        check(part, where)
+        shapes.check(part, where)
         same = known[part.id]
         number = seen[part.id]
         seen[part.id] += 1
@@ -196,7 +186,9 @@ def _differences(where: str, theirs: Part, ours: Part) -> Iterator[str]:
             yield f"{where}.{field}: differs from what was recorded, which stays"
 
 
-def _counted_less(where: str, theirs: Learning, ours: Learning) -> Iterator[str]:
+def _counted_less(
+    where: str, theirs: shapes.Learning, ours: shapes.Learning
+) -> Iterator[str]:
     if theirs.times_referenced < ours.times_referenced:
         counted = ours.times_referenced
         yield f"{where}.times_referenced: {counted} were counted"
@@ -205,7 +197,7 @@ def _counted_less(where: str, theirs: Learning, ours: Learning) -> Iterator[str]
 
 
 def _of_learning(
-    document: JournalDocument, theirs: Learning, ours: Learning
+    document: JournalDocument, theirs: shapes.Learning, ours: shapes.Learning
 ) -> Iterator[Event]:
     """Yield what happened to a learning since; of several of an id to the first."""
     if document.learning(ours.id) is not ours:

@@ -17,20 +17,8 @@ from ...journal import events as f
 from ...log.event import Event
 from ..document import JournalDocument
 from ..rules import AddLearning, DiscoverPattern, DraftJournal, RecordEntry
+from ..state import shapes
 from ..state.journal import Journal, entry_id
-from ..state.shapes import (
-    BLOCKED,
-    CODEBASE_PATTERN,
-    COMPLETED,
-    ERROR_WORKAROUND,
-    FAILED,
-    FINDING,
-    PARTIAL,
-    Entry,
-    Learning,
-    Observation,
-    Pattern,
-)
 
 NAME_CHARACTERS_MAX = 80
 
@@ -103,7 +91,12 @@ _HOURS = {
     "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 }  # fmt: skip
 """The zones that programs name by letters, by their hours from UTC."""
-_ENDINGS = {"blocked": BLOCKED, "failed": FAILED, "partial": PARTIAL, "wip": PARTIAL}
+_ENDINGS = {
+    "blocked": shapes.BLOCKED,
+    "failed": shapes.FAILED,
+    "partial": shapes.PARTIAL,
+    "wip": shapes.PARTIAL,
+}
 _KINDS = (
     ("test-pattern", r"tests?|fixtures?|fakes?|mocks?|assert\w*"),
     ("build-pattern", r"build\w*|compil\w*|install\w*|run|commands?|workload|ci|lint\w*"),
@@ -215,7 +208,7 @@ def _moment(dated: re.Match[str]) -> str | None:
 def _status(said: str) -> str:
     """Return how an entry ended: an entry is written when a story is done, mostly."""
     words = re.findall(r"[a-z]+", said.lower())
-    return next((_ENDINGS[word] for word in words if word in _ENDINGS), COMPLETED)
+    return next((_ENDINGS[word] for word in words if word in _ENDINGS), shapes.COMPLETED)
 
 
 def _paths(said: str) -> Iterator[str]:
@@ -230,9 +223,9 @@ def _paths(said: str) -> Iterator[str]:
 def _noted(said: str) -> Noted:
     label = _LABEL.match(said)
     if label is None:
-        return Noted(CODEBASE_PATTERN, said)
+        return Noted(shapes.CODEBASE_PATTERN, said)
     is_gotcha = label[1].lower().startswith("gotcha")
-    kind = ERROR_WORKAROUND if is_gotcha else CODEBASE_PATTERN
+    kind = shapes.ERROR_WORKAROUND if is_gotcha else shapes.CODEBASE_PATTERN
     return Noted(kind, said[label.end() :] or said)
 
 
@@ -298,7 +291,7 @@ def came_from(document: JournalDocument, text: str) -> bool:
     return any(x.content == text and x.context == CONTEXT for x in document.learnings)
 
 
-def _record(taking: DraftJournal, entry: Entry) -> str:
+def _record(taking: DraftJournal, entry: shapes.Entry) -> str:
     """Take over an entry, which is the next of its PRD; return its id."""
     number = taking.journal.next_iteration(entry.prd_id)
     # PRDs of other names may share their ids: no text is refused for that.
@@ -312,9 +305,9 @@ def _record(taking: DraftJournal, entry: Entry) -> str:
 def _whole(journal: Journal, text: str, parsed: Parsed, at: str) -> Event:
     is_first = LEGACY not in journal.learnings
     return f.LearningAdded(
-        Learning(
+        shapes.Learning(
             id=LEGACY if is_first else journal.next_learning_id or LEGACY,
-            type=CODEBASE_PATTERN,
+            type=shapes.CODEBASE_PATTERN,
             content=text,
             context=CONTEXT,
             source_prd_id=SOURCE,
@@ -335,13 +328,13 @@ def _take_entries(
         if key not in known:
             known[key] = _record(
                 taking,
-                Entry(
+                shapes.Entry(
                     timestamp=told.timestamp,
                     prd_id=told.prd_id,
                     status=told.status,
                     summary=told.summary,
                     observations=tuple(
-                        Observation(type=FINDING, title=x) for x in told.seen
+                        shapes.Observation(type=shapes.FINDING, title=x) for x in told.seen
                     ),
                     files_modified=told.files,
                 ),
@@ -350,8 +343,8 @@ def _take_entries(
     return ids
 
 
-def _learning(noted: Noted, told: Told, entry_id: str) -> Learning:
-    return Learning(
+def _learning(noted: Noted, told: Told, entry_id: str) -> shapes.Learning:
+    return shapes.Learning(
         type=noted.type,
         content=noted.content,
         source_prd_id=told.prd_id,
@@ -361,8 +354,8 @@ def _learning(noted: Noted, told: Told, entry_id: str) -> Learning:
     )
 
 
-def _pattern(habit: Habit, since: str) -> Pattern:
-    return Pattern(
+def _pattern(habit: Habit, since: str) -> shapes.Pattern:
+    return shapes.Pattern(
         name=habit.name,
         type=habit.type,
         description="" if habit.description == habit.name else habit.description,

@@ -22,13 +22,7 @@ from ...log.append import instant
 from ...log.envelope import RecordedEvent
 from ...log.port import Wait
 from ...log.stores import open_log, wall_clock
-from ...sessions.events import (
-    PromptGiven,
-    SessionEnded,
-    SessionEvent,
-    ToolCalled,
-    TurnEnded,
-)
+from ...sessions import events
 from ...sessions.work import work_in
 from ..place import location as locations
 from ..place.location import Location
@@ -116,7 +110,7 @@ def take_hook(
     if heard.event is None:
         return Hooked(location, heard, None)
     event = heard.event
-    if isinstance(event, TurnEnded):
+    if isinstance(event, events.TurnEnded):
         event = _with_loop(event, heard.stream, location.root)
     draft = drafts.draft_of(
         heard.stream,
@@ -136,12 +130,12 @@ def take_hook(
     return Hooked(location, heard, _record(location, draft, places))
 
 
-def _mark(location: Location, event: SessionEvent, stream: str, now: str) -> None:
+def _mark(location: Location, event: events.SessionEvent, stream: str, now: str) -> None:
     """Record that an agent's turn began or ended, for those that restore files."""
-    if isinstance(event, TurnEnded | SessionEnded):
+    if isinstance(event, events.TurnEnded | events.SessionEnded):
         at_work.end(at_work.file_of(location, stream))
-    elif isinstance(event, PromptGiven) or (
-        isinstance(event, ToolCalled)
+    elif isinstance(event, events.PromptGiven) or (
+        isinstance(event, events.ToolCalled)
         and event.subagent is None
         and not at_work.file_of(location, stream).exists()
     ):
@@ -150,7 +144,7 @@ def _mark(location: Location, event: SessionEvent, stream: str, now: str) -> Non
         at_work.begin(location, stream, words, now=now, worker=worker)
 
 
-def _with_loop(event: TurnEnded, stream: str, root: Path) -> TurnEnded:
+def _with_loop(event: events.TurnEnded, stream: str, root: Path) -> events.TurnEnded:
     """Add which iteration a plugin's loop is in: its file goes when the loop ends."""
     folder, name = PLACE
     try:

@@ -9,13 +9,7 @@ from ....engine import hashes
 from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...sprint.events import AgentRan, IterationStarted
-from ...sprint.iterations.session_runs import (
-    check_not_under_way,
-    is_stated,
-    recovered,
-    runs_of,
-    session_ended,
-)
+from ...sprint.iterations import session_runs
 from ...sprint.iterations.wrapped import StartWrapped, start_wrapped
 from ...sprint.state.sprint import Sprint
 from ..streams.catalogue import CODEC, sprint_stream
@@ -37,8 +31,8 @@ def recover(
 ) -> Recovered:
     """Record what a session cost in the sprint that it worked on, if nobody did."""
     for one in workspace.sprints():
-        before = runs_of(session, workspace.repository.events(one, AgentRan))
-        if any(map(is_stated, before)):
+        before = session_runs.runs_of(session, workspace.repository.events(one, AgentRan))
+        if any(map(session_runs.is_stated, before)):
             return Recovered(True, one)
     events = workspace.log.read_stream(stream)
     first = next(iter(events), None)
@@ -47,7 +41,9 @@ def recover(
         return Recovered(False)
     sprint_id, number = linked
     runs = workspace.repository.events(sprint_id, AgentRan)
-    if any(is_stated(x) and not x.sessions and x.iteration == number for x in runs):
+    if any(
+        session_runs.is_stated(x) and not x.sessions and x.iteration == number for x in runs
+    ):
         # Its result did not name it.
         return Recovered(True, sprint_id)
     seen = [x for x in runs if x.found_in is None and _is_same(x, session, number)]
@@ -55,9 +51,9 @@ def recover(
 
     def decide(sprint: Sprint, at: str) -> list[Event]:
         known = workspace.repository.events(sprint.id, AgentRan)
-        before = runs_of(found, known)
+        before = session_runs.runs_of(found, known)
         before += [run for run in known if run in seen and run not in before]
-        return recovered(found, before=before)
+        return session_runs.recovered(found, before=before)
 
     said = f"{sprint_id}\n{stream}\n{session.output_sha256}"
     outcome = workspace.handle_with(
@@ -126,7 +122,7 @@ class KnownSessions:
             known.append((version, run))
             owners = frozenset(run.sessions)
             self._owners |= dict.fromkeys((*map(_KEY, run.calls), *run.tools), owners)
-        return runs_of(session, [run for _, run in known])
+        return session_runs.runs_of(session, [run for _, run in known])
 
     def sprint_of(
         self, session: AgentRan, named: str | None, *, actor: str, at: str | None
@@ -150,7 +146,7 @@ class SessionBegins:
 
     def __call__(self, sprint: Sprint, at: str) -> list[Event]:
         """Decide."""
-        check_not_under_way(sprint)
+        session_runs.check_not_under_way(sprint)
         return start_wrapped(sprint, StartWrapped(), at)
 
 
@@ -169,6 +165,6 @@ class SessionEnds:
         session = self._session
         before = self._known.before(sprint.id, session)
         elsewhere = self._known.elsewhere(session)
-        return session_ended(
+        return session_runs.session_ended(
             sprint, session, before=before, summary=self._summary, elsewhere=elsewhere
         )

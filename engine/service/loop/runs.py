@@ -5,16 +5,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import PurePath
 
+from ... import errors
 from ...adapters.processes import process as processes
 from ...adapters.processes.process import host
 from ...adapters.processes.signals import InterruptedBySignal
-from ...errors import (
-    LostLogError,
-    MovedLogError,
-    NewerVersionError,
-    RefusedError,
-    SprintlogError,
-)
 from ...masking import mask
 from ...sprint.agent import actions
 from ...sprint.agent.actions import Action
@@ -65,7 +59,7 @@ def check_cost_is_known(sprint: Sprint, means: Means) -> None:
     if said_so is None:
         said_so = name not in SAYS_NO_COST
     if not said_so:
-        raise RefusedError(
+        raise errors.RefusedError(
             f"{name} does not say what it costs, so a budget of money cannot be kept",
             hint="give `--price IN/OUT`, what a million tokens cost in dollars that are "
             "given and that are written; or a budget of tokens: `--budget-tokens N`",
@@ -73,7 +67,7 @@ def check_cost_is_known(sprint: Sprint, means: Means) -> None:
         )
 
 
-UNRECORDED = NewerVersionError, MovedLogError
+UNRECORDED = errors.NewerVersionError, errors.MovedLogError
 """The errors at which the agent's last run waits in a file."""
 ExitCode = Callable[[Action | BaseException], int]
 """With what code a run ends, by the answer or the error that ended it."""
@@ -103,7 +97,7 @@ def recorded(driver: Driver, perform: Callable[[], Action], exit_code: ExitCode)
         if isinstance(error, UNRECORDED) and driver.unrecorded is not None:
             keep(location, driver.unrecorded, means.environment)
             whose = "of a newer sprintlog"
-            if isinstance(error, MovedLogError):
+            if isinstance(error, errors.MovedLogError):
                 whose = "once the log is there again"
             driver.tell(f"the run is recorded by the next `wrap` {whose}")
         code, is_cut = exit_code(error), driver.is_asking
@@ -139,10 +133,10 @@ def _tell(
 def _finish(driver: Driver, finish: FinishRun) -> None:
     try:
         driver.handle(finish, without=AROUND)
-    except LostLogError:
+    except errors.LostLogError:
         # The one who started the run reports it.
         return
-    except (SprintlogError, OSError) as error:
+    except (errors.SprintlogError, OSError) as error:
         # A disk that is full keeps nobody from saying why the loop ended.
         with suppress(OSError):
             driver.tell(f"warning: how this run ended is not recorded: {error}")

@@ -23,13 +23,7 @@ from ...iterations.events import ArtifactsApplied
 from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...sprint.events import BEFORE_RESTORE, FilesRestored, KeptCopy, RestoreStarted
-from ...sprint.iterations.snapshots import (
-    Back,
-    EndRestore,
-    GiveRestoreUp,
-    StartRestore,
-    start_restore,
-)
+from ...sprint.iterations import snapshots
 from ...sprint.state.knowledge import HeldSnapshot, Restore
 from ...sprint.state.sprint import Sprint
 from ..completion import completed
@@ -123,7 +117,7 @@ def in_place(
     *,
     is_agreed: bool,
     envelope: Envelope,
-    roll_back: Back | None = None,
+    roll_back: snapshots.Back | None = None,
     reason: str | None = None,
     of_any_tree: bool = False,
 ) -> Restored:
@@ -163,7 +157,9 @@ def in_place(
                     return decided(back, sprint, at) if back else []
                 number = sprint.plan.iteration
                 before = taken_event(workspace, taken, number, BEFORE_RESTORE)
-                return start_restore(sprint, StartRestore(before, started, back), at)
+                return snapshots.start_restore(
+                    sprint, snapshots.StartRestore(before, started, back), at
+                )
 
             outcome = workspace.handle_with(
                 sprint_id, decide, without={"finish_restores"}, **envelope
@@ -275,7 +271,7 @@ def give_up(
             placed = _place(workspace, store, back, leaves_damaged=True)
             outcome = workspace.handle_with(
                 sprint_id,
-                GiveRestoreUp(_ended(restore, placed)),
+                snapshots.GiveRestoreUp(_ended(restore, placed)),
                 without={"finish_restores", "refuse_edits"},
                 actor=actor,
             )
@@ -345,7 +341,7 @@ def _finish(
             made, lost = _nothing(error), error.message
         placed = _place(workspace, store, made, is_new=new is not None)
         applied = _applied(workspace, sprint, restore, made, placed)
-        ended = EndRestore(_ended(restore, placed), applied)
+        ended = snapshots.EndRestore(_ended(restore, placed), applied)
         outcome = workspace.handle_with(
             sprint_id, ended, without={"finish_restores"}, actor=actor
         )

@@ -24,7 +24,7 @@ from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists
 from ..state.tree import Node, gate_is_open, gate_status
 from ..state.words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
-from . import actions
+from . import actions, stops
 from .actions import (
     ASK_NOW,
     DECIDE,
@@ -42,17 +42,6 @@ from .actions import (
     waits,
 )
 from .prompt import prompt_of
-from .stops import (
-    GO_ON,
-    decide_at_goal,
-    decide_first,
-    leads_on,
-    still,
-    stop_by_budget,
-    stop_of,
-    text_said,
-    used_up,
-)
 
 
 def run_hooks(plan: Plan) -> Action | None:
@@ -87,7 +76,7 @@ def failure_said(sprint: Sprint) -> str | None:
 def work_on_goal(sprint: Sprint, now: str) -> Action:
     """Return the iteration that is to be run, or why none is."""
     plan, turns = sprint.plan, sprint.plan.turns
-    if not turns.number and (stop := decide_at_goal(sprint) or used_up(sprint)):
+    if not turns.number and (stop := stops.decide_at_goal(sprint) or stops.used_up(sprint)):
         return stop
     number = turns.number or sprint.knowledge.iteration_max + 1
     if turns.due is not None and not is_over(turns.due, now):
@@ -100,7 +89,7 @@ def work_on_goal(sprint: Sprint, now: str) -> Action:
         ITERATE,
         iteration=number,
         prompt=prompt_of(sprint, number=number, reflects=reflects),
-        model=text_said(plan.document.get("model")),
+        model=stops.text_said(plan.document.get("model")),
         attempt=turns.failures + 1,
         resumed=turns.number > 0,
         reflection=reflects,
@@ -119,7 +108,7 @@ def next_action(
     action = _due(sprint, now)
     if not has_budgets:
         return action
-    return stop_by_budget(sprint, action, spent_by or now, of=OF_SPRINT) or action
+    return stops.stop_by_budget(sprint, action, spent_by or now, of=OF_SPRINT) or action
 
 
 def with_fallback(sprint: Sprint, action: Action, *, now: str) -> Action:
@@ -159,7 +148,7 @@ def _go_on(sprint: Sprint, now: str) -> Action:
     if leaf is None and plan.is_ralph:
         return work_on_goal(sprint, now)
     if leaf is None:
-        return decide_first(sprint) or Action(actions.COMPLETE)
+        return stops.decide_first(sprint) or Action(actions.COMPLETE)
     if leaf.status in FINISHED:
         return _gate(plan, find_gate(sprint, None), now)
     if leaf.is_empty and leaf.status in (PENDING, IN_PROGRESS):
@@ -168,7 +157,7 @@ def _go_on(sprint: Sprint, now: str) -> Action:
         return Action(actions.END, phase=leaf.address)
     if leaf.status == PENDING:
         goes_on = is_begun_for(plan, leaf.address)
-        return (None if goes_on else used_up(sprint)) or _work(leaf)
+        return (None if goes_on else stops.used_up(sprint)) or _work(leaf)
     if leaf.status == words.BLOCKED and is_due(leaf):
         return _gate(plan, leaf, now)
     if leaf.status != IN_PROGRESS:
@@ -193,15 +182,15 @@ def _of_sprint(plan: Plan) -> Action:
         case words.NOT_STARTED:
             return Action(actions.START)
         case words.INTERRUPTED:
-            return Action(actions.RESUME, why=still(plan), hint=GO_ON)
+            return Action(actions.RESUME, why=stops.still(plan), hint=stops.GO_ON)
         case words.COMPLETED:
             return Action(actions.DONE)
         case _:
-            return stop_of(plan)
+            return stops.stop_of(plan)
 
 
 def _work(leaf: Node) -> Action:
-    prompt, model = text_said(leaf.data.get("prompt")), _model(leaf)
+    prompt, model = stops.text_said(leaf.data.get("prompt")), _model(leaf)
     if prompt is None:
         return Action(
             actions.STOP,
@@ -250,21 +239,22 @@ def _after_failure(leaf: Node, now: str) -> Action:
             actions.RETRY if is_due else actions.WAIT,
             phase=leaf.address,
             until=None if is_due else due,
-            why=text_said(leaf.data.get("error")),
+            why=stops.text_said(leaf.data.get("error")),
         )
     return Action(
         actions.STOP,
         because=actions.PERSON if need_of(leaf) else actions.BLOCKED,
         phase=leaf.address,
-        why=text_said(leaf.data.get("error")) or f"phase {leaf.address} is {leaf.status}",
-        hint=leads_on(leaf),
+        why=stops.text_said(leaf.data.get("error"))
+        or f"phase {leaf.address} is {leaf.status}",
+        hint=stops.leads_on(leaf),
     )
 
 
 def _model(node: Node | None) -> str | None:
     """Return the nearest model named upwards."""
     while node is not None:
-        if model := text_said(node.data.get("model")):
+        if model := stops.text_said(node.data.get("model")):
             return model
         node = node.parent
     return None
@@ -312,7 +302,7 @@ def with_judging(sprint: Sprint, action: Action) -> Action:
     number = action.iteration
     if action.phase is not None:
         goes_on = is_begun_for(plan, action.phase)
-        if action.do == GATE and not goes_on and (stop := used_up(sprint)):
+        if action.do == GATE and not goes_on and (stop := stops.used_up(sprint)):
             return stop
         number = plan.iteration if goes_on else sprint.knowledge.iteration_max + 1
     return replace(action, iteration=number, keeps_files=rules.keeps_files)

@@ -14,16 +14,9 @@ from ...masking import cut
 from ..goal.dynamic_steps import steps_of
 from ..goal.settings import max_iterations, min_iterations
 from ..iterations.follow_up import note_of
+from ..state import words
 from ..state.sprint import Plan, Sprint
 from ..state.tree import CHILDREN, Data, Node
-from ..state.words import (
-    BLOCKED,
-    COMPLETED,
-    IN_PROGRESS,
-    PENDING,
-    PRIORITIES,
-    REQUEST_TYPES,
-)
 from . import actions
 from .actions import Action
 from .prompt_template import PromptTemplate, filled
@@ -73,7 +66,7 @@ def _waiting(sprint: Sprint) -> list[str]:
     titles = [
         one_line(str(entry.get("title")))
         for entry in sprint.queue
-        if isinstance(entry, dict) and entry.get("status") == PENDING
+        if isinstance(entry, dict) and entry.get("status") == words.PENDING
     ]
     left_out = len(titles) - REQUESTS_SHOWN_MAX
     more = [f"({left_out} more before these)"] if left_out > 0 else []
@@ -94,8 +87,8 @@ def quoted(text: str) -> str:
 
 _BESIDE = f"""\
 - "operatorRequests", a list of what a person should decide about, each with "title",
-  "description", "priority" ({", ".join(PRIORITIES)}) and "type"
-  ({", ".join(REQUEST_TYPES)});
+  "description", "priority" ({", ".join(words.PRIORITIES)}) and "type"
+  ({", ".join(words.REQUEST_TYPES)});
 - "proposedSteps", a list of work to be done later, each with "prompt" and "reasoning";
 - "learnings", a list of what later runs should know, each with "content" and "type"
   ({", ".join(LEARNING_TYPES[:4])},
@@ -325,7 +318,7 @@ def said_in(plan: Plan, prompt: str) -> str:
 
 
 def _step_parts(steps: dict[str, Data]) -> list[str]:
-    done = [i for i, step in steps.items() if step.get("status") == COMPLETED]
+    done = [i for i, step in steps.items() if step.get("status") == words.COMPLETED]
     parts = []
     if done:
         left_out = len(done) - DONE_SHOWN_MAX
@@ -335,14 +328,14 @@ def _step_parts(steps: dict[str, Data]) -> list[str]:
     open_ones = [
         f"## {identity}{_WORDS.get(str(step.get('status')), '')}\n\n{_text(step, 'prompt')}"
         for identity, step in steps.items()
-        if step.get("status") != COMPLETED
+        if step.get("status") != words.COMPLETED
     ]
     if open_ones:
         parts.append("# Open steps\n\n" + "\n\n".join(open_ones))
     return parts
 
 
-_WORDS = {IN_PROGRESS: " (begun)", BLOCKED: " (blocked)"}
+_WORDS = {words.IN_PROGRESS: " (begun)", words.BLOCKED: " (blocked)"}
 
 
 def _first_line(step: Data) -> str:

@@ -37,16 +37,7 @@ from ..events import (
 )
 from ..goal.settings import max_iterations
 from ..state.sprint import Spent, Sprint
-from .agent_runs import (
-    Begun,
-    RunEnding,
-    RunSeen,
-    endings,
-    iteration_of,
-    rollbacks,
-    runs_seen,
-    spent_by_iteration,
-)
+from . import agent_runs
 from .described import Description
 from .failures import Failure as Failure
 from .failures import failures
@@ -322,7 +313,7 @@ class Judged:
         failed = self._events.all(MeasurementFailed)
         return failures(failed, self._events.all(MeasurementRetracted), measured)
 
-    def unmeasured(self) -> list[RunEnding]:
+    def unmeasured(self) -> list[agent_runs.RunEnding]:
         """Return the iterations with a run that nobody measured, in their order."""
         seen = {entry.number for entry in self.tracker.measured} | self.failures().keys()
         begun = [x for x in self.sprint.knowledge.iterations if x[0] not in seen]
@@ -330,13 +321,13 @@ class Judged:
             return []
         return self._endings(begun)
 
-    def endings(self) -> dict[int, RunEnding]:
+    def endings(self) -> dict[int, agent_runs.RunEnding]:
         """Return how the last run of each iteration ended, measured or not."""
         return {one.number: one for one in self._endings(self.sprint.knowledge.iterations)}
 
-    def _endings(self, iterations: Iterable[tuple[int, int]]) -> list[RunEnding]:
+    def _endings(self, iterations: Iterable[tuple[int, int]]) -> list[agent_runs.RunEnding]:
         runs = self._events.all(AgentRan)
-        return endings(iterations, runs, self._begun(), self.summaries())
+        return agent_runs.endings(iterations, runs, self._begun(), self.summaries())
 
     def described(self) -> dict[int, Description]:
         """Return what was said of iterations, by their numbers.
@@ -346,7 +337,7 @@ class Judged:
         found: defaultdict[int, Description] = defaultdict(lambda: Description({}))
         begun = self._begun()
         for version, _, ran in self._events.all(AgentRan):
-            number = iteration_of(ran, version, begun)
+            number = agent_runs.iteration_of(ran, version, begun)
             found[number] = found[number].with_run(ran)
         for _, _, taken in self._events.all(SnapshotTaken):
             if taken.git is not None and taken.purpose == OF_ITERATION:
@@ -369,19 +360,19 @@ class Judged:
         Where no run was recorded, it is what the measurement says.
         """
         runs, measured = self._events.all(AgentRan), self._events.all(IterationMeasured)
-        return spent_by_iteration(runs, measured, self._begun())
+        return agent_runs.spent_by_iteration(runs, measured, self._begun())
 
-    def runs_seen(self) -> dict[int, list[RunSeen]]:
+    def runs_seen(self) -> dict[int, list[agent_runs.RunSeen]]:
         """Return the runs of agents in each iteration, and what came in their way."""
         runs, ends = self._events.all(AgentRan), self._events.all(RunEnded)
-        return runs_seen(runs, ends, self._begun())
+        return agent_runs.runs_seen(runs, ends, self._begun())
 
-    def _begun(self) -> Begun:
+    def _begun(self) -> agent_runs.Begun:
         return sorted((at, number) for number, at in self.sprint.knowledge.iterations)
 
     def rollbacks(self) -> list[tuple[int, str, str]]:
         """Return version and time of each rollback, and in words where it went."""
-        return rollbacks(self._events.all(RolledBack), self._begun())
+        return agent_runs.rollbacks(self._events.all(RolledBack), self._begun())
 
     def has_same_files(self, one: int, other: int) -> bool:
         """Tell whether the same files were kept of two iterations, and all of them."""

@@ -9,6 +9,7 @@ part.
 from bisect import bisect_left
 from typing import Any
 
+from . import words
 from .flat import FlatPhases, flat_phases
 from .node import Node as Node
 from .node import Root, needs_gate, note_error, note_times
@@ -21,14 +22,6 @@ from .node import put as put
 from .node import say_elapsed as say_elapsed
 from .node import takes_part as takes_part
 from .node import waits_for_gate as waits_for_gate
-from .words import (
-    COMPLETED,
-    FINISHED,
-    IN_PROGRESS,
-    PASSED,
-    PENDING,
-    PHASE_STATUSES,
-)
 
 Data = dict[str, Any]
 CHILDREN = ("phases", "steps", "phases")
@@ -57,11 +50,11 @@ class Tree:
         self._leaves: list[Node] = []
         self.empty: list[tuple[Node, int]] = []
         """For-each phases that are passed over, with the number of leaves before each."""
-        self.phases = dict.fromkeys(PHASE_STATUSES, 0)
+        self.phases = dict.fromkeys(words.PHASE_STATUSES, 0)
         """How many top phases have each status."""
-        self.steps = dict.fromkeys(PHASE_STATUSES, 0)
+        self.steps = dict.fromkeys(words.PHASE_STATUSES, 0)
         """How many steps have each status."""
-        self._levels = (self.phases, self.steps, dict.fromkeys(PHASE_STATUSES, 0))
+        self._levels = (self.phases, self.steps, dict.fromkeys(words.PHASE_STATUSES, 0))
         self.is_plain = True
         """Whether every node takes part and is addressed by its id."""
         self.cursor = 0
@@ -254,7 +247,7 @@ class Tree:
     def set_status(self, node: Node, status: str, at: str) -> None:
         """Give a node a status and derive its parents' from their children."""
         if (held := self.held) is not None and node.leaf >= 0:
-            was_taken_up = node.leaf < held.leaf and status not in FINISHED
+            was_taken_up = node.leaf < held.leaf and status not in words.FINISHED
             if was_taken_up or not self._stays_at(held.leaf):
                 self.held = None
         data, parent = node.data, node.parent
@@ -304,19 +297,19 @@ class Tree:
     def _derive_empty_gate(self, node: Node, at: str) -> None:
         """Let its gate do with a phase without steps as with one that has some."""
         word = gate_status(node.data)
-        if node.status == PENDING and word != PENDING:
-            self.set_status(node, IN_PROGRESS, at)
-            note_times(node.data, IN_PROGRESS, at)
-        if node.status == IN_PROGRESS and word == PASSED:
-            self.set_status(node, COMPLETED, at)
-            note_times(node.data, COMPLETED, at)
+        if node.status == words.PENDING and word != words.PENDING:
+            self.set_status(node, words.IN_PROGRESS, at)
+            note_times(node.data, words.IN_PROGRESS, at)
+        if node.status == words.IN_PROGRESS and word == words.PASSED:
+            self.set_status(node, words.COMPLETED, at)
+            note_times(node.data, words.COMPLETED, at)
 
     def derive_empty(self) -> None:
         """Complete phases without steps once the pointer has reached them (SPR-058)."""
         leaf = self.open_leaf()
         reached = leaf.leaf if leaf is not None else self.leaf_count
         for node, before in self.empty:
-            status = COMPLETED if reached >= before else PENDING
+            status = words.COMPLETED if reached >= before else words.PENDING
             if node.status != status:
                 self.set_status(node, status, "")
 
@@ -325,7 +318,7 @@ class Tree:
         if flat is not None and flat.is_over(index):
             return False
         leaf = self._leaf(index)
-        if leaf.status not in FINISHED:
+        if leaf.status not in words.FINISHED:
             return True
         # What was skipped needs no gate: there is nothing that it could check.
         if needs_gate(leaf):
@@ -359,7 +352,7 @@ class Tree:
         if not address or address in nodes:
             self.is_plain = False
             address = f"{prefix}#{place[-1]}"
-        if not has_id or status not in PHASE_STATUSES:
+        if not has_id or status not in words.PHASE_STATUSES:
             self.is_plain = False
             self.inert.update((address, f"{prefix}#{place[-1]}"))
             self._gather(data, owner, f"{address}/", place)
@@ -368,7 +361,7 @@ class Tree:
         node = nodes[address] = Node(data, address, place, owner)
         peers = node.peers = self._levels[level - 1]
         if not owner.children:
-            owner.tally = dict.fromkeys(PHASE_STATUSES, 0)
+            owner.tally = dict.fromkeys(words.PHASE_STATUSES, 0)
         owner.children.append(node)
         owner.tally[status] += 1
         if peers is not owner.tally:

@@ -13,7 +13,7 @@ from ...docs.reference.masking import FORMS as DATA
 TOKENS = [example for form in DATA for example in form["tokens"] + form["near_misses"]]
 WORDS = [word for form in DATA for word in form["words"]]
 
-# Escape sequences are removed before the search: tests/spec has rules of their own for them.
+# Escape sequences are removed before the search: tests/spec covers them.
 texts = st.text(st.characters(codec="utf-8", exclude_characters=ESCAPE), max_size=40)
 texts |= st.text(RUN_CHARS, max_size=60)
 tokens = st.sampled_from(TOKENS).map(

@@ -15,6 +15,7 @@ from sprintlog.engine.sprint.runs import budgets as b
 from sprintlog.engine.sprint.runs.budgets import price_of, priced
 from sprintlog.engine.sprint.runs.record import BeginRun, FinishRun, LoseRun
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
+from sprintlog.engine.usage import TOKENS
 
 from ..conftest import Scenario, simple
 
@@ -109,7 +110,7 @@ def test_a_run_counts_from_its_begin(going: Scenario) -> None:
     going.given(ran(5.0), began(f.Budgets(cost_usd=1.0, tokens=100, iterations=2)))
     assert of(going, b.COST).spent == "0"
     going.given(f.IterationStarted(1), ran(0.25))
-    assert (of(going, b.COST).spent, of(going, b.TOKENS).spent) == ("0.25", "11")
+    assert (of(going, b.COST).spent, of(going, TOKENS).spent) == ("0.25", "11")
     assert of(going, b.ITERATIONS).left == "1"
     work = next_action(going.sprint, now=START)
     assert stop_by_budget(going.sprint, work, START, of=b.OF_RUN) is None

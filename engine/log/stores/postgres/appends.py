@@ -21,21 +21,10 @@ from ...chain import START
 from ...envelope import Appended, Head, NewEvent, RecordedEvent, Span
 from ...port import Expect, Expected
 from ..head_file import HeadFile, check_head
+from . import rows
 from .connection import ServerConnection
 from .leases import ServerLeases
 from .queries import ServerQueries
-from .rows import (
-    APPEND,
-    APPEND_MANY,
-    APPEND_NEXT,
-    APPEND_SHARED,
-    ERASE,
-    append_answer,
-    bounds,
-    first_values,
-    later_values,
-    span_values,
-)
 
 ALONE_UNTIL_SURE = 16
 """So many appends between which nobody else wrote: then this writer is alone again."""
@@ -136,10 +125,10 @@ class ServerAppends:
         values = (
             *(self._log, own.position, own.hash, self._patience, own.stream, own.version),
             *(wanted.key, wanted.key_digest, stamps.recorded_at),
-            *first_values(wanted.events[0], stamps),
+            *rows.first_values(wanted.events[0], stamps),
         )
         again = [*values]
-        ((hash_,),), is_again = self._connection.call(APPEND_NEXT, values, again=again)
+        ((hash_,),), is_again = self._connection.call(rows.APPEND_NEXT, values, again=again)
         self.pace.found(is_alone=hash_ is not None)
         if hash_ is None:
             # Repeated, it may have been overtaken by itself.
@@ -153,20 +142,27 @@ class ServerAppends:
         count, token = len(new_events), self._leases.tokens.get(stream)
         before = (*self._known(), token and stream, token or 0)
         rest: tuple[Any, ...] = (
-            *(self._patience, stream, *bounds(expect), key, key_digest, stamps.recorded_at),
-            *first_values(new_events[0], stamps),
+            *(
+                self._patience,
+                stream,
+                *rows.bounds(expect),
+                key,
+                key_digest,
+                stamps.recorded_at,
+            ),
+            *rows.first_values(new_events[0], stamps),
         )
-        asked = APPEND_SHARED if self.pace.is_shared else APPEND
+        asked = rows.APPEND_SHARED if self.pace.is_shared else rows.APPEND
         if count > 1:
-            asked = APPEND_MANY
-            rest += later_values(new_events, stamps)
+            asked = rows.APPEND_MANY
+            rest += rows.later_values(new_events, stamps)
         ((answer,),), _ = self._connection.call(
             asked,
             (*before, False, *rest),
             again=(*before, True, *rest),
             is_again=is_again,
         )
-        outcome, position, hash_, version, last = append_answer(answer)
+        outcome, position, hash_, version, last = rows.append_answer(answer)
         if outcome == "known":
             if not (first := self._queries.find_key(str(key))):
                 # It was not on the disk yet when the server crashed.
@@ -200,11 +196,11 @@ class ServerAppends:
         stamps = self._stamping.stamp(1)
         wanted = Appending(stream, [said], stamps, Expect.ANY)
         rest = (
-            *(self._patience, *span_values(spans), [*remainders], stream),
-            *(stamps.recorded_at, *first_values(said, stamps)),
+            *(self._patience, *rows.span_values(spans), [*remainders], stream),
+            *(stamps.recorded_at, *rows.first_values(said, stamps)),
         )
         ((outcome, position, hash_, version, last),) = self._connection.rows(
-            ERASE, (*self._known(), False, *rest), again=(*self._known(), True, *rest)
+            rows.ERASE, (*self._known(), False, *rest), again=(*self._known(), True, *rest)
         )
         if outcome == "nothing":
             return None

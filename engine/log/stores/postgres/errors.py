@@ -3,13 +3,7 @@
 import psycopg
 from psycopg import errors as codes
 
-from ....errors import (
-    BusyError,
-    NotFoundError,
-    RefusedError,
-    SprintlogError,
-    UnreadableError,
-)
+from .... import errors
 from .address import Address
 
 _PASSING = (
@@ -51,38 +45,38 @@ def is_standby(error: psycopg.Error) -> bool:
     return isinstance(error, codes.InternalError_) and "during recovery" in str(error)
 
 
-def explained(error: psycopg.Error, address: Address) -> SprintlogError:
+def explained(error: psycopg.Error, address: Address) -> errors.SprintlogError:
     """Return an error in our words, with what helps."""
     said = " ".join((error.diag.message_primary or str(error)).split())
     where = address.shown
     if is_standby(error):
-        return RefusedError(
+        return errors.RefusedError(
             f"nothing recorded: {where} only reads: it is a standby, or set so",
             hint="name the primary, or add target_session_attrs=read-write",
         )
     match error:
         case codes.LockNotAvailable():
-            return BusyError(
+            return errors.BusyError(
                 f"the log {address.log} stays locked by another writer",
                 hint="wait for it to finish, or end it, and repeat the command",
             )
         case codes.InsufficientPrivilege():
-            return RefusedError(
+            return errors.RefusedError(
                 f"the role may not do that ({said})",
                 hint="its owner says `GRANT sprintlog_writer TO role`",
             )
         case codes.UndefinedTable() | codes.InvalidSchemaName() | codes.UndefinedFunction():
-            return NotFoundError(
+            return errors.NotFoundError(
                 f"there is no log at {where}: the database has no schema sprintlog",
                 hint="`sprintlog init --log ADDRESS` makes it",
             )
         case codes.DiskFull():
-            return RefusedError(
+            return errors.RefusedError(
                 f"nothing recorded: the disk of the server is full ({said})",
                 hint="free some space there and repeat the command",
             )
         case codes.DataCorrupted() | codes.IndexCorrupted():
-            return UnreadableError(
+            return errors.UnreadableError(
                 f"the server says that its data is damaged ({said})",
                 hint="restore a backup of the server",
             )
@@ -90,20 +84,20 @@ def explained(error: psycopg.Error, address: Address) -> SprintlogError:
             return _of_server(error, said, where)
 
 
-def unsure(error: psycopg.Error, address: Address) -> SprintlogError:
+def unsure(error: psycopg.Error, address: Address) -> errors.SprintlogError:
     """Return the error for an append of which nobody knows whether it came through."""
     said = explained(error, address).message.removeprefix("nothing recorded: ")
-    return SprintlogError(
+    return errors.SprintlogError(
         f"{said}: an event being recorded may be in the log or not",
         hint="repeat the command with the same key: it answers what was recorded",
     )
 
 
-def _of_server(error: psycopg.Error, said: str, where: str) -> SprintlogError:
+def _of_server(error: psycopg.Error, said: str, where: str) -> errors.SprintlogError:
     if error.sqlstate is None and isinstance(error, psycopg.OperationalError):
-        return SprintlogError(
+        return errors.SprintlogError(
             f"the server of {where} cannot be reached ({said})",
             hint="check address, network and server; a password belongs into PGPASSFILE, "
             "a service file or PGPASSWORD",
         )
-    return SprintlogError(f"PostgreSQL failed at {where} ({said})")
+    return errors.SprintlogError(f"PostgreSQL failed at {where} ({said})")

@@ -9,14 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ....errors import (
-    RESCUE,
-    LostLogError,
-    NotFoundError,
-    RefusedError,
-    SprintlogError,
-    UnreadableError,
-)
+from .... import errors
 from ...port import Entropy, Wait
 from ..descriptors import sync
 from ..locks import NO_LOCKS, take
@@ -57,7 +50,7 @@ def uri_of(path: Path) -> str:
 def check_is_sqlite(path: Path, what: str) -> None:
     """Raise `RefusedError` where no file of SQLite is: other stores have no such thing."""
     if not path.exists():
-        raise RefusedError(
+        raise errors.RefusedError(
             f"{what} is for logs in SQLite, and there is none at {path}",
             hint="`sprintlog export` writes any log as lines",
             path=str(path),
@@ -98,7 +91,7 @@ class Opened(msgspec.Struct, frozen=True):
 
     connection: sqlite3.Connection
     mode: JournalMode
-    only_read: SprintlogError | None
+    only_read: errors.SprintlogError | None
     """Why it can only be read, where it was opened for writing in vain."""
     is_behind: bool
     """Whether its schema is an older one, which the first write brings to today's."""
@@ -124,13 +117,13 @@ def open_database(path: Path, *, readonly: bool, wait: Wait, entropy: Entropy) -
 def _open_as_it_can(path: Path, mode: JournalMode, *, readonly: bool) -> Opened:
     try:
         return _open(path, mode, readonly=readonly)
-    except RefusedError as error:
-        if readonly or isinstance(error, NotFoundError):
+    except errors.RefusedError as error:
+        if readonly or isinstance(error, errors.NotFoundError):
             raise
         try:
             opened = _open(path, mode, readonly=True)
             return msgspec.structs.replace(opened, only_read=error)
-        except SprintlogError:
+        except errors.SprintlogError:
             raise error from None
 
 
@@ -144,7 +137,7 @@ def bring_up_to_date(opened: Opened) -> str:
 
 def _open(path: Path, mode: JournalMode, *, readonly: bool) -> Opened:
     if not path.exists():
-        raise NotFoundError(f"there is no log at {path}", path=str(path))
+        raise errors.NotFoundError(f"there is no log at {path}", path=str(path))
     try:
         connection = _connect_readonly(path) if readonly else _connect(path, "mode=rw")
         try:
@@ -162,8 +155,8 @@ def _open(path: Path, mode: JournalMode, *, readonly: bool) -> Opened:
         raise explained(error, path) from error
     except UnicodeDecodeError as error:
         # Python cannot even read the message in which SQLite quotes the schema.
-        raise UnreadableError(
-            f"{path} is damaged: its schema is no text", hint=RESCUE
+        raise errors.UnreadableError(
+            f"{path} is damaged: its schema is no text", hint=errors.RESCUE
         ) from error
     return Opened(connection, mode, None, is_behind)
 
@@ -218,13 +211,13 @@ def _make_folder(folder: Path) -> None:
 
 def _refuse_leftovers(path: Path) -> None:
     if os.path.lexists(path):
-        raise RefusedError(
+        raise errors.RefusedError(
             f"{path} exists: a log is never created over another", path=str(path)
         )
     for name in (wal_path(path), path.with_name(f"{path.name}-journal"), head_path(path)):
         if os.path.lexists(name):
             # SQLite would play another log's journal into the new one.
-            raise RefusedError(
+            raise errors.RefusedError(
                 f"{name} is left of a log that is gone",
                 hint="restore that log, or move the file away to begin a new one",
                 path=str(name),
@@ -236,9 +229,9 @@ def _remove(draft: Path) -> None:
         draft.with_name(draft.name + suffix).unlink(missing_ok=True)
 
 
-def _not_created(path: Path, error: OSError) -> RefusedError:
+def _not_created(path: Path, error: OSError) -> errors.RefusedError:
     hint = "check the permissions of the folder, and the free space on its disk"
-    return RefusedError(
+    return errors.RefusedError(
         f"{path} cannot be created: {error.strerror}",
         hint=NO_LOCKS if error.errno == ENOLCK else hint,
         path=str(path),
@@ -260,7 +253,7 @@ class Identity:
         self._known = found.st_dev, found.st_ino
         self._known_wal: tuple[int, int] | None = None
         if found.st_nlink > 1:
-            raise RefusedError(
+            raise errors.RefusedError(
                 f"{path} has a second name (a hard link): two names, two locks",
                 hint="`sprintlog doctor` says how to find the other one; remove that",
                 path=self._path,
@@ -303,8 +296,8 @@ class Identity:
         if met and folder and folder.st_ctime_ns < met.st_ctime_ns:
             self._settled = folder
 
-    def _lost(self, name: str) -> LostLogError:
-        return LostLogError(
+    def _lost(self, name: str) -> errors.LostLogError:
+        return errors.LostLogError(
             f"{name} was removed or replaced while it was open: what was recorded last "
             "may be lost",
             hint="end every sprintlog process, then `sprintlog verify`",

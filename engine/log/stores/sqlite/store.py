@@ -24,17 +24,9 @@ from ...port import WAIT, Clock, Entropy, Expected, Take, Wait
 from ..head_file import HeadFile
 from ..head_file import check_head as compare
 from ..locks import FileLocks
+from . import database
 from .checkpoints import SqliteCheckpoints, SqliteDigests
 from .connection import Connection, explained, is_busy
-from .database import (
-    Identity,
-    bring_up_to_date,
-    create_database,
-    head_path,
-    mark_path,
-    open_database,
-    wal_path,
-)
 from .journal_mode import Growth, JournalMode, checkpoint, checkpoint_if_large
 from .queries import Queries
 from .rows import ROWS_PER_INSERT, insert, insert_each, insert_many
@@ -66,21 +58,21 @@ class SqliteLog:
     ) -> None:
         self.path = path = Path(path)
         self._stamping = Stamping(clock, entropy)
-        self._head_file = HeadFile(head_path(path))
+        self._head_file = HeadFile(database.head_path(path))
         self._head: Head | None = None
         self._versions: dict[str, int] = {}
         self._looks_first, self._growth = 0, Growth()
         self._together: list[RecordedEvent] | None = None
         self._closed = False
         known = self._head_file.read() if check_head else None
-        opened = open_database(path, readonly=readonly, wait=wait, entropy=entropy)
+        opened = database.open_database(path, readonly=readonly, wait=wait, entropy=entropy)
         self.readonly = readonly or opened.only_read is not None
         self._only_read = opened.only_read
         self.journal_mode: JournalMode = opened.mode
         """The journal mode chosen for this place, and why."""
         self.connection = Connection(path, opened.connection, entropy=entropy, wait=wait)
         if opened.is_behind:
-            self.connection.steps = partial(bring_up_to_date, opened)
+            self.connection.steps = partial(database.bring_up_to_date, opened)
         # One cursor for all of them: to make one takes as long as to hash an event.
         cursor = opened.connection.cursor()
         self._write = cursor.execute
@@ -97,9 +89,9 @@ class SqliteLog:
         self.digests = SqliteDigests(self.connection)
         self.locks = FileLocks(path.parent, wait)
         try:
-            self._identity = Identity(path)
+            self._identity = database.Identity(path)
             compare(known, queries.hash_at)
-            if not self.readonly and os.path.exists(mark_path(path)):
+            if not self.readonly and os.path.exists(database.mark_path(path)):
                 self._clear()
         except BaseException:
             for one in self._held:
@@ -111,7 +103,7 @@ class SqliteLog:
         cls, path: str | Path, *, clock: Clock, entropy: Entropy, wait: Wait = WAIT
     ) -> Self:
         """Make a new log and return it open; raise `RefusedError` where one exists."""
-        create_database(Path(path), wait=wait)
+        database.create_database(Path(path), wait=wait)
         log = cls(path, clock=clock, entropy=entropy, wait=wait)
         log._head_file.write(START)
         return log
@@ -390,7 +382,7 @@ class SqliteLog:
         self._closed = True
         try:
             if not self.readonly and self.connection.steps is None:
-                checkpoint_if_large(self.connection.raw, wal_path(self.path))
+                checkpoint_if_large(self.connection.raw, database.wal_path(self.path))
         finally:
             for one in self._held:
                 one.close()
