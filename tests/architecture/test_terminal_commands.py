@@ -13,5 +13,5 @@ def test_no_terminal_command_is_forgotten() -> None:
         for path in (ROOT / "cli" / folder).glob("*.py")
         if "\ndef command(" in path.read_text(encoding="utf-8")
     }
-    named = {module_of(name) for name in COMMANDS} | {"work.phase_inject"}
+    named = {module_of(name) for name in COMMANDS} | {"work.injection"}
     assert made - named == set(), "name each in FOLDERS, `cli/main.py`"

@@ -51,7 +51,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def alike(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
     """Let the status of a file be the same whatever was written to it."""
     status = FileStatus(device=1, inode=1, size=1, modified=1, changed=1)
-    monkeypatch.setattr(files, "status_of", lambda spot: status)
+    monkeypatch.setattr(files.replace, "status_of", lambda spot: status)
     start(workspace, "p0")
 
 

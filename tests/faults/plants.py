@@ -78,7 +78,7 @@ def plain_state_files() -> None:
             file.write(content)
         return None
 
-    _put(files, "swap_file", write)
+    _put(files.replace, "swap_file", write)
 
 
 def digest_after_rename() -> None:

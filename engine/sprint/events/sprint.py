@@ -137,6 +137,8 @@ class SprintResumed(AboutSprint, frozen=True):
     """Execution goes on; after `blocked` and `needs-human` with who and why."""
 
     type: ClassVar[str] = "sprint-resumed"
+    # It ends the wait of the open leaf.
+    reach: ClassVar[Reach] = Reach.WHOLE
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "human", ("by", "why"), looks_back=True
     )

@@ -55,6 +55,19 @@ def test_says_what_comparing_whole_documents_says(world: World, k: int) -> None:
         assert [*map(msgspec.json.encode, found)] == [*map(msgspec.json.encode, wanted)]
 
 
+def test_a_resumed_sprint_ends_the_wait_of_its_leaf() -> None:
+    """The replay shows that `sprint resume` makes a waiting phase due at once."""
+    phase = {"id": "p", "status": "pending", "prompt": "x"}
+    document = {"sprint-id": "s", "status": "not-started", "phases": [phase]}
+    wait = f.RetryScheduled("p", "2099-01-01T05:00:00Z", "x")
+    events = [f.SprintImported("x", document), f.SprintStarted(), f.PhaseStarted("p"), wait]
+    with recorded(("2026-01-15T09:00:00Z", e) for e in [*events, f.SprintResumed()]) as log:
+        *_, last = replay(log, "s")
+        now = copied(log.sprint("s").document)
+    assert last.new == now
+    assert [change.field for change in last.changes()] == ["phases[p].next-retry-at"]
+
+
 def test_a_gate_settles_what_is_below() -> None:
     """A document that contradicts itself below a gate is put right by the gate's event."""
     done = {"id": "i", "status": "completed"}
