@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from sprintlog.engine.errors import (
-    ConflictError,
-    NotFoundError,
-    SprintlogError,
-    UnreadableError,
-)
+from sprintlog.engine import errors
 from sprintlog.projections.markdown import visible as visible
 
 from .typed import FIELDS
@@ -32,20 +27,20 @@ REFUSED, USAGE, NOT_FOUND, INTEGRITY, CONFLICT, GATE_FAILED = 1, 2, 3, 4, 5, 6
 """Exit statuses; 0 means success."""
 
 
-def exit_code(error: SprintlogError) -> int:
+def exit_code(error: errors.SprintlogError) -> int:
     """Return the exit code of an error."""
     match error:
-        case NotFoundError():
+        case errors.NotFoundError():
             return NOT_FOUND
-        case UnreadableError():
+        case errors.UnreadableError():
             return INTEGRITY
-        case _ if error.kind == ConflictError.kind:
+        case _ if error.kind == errors.ConflictError.kind:
             return CONFLICT
         case _:
             return REFUSED
 
 
-def print_error(error: SprintlogError, *, as_json: bool) -> int:
+def print_error(error: errors.SprintlogError, *, as_json: bool) -> int:
     """Print an error for people or scripts on stderr; return its exit code."""
     if as_json:
         _write(STDERR, json_line(error_answer(error)))
@@ -90,7 +85,7 @@ def _tell(lines: Sequence[tuple[str, str | None]]) -> None:
     _write(STDERR, "".join(f"{line}\n" for line in said).encode(errors="backslashreplace"))
 
 
-def error_answer(error: SprintlogError) -> dict[str, Any]:
+def error_answer(error: errors.SprintlogError) -> dict[str, Any]:
     """Return an error as scripts get it: its kind, message, hint and fields."""
     known = {name: value for name, value in error.fields.items() if value is not None}
     told = {"error": error.kind, "message": error.message, "hint": _hint_of(error)}
@@ -101,7 +96,7 @@ def error_answer(error: SprintlogError) -> dict[str, Any]:
     return answer
 
 
-def _hint_of(error: SprintlogError) -> str | None:
+def _hint_of(error: errors.SprintlogError) -> str | None:
     """Return an error's hint; of a word that is unknown it begins with what is meant."""
     if error.unknown is None:
         return error.hint

@@ -10,12 +10,8 @@ from sprintlog.engine.service.agent_sessions.at_work import refuse_while_at_work
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.work_tree import restore
 from sprintlog.engine.service.work_tree.snapshot import store_of
+from sprintlog.engine.sprint.iterations import snapshots
 from sprintlog.engine.sprint.iterations.rollback import Redo, Undo, rollback_to_undo
-from sprintlog.engine.sprint.iterations.snapshots import (
-    files_to_redo,
-    files_to_undo,
-    files_with,
-)
 from sprintlog.engine.sprint.state.knowledge import Restore
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.views import back as views
@@ -186,18 +182,18 @@ def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
 
     alone: Restore | None
     if isinstance(command, Redo):
-        alone = files_to_redo(sprint, tree=tree)
+        alone = snapshots.files_to_redo(sprint, tree=tree)
     else:
         since = rollback_to_undo(sprint) or 0
         since = max(since, last_decision(workspace.log, sprint, after=since))
-        alone = files_to_undo(sprint, tree=tree, than=since)
+        alone = snapshots.files_to_undo(sprint, tree=tree, than=since)
     arguments = asdict(command)
     if alone is not None:
         # It had nothing to do with the plan.
         order = RestoreOrder(alone.event.before, undoes=alone.version)
         return step._replace(order=order, command=None, arguments=arguments)
     events = workspace.preview(command, sprint_id=sprint_id, at=run.options.at)
-    restore = files_with(sprint, events, tree=tree)
+    restore = snapshots.files_with(sprint, events, tree=tree)
     if restore is None:
         return step
     order = RestoreOrder(restore.event.before)

@@ -4,12 +4,8 @@ from sprintlog.engine.iterations.hints import HOW_TO_MEASURE
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.projections.iterations import quality
 from sprintlog.projections.iterations.iteration_report import said
-from sprintlog.projections.iterations.quality import (
-    as_the_best,
-    equals_by_exit_code,
-    removed_tests,
-)
 from sprintlog.projections.views import iterations as views
 
 from .. import typed
@@ -41,12 +37,12 @@ def command(explain: bool, reading: ReadOptions) -> None:
         print_text(f"iteration {best.number} (quality: {said(one.score.value, 2)})")
         if unknown := unknown_parts(one.score):
             print_text(*wrapped(f"of the score: {unknown}", indent="  "))
-        if equals := equals_by_exit_code(judged):
+        if equals := quality.equals_by_exit_code(judged):
             print_text(*wrapped(equals, indent="  "))
-        if removed := removed_tests(judged, one):
+        if removed := quality.removed_tests(judged, one):
             print_text(f"tests: {removed}")
         if (target := judged.target()) not in (best.number, None):
-            which = as_the_best(judged, target)
+            which = quality.as_the_best(judged, target)
             why = f": {which}, and later" if which else ""
             way = f"a rollback to the best goes to iteration {target}{why}"
             print_text(*wrapped(way, indent="  "))

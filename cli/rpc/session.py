@@ -18,16 +18,6 @@ from ..resident_log import EndedError, LogFollower, ResidentLog
 from . import frames, records
 from .asked import AskedRequest, Pending
 from .calls import call
-from .frames import (
-    Channel,
-    FailedRequestError,
-    GoneError,
-    Id,
-    RefusedFrame,
-    RpcRequest,
-    lines_of,
-    read_frame,
-)
 from .methods import METHODS, methods_for
 from .params import Cancel, Cancelled, Follow, Following, Unfollow, Unfollowed
 from .records import Asking
@@ -48,17 +38,23 @@ _IN_DOUBT = (
     "this is a defect of sprintlog; `sprintlog log` shows whether it was recorded, and "
     "the same key records it once"
 )
-_ANSWERED = (FailedRequestError, SprintlogError, click.UsageError, OSError, *_DEFECTS)
+_ANSWERED = (
+    frames.FailedRequestError,
+    SprintlogError,
+    click.UsageError,
+    OSError,
+    *_DEFECTS,
+)
 
 
 class ClientSession:
     """Answers a client. Its commands and questions are done in order, by the worker."""
 
-    def __init__(self, channel: Channel, asking: Asking, worker: LogWorker) -> None:
+    def __init__(self, channel: frames.Channel, asking: Asking, worker: LogWorker) -> None:
         self._channel, self._asking, self._worker = channel, asking, worker
         self._pending = Pending()
         self._lock = threading.Lock()
-        self._waiting: dict[Id, AskedRequest] = {}
+        self._waiting: dict[frames.Id, AskedRequest] = {}
         self._calls = ThreadPoolExecutor(CALLS_MAX, "calls")
         self._called: dict[AskedRequest, Future[None]] = {}
         self._subscriptions: dict[int, Subscription] = {}
@@ -72,7 +68,7 @@ class ClientSession:
         """
         self.start()
         try:
-            for line in lines_of(descriptor):
+            for line in frames.lines_of(descriptor):
                 self.take(line)
             if self._channel.is_gone():
                 self.stop()
@@ -91,26 +87,26 @@ class ClientSession:
         """Take in a line; raise `GoneError` where nobody reads answers any more."""
         if not line.strip():
             return
-        request = read_frame(line)
-        if isinstance(request, RefusedFrame):
+        request = frames.read_frame(line)
+        if isinstance(request, frames.RefusedFrame):
             self._tell_all(frames.failure(request.id, request.code, request.message))
             return
         try:
             self._take(request, len(line))
-        except (FailedRequestError, RefusedError) as error:
+        except (frames.FailedRequestError, RefusedError) as error:
             self._tell_answer(request, error)
 
-    def _take(self, request: RpcRequest, size: int) -> None:
+    def _take(self, request: frames.RpcRequest, size: int) -> None:
         method = METHODS.get(request.method)
         if method is None:
             known = ", ".join(methods_for(self._asking))
             said = f"there is no method {request.method[:60]!r}; there are: {known}"
-            raise FailedRequestError(frames.UNKNOWN_METHOD, said)
+            raise frames.FailedRequestError(frames.UNKNOWN_METHOD, said)
         try:
             given = converted(request.params, method.takes, field="params")
         except RefusedError as error:
             said, data = error.message, error_answer(error)
-            raise FailedRequestError(frames.INVALID_PARAMS, said, data) from error
+            raise frames.FailedRequestError(frames.INVALID_PARAMS, said, data) from error
         if isinstance(given, Cancel):
             self._tell_answer(request, self._cancel(given))
             return
@@ -148,7 +144,7 @@ class ClientSession:
                 return
         asked.close()
         said = "id: another request with it is not answered yet"
-        raise FailedRequestError(frames.INVALID_REQUEST, said)
+        raise frames.FailedRequestError(frames.INVALID_REQUEST, said)
 
     def _hand_over(self, asked: AskedRequest) -> None:
         if asked.method.is_process:
@@ -157,7 +153,7 @@ class ClientSession:
         elif self._pending.put(asked):
             self._worker.wake()
         else:
-            raise GoneError
+            raise frames.GoneError
 
     def _cancel(self, given: Cancel) -> Cancelled:
         with self._lock:
@@ -201,7 +197,7 @@ class ClientSession:
         """Answer a request with its result, or with the error that ended it."""
         try:
             self._answer(asked, outcome)
-        except GoneError:
+        except frames.GoneError:
             self.stop()
         finally:
             self._pending.done()
@@ -213,7 +209,7 @@ class ClientSession:
 
     def _check_is_wanted(self, asked: AskedRequest) -> None:
         if asked.is_cancelled or self._is_over:
-            raise FailedRequestError(frames.CANCELLED, "cancelled before it began")
+            raise frames.FailedRequestError(frames.CANCELLED, "cancelled before it began")
 
     def _follow(self, log: ResidentLog, params: Follow) -> Following:
         if len(self._subscriptions) >= SUBSCRIPTIONS_MAX:
@@ -248,7 +244,7 @@ class ClientSession:
         try:
             self._channel.wait_until_ready()
             self._answer(asked, _outcome_of(act))
-        except GoneError:
+        except frames.GoneError:
             self.stop()
         finally:
             asked.close()
@@ -266,7 +262,7 @@ class ClientSession:
             # Nothing is told of a subscription before its number is.
             self._subscriptions[outcome.subscription].start()
 
-    def _tell_answer(self, request: RpcRequest, outcome: Any) -> None:
+    def _tell_answer(self, request: frames.RpcRequest, outcome: Any) -> None:
         if not request.is_notification:
             self._tell_all(_answer_to(request.id, outcome))
 
@@ -287,14 +283,14 @@ def _outcome_of(act: Callable[[], Any]) -> Any:
         return error
 
 
-def _answer_to(asked: Id, outcome: Any) -> dict[str, Any]:
+def _answer_to(asked: frames.Id, outcome: Any) -> dict[str, Any]:
     """Return the answer to a request: its result, or a refusal or defect as an error."""
     if not isinstance(outcome, Exception):
         try:
             return frames.result(asked, msgspec.Raw(json_line(outcome)[:-1]))
         except _DEFECTS as defect:
             outcome = defect
-    if isinstance(outcome, FailedRequestError):
+    if isinstance(outcome, frames.FailedRequestError):
         return frames.failure(asked, outcome.code, outcome.message, outcome.data)
     code, error = _error_of(outcome)
     said = error_answer(error)

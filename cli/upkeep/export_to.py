@@ -12,13 +12,7 @@ from sprintlog.engine.adapters import delivery
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.projections.exports import cloudevents
-from sprintlog.projections.exports.deliveries import (
-    Sent,
-    events_to_send,
-    sent_to,
-    spans_to_send,
-)
+from sprintlog.projections.exports import cloudevents, deliveries
 from sprintlog.projections.exports.spans import spans_left_out
 from sprintlog.projections.views.log import LogSent
 from sprintlog.projections.workspace import Workspace
@@ -47,11 +41,11 @@ def send(
     asked = _traces_of(url) if is_traces else url
     target = delivery.Target(asked, pause=time.sleep, reads_answers=is_traces)
     stream = None if name is None else sprint_stream(name)
-    sent = sent_to(workspace.location.folder, kind, url, stream)
+    sent = deliveries.sent_to(workspace.location.folder, kind, url, stream)
     progress, number, left_out = counting("messages sent"), 0, 0
     with workspace.log.locks.hold(sent.lock):
         place = sent.position(workspace.log)
-        make = spans_to_send if is_traces else events_to_send
+        make = deliveries.spans_to_send if is_traces else deliveries.events_to_send
         found = make(workspace.log, place, stream=stream, with_content=with_content)
         with _keeping(sent) as keep:
             for one in found:
@@ -72,7 +66,7 @@ def send(
 
 
 @contextmanager
-def _keeping(sent: Sent) -> Iterator[Callable[[Head], None]]:
+def _keeping(sent: deliveries.Sent) -> Iterator[Callable[[Head], None]]:
     """Give what notes how far all was taken: on the disk each second, and at the end.
 
     Whoever is killed in between sends that second's messages again.

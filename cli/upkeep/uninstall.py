@@ -8,14 +8,9 @@ from typing import NamedTuple
 import click
 from msgspec.structs import replace
 
+from sprintlog.engine import errors
 from sprintlog.engine.adapters.hooks.files import HOOKS, MCP, SCOPES, remembered_files
 from sprintlog.engine.adapters.hooks.forms import FORMS
-from sprintlog.engine.errors import (
-    BusyError,
-    InvalidInputError,
-    NotFoundError,
-    RefusedError,
-)
 from sprintlog.engine.log.stores.lock_holder import lock_holders
 from sprintlog.engine.service.place.location import ADDRESS, Location
 from sprintlog.engine.service.place.trust import owned_by_another
@@ -82,7 +77,7 @@ def _hooks() -> Iterator[Installed]:
     for (path, what), file in sorted(by_place.items()):
         try:
             events = file.events()
-        except InvalidInputError:
+        except errors.InvalidInputError:
             # Not a file that we could have written.
             continue
         if events:
@@ -112,7 +107,7 @@ def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
         raise click.UsageError("--and-log goes with --yes: a log is removed on two words")
     found = [one for look in INSTALLED for one in look()]
     location = None
-    with suppress(NotFoundError):
+    with suppress(errors.NotFoundError):
         location = find_log()
     answer = Uninstalled(
         [one.what for one in found], None if location is None else str(location.folder)
@@ -121,7 +116,7 @@ def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
         _show(found, location)
     asks = on_terminal() and not as_json
     if not (dry_run or yes or asks):
-        raise RefusedError(
+        raise errors.RefusedError(
             "nothing was removed: nobody can be asked here",
             hint="`sprintlog uninstall --yes` removes it, with --and-log the log as well",
         )
@@ -166,12 +161,12 @@ def remove_log(location: Location) -> list[str]:
     first = folder / ADDRESS if location.is_joined else location.database
     _check_free(folder, first)
     if stranger := owned_by_another(folder, first):
-        raise RefusedError(f"{stranger} belongs to another user", file=str(stranger))
+        raise errors.RefusedError(f"{stranger} belongs to another user", file=str(stranger))
     # Without its first file no log is found there: whoever comes now begins nothing in it.
     first.rename(aside := first.with_name("log.db-gone"))
     try:
         _check_free(folder, aside)
-    except BusyError:
+    except errors.BusyError:
         aside.rename(first)
         raise
     aside.unlink()
@@ -222,7 +217,7 @@ def _is_sure(location: Location) -> bool:
 def _check_free(folder: Path, database: Path) -> None:
     for path in (database, *folder.glob("*.lock"), folder / "snapshots" / "lock"):
         if path.exists() and (holders := lock_holders(path)):
-            raise BusyError(
+            raise errors.BusyError(
                 f"{path} is held by {', '.join(holders)}",
                 hint="wait for it to finish, or end it; nothing of the log was removed",
                 path=str(path),

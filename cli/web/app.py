@@ -17,11 +17,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from sprintlog.engine.errors import (
-    InvalidInputError,
-    NotFoundError,
-    SprintlogError,
-)
+from sprintlog.engine import errors
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.projections.exports.openmetrics import CONTENT_TYPE, openmetrics
 from sprintlog.projections.page import document
@@ -110,7 +106,7 @@ class Server:
         def take(page: list[RecordedEvent]) -> None:
             hand(self.tail.take, [*map(event_line, page)])
 
-        def fail(error: SprintlogError) -> None:
+        def fail(error: errors.SprintlogError) -> None:
             self.tell(error.message)
             hand(self.tail.fail, error.message)
 
@@ -171,7 +167,7 @@ class Server:
         """Answer with one of our own files."""
         name = request.path_params["name"]
         if name not in STATIC:
-            raise NotFoundError(f"there is no file {name[:60]!r}")
+            raise errors.NotFoundError(f"there is no file {name[:60]!r}")
         return Response(self.files[name], headers={"Content-Type": STATIC[name].kind})
 
     # --- Events -----------------------------------------------------------------
@@ -240,7 +236,7 @@ class Server:
                 text, errors="strict", max_num_fields=PARAMETERS_MAX, separator="&"
             )
         except ValueError as error:
-            raise InvalidInputError("is no form", field="body") from error
+            raise errors.InvalidInputError("is no form", field="body") from error
         given = dict(pairs)
         if not is_same(given.pop("form", ""), self.form_token):
             raise HTTPException(403, "it is no form of this server")
@@ -292,7 +288,7 @@ def routes_of(server: Server) -> list[Route]:
 def make_app(server: Server) -> Guard:
     """Return the application with its guard around it."""
     handlers: Mapping[Any, Callable[..., Any]] = {
-        SprintlogError: _failed,
+        errors.SprintlogError: _failed,
         HTTPException: _http_failed,
     }
     app = Starlette(
@@ -316,11 +312,11 @@ def _parameters(request: Request, *takes: str) -> dict[str, str]:
     pairs = request.query_params.multi_items()
     given = dict(pairs)
     if len(given) != len(pairs) or len(pairs) > PARAMETERS_MAX:
-        raise InvalidInputError("give each parameter once", field="query")
+        raise errors.InvalidInputError("give each parameter once", field="query")
     for name in given:
         if takes and name not in takes:
             said = f"is unknown; there are: {', '.join(takes)}"
-            raise InvalidInputError(said, field=name[:40])
+            raise errors.InvalidInputError(said, field=name[:40])
     return given
 
 
@@ -337,7 +333,7 @@ def _json(answer: Any, status: int = 200) -> Response:
     return Response(content, status, {"Content-Type": "application/json"})
 
 
-async def _failed(request: Request, error: SprintlogError) -> Response:
+async def _failed(request: Request, error: errors.SprintlogError) -> Response:
     status = _status_of(error)
     if request.url.path.startswith("/api/"):
         return _json(error_answer(error), status)
@@ -347,9 +343,9 @@ async def _failed(request: Request, error: SprintlogError) -> Response:
     return HTMLResponse(forms.refused(error, sprint_id), status)
 
 
-def _status_of(error: SprintlogError) -> int:
+def _status_of(error: errors.SprintlogError) -> int:
     """Return the status of an error, as its exit code is on the terminal."""
-    if isinstance(error, InvalidInputError):
+    if isinstance(error, errors.InvalidInputError):
         return 400
     return STATUSES.get(exit_code(error), 422)
 

@@ -31,17 +31,6 @@ from .place import location as locations
 from .place.location import Location
 from .place.trees import OwnWorkTree
 from .place.trust import check_trusted
-from .port import (
-    Decide,
-    DecideOnJournal,
-    Envelope,
-    Handled,
-    Outcome,
-    Refreshed,
-    Skippable,
-    StateFiles,
-    refuse,
-)
 from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
 from .streams.repository import Repository
 
@@ -65,9 +54,9 @@ class ServiceWorkspace:
     """Where the file of a journal goes that begins; None for the usual place."""
     stands_in: Path | None = None
     """The folder that the person or the program stands in, where that is known."""
-    state_files: StateFiles = StateFiles()
+    state_files: port.StateFiles = port.StateFiles()
     """What is written for others; handed in by whoever puts a workspace together."""
-    tell: Callable[[str], None] = staticmethod(refuse)
+    tell: Callable[[str], None] = staticmethod(port.refuse)
     """Hears of what stands in nobody's way, such as a restore that cannot be finished."""
     setting: Callable[[str], Any] = staticmethod(lambda key: None)
     """Return the value of a key of the settings file; None if it is not set."""
@@ -211,17 +200,17 @@ class ServiceWorkspace:
 
     @overload
     def handle(
-        self, command: JournalCommand, **envelope: Unpack[Envelope]
-    ) -> "Handled[Journal]": ...
+        self, command: JournalCommand, **envelope: Unpack[port.Envelope]
+    ) -> "port.Handled[Journal]": ...
 
     @overload
     def handle(
-        self, command: Command, *, sprint_id: str, **envelope: Unpack[Envelope]
-    ) -> Outcome: ...
+        self, command: Command, *, sprint_id: str, **envelope: Unpack[port.Envelope]
+    ) -> port.Outcome: ...
 
     def handle(
-        self, command: Command, *, sprint_id: str = "", **envelope: Unpack[Envelope]
-    ) -> "Outcome | Handled[Journal]":
+        self, command: Command, *, sprint_id: str = "", **envelope: Unpack[port.Envelope]
+    ) -> "port.Outcome | port.Handled[Journal]":
         """Let a sprint, or the journal, decide on a command; append what it decides.
 
         The envelope says who causes it (`actor="agent:NAME"`; else `runtime`), when (`at`),
@@ -238,7 +227,7 @@ class ServiceWorkspace:
 
             command = extension_events.checked_command(command, envelope.get("observed"))
         handled = handle(self, self.repository, sprint_id, command, ON_SPRINTS, envelope)
-        return Outcome.of(handled)
+        return port.Outcome.of(handled)
 
     def preview(
         self, command: Command, *, sprint_id: str | None = None, at: str | None = None
@@ -250,29 +239,28 @@ class ServiceWorkspace:
     def handle_with(
         self,
         sprint_id: str,
-        decide: Decide,
+        decide: port.Decide,
         *,
-        without: Collection[Skippable] = (),
-        **envelope: Unpack[Envelope],
-    ) -> Outcome:
-        """Read the sprint, decide, append; decide anew when somebody else was first.
+        without: Collection[port.Skippable] = (),
+        **envelope: Unpack[port.Envelope],
+    ) -> port.Outcome:
+        """Read the sprint, decide and append; repeat this if another process was first.
 
-        Around that come the steps of `middlewares.ON_SPRINTS`, `without` some of them.
-
-        With `expect` the caller decides on what it knows: a sprint that is elsewhere is
-        a `ConflictError`. A key seen before answers with the first result. Secrets
-        in texts are masked unless `masks` is off.
+        It runs the steps of `middlewares.ON_SPRINTS`, `without` those named. With `expect`,
+        raise `ConflictError` if the sprint has another version. A known key returns the
+        first result. Secrets in texts are masked unless `masks` is off.
         """
         steps = ON_SPRINTS.without(without)
-        return Outcome.of(handle(self, self.repository, sprint_id, decide, steps, envelope))
+        handled = handle(self, self.repository, sprint_id, decide, steps, envelope)
+        return port.Outcome.of(handled)
 
     def handle_on_journal(
         self,
-        decide: DecideOnJournal,
+        decide: port.DecideOnJournal,
         *,
-        without: Collection[Skippable] = (),
-        **envelope: Unpack[Envelope],
-    ) -> "Handled[Journal]":
+        without: Collection[port.Skippable] = (),
+        **envelope: Unpack[port.Envelope],
+    ) -> "port.Handled[Journal]":
         """Do the same with the journal; its first event opens it, in this work tree."""
         steps = ON_THE_JOURNAL.without(without)
         return handle(self, self.journals, JOURNAL, decide, steps, envelope)
@@ -291,19 +279,23 @@ class ServiceWorkspace:
 
     def observe(self, stream: str, event: EditObserved, *, key: str) -> None:
         """Record an edit of a stream's file by somebody else, once under this key."""
-        known: Envelope = {"key": key, "key_digest": bytes.fromhex(event.digest)}
+        known: port.Envelope = {"key": key, "key_digest": bytes.fromhex(event.digest)}
         if (sprint_id := sprint_of(stream)) is None:
             self.handle_on_journal(lambda journal, at: [event], **known)
             return
         # The lock of state files is held here, which who restores files takes last.
-        without: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
+        without: set[port.Skippable] = {
+            "finish_restores",
+            "refuse_edits",
+            "record_lost_run",
+        }
         self.handle_with(sprint_id, lambda sprint, at: [event], without=without, **known)
 
-    def refresh(self, sprint_id: str) -> Refreshed:
+    def refresh(self, sprint_id: str) -> port.Refreshed:
         """Bring a sprint's state files up to date, as `after_commit.refresh` does."""
         return after_commit.refresh(self, sprint_stream(sprint_id))
 
-    def refresh_journal(self) -> Refreshed:
+    def refresh_journal(self) -> port.Refreshed:
         """Bring the journal's state file up to date in the same way."""
         return after_commit.refresh(self, JOURNAL)
 

@@ -15,12 +15,7 @@ from sprintlog.engine.log.chain import START, Row, check_chain, check_rows, reco
 from sprintlog.engine.log.envelope import PAYLOAD_BYTES_MAX, Head, NewEvent, RecordedEvent
 from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
 from sprintlog.engine.service.place.state_places import PROGRESS, wrong_place
-from sprintlog.engine.service.streams.catalogue import (
-    CODEC,
-    State,
-    sprint_of,
-    sprint_stream,
-)
+from sprintlog.engine.service.streams import catalogue
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.plan.create import check_sprint_id
 
@@ -67,7 +62,7 @@ def export_log(
     was written until then lacks the last line, and is no export.
     """
     log = workspace.log
-    stream = None if sprint_id is None else sprint_stream(sprint_id)
+    stream = None if sprint_id is None else catalogue.sprint_stream(sprint_id)
     head = log.head()
     count = 0
     write(first_line(stream))
@@ -212,7 +207,7 @@ def events_of(lines: Iterable[bytes], *, file: str) -> Iterator[tuple[int, Recor
 def problem_of(recorded: RecordedEvent) -> str | None:
     """Return why our own log would not hold such an event, if it would not."""
     try:
-        event = None if recorded.payload is None else CODEC.decode(recorded)
+        event = None if recorded.payload is None else catalogue.CODEC.decode(recorded)
         checked = NewEvent(
             type=recorded.type,
             payload=b"{}" if recorded.payload is None else recorded.payload,
@@ -229,7 +224,7 @@ def problem_of(recorded: RecordedEvent) -> str | None:
             recorded.stream, [checked], key=recorded.key, key_digest=recorded.key_digest
         )
         check_moment(recorded.recorded_at, field="recorded_at")
-        if (sprint_id := sprint_of(recorded.stream)) is not None:
+        if (sprint_id := catalogue.sprint_of(recorded.stream)) is not None:
             check_sprint_id(sprint_id, field="stream")
         if isinstance(place := getattr(event, "place", None), Place):
             is_right = place.path.rpartition("/")[2] == PROGRESS
@@ -258,7 +253,7 @@ def _check_readable(workspace: Workspace, file: str) -> None:
         raise InvalidInputError(f"{name} cannot be read: {problem}", file=file) from error
 
 
-def _state_file(file: ProjectedFile[State], name: str) -> Refreshed:
+def _state_file(file: ProjectedFile[catalogue.State], name: str) -> Refreshed:
     """Write a state file that is missing; what stands there already is left alone."""
     found = file.check_head(name)
     return file.refresh(name) if found.state == "missing" else found

@@ -9,13 +9,7 @@ from msgspec.structs import asdict
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.events import EVENTS, REQUEST, AgentRan, Injection
-from sprintlog.engine.sprint.events.queue import (
-    RequestDecided,
-    RequestQueued,
-    RequestReopened,
-    RequestReturned,
-)
+from sprintlog.engine.sprint.events import EVENTS, REQUEST, AgentRan, Injection, queue
 from sprintlog.engine.sprint.iterations.agent_runs import last_begun
 from sprintlog.engine.sprint.iterations.stretches import Interval, lies_on, path
 from sprintlog.engine.sprint.plan.injection import addresses
@@ -27,9 +21,9 @@ from .events import filled
 OF_QUEUE = {event.type for event in EVENTS if event.subject.word == REQUEST.word}
 Data = dict[str, Any]
 _SAID: dict[type[Event], tuple[str, ...]] = {
-    RequestDecided: ("decision", "reasoning", "rule"),
-    RequestReopened: ("reason",),
-    RequestReturned: ("until",),
+    queue.RequestDecided: ("decision", "reasoning", "rule"),
+    queue.RequestReopened: ("reason",),
+    queue.RequestReturned: ("until",),
 }
 """What a request's history tells of an event."""
 
@@ -155,7 +149,7 @@ def _asked_by(queued: RecordedEvent, ran: RecordedEvent | None) -> str:
 
 def ruling(found: Ruling) -> RulingAnswer:
     """Return what a rule decides."""
-    why = [x.reasoning for x in found.events if isinstance(x, RequestDecided)]
+    why = [x.reasoning for x in found.events if isinstance(x, queue.RequestDecided)]
     came = [a for x in found.events if isinstance(x, Injection) for a in addresses(x)]
     reasoning = why[0] if why else None
     return filled(RulingAnswer, found, reasoning=reasoning, addresses=came)
@@ -166,5 +160,5 @@ def _happened(
 ) -> RequestHistory:
     names = _SAID.get(type(event), ())
     said = {name: getattr(event, name) for name in names}
-    in_force = isinstance(event, RequestQueued) or lies_on(live, recorded.version)
+    in_force = isinstance(event, queue.RequestQueued) or lies_on(live, recorded.version)
     return filled(RequestHistory, recorded, in_force=in_force, **said)

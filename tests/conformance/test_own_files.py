@@ -9,7 +9,6 @@ from sprintlog.engine.adapters import replace
 from sprintlog.engine.adapters.replace import FileStatus
 from sprintlog.engine.sprint.events import Place, SprintCompiled, SprintStarted
 from sprintlog.engine.sprint.phases.leaves import StartPhase
-from sprintlog.projections.state_files import files
 from sprintlog.projections.state_files.sprint_file import render
 from sprintlog.projections.workspace import Workspace
 
@@ -51,7 +50,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def alike(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
     """Let the status of a file be the same whatever was written to it."""
     status = FileStatus(device=1, inode=1, size=1, modified=1, changed=1)
-    monkeypatch.setattr(files.replace, "status_of", lambda spot: status)
+    monkeypatch.setattr(replace, "status_of", lambda spot: status)
     start(workspace, "p0")
 
 

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from sprintlog.cli import record
+from sprintlog.engine.adapters import replace
 from sprintlog.engine.adapters.replace import FilePlace, forget_left_behind, swap_file
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.sqlite import database, journal_mode
@@ -78,7 +79,7 @@ def plain_state_files() -> None:
             file.write(content)
         return None
 
-    _put(files.replace, "swap_file", write)
+    _put(replace, "swap_file", write)
 
 
 def digest_after_rename() -> None:

@@ -25,35 +25,19 @@ from ..state.transitions import check_exists
 from ..state.tree import Node, gate_is_open, gate_status
 from ..state.words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
 from . import actions, stops
-from .actions import (
-    ASK_NOW,
-    DECIDE,
-    GATE,
-    HOOKS,
-    ITERATE,
-    MEASURE,
-    RESTORE,
-    STOP,
-    WAIT,
-    WORK,
-    Action,
-    HookRun,
-    is_over,
-    waits,
-)
 from .prompt import prompt_of
 
 
-def run_hooks(plan: Plan) -> Action | None:
+def run_hooks(plan: Plan) -> actions.Action | None:
     """Return the hooks that the iteration which ended last waits for, if there are any."""
     number = over(plan)
     runs = tuple(run_of(hook, number) for hook in hooks_due(plan))
-    return Action(HOOKS, iteration=number, hooks=runs) if runs else None
+    return actions.Action(actions.HOOKS, iteration=number, hooks=runs) if runs else None
 
 
-def run_of(hook: Hook, number: int) -> HookRun:
+def run_of(hook: Hook, number: int) -> actions.HookRun:
     """Return what is to be run of a hook for an iteration."""
-    return HookRun(
+    return actions.HookRun(
         hook.id,
         transcript_of(number, hook.id),
         workflow=hook.workflow,
@@ -73,20 +57,22 @@ def failure_said(sprint: Sprint) -> str | None:
     return f"{turns.error} (failure {count} in a row; {most} are survived)"
 
 
-def work_on_goal(sprint: Sprint, now: str) -> Action:
+def work_on_goal(sprint: Sprint, now: str) -> actions.Action:
     """Return the iteration that is to be run, or why none is."""
     plan, turns = sprint.plan, sprint.plan.turns
     if not turns.number and (stop := stops.decide_at_goal(sprint) or stops.used_up(sprint)):
         return stop
     number = turns.number or sprint.knowledge.iteration_max + 1
-    if turns.due is not None and not is_over(turns.due, now):
+    if turns.due is not None and not actions.is_over(turns.due, now):
         why = failure_said(sprint)
-        return Action(WAIT, until=turns.due, why=why, iteration=number, hint=ASK_NOW)
+        return actions.Action(
+            actions.WAIT, until=turns.due, why=why, iteration=number, hint=actions.ASK_NOW
+        )
     if waiting := wait_in_force(plan, iteration=number, now=now):
-        return waits(waiting)
+        return actions.waits(waiting)
     reflects = reflection_is_due(plan)
-    return Action(
-        ITERATE,
+    return actions.Action(
+        actions.ITERATE,
         iteration=number,
         prompt=prompt_of(sprint, number=number, reflects=reflects),
         model=stops.text_said(plan.document.get("model")),
@@ -98,7 +84,7 @@ def work_on_goal(sprint: Sprint, now: str) -> Action:
 
 def next_action(
     sprint: Sprint, *, now: str, spent_by: str | None = None, has_budgets: bool = True
-) -> Action:
+) -> actions.Action:
     """Return what is to be done at this time; raise `NotFoundError` without a plan.
 
     That is a stop where it would cost more than the sprint may spend, if that counts. A
@@ -111,7 +97,7 @@ def next_action(
     return stops.stop_by_budget(sprint, action, spent_by or now, of=OF_SPRINT) or action
 
 
-def with_fallback(sprint: Sprint, action: Action, *, now: str) -> Action:
+def with_fallback(sprint: Sprint, action: actions.Action, *, now: str) -> actions.Action:
     """Return what the fallback does while a limit prevents the loop's own agent.
 
     That is `action` if there is no limit, or if the fallback cannot work either.
@@ -130,7 +116,7 @@ def with_fallback(sprint: Sprint, action: Action, *, now: str) -> Action:
     return replace(action, is_fallback=True, resumed=resumed, model=None, **limit)
 
 
-def _due(sprint: Sprint, now: str) -> Action:
+def _due(sprint: Sprint, now: str) -> actions.Action:
     """Return what is to be done, whatever it costs."""
     plan = sprint.plan
     # The hooks of an iteration come before anything else, also after the last one.
@@ -139,7 +125,7 @@ def _due(sprint: Sprint, now: str) -> Action:
     return judge_first(sprint) or with_judging(sprint, _go_on(sprint, now))
 
 
-def _go_on(sprint: Sprint, now: str) -> Action:
+def _go_on(sprint: Sprint, now: str) -> actions.Action:
     """Return what is to be done once nothing is due about the last iteration."""
     plan = sprint.plan
     if plan.status != IN_PROGRESS:
@@ -148,13 +134,13 @@ def _go_on(sprint: Sprint, now: str) -> Action:
     if leaf is None and plan.is_ralph:
         return work_on_goal(sprint, now)
     if leaf is None:
-        return stops.decide_first(sprint) or Action(actions.COMPLETE)
+        return stops.decide_first(sprint) or actions.Action(actions.COMPLETE)
     if leaf.status in FINISHED:
         return _gate(plan, find_gate(sprint, None), now)
     if leaf.is_empty and leaf.status in (PENDING, IN_PROGRESS):
         if gate_is_open(leaf.data):
             return _gate(plan, leaf, now)
-        return Action(actions.END, phase=leaf.address)
+        return actions.Action(actions.END, phase=leaf.address)
     if leaf.status == PENDING:
         goes_on = is_begun_for(plan, leaf.address)
         return (None if goes_on else stops.used_up(sprint)) or _work(leaf)
@@ -165,10 +151,10 @@ def _go_on(sprint: Sprint, now: str) -> Action:
     return _in_progress(sprint, leaf, now)
 
 
-def _in_progress(sprint: Sprint, leaf: Node, now: str) -> Action:
+def _in_progress(sprint: Sprint, leaf: Node, now: str) -> actions.Action:
     word, is_done = gate_status(leaf.data), done_work(sprint.plan, leaf.address) is not None
     if word == PASSED or (word is None and is_done):
-        return Action(actions.END, phase=leaf.address)
+        return actions.Action(actions.END, phase=leaf.address)
     # A gate that was run once knows of work that was done, whoever recorded it.
     if word is not None and (is_done or word != PENDING):
         return _gate(sprint.plan, leaf, now)
@@ -176,30 +162,30 @@ def _in_progress(sprint: Sprint, leaf: Node, now: str) -> Action:
     return actions.waits(waiting) if waiting else _work(leaf)
 
 
-def _of_sprint(plan: Plan) -> Action:
+def _of_sprint(plan: Plan) -> actions.Action:
     """Return what a status other than in-progress asks for."""
     match plan.status:
         case words.NOT_STARTED:
-            return Action(actions.START)
+            return actions.Action(actions.START)
         case words.INTERRUPTED:
-            return Action(actions.RESUME, why=stops.still(plan), hint=stops.GO_ON)
+            return actions.Action(actions.RESUME, why=stops.still(plan), hint=stops.GO_ON)
         case words.COMPLETED:
-            return Action(actions.DONE)
+            return actions.Action(actions.DONE)
         case _:
             return stops.stop_of(plan)
 
 
-def _work(leaf: Node) -> Action:
+def _work(leaf: Node) -> actions.Action:
     prompt, model = stops.text_said(leaf.data.get("prompt")), _model(leaf)
     if prompt is None:
-        return Action(
+        return actions.Action(
             actions.STOP,
             because=actions.PERSON,
             phase=leaf.address,
             why=f"phase {leaf.address} has no prompt",
             hint="skip it, or record by hand what is done",
         )
-    return Action(
+    return actions.Action(
         actions.WORK,
         phase=leaf.address,
         prompt=prompt,
@@ -210,9 +196,9 @@ def _work(leaf: Node) -> Action:
     )
 
 
-def _gate(plan: Plan, node: Node, now: str) -> Action:
+def _gate(plan: Plan, node: Node, now: str) -> actions.Action:
     if gate_of(node).script is None:
-        return Action(
+        return actions.Action(
             actions.STOP,
             because=actions.PERSON,
             phase=node.address,
@@ -222,7 +208,7 @@ def _gate(plan: Plan, node: Node, now: str) -> Action:
     prompt = repair_prompt(plan, node)
     if prompt and (waiting := wait_in_force(plan, phase=node.address, now=now)):
         return actions.waits(waiting)
-    return Action(
+    return actions.Action(
         actions.GATE,
         phase=node.address,
         prompt=prompt,
@@ -231,17 +217,17 @@ def _gate(plan: Plan, node: Node, now: str) -> Action:
     )
 
 
-def _after_failure(leaf: Node, now: str) -> Action:
+def _after_failure(leaf: Node, now: str) -> actions.Action:
     due = leaf.data.get("next-retry-at")
     if isinstance(due, str):
-        is_due = is_over(due, now)
-        return Action(
+        is_due = actions.is_over(due, now)
+        return actions.Action(
             actions.RETRY if is_due else actions.WAIT,
             phase=leaf.address,
             until=None if is_due else due,
             why=stops.text_said(leaf.data.get("error")),
         )
-    return Action(
+    return actions.Action(
         actions.STOP,
         because=actions.PERSON if need_of(leaf) else actions.BLOCKED,
         phase=leaf.address,
@@ -260,10 +246,10 @@ def _model(node: Node | None) -> str | None:
     return None
 
 
-_WORKS = (WORK, ITERATE, GATE)
+_WORKS = (actions.WORK, actions.ITERATE, actions.GATE)
 
 
-def judge_first(sprint: Sprint) -> Action | None:
+def judge_first(sprint: Sprint) -> actions.Action | None:
     """Return what is due about the last iteration, before all else; None for nothing."""
     found = due(sprint)
     if found is None:
@@ -272,16 +258,18 @@ def judge_first(sprint: Sprint) -> Action | None:
     if found.do is Do.MEASURE:
         keeps = loop_rules(sprint).keeps_files
         hint = "`sprintlog iteration measure --by-rules`"
-        return Action(MEASURE, iteration=number, keeps_files=keeps, hint=hint)
+        return actions.Action(
+            actions.MEASURE, iteration=number, keeps_files=keeps, hint=hint
+        )
     if found.do is Do.DECIDE:
-        return Action(DECIDE, iteration=number, hint="`sprintlog decide`")
+        return actions.Action(actions.DECIDE, iteration=number, hint="`sprintlog decide`")
     if found.do is Do.RESTORE:
         hint = f"`sprintlog rollback iter:{found.target} --yes`"
-        return Action(
-            RESTORE, iteration=number, target=found.target, why=found.why, hint=hint
+        return actions.Action(
+            actions.RESTORE, iteration=number, target=found.target, why=found.why, hint=hint
         )
-    return Action(
-        STOP,
+    return actions.Action(
+        actions.STOP,
         because=actions.PERSON if found.do is Do.ASK else actions.JUDGE,
         iteration=number,
         target=found.target,
@@ -290,7 +278,7 @@ def judge_first(sprint: Sprint) -> Action | None:
     )
 
 
-def with_judging(sprint: Sprint, action: Action) -> Action:
+def with_judging(sprint: Sprint, action: actions.Action) -> actions.Action:
     """Return an answer with what it has where each run of an agent is an iteration.
 
     A repair of a gate is one, too: there it may be refused as others are.
@@ -302,7 +290,7 @@ def with_judging(sprint: Sprint, action: Action) -> Action:
     number = action.iteration
     if action.phase is not None:
         goes_on = is_begun_for(plan, action.phase)
-        if action.do == GATE and not goes_on and (stop := stops.used_up(sprint)):
+        if action.do == actions.GATE and not goes_on and (stop := stops.used_up(sprint)):
             return stop
         number = plan.iteration if goes_on else sprint.knowledge.iteration_max + 1
     return replace(action, iteration=number, keeps_files=rules.keeps_files)

@@ -37,17 +37,12 @@ from ..events import (
 )
 from ..goal.settings import max_iterations
 from ..state.sprint import Spent, Sprint
-from . import agent_runs
+from . import agent_runs, measurement
 from .described import Description
 from .failures import Failure as Failure
 from .failures import failures
 from .kept_files import has_same_files
 from .loop import is_used_up
-from .measurement import (
-    last_measured,
-    measured_on_path,
-    unmeasured_iteration,
-)
 from .stretches import lies_on, path
 
 Kind = TypeVar("Kind", bound=Event)
@@ -94,7 +89,7 @@ class Judged:
     @property
     def last(self) -> int | None:
         """Return the iteration measured last on the path, None without one."""
-        return last_measured(self.sprint.knowledge, self.sprint.version)
+        return measurement.last_measured(self.sprint.knowledge, self.sprint.version)
 
     def baseline(self) -> Judgement | None:
         """Return the judgement of iteration 0, None when it was not captured."""
@@ -128,7 +123,7 @@ class Judged:
 
     def off_path(self) -> set[int]:
         """Return the iterations that a rollback left behind."""
-        return set(self.tracker.numbers()) - set(measured_on_path(self.sprint))
+        return set(self.tracker.numbers()) - set(measurement.measured_on_path(self.sprint))
 
     def left_behind(self) -> set[int]:
         """Return the iterations that a rollback left behind, measured or not."""
@@ -161,12 +156,12 @@ class Judged:
         """Return the iteration that a rollback to the best goes to, None without one."""
         target = self._target(self.tracker.highest)
         if target is None and self.tracker.best is not None:
-            target = max(measured_on_path(self.sprint), default=None)
+            target = max(measurement.measured_on_path(self.sprint), default=None)
         return target
 
     def recommendation(self) -> Recommendation:
         """Return what to do now; raise `RefusedError` before anything was measured."""
-        unmeasured = unmeasured_iteration(self.sprint)
+        unmeasured = measurement.unmeasured_iteration(self.sprint)
         if unmeasured is not None:
             failure = self.failures().get(unmeasured)
             why = None if failure is None else failure.why
@@ -219,7 +214,7 @@ class Judged:
 
     def _target(self, number: int) -> int | None:
         """Return where a rollback from an iteration goes."""
-        on_path = measured_on_path(self.sprint)
+        on_path = measurement.measured_on_path(self.sprint)
         best, rules = self.best_in_force(), self.rules
         tracker = self.tracker
         known = (tracker.baseline_version, len(tracker.baselines), len(tracker.retracted))
