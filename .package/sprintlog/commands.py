@@ -25,9 +25,7 @@ from .engine.journal.rules import (
 from .engine.journal.suggestions import (
     AddExtractedLearnings as AddExtractedLearnings,
 )
-from .engine.sprint.agent.answers import (
-    Verdict as Verdict,
-)
+from .engine.sprint.answers.verdict import Verdict as Verdict
 from .engine.sprint.agent.reported import (
     ReportWork as ReportWork,
     TakeSaid as TakeSaid,

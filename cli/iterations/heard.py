@@ -89,7 +89,7 @@ def hear(source: str, agent: str | None) -> PrintedRun:
     from sprintlog.engine.adapters.agents.output import Hearing
     from sprintlog.engine.adapters.processes.output import Output
     from sprintlog.engine.service.agent_sessions.ran import printed
-    from sprintlog.engine.sprint.agent.answers import judge, said_beside
+    from sprintlog.engine.sprint.answers.verdict import judge, said_beside
 
     read = _decoder_of(agent) if agent is not None and is_extension(agent) else None
     hearing, output = Hearing(agent=agent, read=read), Output()

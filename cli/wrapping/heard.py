@@ -6,7 +6,7 @@ from sprintlog.engine.adapters.agents.activity import Activity
 from sprintlog.engine.adapters.agents.output import Hearing, with_errors
 from sprintlog.engine.adapters.processes.output import Output
 from sprintlog.engine.adapters.transcripts.told import StreamCalls
-from sprintlog.engine.sprint.agent.answers import Answer
+from sprintlog.engine.sprint.answers.verdict import Answer
 
 from .frames import ENDED, FRAME, MISSED, read_missed, read_result
 

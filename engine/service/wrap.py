@@ -14,7 +14,7 @@ from ..adapters.processes.output import Output
 from ..adapters.zones import moment_at
 from ..errors import NotFoundError, RefusedError
 from ..masking import cut
-from ..sprint.agent.answers import Answer, Verdict, judge, of_command, said_beside
+from ..sprint.answers.verdict import Answer, Verdict, judge, of_command, said_beside
 from ..sprint.events import AgentRan, GitState, IterationStarted, Place
 from ..sprint.goal.settings import LOOP_IN, ralph_fields
 from ..sprint.iterations.wrapped import EndWrapped, StartWrapped

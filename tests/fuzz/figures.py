@@ -21,7 +21,7 @@ import msgspec
 
 from sprintlog.engine.adapters.agents.activity import Activity
 from sprintlog.engine.adapters.agents.output import READERS, Hearing
-from sprintlog.engine.sprint.agent.answers import Answer
+from sprintlog.engine.sprint.answers.verdict import Answer
 
 from .mutate import PIECES, Change, changed
 

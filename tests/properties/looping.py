@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.agent import actions
-from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.runs import EndRun, StartRun
+from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import AgentRan, GateStarted
 from sprintlog.engine.sprint.gates.checks import (
     CheckGate,

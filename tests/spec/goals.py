@@ -3,7 +3,7 @@
 from typing import Any
 
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.sprint.agent.answers import Verdict
+from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import AgentRan, SprintStarted
 from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
 from sprintlog.engine.sprint.goal.settings import ralph_fields

@@ -18,7 +18,7 @@ import pytest
 
 from sprintlog.engine.adapters.processes import supervised
 from sprintlog.engine.adapters.processes.gate_script import run_agent
-from sprintlog.engine.sprint.agent.answers import Answer, judge
+from sprintlog.engine.sprint.answers.verdict import Answer, judge
 
 from .conftest import Installed
 

@@ -10,8 +10,8 @@ import msgspec
 from sprintlog.engine.adapters.agents.items import Item
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.adapters.reports.report import COUNT_MAX, Found, Report
-from sprintlog.engine.sprint.agent.answers import Answer
 from sprintlog.engine.sprint.agent.notices import NOTICES, Notice
+from sprintlog.engine.sprint.answers.verdict import Answer
 
 from .ground import must, refused
 

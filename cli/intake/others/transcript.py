@@ -12,7 +12,7 @@ from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.adapters.pieces import pieces_of
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.agent_sessions.ran import kept
-from sprintlog.engine.sprint.agent.answers import Answer, judge
+from sprintlog.engine.sprint.answers.verdict import Answer, judge
 from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.state.times import from_milliseconds, normalise
 

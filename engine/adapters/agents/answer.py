@@ -5,9 +5,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from ... import hashes
-from ...sprint.agent.answers import SILENT, Answer
 from ...sprint.agent.limit_table import NO_ANSWER
 from ...sprint.agent.limits import Refusal
+from ...sprint.answers.verdict import SILENT, Answer
 from ...usage import FIGURES, ModelCall, Usage, merged, summed
 from . import items as out
 from .values import together

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ...sprint.agent.answers import Answer, repeats
+from ...sprint.answers.verdict import Answer, repeats
 from . import (
     antigravity,
     claude,

@@ -5,7 +5,7 @@ from typing import Any
 from ...adapters.agents.activity import Activity
 from ...adapters.agents.answer import key_of
 from ...adapters.processes.output import Output
-from ...sprint.agent.answers import Verdict
+from ...sprint.answers.verdict import Verdict
 from ...sprint.events import AgentRan, GitState
 from ...sprint.state.words import NO_SUCCESS
 

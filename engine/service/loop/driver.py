@@ -19,9 +19,9 @@ from ...iterations.loop_rules import MeasureRules
 from ...masking import cut
 from ...sessions.work import CORRELATION, work_in
 from ...sprint.agent.actions import Action
-from ...sprint.agent.answers import Verdict, judge, said_beside
 from ...sprint.agent.notices import Notice
 from ...sprint.agent.said import SaidItems
+from ...sprint.answers.verdict import Verdict, judge, said_beside
 from ...sprint.events import AgentRan, Budgets, Price
 from ...sprint.iterations.agent_runs import OUTCOMES
 from ...sprint.phases import lifecycle

@@ -14,9 +14,9 @@ from ...adapters.processes.gate_script import run_hook_command
 from ...errors import RefusedError
 from ...masking import mask
 from ...sprint.agent.actions import Action, HookRun
-from ...sprint.agent.answers import Verdict
 from ...sprint.agent.next import run_of
 from ...sprint.agent.prompt import said_in
+from ...sprint.answers.verdict import Verdict
 from ...sprint.goal.answers import Turn, read_turn
 from ...sprint.goal.hook_tasks import CompleteHook, FailHook, RunHook, SpawnHook, tasks_of
 from ...sprint.goal.settings import hooks_of

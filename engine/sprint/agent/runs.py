@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from ...command import Command, Events, commands_in
 from ...log.event import Event
+from ..answers.verdict import Verdict
 from ..events import AgentRan, Limit
 from ..gates.checks import RepairGate, repair_gate
 from ..iterations import loop
@@ -16,7 +17,6 @@ from ..state.sprint import Sprint
 from ..state.transitions import check_goal, find_leaf, find_node
 from ..state.tree import gate_is_open, gate_status
 from ..state.words import COMPLETED, IN_PROGRESS, NEEDS_HUMAN, NO_SUCCESS
-from .answers import Verdict
 from .limit_table import USAGE
 from .taken import with_said
 

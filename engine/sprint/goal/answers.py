@@ -7,8 +7,8 @@ without such an object are an iteration in which no step changed.
 
 import re
 
-from ..agent.answers import Verdict, invalid, last_object, no_success, repeats, short
 from ..agent.said import WantedStep, read_said
+from ..answers.verdict import Verdict, invalid, last_object, no_success, repeats, short
 from ..state.words import COMPLETED
 
 CONTINUE, GOAL_COMPLETE = "continue", "goal-complete"

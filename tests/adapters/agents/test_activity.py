@@ -20,7 +20,7 @@ from sprintlog.engine.adapters.agents.items import (
 )
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.iterations.events import Usage
-from sprintlog.engine.sprint.agent.answers import Answer
+from sprintlog.engine.sprint.answers.verdict import Answer
 
 from .test_decoding import WORDS, content
 

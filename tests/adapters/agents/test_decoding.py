@@ -16,7 +16,7 @@ from sprintlog.engine.adapters.agents.output import (
     with_errors,
 )
 from sprintlog.engine.iterations.events import Usage
-from sprintlog.engine.sprint.agent.answers import Answer
+from sprintlog.engine.sprint.answers.verdict import Answer
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "agents"
 WORDS = "All done. RALPH_COMPLETE"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.service.agent_sessions.ran import kept
-from sprintlog.engine.sprint.agent.answers import judge
+from sprintlog.engine.sprint.answers.verdict import judge
 from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.iterations.session_runs import runs_of, session_ended
 from sprintlog.engine.sprint.state.sprint import Spent, Sprint

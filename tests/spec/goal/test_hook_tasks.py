@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.runs import EndRun, StartRun
+from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import AgentRan, SprintImported
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.goal.goal import CompleteGoal

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.agent.answers import Verdict
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.runs import EndRun, StartRun
+from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.goal.settings import ITERATIONS_MAX
 from sprintlog.engine.sprint.iterations.loop import (
     NUMBER_MAX,

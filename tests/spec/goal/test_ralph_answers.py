@@ -6,8 +6,8 @@ import pytest
 
 from sprintlog.engine.adapters.agents.output import hear
 from sprintlog.engine.iterations.events import Usage
-from sprintlog.engine.sprint.agent.answers import Verdict, judge
 from sprintlog.engine.sprint.agent.said import WantedStep
+from sprintlog.engine.sprint.answers.verdict import Verdict, judge
 from sprintlog.engine.sprint.goal.answers import Turn, read_turn
 
 TOLD = """\

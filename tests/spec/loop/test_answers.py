@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.adapters.agents.output import hear
-from sprintlog.engine.sprint.agent.answers import (
+from sprintlog.engine.sprint.agent.next import next_action
+from sprintlog.engine.sprint.agent.runs import EndRun
+from sprintlog.engine.sprint.answers.verdict import (
     SUMMARY_CHARS_MAX,
     Answer,
     categorise,
     judge,
 )
-from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.agent.runs import EndRun
 from sprintlog.engine.sprint.events import AgentRan, PhaseStarted, Usage
 
 from ..conftest import Scenario, simple

@@ -7,7 +7,6 @@ import pytest
 
 from sprintlog.engine.journal.state import shapes
 from sprintlog.engine.sprint.agent import said as s
-from sprintlog.engine.sprint.agent.answers import said_beside
 from sprintlog.engine.sprint.agent.said import (
     SaidItems,
     SaidLearning,
@@ -15,6 +14,7 @@ from sprintlog.engine.sprint.agent.said import (
     WantedStep,
     read_said,
 )
+from sprintlog.engine.sprint.answers.verdict import said_beside
 from sprintlog.engine.sprint.queue import decisions
 
 REQUEST = {"title": "Crash", "priority": "high", "type": "bug"}
