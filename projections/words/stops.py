@@ -6,8 +6,8 @@ from msgspec import UNSET
 
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
-from sprintlog.engine.sprint.agent.limits import WAITS_FOR
 from sprintlog.engine.sprint.agent.stops import ENDS, LOST, SPENT
+from sprintlog.engine.sprint.answers.limits import WAITS_FOR
 from sprintlog.engine.sprint.goal.settings import max_iterations
 from sprintlog.engine.sprint.iterations.loop import open_iteration
 from sprintlog.engine.sprint.runs.budgets import OF_SPRINT, WHOSE, amount, run_again

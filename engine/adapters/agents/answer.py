@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ... import hashes
 from ...sprint.agent.limit_table import NO_ANSWER
-from ...sprint.agent.limits import Refusal
+from ...sprint.answers.limits import Refusal
 from ...sprint.answers.verdict import SILENT, Answer
 from ...usage import FIGURES, ModelCall, Usage, merged, summed
 from . import items as out

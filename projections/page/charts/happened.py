@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sprintlog.engine.iterations.events import IterationMeasured
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.agent.limits import WAITS_FOR
+from sprintlog.engine.sprint.answers.limits import WAITS_FOR
 
 from ...views.iterations import JudgedIteration
 from ...words.phrases import dollars, duration
