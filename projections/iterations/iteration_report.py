@@ -20,7 +20,7 @@ from sprintlog.engine.iterations.score import DIMENSIONS, Score
 from sprintlog.engine.iterations.select import said_score, unknown_parts
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
-from sprintlog.engine.sprint.agent.limit_table import NETWORK_DOWN, OVERLOAD, USAGE
+from sprintlog.engine.sprint.answers.limit_table import NETWORK_DOWN, OVERLOAD, USAGE
 from sprintlog.engine.sprint.iterations.agent_runs import RunSeen, is_lost
 from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ... import hashes
-from ...sprint.agent.limit_table import NO_ANSWER
+from ...sprint.answers.limit_table import NO_ANSWER
 from ...sprint.answers.limits import Refusal
 from ...sprint.answers.verdict import SILENT, Answer
 from ...usage import FIGURES, ModelCall, Usage, merged, summed

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from ...command import Command, Events, commands_in
 from ...log.event import Event
+from ..answers.limit_table import USAGE
 from ..answers.verdict import Verdict
 from ..events import AgentRan, Limit
 from ..gates.checks import RepairGate, repair_gate
@@ -17,7 +18,6 @@ from ..state.sprint import Sprint
 from ..state.transitions import check_goal, find_leaf, find_node
 from ..state.tree import gate_is_open, gate_status
 from ..state.words import COMPLETED, IN_PROGRESS, NEEDS_HUMAN, NO_SUCCESS
-from .limit_table import USAGE
 from .taken import with_said
 
 NO_REASON = "the agent gave no reason"
