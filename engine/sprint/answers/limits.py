@@ -14,10 +14,10 @@ import re
 
 import msgspec
 
-from ..agent.reset_times import Moment, reset_in
 from ..events.loop import Limit
 from ..state.times import to_text
 from . import limit_table as table
+from .reset_times import Moment, reset_in
 
 WAITS_FOR = {
     table.USAGE: "the usage limit",

@@ -13,7 +13,6 @@ import msgspec
 
 from ...masking import cut
 from ...usage import Usage
-from ..agent.reset_times import Moment
 from ..agent.said import KEYS, SaidItems, read_said
 from ..events.loop import Limit
 from ..state.tree import Data
@@ -21,6 +20,7 @@ from ..state.words import COMPLETED, FAILED, NEEDS_HUMAN, UNKNOWN, USER_STOPPED
 from . import limits
 from .limit_table import LOGIC, PERSON, TIMEOUT, VALIDATION, Sign
 from .limits import Refusal
+from .reset_times import Moment
 
 SILENT = "the agent ended without saying anything"
 STOPPED = "the user stopped the agent"
