@@ -37,7 +37,7 @@ from .engine.sprint.agent.runs import (
     StartRepair as StartRepair,
     StartRun as StartRun,
 )
-from .engine.sprint.agent.said import (
+from .engine.sprint.answers.items import (
     SaidItems as SaidItems,
     SaidLearning as SaidLearning,
     SaidRequest as SaidRequest,

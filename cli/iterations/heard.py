@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.sprint.agent.said import SaidItems
+from sprintlog.engine.sprint.answers.items import SaidItems
 from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.state.words import AGENTS
 

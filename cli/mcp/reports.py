@@ -13,7 +13,7 @@ from sprintlog.engine.journal.state.shapes import LEARNING_TYPES, Pattern
 from sprintlog.engine.masking import mask_all
 from sprintlog.engine.service.learnings import journal_is_open, keep_learnings
 from sprintlog.engine.sprint.agent.reported import ReportWork, TakeSaid, waits_to_begin
-from sprintlog.engine.sprint.agent.said import SaidItems, SaidLearning, SaidRequest
+from sprintlog.engine.sprint.answers.items import SaidItems, SaidLearning, SaidRequest
 from sprintlog.engine.sprint.phases.leaves import check_word
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.words import PRIORITIES, REQUEST_TYPES

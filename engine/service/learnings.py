@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ..errors import SprintlogError
 from ..log.event import Event
 from ..masking import mask_all
-from ..sprint.agent.said import SaidItems, SaidLearning
+from ..sprint.answers.items import SaidItems, SaidLearning
 from .port import Envelope
 from .workspace import JOURNAL, ServiceWorkspace
 

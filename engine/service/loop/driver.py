@@ -20,7 +20,7 @@ from ...masking import cut
 from ...sessions.work import CORRELATION, work_in
 from ...sprint.agent.actions import Action
 from ...sprint.agent.notices import Notice
-from ...sprint.agent.said import SaidItems
+from ...sprint.answers.items import SaidItems
 from ...sprint.answers.verdict import Verdict, judge, said_beside
 from ...sprint.events import AgentRan, Budgets, Price
 from ...sprint.iterations.agent_runs import OUTCOMES

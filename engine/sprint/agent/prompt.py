@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...masking import cut
+from ..answers.items import LEARNING_TYPES
 from ..goal.dynamic_steps import steps_of
 from ..goal.settings import max_iterations, min_iterations
 from ..iterations.follow_up import note_of
@@ -20,7 +21,6 @@ from ..state.tree import CHILDREN, Data, Node
 from . import actions
 from .actions import Action
 from .prompt_template import PromptTemplate, filled
-from .said import LEARNING_TYPES
 from .stops import text_said
 
 REQUESTS_SHOWN_MAX = 20

@@ -6,6 +6,7 @@ That is the one for what is there: a phase or the goal, with a gate or without.
 from ...command import Command, commands_in, rule_of
 from ...errors import InvalidInputError
 from ...log.event import Event
+from ..answers.items import SaidItems
 from ..answers.verdict import categorise, short
 from ..goal.goal import CompleteGoal, FailIteration
 from ..goal.work import StartTurn
@@ -16,7 +17,6 @@ from ..state.sprint import Sprint
 from ..state.transitions import check_exists, find_node
 from ..state.tree import gate_is_open
 from ..state.words import PENDING
-from .said import SaidItems
 from .taken import take_said
 
 OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")

@@ -5,9 +5,9 @@ here, and the same one said again is the one that is there.
 """
 
 from ...log.event import Event
+from ..answers.items import REQUESTS_MAX, SaidItems, SaidRequest, proposal
 from ..events import AgentRan, NoteAdded
 from ..state.sprint import Sprint
-from .said import REQUESTS_MAX, SaidItems, SaidRequest, proposal
 
 
 def with_said(

@@ -13,11 +13,11 @@ import msgspec
 
 from ...masking import cut
 from ...usage import Usage
-from ..agent.said import KEYS, SaidItems, read_said
 from ..events.loop import Limit
 from ..state.tree import Data
 from ..state.words import COMPLETED, FAILED, NEEDS_HUMAN, UNKNOWN, USER_STOPPED
 from . import limits
+from .items import KEYS, SaidItems, read_said
 from .limit_table import LOGIC, PERSON, TIMEOUT, VALIDATION, Sign
 from .limits import Refusal
 from .reset_times import Moment

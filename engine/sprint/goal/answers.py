@@ -7,7 +7,7 @@ without such an object are an iteration in which no step changed.
 
 import re
 
-from ..agent.said import WantedStep, read_said
+from ..answers.items import WantedStep, read_said
 from ..answers.verdict import Verdict, invalid, last_object, no_success, repeats, short
 from ..state.words import COMPLETED
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event, takers_in
-from ..agent.said import WantedStep
+from ..answers.items import WantedStep
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from ..phases.leaves import check_word
 from ..plan.create import check_id

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
-from ..agent.said import SaidItems
+from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationsLimited, IterationStarted
 from ..goal.reflection import start_reflection
 from ..goal.settings import max_iterations as limit_of

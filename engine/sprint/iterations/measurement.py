@@ -20,7 +20,7 @@ from ...iterations.events import (
 )
 from ...iterations.tracker import BASELINE_NUMBER, without_evidence, without_output
 from ...log.event import Event
-from ..agent.said import SaidItems
+from ..answers.items import SaidItems
 from ..events import AgentRan
 from ..state.knowledge import newest_first
 from ..state.sprint import Knowledge, Sprint

@@ -6,8 +6,8 @@ once: each is ended by its number.
 
 from ...command import Command, commands_in
 from ...log.event import Event
-from ..agent.said import SaidItems
 from ..agent.taken import with_said
+from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationStarted
 from ..goal.settings import max_iterations
 from ..state.sprint import Sprint

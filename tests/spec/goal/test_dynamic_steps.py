@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.agent.said import WantedStep
+from sprintlog.engine.sprint.answers.items import WantedStep
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.goal.dynamic_steps import (
     AddStep,

@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.adapters.agents.output import hear
 from sprintlog.engine.iterations.events import Usage
-from sprintlog.engine.sprint.agent.said import WantedStep
+from sprintlog.engine.sprint.answers.items import WantedStep
 from sprintlog.engine.sprint.answers.verdict import Verdict, judge
 from sprintlog.engine.sprint.goal.answers import Turn, read_turn
 

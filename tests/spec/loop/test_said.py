@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.journal.state import shapes
-from sprintlog.engine.sprint.agent import said as s
-from sprintlog.engine.sprint.agent.said import (
+from sprintlog.engine.sprint.answers import items as s
+from sprintlog.engine.sprint.answers.items import (
     SaidItems,
     SaidLearning,
     SaidRequest,

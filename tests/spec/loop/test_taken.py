@@ -7,8 +7,8 @@ import pytest
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.runs import EndRepair, EndRun
-from sprintlog.engine.sprint.agent.said import SaidItems, WantedStep, read_said
 from sprintlog.engine.sprint.agent.taken import take_said
+from sprintlog.engine.sprint.answers.items import SaidItems, WantedStep, read_said
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.goal.answers import Turn
 from sprintlog.engine.sprint.goal.work import EndTurn
