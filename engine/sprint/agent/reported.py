@@ -13,11 +13,11 @@ from ..goal.work import StartTurn
 from ..iterations.loop import EndIteration
 from ..phases import leaves
 from ..phases.lifecycle import BlockSprint, NeedHuman
+from ..queue.events_from_items import take_said
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists, find_node
 from ..state.tree import gate_is_open
 from ..state.words import PENDING
-from .taken import take_said
 
 OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
 """`continue` is for an iteration after which the goal is not reached."""

@@ -14,11 +14,11 @@ from ..phases import leaves
 from ..phases.lifecycle import BlockSprint, NeedHuman, block_sprint, need_human
 from ..phases.retry import next_retry_at, next_turn_at, policy_of, retries_used
 from ..phases.waits import limit_of_own, wait_for
+from ..queue.events_from_items import with_said
 from ..state.sprint import Sprint
 from ..state.transitions import check_goal, find_leaf, find_node
 from ..state.tree import gate_is_open, gate_status
 from ..state.words import COMPLETED, IN_PROGRESS, NEEDS_HUMAN, NO_SUCCESS
-from .taken import with_said
 
 NO_REASON = "the agent gave no reason"
 

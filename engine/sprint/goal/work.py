@@ -5,11 +5,11 @@ from msgspec.structs import replace
 from ...command import Command, commands_in
 from ...log.event import Event
 from ..agent.runs import NO_REASON, as_failure, need_as_said, wait_as_said
-from ..agent.taken import with_said
 from ..answers.verdict import Verdict
 from ..events import AgentRan, GoalClaimed, IterationFailed
 from ..iterations.loop import EndIteration, StartIteration, end_iteration, start_iteration
 from ..phases.lifecycle import need_human
+from ..queue.events_from_items import with_said
 from ..state.sprint import Sprint
 from ..state.words import COMPLETED, NO_SUCCESS
 from .answers import Turn

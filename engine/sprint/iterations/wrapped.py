@@ -6,10 +6,10 @@ once: each is ended by its number.
 
 from ...command import Command, commands_in
 from ...log.event import Event
-from ..agent.taken import with_said
 from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationStarted
 from ..goal.settings import max_iterations
+from ..queue.events_from_items import with_said
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
 

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.agent.taken import take_said
 from sprintlog.engine.sprint.answers import items as s
 from sprintlog.engine.sprint.answers.items import read_said
+from sprintlog.engine.sprint.queue.events_from_items import take_said
 from sprintlog.engine.sprint.state.words import PRIORITIES, REQUEST_TYPES
 from tests.spec.conftest import Scenario, simple
 

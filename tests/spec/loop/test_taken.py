@@ -7,7 +7,6 @@ import pytest
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.runs import EndRepair, EndRun
-from sprintlog.engine.sprint.agent.taken import take_said
 from sprintlog.engine.sprint.answers.items import SaidItems, WantedStep, read_said
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.goal.answers import Turn
@@ -15,6 +14,7 @@ from sprintlog.engine.sprint.goal.work import EndTurn
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.iterations.wrapped import EndWrapped
 from sprintlog.engine.sprint.queue import decisions, rules
+from sprintlog.engine.sprint.queue.events_from_items import take_said
 
 from ..conftest import Decision, Scenario, simple
 

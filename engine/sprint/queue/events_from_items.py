@@ -38,7 +38,7 @@ def take_said(
     `phase` is what the agent worked on.
     """
     # Imported here: few answers say anything.
-    from ..queue.requests import QueueRequests, SubmittedRequest, queue_requests
+    from .requests import QueueRequests, SubmittedRequest, queue_requests
 
     texts = [f"the agent's answer: {problem}" for problem in said.problems]
     texts += [
@@ -93,7 +93,7 @@ def _new(
 
     One with the same title, text and type as another is that one, whatever became of it.
     """
-    from ..queue.requests import is_allotted
+    from .requests import is_allotted
 
     known, there = sprint.knowledge, set[Key]()
     for _, event in known.requests.values():
