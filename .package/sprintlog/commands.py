@@ -42,9 +42,7 @@ from .engine.sprint.answers.items import (
     SaidLearning as SaidLearning,
     SaidRequest as SaidRequest,
 )
-from .engine.sprint.document.adoption import (
-    AdoptEdit as AdoptEdit,
-)
+from .engine.sprint.plan.adoption import AdoptEdit as AdoptEdit
 from .engine.sprint.gates.checks import (
     CheckGate as CheckGate,
     InterruptGate as InterruptGate,

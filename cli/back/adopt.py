@@ -10,8 +10,8 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.adopt import edit_of, observed_edit
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.workspace import JOURNAL
-from sprintlog.engine.sprint.document.adoption import AdoptEdit
 from sprintlog.engine.sprint.events import EditAdopted
+from sprintlog.engine.sprint.plan.adoption import AdoptEdit
 from sprintlog.projections.state_files.sprint_file import SprintFile
 from sprintlog.projections.views.events import said_of
 from sprintlog.projections.workspace import Handled

@@ -8,8 +8,8 @@ from ..errors import NotFoundError, RefusedError
 from ..log.envelope import RecordedEvent
 from ..log.event import Event
 from ..log.port import Log
-from ..sprint.document.adoption import AdoptEdit, adopt_edit
 from ..sprint.events import EditAdopted, EditObserved
+from ..sprint.plan.adoption import AdoptEdit, adopt_edit
 from ..sprint.state.sprint import Sprint
 from .place.state_places import PROGRESS
 from .port import Service, Skippable

@@ -10,7 +10,6 @@ from ..iterations import events as i
 from ..log.event import Event, ExtensionEvent, check_event, event_of
 from ..sprint import events as f
 from .agent import reported, runs
-from .document import adoption
 from .events import goal as r
 from .events import queue as q
 from .gates import checks
@@ -28,7 +27,7 @@ from .iterations import (
 )
 from .iterations.measurement import observed_measurement
 from .phases import leaves, lifecycle, notes, waits
-from .plan import create, injection, recompile
+from .plan import adoption, create, injection, recompile
 from .queue import decisions as queue_decisions
 from .queue import requests
 from .runs import budgets, record

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.adoption import AdoptEdit
 from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import RequestReturned
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.plan.adoption import AdoptEdit
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.plan.recompile import TakePlan, has_begun
 from sprintlog.engine.sprint.queue import decisions as d

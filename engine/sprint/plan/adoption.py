@@ -11,19 +11,19 @@ from copy import deepcopy
 from ...command import Command, commands_in, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
+from ..document.edit_changes import EditChange, EditChanges, changes_of, set_field
+from ..document.patch import apply, diff
+from ..document.shape import check_shape
 from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
 from ..fold import fold_ahead
 from ..gates.policy import check_gate, check_gates
 from ..phases import leaves, lifecycle
-from ..plan.create import patch_to
-from ..plan.injection import injection_of
 from ..state import words
 from ..state.sprint import Sprint, pack, unpack
 from ..state.transitions import PHASE_FROM, PHASE_TO, SPRINT_FROM, SPRINT_TO
 from ..state.tree import Data
-from .edit_changes import EditChange, EditChanges, changes_of, set_field
-from .patch import apply, diff
-from .shape import check_shape
+from .create import patch_to
+from .injection import injection_of
 
 _ON_THE_WAY = {"start", "resume", "retry", "reopen"}
 """What may be done only to get on: nobody said that it failed or was skipped before."""
