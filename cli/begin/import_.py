@@ -16,8 +16,8 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedErr
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.log.lines import LINE_BYTES_MAX
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.sprint.document.contradictions import contradictions
 from sprintlog.engine.sprint.events import Place, SprintImported
+from sprintlog.engine.sprint.plan.contradictions import contradictions
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.health.exchange import import_log

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.contradictions import contradictions
 from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.plan.contradictions import contradictions
 from sprintlog.engine.sprint.plan.create import ImportDocument
 
 from ..conftest import Data, Scenario, for_each, simple
