@@ -11,7 +11,6 @@ from copy import deepcopy
 from ...command import Command, commands_in, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
-from ..document.edit_changes import EditChange, EditChanges, changes_of, set_field
 from ..document.patch import apply, diff
 from ..document.shape import check_shape
 from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
@@ -23,6 +22,7 @@ from ..state.sprint import Sprint, pack, unpack
 from ..state.transitions import PHASE_FROM, PHASE_TO, SPRINT_FROM, SPRINT_TO
 from ..state.tree import Data
 from .create import patch_to
+from .edit_changes import EditChange, EditChanges, changes_of, set_field
 from .injection import injection_of
 
 _ON_THE_WAY = {"start", "resume", "retry", "reopen"}

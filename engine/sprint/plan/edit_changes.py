@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
+from ..document.patch import escape, same
 from ..state.given import mapping_of
 from ..state.tree import CHILDREN, Data, Node, Tree
 from ..state.words import PENDING
-from .patch import escape, same
 
 _DERIVED = {"current", "last-activity", "sprint-id", "gate-tracking", "injected"}
 _DERIVED_STATS = {
