@@ -174,7 +174,7 @@ class Injection(Event, frozen=True):
     def remains(self) -> Self:
         """Return what is left of it: its nodes without their words."""
         # Imported here: hardly any process erases.
-        from ..document.erased import remains_of
+        from .remains import remains_of
 
         return replace(super().remains(), nodes=remains_of(self.nodes))
 

@@ -50,7 +50,7 @@ class SprintCompiled(Event, frozen=True):
     def remains(self) -> Self:
         """Return what is left of it: of the document its nodes without their words."""
         # Imported here, and below: hardly any process erases.
-        from ..document.erased import remains_of
+        from .remains import remains_of
 
         return replace(super().remains(), document=remains_of(self.document))
 
@@ -87,7 +87,7 @@ class SprintImported(Event, frozen=True):
 
     def remains(self) -> Self:
         """Return what is left of it: of the document its nodes without their words."""
-        from ..document.erased import remains_of, remains_of_patch
+        from .remains import remains_of, remains_of_patch
 
         patch = None if self.patch is None else remains_of_patch(self.patch)
         return replace(super().remains(), document=remains_of(self.document), patch=patch)

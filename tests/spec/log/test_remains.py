@@ -16,7 +16,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.remains import ERASED
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sessions.events import PromptGiven, ToolCalled, TouchedFile
-from sprintlog.engine.sprint.document.erased import NOT_RUN
+from sprintlog.engine.sprint.events.remains import NOT_RUN
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.state.sprint import Sprint
