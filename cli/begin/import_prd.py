@@ -9,10 +9,10 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.intake.progress_text import Parsed, TakeText, parse_text
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.document.observations import losses
 from sprintlog.engine.sprint.events import Place, SprintImported
 from sprintlog.engine.sprint.iterations.stretches import lies_on, path
 from sprintlog.engine.sprint.plan.create import ImportDocument
+from sprintlog.engine.sprint.plan.observations import losses
 from sprintlog.projections.workspace import Workspace
 
 from ..intake.files import read_text

@@ -8,7 +8,6 @@ from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
 from ...masking import mask
-from ..document.observations import losses, observations
 from ..document.patch import Operation, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
 from ..fold import fold_ahead
@@ -19,6 +18,7 @@ from ..state.given import count_of, mapping_of
 from ..state.sprint import Sprint, pack, unpack
 from ..state.tree import CHILDREN, Data, Tree
 from ..state.words import NOT_STARTED, PENDING
+from .observations import losses, observations
 
 ID_CHARS_MAX = 128
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 
 from ...log.event import Event
-from .. import events as f
+from ...sprint import events as f
 from ..state import words
 from ..state.given import count_of, mapping_of
 from ..state.node import Node
