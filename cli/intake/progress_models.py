@@ -10,7 +10,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from msgspec import Struct, structs
 from pydantic import Field, create_model
 
-from sprintlog.engine.sprint.document import shape
+from sprintlog.engine.sprint.plan import shape
 
 from .fields import OneOf, Open
 

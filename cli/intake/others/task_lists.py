@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.document import shape
+from sprintlog.engine.sprint.plan import shape
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.engine.sprint.state.words import COMPLETED, PENDING
 

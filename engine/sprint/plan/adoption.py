@@ -12,7 +12,6 @@ from ...command import Command, commands_in, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..document.patch import apply, diff
-from ..document.shape import check_shape
 from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
 from ..fold import fold_ahead
 from ..gates.policy import check_gate, check_gates
@@ -24,6 +23,7 @@ from ..state.tree import Data
 from .create import patch_to
 from .edit_changes import EditChange, EditChanges, changes_of, set_field
 from .injection import injection_of
+from .shape import check_shape
 
 _ON_THE_WAY = {"start", "resume", "retry", "reopen"}
 """What may be done only to get on: nobody said that it failed or was skipped before."""

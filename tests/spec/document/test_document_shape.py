@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from sprintlog.cli.intake.progress_models import CompiledPlan
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint.document.shape import check_shape
+from sprintlog.engine.sprint.plan.shape import check_shape
 from sprintlog.projections.state_files.yaml.reader import load
 
 EVERY_FIELD = Path(__file__).resolve().parents[3] / "fixtures/documents/every-field.yaml"
