@@ -8,6 +8,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.runs import EndRun, StartRun
+from sprintlog.engine.sprint.answers.goal_verdict import Turn
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import AgentRan, GateStarted
 from sprintlog.engine.sprint.gates.checks import (
@@ -17,7 +18,6 @@ from sprintlog.engine.sprint.gates.checks import (
 )
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.goal import hook_tasks
-from sprintlog.engine.sprint.goal.answers import Turn
 from sprintlog.engine.sprint.goal.work import EndTurn, StartTurn
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.phases.endings import done_work

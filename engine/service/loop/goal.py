@@ -16,8 +16,8 @@ from ...masking import mask
 from ...sprint.agent.actions import Action, HookRun
 from ...sprint.agent.next import run_of
 from ...sprint.agent.prompt import said_in
+from ...sprint.answers.goal_verdict import Turn, read_turn
 from ...sprint.answers.verdict import Verdict
-from ...sprint.goal.answers import Turn, read_turn
 from ...sprint.goal.hook_tasks import CompleteHook, FailHook, RunHook, SpawnHook, tasks_of
 from ...sprint.goal.settings import hooks_of
 from ...sprint.goal.work import EndTurn, StartTurn

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from ...command import Command, commands_in
 from ...log.event import Event
 from ..agent.runs import NO_REASON, as_failure, need_as_said, wait_as_said
+from ..answers.goal_verdict import Turn
 from ..answers.verdict import Verdict
 from ..events import AgentRan, GoalClaimed, IterationFailed
 from ..iterations.loop import EndIteration, StartIteration, end_iteration, start_iteration
@@ -12,7 +13,6 @@ from ..phases.lifecycle import need_human
 from ..queue.events_from_items import with_said
 from ..state.sprint import Sprint
 from ..state.words import COMPLETED, NO_SUCCESS
-from .answers import Turn
 from .dynamic_steps import take_steps
 from .goal import FailIteration, fail_iteration, reach_goal
 

@@ -12,11 +12,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from sprintlog.engine.adapters.agents.output import Hearing, hear, with_errors
+from sprintlog.engine.sprint.answers.goal_verdict import read_turn
 from sprintlog.engine.sprint.answers.limit_table import FAILURE, KINDS, PERSON, SIGNS
 from sprintlog.engine.sprint.answers.limits import WAITS_FOR, complaint
 from sprintlog.engine.sprint.answers.reset_times import Moment
 from sprintlog.engine.sprint.answers.verdict import Verdict, judge
-from sprintlog.engine.sprint.goal.answers import read_turn
 
 TABLE = tomllib.loads(
     (Path(__file__).parents[3] / "fixtures" / "limits.toml").read_text(encoding="utf-8")

@@ -7,9 +7,9 @@ import pytest
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.runs import EndRepair, EndRun
+from sprintlog.engine.sprint.answers.goal_verdict import Turn
 from sprintlog.engine.sprint.answers.items import SaidItems, WantedStep, read_said
 from sprintlog.engine.sprint.answers.verdict import Verdict
-from sprintlog.engine.sprint.goal.answers import Turn
 from sprintlog.engine.sprint.goal.work import EndTurn
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.iterations.wrapped import EndWrapped

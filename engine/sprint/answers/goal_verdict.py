@@ -7,9 +7,9 @@ without such an object are an iteration in which no step changed.
 
 import re
 
-from ..answers.items import WantedStep, read_said
-from ..answers.verdict import Verdict, invalid, last_object, no_success, repeats, short
 from ..state.words import COMPLETED
+from .items import WantedStep, read_said
+from .verdict import Verdict, invalid, last_object, no_success, repeats, short
 
 CONTINUE, GOAL_COMPLETE = "continue", "goal-complete"
 MARKER = re.compile(r"(?:(.*[.!?])[ \t]+)?(RALPH_COMPLETE(?::[ \t]*(.*))?)")
