@@ -53,10 +53,7 @@ from .engine.sprint.gates.checks import (
 from .engine.sprint.gates.gate import (
     GateResult as GateResult,
 )
-from .engine.sprint.goal.dynamic_steps import (
-    AddStep as AddStep,
-    UpdateStep as UpdateStep,
-)
+from .engine.sprint.plan.goal_steps import AddStep as AddStep, UpdateStep as UpdateStep
 from .engine.sprint.goal.goal import (
     CompleteGoal as CompleteGoal,
     FailIteration as FailIteration,

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.goal.dynamic_steps import AddStep, UpdateStep
+from sprintlog.engine.sprint.plan.goal_steps import AddStep, UpdateStep
 from sprintlog.engine.sprint.plan.injection import InjectSteps
 from sprintlog.engine.sprint.state.words import COMPLETED, DYNAMIC_STEP_STATUSES
 

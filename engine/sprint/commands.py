@@ -13,7 +13,7 @@ from .agent import reported, runs
 from .events import goal as r
 from .events import queue as q
 from .gates import checks
-from .goal import dynamic_steps, goal, hook_tasks
+from .goal import goal, hook_tasks
 from .goal import work as ralph_work
 from .iterations import (
     corrections,
@@ -27,7 +27,7 @@ from .iterations import (
 )
 from .iterations.measurement import observed_measurement
 from .phases import leaves, lifecycle, notes, waits
-from .plan import adoption, create, injection, recompile
+from .plan import adoption, create, goal_steps, injection, recompile
 from .queue import decisions as queue_decisions
 from .queue import requests
 from .runs import budgets, record
@@ -35,7 +35,7 @@ from .state.sprint import Sprint
 from .state.transitions import check_exists
 
 TOPICS: tuple[ModuleType, ...] = (
-    *(adoption, budgets, checks, create, decisions, dynamic_steps, goal, hook_tasks),
+    *(adoption, budgets, checks, create, decisions, goal_steps, goal, hook_tasks),
     *(injection, leaves, lifecycle, loop, measurement, notes, queue_decisions),
     *(ralph_work, record, recompile, requests, rollback, runs, snapshots, waits),
     *(wrapped, corrections, described, reported),

@@ -11,9 +11,10 @@ from sprintlog.engine.sprint.gates.checks import (
     StartGate,
 )
 from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.goal import dynamic_steps, goal, hook_tasks
+from sprintlog.engine.sprint.goal import goal, hook_tasks
 from sprintlog.engine.sprint.iterations import loop
 from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.plan import goal_steps
 from sprintlog.engine.sprint.queue import decisions
 from sprintlog.engine.sprint.queue.view import takes_part
 from sprintlog.engine.sprint.state.words import PENDING
@@ -189,7 +190,7 @@ COMMANDS: dict[tuple[str, ...], Callable[[Life, Typed], None]] = {
     ("sprint", "limit"): _rule(loop.LimitIterations, "max_iterations"),
     ("goal", "set"): _rule(goal.SetGoal, goal="Win"),
     ("goal", "complete"): _rule(goal.CompleteGoal),
-    ("step", "update"): _rule(dynamic_steps.UpdateStep, "step", status="completed"),
+    ("step", "update"): _rule(goal_steps.UpdateStep, "step", status="completed"),
     ("hook-task",): _rule(hook_tasks.SpawnHook, "hook_id"),
     ("queue", "list"): _decide,
     ("queue", "reopen"): _rule(decisions.ReopenRequest, "request", reason="x"),

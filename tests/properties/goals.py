@@ -4,17 +4,18 @@ from collections.abc import Callable
 from typing import Any
 
 from sprintlog.engine.command import Command
-from sprintlog.engine.sprint.goal import dynamic_steps, goal, hook_tasks
+from sprintlog.engine.sprint.goal import goal, hook_tasks
 from sprintlog.engine.sprint.iterations import loop
 from sprintlog.engine.sprint.phases import waits
+from sprintlog.engine.sprint.plan import goal_steps
 
 COMMANDS: list[tuple[Callable[..., Command], dict[str, Any]]] = [
     (loop.StartIteration, {}),
     (loop.EndIteration, {}),
-    (dynamic_steps.AddStep, {"prompt": "x"}),
-    (dynamic_steps.AddStep, {"prompt": "x", "step": "step-4"}),
-    (dynamic_steps.UpdateStep, {"step": "step-4", "status": "completed"}),
-    (dynamic_steps.UpdateStep, {"step": "step-4", "status": "pending"}),
+    (goal_steps.AddStep, {"prompt": "x"}),
+    (goal_steps.AddStep, {"prompt": "x", "step": "step-4"}),
+    (goal_steps.UpdateStep, {"step": "step-4", "status": "completed"}),
+    (goal_steps.UpdateStep, {"step": "step-4", "status": "pending"}),
     (hook_tasks.SpawnHook, {"hook_id": "h"}),
     (hook_tasks.RunHook, {"hook_id": "h", "pid": 7}),
     (hook_tasks.CompleteHook, {"hook_id": "h"}),

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from ...masking import cut
 from ..answers.items import LEARNING_TYPES
-from ..goal.dynamic_steps import steps_of
 from ..goal.settings import max_iterations, min_iterations
 from ..iterations.follow_up import note_of
+from ..plan.goal_steps import steps_of
 from ..state import words
 from ..state.sprint import Plan, Sprint
 from ..state.tree import CHILDREN, Data, Node

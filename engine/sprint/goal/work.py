@@ -10,10 +10,10 @@ from ..answers.verdict import Verdict
 from ..events import AgentRan, GoalClaimed, IterationFailed
 from ..iterations.loop import EndIteration, StartIteration, end_iteration, start_iteration
 from ..phases.lifecycle import need_human
+from ..plan.goal_steps import take_steps
 from ..queue.events_from_items import with_said
 from ..state.sprint import Sprint
 from ..state.words import COMPLETED, NO_SUCCESS
-from .dynamic_steps import take_steps
 from .goal import FailIteration, fail_iteration, reach_goal
 
 

@@ -50,7 +50,7 @@ def take_said(
     requests = said.requests
     if steps and (said.completed or said.pending):
         if sprint.plan.is_ralph:
-            from ..goal.dynamic_steps import take_steps
+            from ..plan.goal_steps import take_steps
 
             events += take_steps(sprint, completed=said.completed, pending=said.pending)
         else:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sprintlog.engine.sprint.gates.gate import attempts_of
-from sprintlog.engine.sprint.goal.dynamic_steps import steps_of
+from sprintlog.engine.sprint.plan.goal_steps import steps_of
 from sprintlog.engine.sprint.state.tree import Node, gate_status
 
 from ..facts import Facts

@@ -8,16 +8,16 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.answers.items import WantedStep
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.goal.dynamic_steps import (
+from sprintlog.engine.sprint.iterations.loop import StartIteration
+from sprintlog.engine.sprint.iterations.rollback import RollBack
+from sprintlog.engine.sprint.plan.create import ImportDocument
+from sprintlog.engine.sprint.plan.goal_steps import (
     AddStep,
     UpdateStep,
     open_steps,
     take_steps,
     update_step,
 )
-from sprintlog.engine.sprint.iterations.loop import StartIteration
-from sprintlog.engine.sprint.iterations.rollback import RollBack
-from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.state.words import DYNAMIC_STEP_STATUSES
 
 from ..conftest import Decision, Scenario, simple

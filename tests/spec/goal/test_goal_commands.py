@@ -7,8 +7,9 @@ import pytest
 from sprintlog.engine.log.event import Event, events_in
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.goal import dynamic_steps, hook_tasks
 from sprintlog.engine.sprint.goal import goal as ralph
+from sprintlog.engine.sprint.goal import hook_tasks
+from sprintlog.engine.sprint.plan import goal_steps
 
 from ..conftest import Data, Make
 from ..goals import LEARNING, begun, goal
@@ -27,19 +28,19 @@ CASES: list[tuple[list[Event], str, Data, Make, Data]] = [
         ralph.SetGoal,
         {"goal": "More", "idle_threshold": 2},
     ),
-    ([ONE], "dynamic-step-added", {"prompt": "x"}, dynamic_steps.AddStep, {"prompt": "x"}),
+    ([ONE], "dynamic-step-added", {"prompt": "x"}, goal_steps.AddStep, {"prompt": "x"}),
     (
         [ONE],
         "dynamic-step-added",
         {"prompt": "x", "id": "b"},
-        dynamic_steps.AddStep,
+        goal_steps.AddStep,
         {"prompt": "x", "step": "b"},
     ),
     (
         [ADDED],
         "dynamic-step-updated",
         {"id": "a", "status": "completed"},
-        dynamic_steps.UpdateStep,
+        goal_steps.UpdateStep,
         {"step": "a", "status": "completed"},
     ),
     (

@@ -4,10 +4,6 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.goal.dynamic_steps import (
-    AddStep,
-    UpdateStep,
-)
 from sprintlog.engine.sprint.goal.reflection import reflection_is_due
 from sprintlog.engine.sprint.iterations.loop import (
     EndIteration,
@@ -15,6 +11,7 @@ from sprintlog.engine.sprint.iterations.loop import (
 )
 from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.plan.create import ImportDocument
+from sprintlog.engine.sprint.plan.goal_steps import AddStep, UpdateStep
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from ..conftest import Scenario, fold_all, simple

@@ -8,7 +8,6 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.runs import RecordRun, record_run
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.goal.dynamic_steps import AddStep
 from sprintlog.engine.sprint.goal.goal import (
     CompleteGoal,
     FailIteration,
@@ -22,6 +21,7 @@ from sprintlog.engine.sprint.phases.lifecycle import (
     ReopenSprint,
     ResumeSprint,
 )
+from sprintlog.engine.sprint.plan.goal_steps import AddStep
 
 from ..conftest import Scenario, simple
 from ..goals import begun, goal

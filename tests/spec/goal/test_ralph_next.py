@@ -9,10 +9,6 @@ from sprintlog.engine.sprint.answers.goal_verdict import Turn
 from sprintlog.engine.sprint.answers.items import WantedStep
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.goal.dynamic_steps import (
-    AddStep,
-    UpdateStep,
-)
 from sprintlog.engine.sprint.goal.goal import CompleteGoal
 from sprintlog.engine.sprint.goal.hook_tasks import SpawnHook
 from sprintlog.engine.sprint.goal.work import EndTurn, StartTurn
@@ -22,6 +18,7 @@ from sprintlog.engine.sprint.phases.lifecycle import (
     PauseSprint,
     ResumeSprint,
 )
+from sprintlog.engine.sprint.plan.goal_steps import AddStep, UpdateStep
 
 from ..conftest import Data, Scenario, simple
 from ..goals import DOCS, LEARNING, begun, goal, idle, iterate

@@ -8,12 +8,12 @@ from ...log.event import Event, takers_in
 from ..answers.items import WantedStep
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from ..phases.leaves import check_word
-from ..plan.create import check_id
 from ..state.given import list_of
 from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.transitions import check_goal
 from ..state.tree import Data
 from ..state.words import COMPLETED, DYNAMIC_STEP_STATUSES, PENDING
+from .create import check_id
 
 PREFIX = "step-"
 _ALLOTTED = "\nstep"
