@@ -54,7 +54,7 @@ from .engine.sprint.gates.gate import (
     GateResult as GateResult,
 )
 from .engine.sprint.plan.goal_steps import AddStep as AddStep, UpdateStep as UpdateStep
-from .engine.sprint.goal.goal import (
+from .engine.sprint.iterations.goal import (
     CompleteGoal as CompleteGoal,
     FailIteration as FailIteration,
     SetGoal as SetGoal,

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.iterations.hints import HOW_TO_MEASURE
-from sprintlog.engine.sprint.goal.goal import FailIteration
 from sprintlog.engine.sprint.iterations import measurement
+from sprintlog.engine.sprint.iterations.goal import FailIteration
 from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
 from sprintlog.projections.views.events import described

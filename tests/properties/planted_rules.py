@@ -16,8 +16,7 @@ from sprintlog.engine.sprint.agent import stops
 from sprintlog.engine.sprint.events import OF_ITERATION
 from sprintlog.engine.sprint.gates import checks
 from sprintlog.engine.sprint.gates.checks import CheckGate, check_gate
-from sprintlog.engine.sprint.goal import goal
-from sprintlog.engine.sprint.iterations import loop
+from sprintlog.engine.sprint.iterations import goal, loop
 from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.engine.sprint.state import tree
 from sprintlog.engine.sprint.state.node import Node, gate_is_open

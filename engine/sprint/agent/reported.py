@@ -8,8 +8,8 @@ from ...errors import InvalidInputError
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..answers.verdict import categorise, short
-from ..goal.goal import CompleteGoal, FailIteration
 from ..goal.work import StartTurn
+from ..iterations.goal import CompleteGoal, FailIteration
 from ..iterations.loop import EndIteration
 from ..phases import leaves
 from ..phases.lifecycle import BlockSprint, NeedHuman

@@ -8,13 +8,13 @@ from ..agent.runs import NO_REASON, as_failure, need_as_said, wait_as_said
 from ..answers.goal_verdict import Turn
 from ..answers.verdict import Verdict
 from ..events import AgentRan, GoalClaimed, IterationFailed
+from ..iterations.goal import FailIteration, fail_iteration, reach_goal
 from ..iterations.loop import EndIteration, StartIteration, end_iteration, start_iteration
 from ..phases.lifecycle import need_human
 from ..plan.goal_steps import take_steps
 from ..queue.events_from_items import with_said
 from ..state.sprint import Sprint
 from ..state.words import COMPLETED, NO_SUCCESS
-from .goal import FailIteration, fail_iteration, reach_goal
 
 
 class StartTurn(Command, frozen=True):

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.sprint.agent.actions import PERSON
-from sprintlog.engine.sprint.goal.goal import goal_standing
 from sprintlog.engine.sprint.goal.settings import goal_said
+from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.runs.budgets import (
     ITERATIONS,

@@ -10,7 +10,6 @@ from sprintlog.engine.sprint.agent.runs import EndRun, StartRun
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import AgentRan, SprintImported
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.goal.goal import CompleteGoal
 from sprintlog.engine.sprint.goal.hook_tasks import (
     CompleteHook,
     FailHook,
@@ -21,6 +20,7 @@ from sprintlog.engine.sprint.goal.hook_tasks import (
     spawn_hook,
     transcript_of,
 )
+from sprintlog.engine.sprint.iterations.goal import CompleteGoal
 from sprintlog.engine.sprint.iterations.loop import (
     EndIteration,
     StartIteration,

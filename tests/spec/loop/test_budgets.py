@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.goal import goal
-from sprintlog.engine.sprint.iterations import loop
+from sprintlog.engine.sprint.iterations import goal, loop
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.state.sprint import pack, unpack

@@ -12,8 +12,8 @@ from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.runs import EndRepair, EndRun, StartRun, is_failure
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import AgentRan, Limit, RetryScheduled
-from sprintlog.engine.sprint.goal.goal import FailIteration
 from sprintlog.engine.sprint.goal.work import EndTurn
+from sprintlog.engine.sprint.iterations.goal import FailIteration
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.phases.retry import RetryPolicy, policy_of
 from sprintlog.engine.sprint.phases.waits import ScheduleRetry, due

@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.events import (
     Source,
     SprintCompiled,
 )
-from sprintlog.engine.sprint.goal.goal import SetGoal
+from sprintlog.engine.sprint.iterations.goal import SetGoal
 from sprintlog.engine.sprint.iterations.loop import LimitIterations
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.plan.injection import InjectPhases

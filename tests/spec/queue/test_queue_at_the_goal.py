@@ -10,7 +10,7 @@ from sprintlog.engine.sprint.events import (
     RequestDecided,
     RequestReturned,
 )
-from sprintlog.engine.sprint.goal.goal import CompleteGoal
+from sprintlog.engine.sprint.iterations.goal import CompleteGoal
 from sprintlog.engine.sprint.iterations.loop import StartIteration
 from sprintlog.engine.sprint.phases.leaves import SkipPhase
 from sprintlog.engine.sprint.queue import decisions as d

@@ -8,7 +8,8 @@ from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event, takers_in
 from ..events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, SprintBlocked
-from ..iterations.loop import NUMBER_MAX, EndIteration, end_iteration
+from ..goal.settings import min_iterations as least
+from ..goal.settings import ralph_fields
 from ..phases.leaves import check_word
 from ..phases.lifecycle import check_finished
 from ..phases.retry import next_turn_at
@@ -18,8 +19,7 @@ from ..state.given import mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists, check_goal, check_open, check_running
 from ..state.words import COMPLETED, FAILURE_CATEGORIES, STOPPED
-from .settings import min_iterations as least
-from .settings import ralph_fields
+from .loop import NUMBER_MAX, EndIteration, end_iteration
 
 
 class SetGoal(Command, frozen=True):
