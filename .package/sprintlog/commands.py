@@ -59,7 +59,7 @@ from .engine.sprint.iterations.goal import (
     FailIteration as FailIteration,
     SetGoal as SetGoal,
 )
-from .engine.sprint.goal.hook_tasks import (
+from .engine.sprint.iterations.hook_tasks import (
     CompleteHook as CompleteHook,
     FailHook as FailHook,
     RunHook as RunHook,

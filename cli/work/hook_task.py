@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.command import Command
-from sprintlog.engine.sprint.goal import hook_tasks
+from sprintlog.engine.sprint.iterations import hook_tasks
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED, RUNNING, SPAWNED
 
 from .. import typed

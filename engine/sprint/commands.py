@@ -13,13 +13,13 @@ from .agent import reported, runs
 from .events import goal as r
 from .events import queue as q
 from .gates import checks
-from .goal import hook_tasks
 from .goal import work as ralph_work
 from .iterations import (
     corrections,
     decisions,
     described,
     goal,
+    hook_tasks,
     loop,
     measurement,
     rollback,

@@ -11,8 +11,7 @@ from sprintlog.engine.sprint.gates.checks import (
     StartGate,
 )
 from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.goal import hook_tasks
-from sprintlog.engine.sprint.iterations import goal, loop
+from sprintlog.engine.sprint.iterations import goal, hook_tasks, loop
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.plan import goal_steps
 from sprintlog.engine.sprint.queue import decisions

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sprintlog.engine.command import Command
-from sprintlog.engine.sprint.goal import hook_tasks
-from sprintlog.engine.sprint.iterations import goal, loop
+from sprintlog.engine.sprint.iterations import goal, hook_tasks, loop
 from sprintlog.engine.sprint.phases import waits
 from sprintlog.engine.sprint.plan import goal_steps
 

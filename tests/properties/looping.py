@@ -17,8 +17,8 @@ from sprintlog.engine.sprint.gates.checks import (
     run_of,
 )
 from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.goal import hook_tasks
 from sprintlog.engine.sprint.goal.work import EndTurn, StartTurn
+from sprintlog.engine.sprint.iterations import hook_tasks
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.phases.endings import done_work
 from sprintlog.engine.sprint.state.times import parse

@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.gates.checks import (
 )
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.gates.policy import GATE_RETRIES
-from sprintlog.engine.sprint.goal.hook_tasks import TASK_FROM
+from sprintlog.engine.sprint.iterations.hook_tasks import TASK_FROM
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.plan.injection import InjectPhases
 from sprintlog.engine.sprint.queue.decisions import (

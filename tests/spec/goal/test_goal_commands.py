@@ -7,8 +7,8 @@ import pytest
 from sprintlog.engine.log.event import Event, events_in
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.goal import hook_tasks
 from sprintlog.engine.sprint.iterations import goal as ralph
+from sprintlog.engine.sprint.iterations import hook_tasks
 from sprintlog.engine.sprint.plan import goal_steps
 
 from ..conftest import Data, Make

@@ -10,7 +10,8 @@ from sprintlog.engine.sprint.agent.runs import EndRun, StartRun
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import AgentRan, SprintImported
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.goal.hook_tasks import (
+from sprintlog.engine.sprint.iterations.goal import CompleteGoal
+from sprintlog.engine.sprint.iterations.hook_tasks import (
     CompleteHook,
     FailHook,
     RunHook,
@@ -20,7 +21,6 @@ from sprintlog.engine.sprint.goal.hook_tasks import (
     spawn_hook,
     transcript_of,
 )
-from sprintlog.engine.sprint.iterations.goal import CompleteGoal
 from sprintlog.engine.sprint.iterations.loop import (
     EndIteration,
     StartIteration,

@@ -9,9 +9,9 @@ from sprintlog.engine.sprint.answers.goal_verdict import Turn
 from sprintlog.engine.sprint.answers.items import WantedStep
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.goal.hook_tasks import SpawnHook
 from sprintlog.engine.sprint.goal.work import EndTurn, StartTurn
 from sprintlog.engine.sprint.iterations.goal import CompleteGoal
+from sprintlog.engine.sprint.iterations.hook_tasks import SpawnHook
 from sprintlog.engine.sprint.iterations.loop import StartIteration
 from sprintlog.engine.sprint.iterations.wrapped import EndWrapped, StartWrapped
 from sprintlog.engine.sprint.phases.lifecycle import (

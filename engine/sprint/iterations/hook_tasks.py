@@ -9,13 +9,13 @@ from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import HookTaskCompleted, HookTaskFailed, HookTaskRunning, HookTaskSpawned
-from ..iterations.loop import over
+from ..goal.settings import Hook, hooks_of
 from ..state.given import list_of
 from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_exists
 from ..state.tree import Data
 from ..state.words import COMPLETED, FAILED, RUNNING, SPAWNED
-from .settings import Hook, hooks_of
+from .loop import over
 
 Said = HookTaskRunning | HookTaskCompleted | HookTaskFailed
 
