@@ -11,10 +11,10 @@ from sprintlog.engine.sprint.agent.actions import COMPLETE, STOP, Action
 from sprintlog.engine.sprint.gates.checks import run_of
 from sprintlog.engine.sprint.gates.gate import attempts_of
 from sprintlog.engine.sprint.gates.policy import gate_of
-from sprintlog.engine.sprint.goal.reflection import reflection_is_due
 from sprintlog.engine.sprint.goal.settings import goal_said, idle_threshold
 from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.kept_files import left_words
+from sprintlog.engine.sprint.iterations.reflection import reflection_is_due
 from sprintlog.engine.sprint.plan.goal_steps import steps_of
 from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.runs.budgets import said

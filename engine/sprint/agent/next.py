@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from ..gates.gate import find_gate, is_due, next_attempt, repair_prompt
 from ..gates.policy import gate_of
-from ..goal.reflection import reflection_is_due
 from ..goal.settings import Hook
 from ..iterations.follow_up import Do, due, loop_rules
 from ..iterations.hook_tasks import hooks_due, transcript_of
 from ..iterations.loop import is_begun_for, over
+from ..iterations.reflection import reflection_is_due
 from ..phases.endings import done_work
 from ..phases.lifecycle import need_of
 from ..phases.retry import failures_survived

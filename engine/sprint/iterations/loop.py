@@ -8,10 +8,10 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationsLimited, IterationStarted
-from ..goal.reflection import start_reflection
 from ..goal.settings import max_iterations as limit_of
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists, check_open, check_running, find_node
+from .reflection import start_reflection
 
 NUMBER_MAX = 1_000_000_000
 

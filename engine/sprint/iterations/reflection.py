@@ -2,8 +2,8 @@
 
 from ...log.event import Event, takers_in
 from ..events import ReflectionStarted
+from ..goal.settings import idle_threshold
 from ..state.sprint import Plan
-from .settings import idle_threshold
 
 
 def reflection_is_due(plan: Plan) -> bool:
