@@ -7,9 +7,9 @@ from pathlib import Path
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import IterationStarted
-from sprintlog.engine.sprint.goal.settings import ralph_fields
 from sprintlog.engine.sprint.iterations.facts import Fact
 from sprintlog.engine.sprint.plan.create import CreateSprint
+from sprintlog.engine.sprint.state.goal_settings import ralph_fields
 from sprintlog.projections.health.not_understood import keep_lines
 from sprintlog.projections.views.log import LoopTaken
 from sprintlog.projections.workspace import Outcome

@@ -12,8 +12,8 @@ from sprintlog.engine.sprint.document.first_generation import (
     with_phases,
 )
 from sprintlog.engine.sprint.gates.policy import check_gates
-from sprintlog.engine.sprint.goal.settings import RALPH
 from sprintlog.engine.sprint.plan.create import check_id, check_sprint_id
+from sprintlog.engine.sprint.state.goal_settings import RALPH
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from sprintlog.engine.service.streams.judged import Judged, StreamEvents
 from sprintlog.engine.sprint.events import RunEnded
-from sprintlog.engine.sprint.goal.settings import goal_said
 from sprintlog.engine.sprint.iterations.agent_runs import is_lost, runs_seen
 from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.runs.record import LOST
+from sprintlog.engine.sprint.state.goal_settings import goal_said
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.workspace import Workspace

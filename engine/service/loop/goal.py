@@ -18,7 +18,6 @@ from ...sprint.agent.next import run_of
 from ...sprint.agent.prompt import said_in
 from ...sprint.answers.goal_verdict import Turn, read_turn
 from ...sprint.answers.verdict import Verdict
-from ...sprint.goal.settings import hooks_of
 from ...sprint.goal.work import EndTurn, StartTurn
 from ...sprint.iterations.hook_tasks import (
     CompleteHook,
@@ -27,6 +26,7 @@ from ...sprint.iterations.hook_tasks import (
     SpawnHook,
     tasks_of,
 )
+from ...sprint.state.goal_settings import hooks_of
 from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, SPAWNED
 from ..work_tree.start_files import begun_with
 from .driver import Driver, ran_as

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from ..gates.gate import find_gate, is_due, next_attempt, repair_prompt
 from ..gates.policy import gate_of
-from ..goal.settings import Hook
 from ..iterations.follow_up import Do, due, loop_rules
 from ..iterations.hook_tasks import hooks_due, transcript_of
 from ..iterations.loop import is_begun_for, over
@@ -20,6 +19,7 @@ from ..phases.waits import limit_of_own, wait_in_force
 from ..runs.budgets import OF_SPRINT
 from ..state import words
 from ..state.given import count_of
+from ..state.goal_settings import Hook
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists
 from ..state.tree import Node, gate_is_open, gate_status

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from ...masking import cut
 from ..answers.items import LEARNING_TYPES
-from ..goal.settings import max_iterations, min_iterations
 from ..iterations.follow_up import note_of
 from ..plan.goal_steps import steps_of
 from ..state import words
+from ..state.goal_settings import max_iterations, min_iterations
 from ..state.sprint import Plan, Sprint
 from ..state.tree import CHILDREN, Data, Node
 from . import actions

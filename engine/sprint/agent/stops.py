@@ -2,7 +2,6 @@
 
 from ..agent import actions
 from ..events import SprintBlocked, SprintInterrupted, SprintPaused
-from ..goal.settings import max_iterations, min_iterations
 from ..iterations.loop import is_begun_for, is_used_up, more_allowed
 from ..phases.lifecycle import leaf_in_need
 from ..queue.requests import listed, undecided_at_end, urgent
@@ -20,6 +19,7 @@ from ..runs.budgets import (
 from ..runs.record import LOST as LOST
 from ..state import words
 from ..state.given import mapping_of
+from ..state.goal_settings import max_iterations, min_iterations
 from ..state.knowledge import COST, TOKENS
 from ..state.money import is_less, minus, plus
 from ..state.sprint import Plan, Sprint

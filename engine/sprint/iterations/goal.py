@@ -8,14 +8,14 @@ from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event, takers_in
 from ..events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, SprintBlocked
-from ..goal.settings import min_iterations as least
-from ..goal.settings import ralph_fields
 from ..phases.leaves import check_word
 from ..phases.lifecycle import check_finished
 from ..phases.retry import next_turn_at
 from ..plan.goal_steps import open_steps
 from ..queue.requests import listed, urgent
 from ..state.given import mapping_of
+from ..state.goal_settings import min_iterations as least
+from ..state.goal_settings import ralph_fields
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists, check_goal, check_open, check_running
 from ..state.words import COMPLETED, FAILURE_CATEGORIES, STOPPED

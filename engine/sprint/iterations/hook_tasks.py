@@ -9,8 +9,8 @@ from ...command import Command, Events, commands_in
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import HookTaskCompleted, HookTaskFailed, HookTaskRunning, HookTaskSpawned
-from ..goal.settings import Hook, hooks_of
 from ..state.given import list_of
+from ..state.goal_settings import Hook, hooks_of
 from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_exists
 from ..state.tree import Data

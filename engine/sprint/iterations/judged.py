@@ -35,7 +35,7 @@ from ..events import (
     RunEnded,
     SnapshotTaken,
 )
-from ..goal.settings import max_iterations
+from ..state.goal_settings import max_iterations
 from ..state.sprint import Spent, Sprint
 from . import agent_runs, measurement
 from .described import Description

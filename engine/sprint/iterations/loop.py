@@ -8,7 +8,7 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationsLimited, IterationStarted
-from ..goal.settings import max_iterations as limit_of
+from ..state.goal_settings import max_iterations as limit_of
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists, check_open, check_running, find_node
 from .reflection import start_reflection

@@ -2,7 +2,7 @@
 
 from ...log.event import Event, takers_in
 from ..events import ReflectionStarted
-from ..goal.settings import idle_threshold
+from ..state.goal_settings import idle_threshold
 from ..state.sprint import Plan
 
 

@@ -8,8 +8,8 @@ from ...command import Command, commands_in
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationStarted
-from ..goal.settings import max_iterations
 from ..queue.events_from_items import with_said
+from ..state.goal_settings import max_iterations
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from ...log.event import takers_in
 from .. import events as f
-from ..goal.settings import NOT_LEFT
 from ..state import words
+from ..state.goal_settings import NOT_LEFT
 from ..state.sprint import Evolve, Evolves, Plan, evolve_nothing
 from ..state.tree import put
 from .retry import end_waits, renew_all

@@ -15,7 +15,7 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ...usage import TOKENS, Usage, lower_bounds, open_figures, tokens_of
 from ..events import Budgets, BudgetsSet, BudgetWarned, Price, RunStarted
-from ..goal.settings import max_iterations
+from ..state.goal_settings import max_iterations
 from ..state.knowledge import COST as COST
 from ..state.knowledge import Knowledge, says_cost
 from ..state.money import dollars, is_less, minus, percent, plus, product, text_of

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.sprint.agent.actions import PERSON
-from sprintlog.engine.sprint.goal.settings import goal_said
 from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.runs.budgets import (
@@ -16,6 +15,7 @@ from sprintlog.engine.sprint.runs.budgets import (
     TIME,
     run_again,
 )
+from sprintlog.engine.sprint.state.goal_settings import goal_said
 from sprintlog.engine.usage import TOKENS, lower_bounds, tokens_of
 
 from ...iterations.quality import equals_by_exit_code, pending_advice

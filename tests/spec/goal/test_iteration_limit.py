@@ -8,7 +8,6 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.runs import EndRun, StartRun
 from sprintlog.engine.sprint.answers.verdict import Verdict
-from sprintlog.engine.sprint.goal.settings import ITERATIONS_MAX
 from sprintlog.engine.sprint.iterations.loop import (
     NUMBER_MAX,
     EndIteration,
@@ -19,6 +18,7 @@ from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.iterations.wrapped import EndWrapped
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.lifecycle import ResumeSprint
+from sprintlog.engine.sprint.state.goal_settings import ITERATIONS_MAX
 
 from ..conftest import Data, Scenario, simple
 from ..goals import begun, goal, idle

@@ -8,7 +8,6 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.runs import RecordRun, record_run
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.goal.settings import NOT_LEFT, ralph_fields
 from sprintlog.engine.sprint.iterations.goal import CompleteGoal, FailIteration, SetGoal
 from sprintlog.engine.sprint.iterations.loop import StartIteration
 from sprintlog.engine.sprint.phases.lifecycle import (
@@ -18,6 +17,7 @@ from sprintlog.engine.sprint.phases.lifecycle import (
     ResumeSprint,
 )
 from sprintlog.engine.sprint.plan.goal_steps import AddStep
+from sprintlog.engine.sprint.state.goal_settings import NOT_LEFT, ralph_fields
 
 from ..conftest import Scenario, simple
 from ..goals import begun, goal

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from ..state.given import count_of, list_of, mapping_of, text_of
-from ..state.tree import Data
+from .given import count_of, list_of, mapping_of, text_of
+from .tree import Data
 
 IDLE_THRESHOLD = 3
 """Iterations without progress before reflection starts."""
