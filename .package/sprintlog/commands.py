@@ -65,10 +65,7 @@ from .engine.sprint.iterations.hook_tasks import (
     RunHook as RunHook,
     SpawnHook as SpawnHook,
 )
-from .engine.sprint.goal.work import (
-    EndTurn as EndTurn,
-    StartTurn as StartTurn,
-)
+from .engine.sprint.agent.goal_runs import EndTurn as EndTurn, StartTurn as StartTurn
 from .engine.sprint.iterations.corrections import (
     ReplaceBaseline as ReplaceBaseline,
     RetractMeasurement as RetractMeasurement,

@@ -9,11 +9,11 @@ from ..errors import NotFoundError, RefusedError
 from ..iterations import events as i
 from ..log.event import Event, ExtensionEvent, check_event, event_of
 from ..sprint import events as f
+from .agent import goal_runs as ralph_work
 from .agent import reported, runs
 from .events import goal as r
 from .events import queue as q
 from .gates import checks
-from .goal import work as ralph_work
 from .iterations import (
     corrections,
     decisions,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.agent import actions
+from sprintlog.engine.sprint.agent.goal_runs import EndTurn, StartTurn
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.runs import EndRun, StartRun
 from sprintlog.engine.sprint.answers.goal_verdict import Turn
@@ -17,7 +18,6 @@ from sprintlog.engine.sprint.gates.checks import (
     run_of,
 )
 from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.goal.work import EndTurn, StartTurn
 from sprintlog.engine.sprint.iterations import hook_tasks
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.phases.endings import done_work

@@ -14,11 +14,11 @@ from ...adapters.processes.gate_script import run_hook_command
 from ...errors import RefusedError
 from ...masking import mask
 from ...sprint.agent.actions import Action, HookRun
+from ...sprint.agent.goal_runs import EndTurn, StartTurn
 from ...sprint.agent.next import run_of
 from ...sprint.agent.prompt import said_in
 from ...sprint.answers.goal_verdict import Turn, read_turn
 from ...sprint.answers.verdict import Verdict
-from ...sprint.goal.work import EndTurn, StartTurn
 from ...sprint.iterations.hook_tasks import (
     CompleteHook,
     FailHook,

@@ -8,7 +8,6 @@ from ...errors import InvalidInputError
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..answers.verdict import categorise, short
-from ..goal.work import StartTurn
 from ..iterations.goal import CompleteGoal, FailIteration
 from ..iterations.loop import EndIteration
 from ..phases import leaves
@@ -18,6 +17,7 @@ from ..state.sprint import Sprint
 from ..state.transitions import check_exists, find_node
 from ..state.tree import gate_is_open
 from ..state.words import PENDING
+from .goal_runs import StartTurn
 
 OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
 """`continue` is for an iteration after which the goal is not reached."""

@@ -4,7 +4,6 @@ from msgspec.structs import replace
 
 from ...command import Command, commands_in
 from ...log.event import Event
-from ..agent.runs import NO_REASON, as_failure, need_as_said, wait_as_said
 from ..answers.goal_verdict import Turn
 from ..answers.verdict import Verdict
 from ..events import AgentRan, GoalClaimed, IterationFailed
@@ -15,6 +14,7 @@ from ..plan.goal_steps import take_steps
 from ..queue.events_from_items import with_said
 from ..state.sprint import Sprint
 from ..state.words import COMPLETED, NO_SUCCESS
+from .runs import NO_REASON, as_failure, need_as_said, wait_as_said
 
 
 class StartTurn(Command, frozen=True):
