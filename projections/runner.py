@@ -13,7 +13,7 @@ from sprintlog.engine.log.port import Log
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of, sprint_stream
 from sprintlog.engine.service.wanted import between
 from sprintlog.engine.sprint.events import RolledBack
-from sprintlog.engine.sprint.iterations.stretches import Interval, turns
+from sprintlog.engine.sprint.state.effective_history import Interval, turns
 
 from .workspace import Workspace
 

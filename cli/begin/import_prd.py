@@ -10,9 +10,9 @@ from sprintlog.engine.journal.intake.progress_text import Parsed, TakeText, pars
 from sprintlog.engine.journal.state.journal import JOURNAL
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import Place, SprintImported
-from sprintlog.engine.sprint.iterations.stretches import lies_on, path
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.plan.observations import losses
+from sprintlog.engine.sprint.state.effective_history import lies_on, path
 from sprintlog.projections.workspace import Workspace
 
 from ..intake.files import read_text

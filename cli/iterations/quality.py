@@ -8,7 +8,7 @@ from sprintlog.engine.iterations.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
-from sprintlog.engine.sprint.iterations.stretches import lies_on, path
+from sprintlog.engine.sprint.state.effective_history import lies_on, path
 from sprintlog.projections.iterations import quality
 
 from ..output import coloured, counted, visible, wrapped

@@ -12,7 +12,7 @@ from ..command import Command
 from ..log.event import Kind
 from ..log.port import Log
 from ..sprint.events import EditAdopted, GateStarted, GoalCompleted, SprintCompleted
-from ..sprint.iterations.stretches import path, turned_by
+from ..sprint.state.effective_history import path, turned_by
 from ..sprint.state.sprint import Sprint
 from .port import Service
 from .streams.catalogue import CODEC, sprint_stream

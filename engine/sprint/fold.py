@@ -15,8 +15,8 @@ from ..iterations.tracker import TAKE, Tracker
 from ..log.event import Event, Versioned
 from ..sprint import events as f
 from .events import SprintImported
-from .iterations.stretches import Interval
 from .queue.view import says_queue
+from .state.effective_history import Interval
 from .state.knowledge import (
     record_began,
     record_budgets,

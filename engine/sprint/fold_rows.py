@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..log.codec import DAMAGE, Codec
 from ..log.port import Form, Page
 from .fold import Part, Taker, take_in, taker
-from .iterations.stretches import Interval
+from .state.effective_history import Interval
 from .state.sprint import Sprint
 
 

@@ -18,7 +18,7 @@ from sprintlog.engine.log.port import EventStore
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sessions.names import session_stream
 from sprintlog.engine.sprint.events import ActivitySeen, AgentRan, RolledBack
-from sprintlog.engine.sprint.iterations.stretches import Interval, lies_on, path
+from sprintlog.engine.sprint.state.effective_history import Interval, lies_on, path
 
 from .span import SPAN_BYTES, nanoseconds
 

@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.events import (
     SprintImported,
     SprintResumed,
 )
-from sprintlog.engine.sprint.iterations.stretches import (
+from sprintlog.engine.sprint.state.effective_history import (
     Interval,
     TurnedBack,
     taken_back_by,

@@ -16,7 +16,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import EVERYTHING, HERE, Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.iterations.stretches import lies_on, path
+from sprintlog.engine.sprint.state.effective_history import lies_on, path
 
 Data = dict[str, Any]
 

@@ -8,7 +8,7 @@ from sprintlog.engine.log.port import Log
 from sprintlog.engine.service.streams.appends import append_end
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.sprint.events import ActivitySeen, RolledBack
-from sprintlog.engine.sprint.iterations.stretches import path, stretches_only_in
+from sprintlog.engine.sprint.state.effective_history import path, stretches_only_in
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 

@@ -23,7 +23,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sessions.names import session_of, session_stream
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.iterations.stretches import is_in_force
+from sprintlog.engine.sprint.state.effective_history import is_in_force
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 

@@ -24,7 +24,7 @@ from sprintlog.engine.sprint.events import (
     SnapshotTaken,
 )
 from sprintlog.engine.sprint.iterations.described import Description
-from sprintlog.engine.sprint.iterations.stretches import (
+from sprintlog.engine.sprint.state.effective_history import (
     Interval,
     path,
     stretches_only_in,

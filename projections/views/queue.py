@@ -11,9 +11,9 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import EVENTS, REQUEST, AgentRan, Injection, queue
 from sprintlog.engine.sprint.iterations.agent_runs import last_begun
-from sprintlog.engine.sprint.iterations.stretches import Interval, lies_on, path
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.queue.rules import Ruling
+from sprintlog.engine.sprint.state.effective_history import Interval, lies_on, path
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .events import filled

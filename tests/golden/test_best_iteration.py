@@ -10,7 +10,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC, new_event
 from sprintlog.engine.service.streams.judged import evaluate
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.iterations.stretches import path
+from sprintlog.engine.sprint.state.effective_history import path
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 from sprintlog.projections.state_files.loop_files import tracker_yaml
 

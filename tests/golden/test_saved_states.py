@@ -13,8 +13,8 @@ from sprintlog.engine.log.event import Versioned
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.state import sprint as sprints
+from sprintlog.engine.sprint.state.effective_history import path
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .test_journals import JOURNALS

@@ -15,7 +15,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import EVENTS, SprintCompiled
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.iterations.stretches import path
+from sprintlog.engine.sprint.state.effective_history import path
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.state_files.sprint_file import render
 

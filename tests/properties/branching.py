@@ -10,8 +10,8 @@ from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprint_stream
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.state.effective_history import path
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 STREAM = sprint_stream("s")

@@ -29,8 +29,8 @@ from sprintlog.engine.sprint.iterations.measurement import (
     measured_on_path,
 )
 from sprintlog.engine.sprint.iterations.rollback import RollBack, iteration_end, roll_back
-from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.state.effective_history import path
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 AT = "2026-03-01T10:00:00Z"

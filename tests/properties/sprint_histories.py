@@ -21,11 +21,11 @@ from sprintlog.engine.sprint.gates import checks
 from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
 from sprintlog.engine.sprint.iterations import decisions, loop, measurement, snapshots
 from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
-from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.phases import leaves as phases
 from sprintlog.engine.sprint.phases import lifecycle, notes
 from sprintlog.engine.sprint.plan import create
 from sprintlog.engine.sprint.queue.returns import with_returns
+from sprintlog.engine.sprint.state.effective_history import path
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.engine.sprint.state.transitions import PHASE_FROM

@@ -23,8 +23,8 @@ from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprin
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.iterations.stretches import path
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.state.effective_history import path
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
 from tests.postgres.conftest import made
 from tests.postgres.server import IN_LONG, unsafe_url, why_not

@@ -13,8 +13,8 @@ from ...log.upcast import UPCASTS
 from ...sprint.events import EVENTS
 from ...sprint.fold import fold
 from ...sprint.fold_rows import RowFold
-from ...sprint.iterations.stretches import Interval
 from ...sprint.state import sprint as sprints
+from ...sprint.state.effective_history import Interval
 from ...sprint.state.sprint import STATE_FORMAT, Sprint
 from ...sprint.state.times import normalise
 

@@ -8,7 +8,7 @@ import msgspec
 
 from ...log.envelope import ERASURES
 from ...log.port import Checkpoints, EventStore
-from ...sprint.iterations.stretches import Interval, is_in_force, lies_on, taken_back_by
+from ...sprint.state.effective_history import Interval, is_in_force, lies_on, taken_back_by
 from .catalogue import EVERY, NEVER_SAVED, State, StreamKind
 
 _HASH_BYTES = 32

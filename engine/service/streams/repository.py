@@ -10,7 +10,7 @@ from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...log.port import Checkpoints, EventStore
 from ...sprint.events import RolledBack, SprintImported
-from ...sprint.iterations.stretches import Interval, is_in_force, path
+from ...sprint.state.effective_history import Interval, is_in_force, path
 from ...sprint.state.sprint import Sprint
 from .catalogue import CODEC, EVERY, State, StreamKind
 from .checkpoints import SavedStates, was_erased_since

@@ -35,6 +35,7 @@ from ..events import (
     RunEnded,
     SnapshotTaken,
 )
+from ..state.effective_history import lies_on, path
 from ..state.goal_settings import max_iterations
 from ..state.sprint import Spent, Sprint
 from . import agent_runs, measurement
@@ -43,7 +44,6 @@ from .failures import Failure as Failure
 from .failures import failures
 from .kept_files import has_same_files
 from .loop import is_used_up
-from .stretches import lies_on, path
 
 Kind = TypeVar("Kind", bound=Event)
 

@@ -22,12 +22,12 @@ from ...iterations.tracker import BASELINE_NUMBER, without_evidence, without_out
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan
+from ..state.effective_history import lies_on, path
 from ..state.knowledge import newest_first
 from ..state.sprint import Knowledge, Sprint
 from ..state.transitions import check_exists
 from .loop import EndIteration, end_iteration, open_iteration
 from .rollback import iteration_ends
-from .stretches import lies_on, path
 
 
 def own_names(sprint: Sprint) -> tuple[str, ...]:

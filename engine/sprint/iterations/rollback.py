@@ -7,9 +7,9 @@ from ...errors import NotFoundError, RefusedError
 from ...iterations.loop_rules import ROLLBACK, UNMEASURED
 from ...log.event import Event, takers_in
 from ..events import RolledBack
+from ..state.effective_history import lies_on, path
 from ..state.sprint import Knowledge, Sprint
 from ..state.transitions import check_exists
-from .stretches import lies_on, path
 
 
 def iteration_end(knowledge: Knowledge, number: int, *, version: int) -> int:

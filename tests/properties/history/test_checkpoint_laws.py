@@ -10,7 +10,7 @@ from sprintlog.engine.service.streams.catalogue import EVERY
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.service.streams.slots import slots_of
 from sprintlog.engine.sprint.events import ActivitySeen
-from sprintlog.engine.sprint.iterations.stretches import (
+from sprintlog.engine.sprint.state.effective_history import (
     is_in_force,
     lies_on,
     path,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.streams.catalogue import CODEC, new_event
-from sprintlog.engine.sprint.iterations.stretches import lies_on
+from sprintlog.engine.sprint.state.effective_history import lies_on
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
 from sprintlog.projections.workspace import Workspace

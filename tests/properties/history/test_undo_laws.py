@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.completion import UNDOABLE, last_decision
 from sprintlog.engine.service.streams.catalogue import CODEC, new_event
-from sprintlog.engine.sprint.iterations.stretches import lies_on
+from sprintlog.engine.sprint.state.effective_history import lies_on
 from sprintlog.projections.workspace import Workspace
 
 from ..sprint_histories import World, worlds

@@ -16,10 +16,10 @@ from sprintlog.engine.sprint.events import (
 )
 from sprintlog.engine.sprint.gates.checks import RecordGate
 from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.iterations.stretches import lies_on
 from sprintlog.engine.sprint.phases import leaves as phases
 from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.engine.sprint.plan.injection import addresses
+from sprintlog.engine.sprint.state.effective_history import lies_on
 from sprintlog.engine.sprint.state.words import REQUEST_STATUSES
 
 from ..sprint_histories import Data, World, worlds

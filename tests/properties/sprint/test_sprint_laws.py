@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.iterations.stretches import lies_on
+from sprintlog.engine.sprint.state.effective_history import lies_on
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 from sprintlog.engine.sprint.state.tree import takes_part
 from sprintlog.engine.sprint.state.words import FINISHED, PHASE_STATUSES, SPRINT_STATUSES

@@ -16,7 +16,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import IN_FORCE, Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.iterations.stretches import (
+from sprintlog.engine.sprint.state.effective_history import (
     path,
     stretches_only_in,
     taken_back_by,

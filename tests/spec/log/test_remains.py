@@ -18,7 +18,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sessions.events import PromptGiven, ToolCalled, TouchedFile
 from sprintlog.engine.sprint.events.remains import NOT_RUN
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.iterations.stretches import path
+from sprintlog.engine.sprint.state.effective_history import path
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ...golden.test_streams import STREAMS, lines, recorded_of
