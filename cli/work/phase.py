@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.sprint.phases import leaves
-from sprintlog.engine.sprint.phases.endings import waits_to_go_on
+from sprintlog.engine.sprint.state.completion import waits_to_go_on
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES, MODELS
 
 from .. import typed

@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.gates.checks import (
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations import hook_tasks
 from sprintlog.engine.sprint.phases import leaves, lifecycle
-from sprintlog.engine.sprint.phases.endings import done_work
+from sprintlog.engine.sprint.state.completion import done_work
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED, NEEDS_HUMAN
 from tests.spec.gated import lost

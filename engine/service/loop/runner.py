@@ -21,10 +21,10 @@ from ...sprint.answers.verdict import Verdict
 from ...sprint.events import AgentRan, GateChecked, RetryScheduled
 from ...sprint.gates.gate import verdict_of
 from ...sprint.phases import leaves, lifecycle
-from ...sprint.phases.endings import done_work
 from ...sprint.phases.retry import policy_of
 from ...sprint.phases.waits import has_waited
 from ...sprint.runs.budgets import OF_RUN
+from ...sprint.state.completion import done_work
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse
 from ...sprint.state.words import NO_SUCCESS, PASSED

@@ -12,12 +12,12 @@ from ..iterations.follow_up import Do, due, loop_rules
 from ..iterations.hook_tasks import hooks_due, transcript_of
 from ..iterations.loop import is_begun_for, over
 from ..iterations.reflection import reflection_is_due
-from ..phases.endings import done_work
 from ..phases.lifecycle import need_of
 from ..phases.retry import failures_survived
 from ..phases.waits import limit_of_own, wait_in_force
 from ..runs.budgets import OF_SPRINT
 from ..state import words
+from ..state.completion import done_work
 from ..state.given import count_of
 from ..state.goal_settings import Hook
 from ..state.sprint import Plan, Sprint

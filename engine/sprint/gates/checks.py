@@ -13,8 +13,8 @@ from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event, takers_in
 from .. import events as f
-from ..phases.endings import breakpoint_after, done_work
 from ..state import words
+from ..state.completion import breakpoint_after, done_work
 from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_running
 from ..state.tree import Node, gate_is_open, gate_status, put

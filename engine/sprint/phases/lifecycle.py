@@ -7,11 +7,11 @@ from .. import events as f
 from ..iterations.loop import EndIteration, end_iteration
 from ..queue.requests import listed, undecided_at_end, urgent
 from ..state import transitions, words
+from ..state.completion import has_ended
 from ..state.given import mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.times import parse
 from ..state.tree import Data, Node, gate_status
-from .endings import has_ended
 from .retry import is_waiting
 
 STALE_AFTER_SECONDS = 15 * 60

@@ -6,10 +6,10 @@ from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
 from .. import events as f
-from ..phases.endings import has_ended
 from ..phases.leaves import check_word
 from ..plan.injection import InjectPhases, inject_phases
 from ..plan.spots import AFTER_CURRENT, BESIDE, TOP, ancestor
+from ..state.completion import has_ended
 from ..state.given import mapping_of, text_of
 from ..state.sprint import Sprint
 from ..state.tree import Data

@@ -7,7 +7,7 @@ deferral comes back exactly once. What goes to the next sprint is taken over the
 from ...log.event import Event, Kind
 from .. import events as f
 from ..fold import fold_ahead
-from ..phases.endings import finished_phases, has_ended
+from ..state.completion import finished_phases, has_ended
 from ..state.sprint import Sprint, pack, unpack
 from ..state.words import DEFERRALS, DEFERRED
 from .view import Data, deferrals, takes_part

@@ -2,9 +2,9 @@
 
 from ...log.event import Event
 from ..events import BreakpointReached, WorkDone
-from ..state.sprint import Plan
-from ..state.tree import Node, gate_is_open
-from ..state.words import COMPLETED, FINISHED, IN_PROGRESS, SKIPPED, STOPPED
+from .sprint import Plan
+from .tree import Node, gate_is_open
+from .words import COMPLETED, FINISHED, IN_PROGRESS, SKIPPED, STOPPED
 
 
 def breakpoint_after(node: Node, status: str) -> list[Event]:
