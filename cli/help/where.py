@@ -7,10 +7,10 @@ from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.gates.policy import gate_of
 from sprintlog.engine.sprint.iterations.goal import goal_standing
-from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.state.given import mapping_of
 from sprintlog.engine.sprint.state.goal_settings import goal_said
 from sprintlog.engine.sprint.state.node import Node
+from sprintlog.engine.sprint.state.queue import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import gate_status
 from sprintlog.engine.sprint.state.words import (

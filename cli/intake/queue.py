@@ -9,7 +9,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.plan.spots import parse_position
 from sprintlog.engine.sprint.queue.requests import SubmittedRequest
 from sprintlog.engine.sprint.queue.rules import Rule
-from sprintlog.engine.sprint.queue.view import QUEUE
+from sprintlog.engine.sprint.state.queue import QUEUE
 from sprintlog.projections.state_files.yaml.reader import load as load_yaml
 from sprintlog.projections.state_files.yaml.writer import dump
 

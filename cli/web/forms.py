@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.sprint.queue.view import takes_part
 from sprintlog.engine.sprint.state import words
+from sprintlog.engine.sprint.state.queue import takes_part
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.page.markup import Markup, command, section, tag, text
 from sprintlog.projections.page.markup import said as told

@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.queue.rules import (
     Ruling,
     decide_by_rules,
 )
-from sprintlog.engine.sprint.queue.view import takes_part
+from sprintlog.engine.sprint.state.queue import takes_part
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.words import (

@@ -15,10 +15,10 @@ from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.kept_files import left_words
 from sprintlog.engine.sprint.iterations.reflection import reflection_is_due
 from sprintlog.engine.sprint.plan.goal_steps import steps_of
-from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.runs.budgets import said
 from sprintlog.engine.sprint.state.given import mapping_of
 from sprintlog.engine.sprint.state.goal_settings import goal_said, idle_threshold
+from sprintlog.engine.sprint.state.queue import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status

@@ -20,7 +20,7 @@ from ..sprint.events import (
     SnapshotTaken,
     SprintStarted,
 )
-from ..sprint.queue.view import deferrals
+from ..sprint.state.queue import deferrals
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.words import COMPLETED
 from .after_commit import edit_policy

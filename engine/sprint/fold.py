@@ -15,7 +15,6 @@ from ..iterations.tracker import TAKE, Tracker
 from ..log.event import Event, Versioned
 from ..sprint import events as f
 from .events import SprintImported
-from .queue.view import says_queue
 from .state.effective_history import Interval
 from .state.knowledge import (
     record_began,
@@ -24,6 +23,7 @@ from .state.knowledge import (
     record_spent,
     record_warned,
 )
+from .state.queue import says_queue
 from .state.sprint import Change, Evolve, Learn, Learns, Plan, Sprint, evolve_nothing
 from .state.tree import Node, Tree
 

@@ -13,8 +13,8 @@ import msgspec
 from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.sprint.document.field_path import named_items, under_key
 from sprintlog.engine.sprint.document.patch import SomeItems, same
-from sprintlog.engine.sprint.queue.view import QUEUE, with_queue
 from sprintlog.engine.sprint.state.given import MISSING
+from sprintlog.engine.sprint.state.queue import QUEUE, with_queue
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import CHILDREN, Node, Tree
 

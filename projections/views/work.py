@@ -23,8 +23,8 @@ from sprintlog.engine.sprint.gates.policy import gate_of
 from sprintlog.engine.sprint.iterations.reflection import reflection_is_due
 from sprintlog.engine.sprint.phases.lifecycle import is_stale, need_of
 from sprintlog.engine.sprint.plan.goal_steps import steps_of
-from sprintlog.engine.sprint.queue.view import counts
 from sprintlog.engine.sprint.state.goal_settings import idle_threshold
+from sprintlog.engine.sprint.state.queue import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.engine.sprint.state.tree import Node, gate_status

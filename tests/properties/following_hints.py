@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.iterations import goal, hook_tasks, loop
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.plan import goal_steps
 from sprintlog.engine.sprint.queue import decisions
-from sprintlog.engine.sprint.queue.view import takes_part
+from sprintlog.engine.sprint.state.queue import takes_part
 from sprintlog.engine.sprint.state.words import PENDING
 from tests.cli.typed import Typed, commands_in, typed
 from tests.spec.gated import lost

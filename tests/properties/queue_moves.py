@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.queue.requests import (
     queue_requests,
 )
 from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, decide_by_rules
-from sprintlog.engine.sprint.queue.view import takes_part
+from sprintlog.engine.sprint.state.queue import takes_part
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import DEFERRALS, PRIORITIES, REQUEST_TYPES
 

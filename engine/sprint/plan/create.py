@@ -11,10 +11,10 @@ from ...masking import mask
 from ..document.patch import Operation, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
 from ..fold import fold_ahead
-from ..queue.view import QUEUE, says_queue, with_queue
 from ..state.derived import settled
 from ..state.given import count_of, mapping_of
 from ..state.goal_settings import HOOKS, RALPH, ralph_fields
+from ..state.queue import QUEUE, says_queue, with_queue
 from ..state.sprint import Sprint, pack, unpack
 from ..state.tree import CHILDREN, Data, Tree
 from ..state.words import NOT_STARTED, PENDING

@@ -4,9 +4,9 @@ from typing import Any
 
 from ...log.event import takers_in
 from ..events import SprintCompiled, SprintImported
-from ..queue.view import QUEUE
 from ..state.knowledge import Knowledge, note_tree
 from ..state.last_events import LastEvents
+from ..state.queue import QUEUE
 from ..state.sprint import Plan
 from ..state.turns import Turns
 

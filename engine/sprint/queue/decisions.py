@@ -11,11 +11,11 @@ from ..plan.injection import InjectPhases, inject_phases
 from ..plan.spots import AFTER_CURRENT, BESIDE, TOP, ancestor
 from ..state.completion import has_ended
 from ..state.given import mapping_of, text_of
+from ..state.queue import REOPENED
 from ..state.sprint import Sprint
 from ..state.tree import Data
 from ..state.words import DECISIONS, DEFERRALS, DEFERRED, PENDING, REQUEST_TYPES
 from .requests import find_request
-from .view import REOPENED
 
 END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
 APPROVE, REJECT, DEFER, BACKLOG = DECISIONS

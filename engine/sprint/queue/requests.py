@@ -17,12 +17,12 @@ from ...log.event import Event, takers_in
 from .. import events as f
 from ..phases.leaves import check_word
 from ..plan.create import check_id
+from ..state.queue import REOPENED, STATUS_OF, Decided, deferrals, find, takes_part
 from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.times import normalise
 from ..state.transitions import check_exists
 from ..state.tree import Data, Node
 from ..state.words import DECISIONS, DEFERRALS, DEFERRED, PENDING, PRIORITIES, REQUEST_TYPES
-from .view import REOPENED, STATUS_OF, Decided, deferrals, find, takes_part
 
 HIGH = PRIORITIES[1]
 """A request of this priority or a higher one is urgent: no sprint is finished over it."""

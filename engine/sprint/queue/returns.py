@@ -8,9 +8,9 @@ from ...log.event import Event, Kind
 from .. import events as f
 from ..fold import fold_ahead
 from ..state.completion import finished_phases, has_ended
+from ..state.queue import Data, deferrals, takes_part
 from ..state.sprint import Sprint, pack, unpack
 from ..state.words import DEFERRALS, DEFERRED
-from .view import Data, deferrals, takes_part
 
 END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
 _ANOTHER_STATE = (f.RolledBack, f.SprintCompiled)

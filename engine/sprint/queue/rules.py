@@ -11,12 +11,12 @@ from ...log.event import Event
 from ..events import InjectionPosition, RequestDecided, RequestInjection
 from ..fold import fold_ahead
 from ..plan.spots import AFTER_CURRENT
+from ..state.queue import Data, takes_part
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
 from ..state.words import PENDING
 from .decisions import APPROVE, BACKLOG, DEFER, END_OF_PHASE, REJECT, decision_of
 from .returns import copied
-from .view import Data, takes_part
 
 
 class Rule(msgspec.Struct, frozen=True):

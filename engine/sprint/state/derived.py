@@ -5,9 +5,9 @@ Whoever follows a field through many versions pays for that field, not for all o
 
 from typing import Any
 
-from ..queue.view import QUEUE
 from .figures import figure
 from .given import MISSING
+from .queue import QUEUE
 from .sprint import Plan, Sprint
 
 

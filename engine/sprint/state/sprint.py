@@ -12,13 +12,13 @@ import msgspec
 from ...log.event import Event
 from ...saved import PartsDecoder, sealed, shape_of, unsealed
 from ..events import Place
-from ..queue.view import Decided, queue_of, with_queue
 from .figures import figures
 from .flat import flat_phases
 from .given import count_of, mapping_of
 from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
 from .last_events import LastEvents, Stored, is_by_index, read, without_indices
+from .queue import Decided, queue_of, with_queue
 from .tree import Data, Node, Tree
 from .turns import LimitWait, Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES

@@ -23,7 +23,7 @@ from sprintlog.engine.sprint.queue.decisions import (
     RejectRequest,
     ReopenRequest,
 )
-from sprintlog.engine.sprint.queue.view import QUEUE
+from sprintlog.engine.sprint.state.queue import QUEUE
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import PHASE_FROM, SPRINT_FROM
 from sprintlog.engine.sprint.state.tree import gate_status

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from ..events import RequestDecided, RequestInjection, RequestQueued
-from ..state.given import list_of
-from ..state.words import DECISIONS, DEFERRALS, DEFERRED, PENDING, REQUEST_STATUSES
+from .given import list_of
+from .words import DECISIONS, DEFERRALS, DEFERRED, PENDING, REQUEST_STATUSES
 
 Data = dict[str, Any]
 Requests = Mapping[str, tuple[int, RequestQueued]]
