@@ -1,10 +1,10 @@
 """When something happened: what somebody says of it must fit what is known."""
 
-from ...errors import InvalidInputError, RefusedError
-from ...log.event import Event, Kind
-from ..events import PhaseStarted, SprintCompleted
-from .sprint import Sprint
-from .times import parse
+from ..errors import InvalidInputError, RefusedError
+from ..log.event import Event, Kind
+from .events import PhaseStarted, SprintCompleted
+from .state.sprint import Sprint
+from .state.times import parse
 
 
 def check_moment(sprint: Sprint, events: list[Event], at: str) -> None:
