@@ -3,8 +3,8 @@
 import msgspec
 
 from ...errors import InvalidInputError
+from ..state.loop_counters import LimitWait
 from ..state.times import parse
-from ..state.turns import LimitWait
 
 START = "start"
 WORK = "work"

@@ -4,10 +4,10 @@ from typing import Any
 
 from ...log.event import Event, takers_in
 from .. import events as f
+from ..state.loop_counters import LimitWait
 from ..state.sprint import Change, Evolve, Evolves, Plan
 from ..state.times import elapsed
 from ..state.tree import Data, Node, drop, put, say_elapsed
-from ..state.turns import LimitWait
 from ..state.words import BLOCKED, COMPLETED, FAILED, IN_PROGRESS, PENDING, SKIPPED
 from .retry import renew
 

@@ -5,10 +5,10 @@ from typing import Any, TypeGuard
 import msgspec
 
 from ..state.given import count_of, mapping_of
+from ..state.loop_counters import LimitWait
 from ..state.sprint import Plan, Sprint
 from ..state.times import later
 from ..state.tree import Node, gate_is_open
-from ..state.turns import LimitWait
 
 
 def retries_used(plan: Plan, leaf: Node) -> int:

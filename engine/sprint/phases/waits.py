@@ -12,11 +12,11 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ..events import AgentRan, RetryScheduled
 from ..events.loop import Limit
+from ..state.loop_counters import LimitWait
 from ..state.sprint import Plan, Sprint
 from ..state.times import later, normalise, parse
 from ..state.transitions import check_running, find_node
 from ..state.tree import Node, gate_status
-from ..state.turns import LimitWait
 from ..state.words import FAILED, IN_PROGRESS, RETRYING
 from .leaves import check_word
 from .retry import RetryPolicy, policy_of

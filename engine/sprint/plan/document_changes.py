@@ -6,9 +6,9 @@ from ...log.event import takers_in
 from ..events import SprintCompiled, SprintImported
 from ..state.knowledge import Knowledge, note_tree
 from ..state.last_events import LastEvents
+from ..state.loop_counters import Turns
 from ..state.queue import QUEUE
 from ..state.sprint import Plan
-from ..state.turns import Turns
 
 
 def record_ids(

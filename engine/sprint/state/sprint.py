@@ -18,9 +18,9 @@ from .given import count_of, mapping_of
 from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
 from .last_events import LastEvents, Stored, is_by_index, read, without_indices
+from .loop_counters import LimitWait, Turns
 from .queue import Decided, queue_of, with_queue
 from .tree import Data, Node, Tree
-from .turns import LimitWait, Turns
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
 MEANING = 11
