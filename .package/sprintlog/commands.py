@@ -25,7 +25,10 @@ from .engine.journal.rules import (
 from .engine.journal.suggestions import (
     AddExtractedLearnings as AddExtractedLearnings,
 )
-from .engine.sprint.answers.verdict import Verdict as Verdict
+from .engine.sprint.agent.goal_runs import (
+    EndTurn as EndTurn,
+    StartTurn as StartTurn,
+)
 from .engine.sprint.agent.reported import (
     ReportWork as ReportWork,
     TakeSaid as TakeSaid,
@@ -42,7 +45,9 @@ from .engine.sprint.answers.items import (
     SaidLearning as SaidLearning,
     SaidRequest as SaidRequest,
 )
-from .engine.sprint.plan.adoption import AdoptEdit as AdoptEdit
+from .engine.sprint.answers.verdict import (
+    Verdict as Verdict,
+)
 from .engine.sprint.gates.checks import (
     CheckGate as CheckGate,
     InterruptGate as InterruptGate,
@@ -53,19 +58,6 @@ from .engine.sprint.gates.checks import (
 from .engine.sprint.gates.gate import (
     GateResult as GateResult,
 )
-from .engine.sprint.plan.goal_steps import AddStep as AddStep, UpdateStep as UpdateStep
-from .engine.sprint.iterations.goal import (
-    CompleteGoal as CompleteGoal,
-    FailIteration as FailIteration,
-    SetGoal as SetGoal,
-)
-from .engine.sprint.iterations.hook_tasks import (
-    CompleteHook as CompleteHook,
-    FailHook as FailHook,
-    RunHook as RunHook,
-    SpawnHook as SpawnHook,
-)
-from .engine.sprint.agent.goal_runs import EndTurn as EndTurn, StartTurn as StartTurn
 from .engine.sprint.iterations.corrections import (
     ReplaceBaseline as ReplaceBaseline,
     RetractMeasurement as RetractMeasurement,
@@ -80,6 +72,17 @@ from .engine.sprint.iterations.decisions import (
 )
 from .engine.sprint.iterations.described import (
     DescribeIteration as DescribeIteration,
+)
+from .engine.sprint.iterations.goal import (
+    CompleteGoal as CompleteGoal,
+    FailIteration as FailIteration,
+    SetGoal as SetGoal,
+)
+from .engine.sprint.iterations.hook_tasks import (
+    CompleteHook as CompleteHook,
+    FailHook as FailHook,
+    RunHook as RunHook,
+    SpawnHook as SpawnHook,
 )
 from .engine.sprint.iterations.loop import (
     EndIteration as EndIteration,
@@ -135,9 +138,16 @@ from .engine.sprint.phases.notes import (
 from .engine.sprint.phases.waits import (
     ScheduleRetry as ScheduleRetry,
 )
+from .engine.sprint.plan.adoption import (
+    AdoptEdit as AdoptEdit,
+)
 from .engine.sprint.plan.create import (
     CreateSprint as CreateSprint,
     ImportDocument as ImportDocument,
+)
+from .engine.sprint.plan.goal_steps import (
+    AddStep as AddStep,
+    UpdateStep as UpdateStep,
 )
 from .engine.sprint.plan.injection import (
     InjectPhases as InjectPhases,

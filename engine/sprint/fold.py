@@ -33,7 +33,8 @@ TOPICS = {
     f.gates.__name__: ("gates.checks",),
     f.loop.__name__: ("iterations.loop_changes",),
     f.goal.__name__: (
-        *("goal.goal", "goal.dynamic_steps", "goal.hook_tasks", "goal.reflection"),
+        *("iterations.goal", "iterations.hook_tasks", "iterations.reflection"),
+        "plan.goal_steps",
     ),
     f.snapshots.__name__: ("iterations.snapshots",),
     f.queue.__name__: ("queue.requests",),

@@ -11,13 +11,12 @@ from sprintlog.engine.iterations.score import BUILD
 from sprintlog.engine.iterations.target import is_as_good
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.events import OF_ITERATION
-from sprintlog.engine.sprint.iterations.loop import open_iteration
 from sprintlog.engine.sprint.iterations.measurement import (
     measured_on_path,
     unmeasured_iteration,
 )
 from sprintlog.engine.sprint.state.knowledge import newest_first
-from sprintlog.engine.sprint.state.sprint import Knowledge, Sprint
+from sprintlog.engine.sprint.state.sprint import Knowledge, Sprint, open_iteration
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 

@@ -195,7 +195,7 @@ UNUSED = {
 TOPICS = {
     *(
         "gates.checks",
-        "goal.goal",
+        "iterations.goal",
         "iterations.loop",
         "iterations.rollback",
         "queue.requests",

@@ -14,10 +14,10 @@ from ...sprint.agent.notices import of_advice
 from ...sprint.iterations.decisions import GiveRecommendation, SelectBest
 from ...sprint.iterations.follow_up import due, loop_rules
 from ...sprint.iterations.kept_files import LEFT_SHOWN_MAX
-from ...sprint.iterations.loop import open_iteration
 from ...sprint.iterations.measurement import FailMeasurement
 from ...sprint.iterations.rollback import RollBack
 from ...sprint.iterations.snapshots import has_snapshot
+from ...sprint.state.sprint import open_iteration
 from ..port import Envelope
 from ..work_tree import snapshot
 from ..work_tree.capturer import Capturer, measure_by_rules, order_of

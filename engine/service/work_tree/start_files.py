@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from ...adapters.snapshots.capture import Limits
 from ...command import Command, decided
 from ...sprint.events import OF_MOMENT, IterationStarted, SnapshotTaken
-from ...sprint.iterations.loop import open_iteration
 from ...sprint.iterations.snapshots import TakeSnapshot, files_now, take_snapshot
 from ...sprint.state.knowledge import HeldSnapshot
+from ...sprint.state.sprint import open_iteration
 from ..port import Decide, Envelope, Service
 from ..streams.catalogue import CODEC, sprint_stream
 from .snapshot import kept_files, store_of

@@ -4,7 +4,6 @@ from ..agent import actions
 from ..events import SprintBlocked, SprintInterrupted, SprintPaused
 from ..iterations.loop import is_begun_for, is_used_up, more_allowed
 from ..phases.lifecycle import leaf_in_need
-from ..queue.requests import listed, undecided_at_end, urgent
 from ..runs.budgets import (
     ITERATIONS,
     OF_RUN,
@@ -24,6 +23,7 @@ from ..state.knowledge import COST, TOKENS
 from ..state.money import is_less, minus, plus
 from ..state.sprint import Plan, Sprint
 from ..state.tree import Data, Node, gate_status
+from ..state.undecided import listed, undecided_at_end, urgent
 from .actions import STOP, STOPS, WAIT, Action
 
 DONE, ERROR, SIGNAL = "done", "error", "signal"

@@ -22,9 +22,8 @@ from ...iterations.loop_rules import (
 )
 from ...iterations.tracker import BASELINE_NUMBER, Tracker
 from ..state.knowledge import newest_first
-from ..state.sprint import Plan, Sprint
+from ..state.sprint import Plan, Sprint, open_iteration
 from ..state.words import COMPLETED, IN_PROGRESS, PAUSED_AT_BREAKPOINT
-from .loop import open_iteration
 from .measurement import unmeasured_iteration
 from .snapshots import has_snapshot
 

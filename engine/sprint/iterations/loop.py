@@ -9,7 +9,7 @@ from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationsLimited, IterationStarted
 from ..state.goal_settings import max_iterations as limit_of
-from ..state.sprint import Plan, Sprint
+from ..state.sprint import Plan, Sprint, open_iteration
 from ..state.transitions import check_exists, check_open, check_running, find_node
 from .reflection import start_reflection
 
@@ -170,15 +170,6 @@ def _made_with(number: int, params: dict[str, str]) -> list[Event]:
     from .described import made_with
 
     return made_with(number, params)
-
-
-def open_iteration(plan: Plan) -> int | None:
-    """Return the number of the iteration that is under way, None between two of them."""
-    last = plan.last.iteration
-    if isinstance(last, IterationStarted):
-        # A wrapped one with a higher number may have begun since.
-        return last.number
-    return None if isinstance(last, IterationEnded) else plan.iteration or None
 
 
 def over(plan: Plan) -> int:

@@ -24,9 +24,9 @@ from ..answers.items import SaidItems
 from ..events import AgentRan
 from ..state.effective_history import lies_on, path
 from ..state.knowledge import newest_first
-from ..state.sprint import Knowledge, Sprint
+from ..state.sprint import Knowledge, Sprint, open_iteration
 from ..state.transitions import check_exists
-from .loop import EndIteration, end_iteration, open_iteration
+from .loop import EndIteration, end_iteration
 from .rollback import iteration_ends
 
 

@@ -10,9 +10,8 @@ from ...iterations.events import ArtifactsApplied
 from ...log.event import Event, takers_in
 from .. import events as f
 from ..state.knowledge import HeldSnapshot, Restore, WorkTree, note_tree
-from ..state.sprint import Knowledge, Sprint
+from ..state.sprint import Knowledge, Sprint, open_iteration
 from ..state.transitions import check_exists
-from .loop import open_iteration
 from .rollback import (
     Redo,
     RollBack,

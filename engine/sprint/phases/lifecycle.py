@@ -4,14 +4,13 @@ from ...command import Command, Events, commands_in
 from ...errors import RefusedError
 from ...log.event import Event
 from .. import events as f
-from ..iterations.loop import EndIteration, end_iteration
-from ..queue.requests import listed, undecided_at_end, urgent
 from ..state import transitions, words
 from ..state.completion import has_ended
 from ..state.given import mapping_of
-from ..state.sprint import Plan, Sprint
+from ..state.sprint import Plan, Sprint, open_iteration
 from ..state.times import parse
 from ..state.tree import Data, Node, gate_status
+from ..state.undecided import listed, undecided_at_end, urgent
 from .retry import is_waiting
 
 STALE_AFTER_SECONDS = 15 * 60
@@ -181,8 +180,8 @@ def complete_sprint(sprint: Sprint, command: CompleteSprint, at: str) -> list[Ev
             requests=waiting,
         )
     _check_goal_is_over(sprint, event)
-    ended = end_iteration(sprint, EndIteration(), at) if plan.turns.number else []
-    return [*ended, event]
+    number = open_iteration(plan) if plan.turns.number else None
+    return [event] if number is None else [f.IterationEnded(number), event]
 
 
 def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:

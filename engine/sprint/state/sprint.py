@@ -11,7 +11,7 @@ import msgspec
 
 from ...log.event import Event
 from ...saved import PartsDecoder, sealed, shape_of, unsealed
-from ..events import Place
+from ..events import IterationEnded, IterationStarted, Place
 from .figures import figures
 from .flat import flat_phases
 from .given import count_of, mapping_of
@@ -293,7 +293,7 @@ class _Saved(msgspec.Struct, array_like=True):
     """How many phases have each status where they are many and plain, else empty."""
 
 
-STATE_FORMAT = 242592638819504
+STATE_FORMAT = 134008757986182
 """A state that was saved in another format is not read again.
 
 It is `format_due`, written down: to find it takes longer than to read a state."""
@@ -337,3 +337,12 @@ def unpack(saved: bytes | memoryview) -> Sprint:
     sprint.plan.last = read(state.last)
     sprint.plan.know_plain(state.tally)
     return sprint
+
+
+def open_iteration(plan: Plan) -> int | None:
+    """Return the number of the iteration that is under way, None between two of them."""
+    last = plan.last.iteration
+    if isinstance(last, IterationStarted):
+        # A wrapped one with a higher number may have begun since.
+        return last.number
+    return None if isinstance(last, IterationEnded) else plan.iteration or None

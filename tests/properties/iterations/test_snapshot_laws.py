@@ -14,6 +14,7 @@ from sprintlog.engine.sprint.iterations.snapshots import (
 )
 from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.engine.sprint.state.knowledge import WorkTree
+from sprintlog.engine.sprint.state.sprint import open_iteration
 
 from ..random_sprints import Life
 from ..sprint.test_sprint_laws import laws
@@ -28,7 +29,7 @@ def measured_files(chance: Random) -> tuple[Life, dict[int, str]]:
     life.command(lifecycle.StartSprint())
     for step in range(STEPS):
         number = life.sprint.plan.iteration
-        is_open = loop.open_iteration(life.sprint.plan) is not None
+        is_open = open_iteration(life.sprint.plan) is not None
         match chance.choice(("begin", "end", "end", "look")):
             case "begin":
                 life.handle_with(loop.StartIteration())

@@ -1,1 +1,0 @@
-"""Work towards a goal: Ralph mode."""
