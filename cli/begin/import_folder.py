@@ -1,6 +1,10 @@
 """`sprintlog import FOLDER`: all records of other tools in a folder, with their status."""
 
+import os
+import sys
+from collections import deque
 from collections.abc import Collection, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +23,11 @@ from .import_extended import command_of, read_with, take_imported
 from .loop_facts import options_of
 
 TOOLS: dict[str, str] = PLACES["tools"]
-READ_BY: dict[str, str] = PLACES["read_by"]
 IN_TOOLS: list[str] = PLACES["folders"]["names"]
 FILES_MAX = 50
+OPENED_MAX = 50_000
+Tools = dict[str, set[Path]]
+"""The importers of extensions that were used, with the places that each has read."""
 
 
 @typed.command("folder", epilog="Example: sprintlog import .")
@@ -38,13 +44,13 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
     assert group is not None
     assert isinstance(group.command, click.Group)
     left: list[NotTaken] = []
-    tools = [*_extensions(folder, left, {"as_json": as_json, "actor": actor})]
-    imported = len(tools)
     there = in_folder(folder)
-    for kind, path in there:
+    given = {"as_json": as_json, "actor": actor}
+    tools = _extensions(folder, {*there.values()}, left, given)
+    imported = len(tools)
+    for (kind, path), place in there.items():
         try:
-            if (tool := READ_BY.get(path.name)) in tools:
-                raise RefusedError(f"{path}: the importer {tool} has read it")
+            _check_unread({place}, tools)
             check_no_link(path, below=folder)
             words = [str(path), "--actor", actor, *(["--json"] if as_json else [])]
             command = command_of(group.command, kind)
@@ -68,19 +74,52 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
         raise RefusedError(f"{folder}: nothing was imported", file=str(folder))
 
 
-def _extensions(folder: Path, left: list[NotTaken], given: dict[str, Any]) -> Iterator[str]:
-    """Import what installed importers read; yield their names."""
+def _extensions(
+    folder: Path, places: set[Path], left: list[NotTaken], given: dict[str, Any]
+) -> Tools:
+    """Import what installed importers read, each place by the first that reads it."""
+    tools: Tools = {}
     for extension in installed("importer"):
         try:
-            imported = read_with(extension, load(extension), folder)
+            read = load(extension)
+            _opened().clear()
+            imported = read_with(extension, read, folder)
+            opened = {one for file in [*_opened()] for one in (file, *file.parents)}
+            own = {place for place in places if Path(os.path.abspath(place)) in opened}
+            _check_unread(own, tools)
             with open_workspace() as workspace:
                 options = options_of(given, folder)
                 take_imported(workspace, folder, imported, options, kind=extension.name)
-            yield extension.name
+            tools[extension.name] = own
         except NotFoundError:
             continue
         except SprintlogError as error:
             left.append(NotTaken(str(folder), extension.name, error.message))
+    return tools
+
+
+def _check_unread(places: set[Path], tools: Tools) -> None:
+    """Raise `RefusedError` if an importer has read one of some places before."""
+    for name, read in tools.items():
+        for place in sorted(places & read):
+            raise RefusedError(f"{place}: read by the importer {name} instead")
+
+
+@cache
+def _opened() -> deque[Path]:
+    """Return a queue to which each file is added that this process opens from now on.
+
+    An importer need not use our readers, so the interpreter reports what it opens. An
+    audit hook cannot be removed: it is installed once.
+    """
+    opened = deque[Path](maxlen=OPENED_MAX)
+
+    def hear(event: str, given: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(given[0], str | bytes):
+            opened.append(Path(os.path.abspath(os.fsdecode(given[0]))))
+
+    sys.addaudithook(hear)
+    return opened
 
 
 def _others(folder: Path, known: Collection[Path]) -> Iterator[NotTaken]:

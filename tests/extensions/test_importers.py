@@ -13,7 +13,7 @@ import pytest
 from sprintlog.testing import check_importer
 
 from ..cli.conftest import Run
-from .conftest import PACKAGES, install
+from .conftest import PACKAGES, broken, install
 
 LOOPS = PACKAGES / "loops"
 SAMPLES = sorted(path.name for path in (LOOPS / "samples").iterdir() if path.is_dir())
@@ -174,6 +174,49 @@ def test_an_importer_that_nobody_brings_is_no_command(folder: Path, run: Run) ->
     result = run("import", "nobodys")
     assert result.code == 2
     assert "there is no command 'nobodys'" in result.err
+
+
+READS = """\
+import json
+from sprintlog.extensions import Imported, ImportedSprint
+
+
+def made(path):
+    with open(path / "prd.json") as file:
+        stories = json.load(file)["userStories"]
+    phases = [{"id": one["id"], "prompt": one["title"]} for one in stories]
+    return Imported([ImportedSprint("board", phases)], {"story": len(phases)})
+"""
+
+
+@pytest.mark.parametrize("sample", ["ralph-tui"], indirect=True)
+def test_a_file_is_imported_once(sample: Path, done: Run) -> None:
+    """A list that an extension has read is not imported a second time; it names who did."""
+    done("init", "--here")
+    answers = done("import", str(sample), "--json").lines
+    assert [one["kind"] for one in answers if "sprint" in one] == ["ralph-tui"]
+    place = str(sample / "tasks/prd.json")
+    reasons = {one["file"]: one["reason"] for one in answers if "reason" in one}
+    assert reasons == {place: f"{place}: read by the importer ralph-tui instead"}
+    assert len(done("sprint", "list", "--json").json) == 1
+
+
+def test_of_two_importers_of_a_file_the_first_imports_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, done: Run
+) -> None:
+    """Each file is imported by one importer, however it opens the file."""
+    site = folder / "site"
+    site.mkdir()
+    for name in ("aa-board", "bb-board"):
+        broken(site, "importers", name, READS)
+    monkeypatch.syspath_prepend(str(site))
+    shutil.copy(LOOPS / "samples/ralph-tui/tasks/prd.json", folder)
+    done("init", "--here")
+    answers = done("import", ".", "--json").lines
+    assert [one["kind"] for one in answers if "sprint" in one] == ["aa-board"]
+    left = [(one["kind"], one["reason"]) for one in answers if "reason" in one]
+    said = "prd.json: read by the importer aa-board instead"
+    assert left == [("bb-board", said), ("prd", said)]
 
 
 def main() -> None:

@@ -22,7 +22,8 @@ WHOLE_MAX = 8 * 1024 * 1024
 PLACES = tomllib.loads(files(__package__).joinpath("places.toml").read_text("utf-8"))
 """Where the records of other tools are, and how a text is recognised."""
 KINDS: list[dict[str, Any]] = PLACES["kinds"]
-_NAMES = dict.fromkeys(Path(x).name for one in KINDS for x in one["places"])
+USUAL = {one["kind"]: [*one["places"], *one.get("inside", ())] for one in KINDS}
+_NAMES = dict.fromkeys(Path(x).name for places in USUAL.values() for x in places)
 KNOWN = ", ".join([*_NAMES, "an export", "a transcript"])
 
 
@@ -49,17 +50,18 @@ def recognise(path: Path) -> Recognised:
     return Recognised(kind, path)
 
 
-def in_folder(folder: Path) -> list[Recognised]:
-    """Return the records in the usual places of a folder.
+def in_folder(folder: Path) -> dict[Recognised, Path]:
+    """Return the records of a folder, each with the usual place in which it was found.
 
     If several files of a kind belong to one loop, the folder is to be imported.
     """
-    there = []
+    there: dict[Recognised, Path] = {}
     for one in KINDS:
-        for path in (folder / name for name in one["places"] if (folder / name).exists()):
+        for path in (folder / x for x in USUAL[one["kind"]] if (folder / x).exists()):
             whole = folder if one["kind"] == "aiwg" else path.parent
-            there.append(Recognised(one["kind"], whole if "is_folder" in one else path))
-    return [*dict.fromkeys(there)]
+            found = Recognised(one["kind"], whole if "is_folder" in one else path)
+            there.setdefault(found, path)
+    return there
 
 
 def _of_document(content: bytes) -> str | None:
