@@ -3,8 +3,10 @@
 import os
 import re
 import stat
+import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -107,30 +109,19 @@ def _programs(names: Iterable[str], path: str, *, root: Path) -> Iterator[str]:
 
 PROGRESS, SPRINT = "PROGRESS.yaml", "SPRINT.yaml"
 JOURNALS = (".ralph/progress.json", "progress.json")
-TEXTS = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.txt")
+TEXTS = (
+    *(".ralph/progress.txt", "scripts/ralph/progress.txt"),
+    *("progress.txt", "claude-progress.txt"),
+)
 SPRINTS_IN = (".claude/sprints", "sprints")
 
-LOOPS = {
-    "scripts/ralph/prd.json": "Ralph (prd.json)",
-    "prd.json": "Ralph (prd.json)",
-    ".ralph/prd.json": "Ralph (prd.json)",
-    "@fix_plan.md": "Ralph for Claude Code",
-    ".ralph/fix_plan.md": "Ralph for Claude Code",
-    "fix_plan.md": "Ralph for Claude Code",
-    ".ralph/status.json": "Ralph for Claude Code",
-    ".ralph/history.jsonl": "Ralph Orchestrator",
-    ".ralph/agent": "Ralph Orchestrator",
-    ".claude/ralph-loop.local.md": "the Ralph plugin of Claude Code",
-    ".ralph-tui": "Ralph TUI",
-    ".aiwg": "AIWG",
-    "feature_list.json": "a loop over a list of features",
-    ".beads": "beads",
-    ".taskmaster": "Task Master",
-    ".specify": "Spec Kit",
-    "openspec": "OpenSpec",
-    "sprint-status.yaml": "BMAD",
-}
-"""Signs of loops whose own files are not read, and whose they are."""
+_PLACES = tomllib.loads(
+    files("sprintlog.cli.intake.others").joinpath("places.toml").read_text("utf-8")
+)
+LOOPS = {place: one for one in _PLACES["kinds"] if "what" in one for place in one["places"]}
+"""Records of other tools, and the kind of import that reads them."""
+EXTENDED: dict[str, str] = _PLACES["tools"]
+"""Those that an importer of an extension reads, and its name."""
 
 AGENTS = {
     "claude": ("claude -p --output-format json", (".claude", "CLAUDE.md")),
@@ -160,7 +151,7 @@ TEST_FILES = {"pytest.ini", "conftest.py", "pyproject.toml", "setup.cfg", "tox.i
 
 WANTED = Wanted(
     names=frozenset(
-        {PROGRESS, SPRINT, *JOURNALS, *TEXTS, *LOOPS, *CI, *TEST_FILES}
+        {PROGRESS, SPRINT, *JOURNALS, *TEXTS, *LOOPS, *EXTENDED, *CI, *TEST_FILES}
         | {sign for _, signs in AGENTS.values() for sign in signs}
     ),
     read=frozenset({*JOURNALS, *TEST_FILES} - {"go.mod", "Cargo.toml"}),
@@ -172,7 +163,7 @@ WANTED = Wanted(
 
 def offers(found: Surroundings, *, prefix: str = "") -> list[Offer]:
     """Return what fits what was found; `prefix` leads from where one stands to the root."""
-    there = (*_documents(found, prefix), *_loops(found), *_agents(found))
+    there = (*_documents(found, prefix), *_loops(found, prefix), *_agents(found))
     return [*there, *_tests(found), *_ci(found)]
 
 
@@ -181,7 +172,7 @@ def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
     for folder in ("", *(f"{sprint}/" for sprint in found.sprints)):
         file = quoted(f"{prefix}{folder}{PROGRESS}")
         if f"{folder}{PROGRESS}" in found.files:
-            said = "the state of a sprint, taken in as it is"
+            said = "the state of a sprint, imported as it is; --git: all its commits"
             yield _offer("state", folder + PROGRESS, said, f"import progress {file}", True)
         elif f"{folder}{SPRINT}" in found.files:
             file = quoted(f"{prefix}{folder}{SPRINT}")
@@ -200,13 +191,18 @@ def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
             return
 
 
-def _loops(found: Surroundings) -> Iterator[Offer]:
-    told = set()
-    for sign, whose in LOOPS.items():
-        if sign in found.files | found.folders and whose not in told:
-            told.add(whose)
-            said = f"of {whose}; its files are not read, its work can be recorded"
-            yield _offer("loop", sign, said, "sprint create ID --goal TEXT")
+def _loops(found: Surroundings, prefix: str) -> Iterator[Offer]:
+    there, told = found.files | found.folders, set[str]()
+    for sign, one in LOOPS.items():
+        named = prefix or "." if "is_folder" in one else f"{prefix}{sign}"
+        command = f"import {one['kind']} {quoted(named)}"
+        if sign in there and command not in told:
+            told.add(command)
+            yield _offer("loop", sign, one["what"], command)
+    for sign, tool in EXTENDED.items():
+        if sign in there:
+            said = f"of {tool}; an importer that an extension brings reads it"
+            yield _offer("loop", sign, said, f"import {quoted(prefix or '.')}")
 
 
 def _agents(found: Surroundings) -> Iterator[Offer]:

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from sprintlog.cli.begin.offers import (
     AGENTS,
     CI,
+    EXTENDED,
     LOOPS,
     SPRINTS_MAX,
     TEXT_BYTES_MAX,
@@ -24,6 +26,7 @@ from ...adapters.trees import picture, put
 from ..conftest import Run
 from ..typed import commands_in
 
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 DOCUMENT = b"""\
 sprint-id: auth
 status: not-started
@@ -50,6 +53,7 @@ def found(run: Run, *options: str) -> list[dict[str, Any]]:
         (".ralph/progress.json", JOURNAL, "import journal .ralph/progress.json"),
         ("progress.json", JOURNAL, "import journal progress.json"),
         ("progress.txt", b"", "journal migrate progress.txt"),
+        ("claude-progress.txt", b"", "journal migrate claude-progress.txt"),
         ("pytest.ini", b"", "iteration baseline --run 'pytest --junitxml=report.xml' "
          "--report report.xml"),
         ("package.json", b'{"scripts": {"test": "x"}}',
@@ -70,12 +74,48 @@ def test_offers_the_command_that_fits(
 
 
 @pytest.mark.parametrize("sign", LOOPS)
-def test_knows_the_loops_of_others(folder: Path, run: Run, sign: str) -> None:
-    """Of a loop whose files are not read it says whose it is, and how to record it."""
+def test_offers_the_import_of_a_loop(folder: Path, run: Run, sign: str) -> None:
+    """The files of each built-in importer are offered with the import that reads them."""
     put(folder / sign, b"")
     (one,) = found(run)
-    assert (one["kind"], one["found"]) == ("loop", sign)
-    assert LOOPS[sign] in one["says"]
+    assert (one["kind"], one["found"], one["says"]) == ("loop", sign, LOOPS[sign]["what"])
+    _, name, kind, place = shlex.split(one["command"])
+    assert (name, kind) == ("import", LOOPS[sign]["kind"])
+    assert place == ("." if "is_folder" in LOOPS[sign] else sign)
+
+
+@pytest.mark.parametrize("sign", EXTENDED)
+def test_offers_the_import_of_an_extension(folder: Path, run: Run, sign: str) -> None:
+    """For files that only an extension reads, `import .` is offered and names it."""
+    put(folder / sign, b"")
+    (one,) = found(run)
+    assert (one["found"], one["command"]) == (sign, "sprintlog import .")
+    assert f"the importer {EXTENDED[sign]} is not installed" in run("import", ".").out
+
+
+@pytest.mark.parametrize(
+    ("sample", "place"),
+    [
+        ("cases/E1/feature_list.json", "feature_list.json"),
+        ("cases/X-aider/.aider.chat.history.md", ".aider.chat.history.md"),
+        ("cases/X-gsd/.planning/STATE.md", ".planning/STATE.md"),
+        ("cases/X-fix-plan/fix_plan.md", "@fix_plan.md"),
+        (
+            "aiwg/ralph-external/session-state.json",
+            ".aiwg/ralph-external/session-state.json",
+        ),
+        ("orchestrator/history.jsonl", ".ralph/history.jsonl"),
+        ("ralph-loop/ralph-loop.local.md", ".claude/ralph-loop.local.md"),
+    ],
+)
+def test_an_offered_import_reads_the_files(
+    folder: Path, run: Run, sample: str, place: str
+) -> None:
+    """The command that is printed imports what was found."""
+    put(folder / place, (FIXTURES / "loops" / sample).read_bytes())
+    (one,) = found(run, "--here")
+    result = run(*shlex.split(one["command"])[1:])
+    assert (result.code, "recorded" in result.out) == (0, True), result
 
 
 @pytest.mark.parametrize(
