@@ -10,7 +10,9 @@ from sprintlog.projections.state_files.yaml.reader import load as yaml_of
 from ..files import decoded, load
 from .found import JsonLines, Unread, plain_bytes
 
-_BOX = re.compile(r"([ \t]*)[-*+] \[([ xX])\][ \t]+(\S.*)")
+_ITEM = r"(?:[-*+]|\d{1,9}[.)]) "
+_BOX = re.compile(rf"([ \t]*){_ITEM}\[([ xX])\][ \t]+(\S.*)")
+_UNMARKED = re.compile(rf"{_ITEM}(?!\[[ xX]\]\s)")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
 
@@ -53,13 +55,8 @@ def load_json_lines(
 def checkboxes(text: str) -> Iterator[Checkbox]:
     """Yield the items of a text in Markdown, but those in blocks of code."""
     headings: dict[int, str] = {}
-    fence = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if found := _FENCE.match(line):
-            fence = "" if fence == found[1] else fence or found[1]
-        elif fence:
-            continue
-        elif found := _HEADING.match(line):
+    for number, line in _outside_code(text):
+        if found := _HEADING.match(line):
             level = len(found[1])
             headings = {at: said for at, said in headings.items() if at < level}
             headings[level] = found[2].strip(" #")
@@ -68,3 +65,18 @@ def checkboxes(text: str) -> Iterator[Checkbox]:
             depth = len(found[1].expandtabs(4))
             is_done = found[2] != " "
             yield Checkbox(number, above, depth, is_done, found[3].strip())
+
+
+def unmarked(text: str) -> int:
+    """Return how many items at the margin of a text in Markdown have no check box."""
+    return sum(_UNMARKED.match(line) is not None for _, line in _outside_code(text))
+
+
+def _outside_code(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are in no block of code, with their numbers."""
+    fence = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if found := _FENCE.match(line):
+            fence = "" if fence == found[1] else fence or found[1]
+        elif not fence:
+            yield number, line

@@ -15,7 +15,7 @@ from sprintlog.projections.state_files.yaml.reader import load
 from ..files import decoded
 from .found import bytes_of, folder_of, name_from
 from .imported import Imported, ImportedSprint, Iteration
-from .lines import checkboxes
+from .lines import checkboxes, unmarked
 
 Data = dict[str, Any]
 PHASES_MAX = 1_000
@@ -47,7 +47,8 @@ def read_checklist(path: Path) -> Imported:
     """Return a list of check boxes: a heading is a phase, an item a step."""
     phases: dict[tuple[str, ...], Data] = {}
     above: Data = {}
-    boxes = [*checkboxes(_text_of(path))]
+    text = _text_of(path)
+    boxes = [*checkboxes(text)]
     for box in boxes:
         if (phase := phases.get(box.headings)) is None:
             title = box.headings[-1] if box.headings else "Plan"
@@ -61,12 +62,18 @@ def read_checklist(path: Path) -> Imported:
         siblings.append(item | {"prompt": box.text, "status": status})
         above = above if siblings is not phase["steps"] else siblings[-1]
     if not boxes:
-        raise InvalidInputError("has no items with check boxes", file=str(path))
+        raise InvalidInputError(
+            "has no check boxes, so nothing states which items are done",
+            file=str(path),
+            hint="mark each item with `- [ ]`, or with `- [x]` if it is done",
+        )
     for step in (step for phase in phases.values() for step in phase["steps"]):
         if "phases" in step:
             step["title"] = step.pop("prompt")
     name = name_from(f"{folder_of(path)}-{path.stem}".replace("_", "-"))
     found = {"item": len(boxes), "passed": sum(box.done for box in boxes)}
+    if number := unmarked(text):
+        found["unmarked item"] = number
     return Imported([ImportedSprint(name, [*phases.values()])], found)
 
 

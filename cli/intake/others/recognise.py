@@ -1,5 +1,6 @@
 """What a file or a folder is that somebody gives to `import` without saying so."""
 
+import os
 import re
 import tomllib
 from importlib.resources import files
@@ -42,7 +43,7 @@ def recognise(path: Path) -> Recognised:
     if path.is_dir():
         return Recognised("folder", path)
     content = read_bytes(path, bytes_max=WHOLE_MAX)
-    kind = _of_document(content) or _of_lines(content[:BEGINNING])
+    kind = _of_document(content, path.name) or _of_lines(content[:BEGINNING])
     if kind is None:
         unknown = NOT_TRANSCRIPTS.get(path.name, "is nothing that import knows")
         problem = "is empty" if not content.strip() else unknown
@@ -64,12 +65,12 @@ def in_folder(folder: Path) -> dict[Recognised, Path]:
     return there
 
 
-def _of_document(content: bytes) -> str | None:
+def _of_document(content: bytes, name: str) -> str | None:
     """Return what a file is that is one document."""
     if len(content) > WHOLE_MAX:
         return None
     if (found := json_of(content)) is None:
-        return _of_text(content)
+        return _of_text(content, name)
     keys = found.keys() if isinstance(found, dict) else set[str]()
     if "sprint-id" in keys:
         return "progress"
@@ -80,8 +81,11 @@ def _of_document(content: bytes) -> str | None:
     return "prd" if is_task_file(found) else None
 
 
-def _of_text(content: bytes) -> str | None:
-    """Return what a text is, by its lines; a journal, by its dated headings."""
+def _of_text(content: bytes, name: str) -> str | None:
+    """Return what a text is, by its lines; a journal, by its dated headings.
+
+    A text with the name of a checklist is one: its headings may have dates, too.
+    """
     text = content.decode("utf-8", "replace")
     found = (
         one["kind"]
@@ -91,6 +95,8 @@ def _of_text(content: bytes) -> str | None:
     kind: str | None = next(found, None)
     if kind not in (None, "checklist"):
         return kind
+    if name.lower() in map(os.path.basename, USUAL["checklist"]):
+        return "checklist"
     parsed = parse_text(text)
     return "journal" if parsed.entries or parsed.patterns else kind
 

@@ -234,3 +234,43 @@ def test_a_foreign_progress_json_does_not_fail_an_import(
     result = done("import", "prd", "prd.json")
     assert "rows: 1 event recorded" in result.out
     assert "the entries of progress.txt were not imported" in result.err
+
+
+PLAIN = """\
+# Fix plan
+
+Updated 2026-03-02
+
+## Current status - 2026-03-02
+
+- The basket adds and removes
+- Next: totals
+
+## 2026-03-01 - US-001
+
+1. Print the basket
+"""
+
+
+@pytest.mark.parametrize("command", ["@fix_plan.md", "checklist @fix_plan.md", "."])
+def test_a_fix_plan_without_check_boxes_is_not_guessed_at(
+    folder: Path, done: Run, run: Run, command: str
+) -> None:
+    """It is no journal, and no item is called pending: the refusal says what is missing."""
+    done("init", "--here")
+    (folder / "@fix_plan.md").write_text(PLAIN)
+    result = run("import", *command.split(" "))
+    said = "has no check boxes, so nothing states which items are done"
+    assert result.code == 1
+    assert f"@fix_plan.md: {said}" in result.out + result.err
+    assert "- [x]" in result.err or command == "."
+    assert run("verify", "--json").json["events"] == 0
+
+
+def test_items_without_check_boxes_are_counted(folder: Path, done: Run) -> None:
+    """Of a list of both kinds, items with boxes are imported and the others are counted."""
+    done("init", "--here")
+    boxes = "\n## Open (2026-03-02)\n\n1. [x] Round it\n- [ ] Print\n  - in colour\n"
+    (folder / "fix_plan.md").write_text(f"{PLAIN}{boxes}")
+    answer = done("import", "fix_plan.md", "--json").json
+    assert answer["found"] == {"item": 2, "passed": 1, "unmarked item": 3}
