@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -14,9 +15,11 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import Message
 
+from sprintlog.cli.web.actions import ACTIONS as ACTIONS
+from sprintlog.cli.web.actions import TEXT_CHARS_MAX as TEXT_CHARS_MAX
 from sprintlog.cli.web.app import Server, ServerSettings
 from sprintlog.cli.web.app import make_app as make_app
-from sprintlog.cli.web.guard import Access, Guard
+from sprintlog.cli.web.guard import Access, Guard, form_token
 from sprintlog.cli.web.server import bound
 from sprintlog.cli.web.server import made as made_to_serve
 from sprintlog.engine.sprint.events import Place
@@ -39,6 +42,7 @@ HOST = f"127.0.0.1:{PORT}"
 ORIGIN = f"http://{HOST}"
 KEY = {"Authorization": f"Bearer {TOKEN}"}
 PATIENCE_SECONDS = 20.0
+FORM = {"form": form_token(TOKEN), "sprint": "auth"}
 
 MakeServer = Callable[..., Server]
 
@@ -53,9 +57,10 @@ def make_server(
     *,
     writes: bool = False,
     port: int = PORT,
+    actor: str = "operator:web",
 ) -> Server:
     """Return a server with a token that tests know."""
-    settings = ServerSettings(Access(TOKEN, port=port), writes=writes)
+    settings = ServerSettings(Access(TOKEN, port=port), writes=writes, actor=actor)
     return Server(open_workspace, settings, said.append)
 
 
@@ -121,10 +126,32 @@ def client(stranger: TestClient) -> TestClient:
 @pytest.fixture
 def writer(log: Path, server_of: MakeServer) -> Iterator[TestClient]:
     """Return a browser that was let in, before a server that writes."""
-    app = make_app(server_of(log, writes=True))
+    with writing(server_of(log, writes=True)) as client:
+        yield client
+
+
+@contextmanager
+def writing(server: Server) -> Iterator[TestClient]:
+    """Give a browser that a server has let in and whose forms it accepts."""
+    app = make_app(server)
     with TestClient(app, base_url=ORIGIN, headers={"Origin": ORIGIN}) as client:
         client.get(f"/?token={TOKEN}")
         yield client
+
+
+def version_in(page: str) -> str:
+    """Return the version that a page asks about."""
+    found = re.search(r'name="version" value="(\d+)"', page)
+    assert found is not None, page
+    return found[1]
+
+
+def agree(writer: TestClient, command: str, given: dict[str, str]) -> Any:
+    """Send a form, and agree to what it shows; return the last answer."""
+    asked = writer.post("/act", params={"do": command}, data={**FORM, **given})
+    assert asked.status_code == 200, asked.text
+    again = {**FORM, **given, "version": version_in(asked.text)}
+    return writer.post("/act", params={"do": command}, data=again, follow_redirects=False)
 
 
 class Heard(NamedTuple):

@@ -16,18 +16,20 @@ from sprintlog.cli.web.guard import form_token
 from ..cli.conftest import Run
 from ..copies import copy_tree
 from .conftest import (
+    FORM,
     HOST,
     KEY,
     ORIGIN,
     TOKEN,
     Listener,
     MakeServer,
+    agree,
     in_loop,
-    make_app,
     serving,
+    version_in,
+    writing,
 )
 
-FORM = {"form": form_token(TOKEN), "sprint": "auth"}
 WHY = {"reasoning": "people cannot log in"}
 SAME: dict[str, tuple[dict[str, str], list[str]]] = {
     "sprint pause": ({"reason": "lunch"}, ["sprint", "pause", "--reason", "lunch"]),
@@ -65,21 +67,6 @@ SAME: dict[str, tuple[dict[str, str], list[str]]] = {
 """What is typed into a form, and the command that does the same."""
 
 
-def version_in(page: str) -> str:
-    """Return the version that a page asks about."""
-    found = re.search(r'name="version" value="(\d+)"', page)
-    assert found is not None, page
-    return found[1]
-
-
-def agree(writer: TestClient, command: str, given: dict[str, str]) -> Any:
-    """Send a form, and agree to what it shows; return the last answer."""
-    asked = writer.post("/act", params={"do": command}, data={**FORM, **given})
-    assert asked.status_code == 200, asked.text
-    again = {**FORM, **given, "version": version_in(asked.text)}
-    return writer.post("/act", params={"do": command}, data=again, follow_redirects=False)
-
-
 def recorded(done: Run) -> list[Any]:
     """Return what was recorded: types, who, what; without ids and times."""
     lines = done("log", "--all", "--json").lines
@@ -104,9 +91,7 @@ def test_a_form_records_what_the_command_does(
     beside = tmp_path_factory.mktemp("typed") / "log"
     copy_tree(log, beside)
     given, typed = SAME[command]
-    app = make_app(server_of(log, writes=True))
-    with TestClient(app, base_url=ORIGIN, headers={"Origin": ORIGIN}) as writer:
-        writer.get(f"/?token={TOKEN}")
+    with writing(server_of(log, writes=True)) as writer:
         answer = agree(writer, command, given)
         assert (answer.status_code, answer.headers["location"]) == (303, "/sprint?id=auth")
     by_form = recorded(done)

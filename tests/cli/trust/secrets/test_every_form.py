@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sprintlog.cli.mcp.caller import ServedLog
 from sprintlog.cli.mcp.tools import call
 from sprintlog.commands import AddNote
 from sprintlog.engine.service.agent_sessions.hook import take_hook
+from sprintlog.projections.workspace import Workspace
 
 from ....docs.reference.masking import FORMS
 from ....rpc.conftest import Here
@@ -128,6 +130,47 @@ def by_mcp(told: Path, run: Run) -> None:
     call("learn", {"learning": ALL, "type": "tool-usage"}, caller)
 
 
+def pieces(longest: int) -> Iterator[str]:
+    """Yield texts of at most so many characters that hold all examples together."""
+    held = ""
+    for text, _ in EXAMPLES:
+        if len(held) + len(text) >= longest:
+            yield held
+            held = ""
+        held += f"{text}\n"
+    yield held
+
+
+def by_web(told: Path, run: Run) -> None:
+    """Fill every field of every form of the live page, and agree to what it shows."""
+    pytest.importorskip("starlette")
+    from ....web import conftest as web
+
+    started = f"version:{run('status', '--json').json['version']}"
+
+    def filled(command: str, text: str) -> dict[str, str]:
+        fields = web.ACTIONS[command].fields
+        given = {one.name: text for one in fields}
+        given |= {one.name: one.choices[0] for one in fields if one.choices}
+        given |= {one.name: "yes" for one in fields if one.is_flag}
+        words = ("--type", "bug", "--priority", "low", "--json")
+        request = run("queue", "add", "x", *words).json["request"]
+        real = {"request": request, "to": started, "files": ""}
+        return given | {x: real[x] for x in given.keys() & real.keys()}
+
+    server = web.make_server(partial(Workspace.open, told), [], writes=True)
+    with web.writing(server) as writer:
+        for text in pieces(web.TEXT_CHARS_MAX):
+            for command in web.ACTIONS:
+                answer = web.agree(writer, command, filled(command, text))
+                assert answer.status_code == 303, answer.text
+        for text, _ in EXAMPLES:
+            if len(text) < 100 and text.isprintable():
+                server.settings = server.settings._replace(actor=f"operator:{text}")
+                command = next(iter(web.ACTIONS))
+                assert web.agree(writer, command, {}).status_code == 303
+
+
 def typed(*words: str) -> Callable[[Path, Run], object]:
     """Return what types a command."""
 
@@ -157,6 +200,7 @@ DOORS: dict[str, Callable[[Path, Run], object]] = {
     "library": by_library,
     "rpc": by_rpc,
     "mcp": by_mcp,
+    "web": by_web,
     "note": typed("note", ALL),
     "run": typed("run", "--no-wait", "--", "cat", "said"),
     "agent's errors": typed("run", "--no-wait", "--", "sh", "-c", "cat said >&2; exit 3"),
