@@ -31,6 +31,8 @@ COST, TOKENS = "cost_usd", "tokens"
 TOKEN_FIGURES = ("input_tokens", "cache_creation_tokens", "output_tokens")
 """The figures whose sum is called tokens; reads from a cache are separate."""
 _REQUIRED = ("input_tokens", "output_tokens", COST)
+_OF_CALL = (*TOKEN_FIGURES, "cache_read_tokens", COST)
+"""What a call takes of which no tokens are known: nothing of it is known."""
 
 
 def tokens_of(figures: Any) -> int | None:
@@ -90,14 +92,18 @@ def merged(one: Usage, other: Usage) -> dict[str, Any]:
 
 
 def summed(calls: Iterable[Usage]) -> Usage:
-    """Return what calls took together; what some of them do not state is a lower bound."""
+    """Return what calls took together; what some of them do not state is a lower bound.
+
+    A call that was aborted is one of these: its zeros stand for figures that never came.
+    """
     sums: dict[str, Any] = {}
     lacking: set[str] = set()
     for call in calls:
+        required = _OF_CALL if tokens_of(call) is None else _REQUIRED
         for name in FIGURES:
             if (value := getattr(call, name)) is not None:
                 sums[name] = sums.get(name, 0) + value
-            elif name in _REQUIRED and name != COST and call.duration_ms is None:
+            elif name in required and call.duration_ms is None:
                 lacking.add(name)
         lacking.update(call.at_least)
     if COST in sums:
