@@ -21,8 +21,8 @@ class TypedOption(click.Option):
     """An option whose help stays as it is written here.
 
     Where it is not given, the work tree's file may say the same under `setting`. What
-    many commands have is explained once: on the page of a topic. An empty value is
-    refused unless the option `may_be_empty`.
+    many commands have is explained once: on the page of a topic. A value without a
+    visible character is refused unless the option `may_be_empty`.
     """
 
     def __init__(self, names: Sequence[str], **given: Any) -> None:
@@ -40,15 +40,20 @@ class TypedOption(click.Option):
         Raise `click.BadParameter` for an empty value on the command line.
         """
         value, source = super().consume_value(ctx, opts)
-        is_empty = value == "" or (isinstance(value, list | tuple) and "" in value)
-        if is_empty and source is ParameterSource.COMMANDLINE and not self.may_be_empty:
-            raise click.BadParameter("an empty text is not a value", ctx, self)
+        if source is ParameterSource.COMMANDLINE and not self.may_be_empty:
+            _check_not_empty(value, ctx, self)
         is_asked = source is ParameterSource.DEFAULT and not ctx.resilient_parsing
         if self.setting is not None and is_asked:
             told = settings.setting(self.setting)
             if told is not None:
                 return told, ParameterSource.DEFAULT_MAP
         return value, source
+
+
+def _check_not_empty(value: Any, ctx: click.Context, of: click.Parameter) -> None:
+    texts = value if isinstance(value, list | tuple) else (value,)
+    if any(isinstance(text, str) and not text.strip() for text in texts):
+        raise click.BadParameter("an empty text is not a value", ctx, of)
 
 
 def _show_help(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -212,7 +217,14 @@ class TypedCommand(click.Command):
     """A command with our option for its help, and those about all output."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; raise `click.UsageError` for fields of what is no JSON."""
+        """Run the command.
+
+        Raise `click.UsageError` for fields without JSON, or an argument without a visible
+        character; the words of another program are passed on as they are.
+        """
+        for one in self.params:
+            if isinstance(one, click.Argument) and one.type is click.STRING:
+                _check_not_empty(ctx.params[str(one.name)], ctx, one)
         if FIELDS in ctx.meta and not ctx.params.get("as_json"):
             raise click.UsageError("--fields goes with --json: add that", ctx)
         return super().invoke(ctx)

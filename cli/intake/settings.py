@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.agent.notices import NOTICES
 
 from .fields import Flag, OneOf, kebab
 
-Text = Annotated[str, Field(strict=True, min_length=1)]
+Text = Annotated[str, Field(strict=True, pattern=r"\S")]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 FromOne = Annotated[int, Field(strict=True, ge=1)]
 Name = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -182,5 +182,8 @@ def check_settings(given: Mapping[str, Any], wrong: Wrong) -> dict[str, Any]:
         key = ".".join(map(str, first["loc"][:2]))
         below = ", ".join(map(str, first["loc"][2:]))
         said = str(first["msg"]).replace("Input should be", "must be")
+        said = said.replace(
+            r"String should match pattern '\S'", "an empty text is not a value"
+        )
         raise wrong(key, f"{below}: {said}" if below else said) from error
     return {f"{t}.{n}": v for t, names in dumped.items() for n, v in names.items()}

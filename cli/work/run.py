@@ -350,10 +350,9 @@ def _check_exists(program: str, hint: str) -> None:
 
 def _fallback_meant(command: str | None) -> str | None:
     """Return a command line whose program exists, if that is a plain name."""
-    words = (command or "").split()
-    if words and _PROGRAM.fullmatch(words[0]):
-        _check_exists(words[0], "`--fallback CMD` names another agent and its options")
-    return command if words else None
+    if command is not None and _PROGRAM.fullmatch(program := command.split()[0]):
+        _check_exists(program, "`--fallback CMD` names another agent and its options")
+    return command
 
 
 def _answer(sprint_id: str, last: Action, *, as_json: bool) -> None:

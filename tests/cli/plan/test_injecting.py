@@ -175,7 +175,7 @@ def test_goes_with_a_rollback(sprint: Path, done: Any) -> None:
         (["--prompt", "x", "--position", "first"], 2, "none of after-current, after"),
         (["--prompt", "x", "--position", "before"], 1, "needs the address"),
         (["--prompt", "x", "--position", "after:nope"], 3, "no phase nope"),
-        (["--prompt", " "], 1, "--prompt: is empty"),
+        (["--prompt", " "], 2, "'--prompt': an empty text is not a value"),
         (["--prompt", "x", "--id", "setup"], 1, "--id: there is a phase setup already"),
         (["--prompt", "x", "--id", "n" * 129], 1, "--id: is longer than 128"),
         (["--prompt-file", "nope.md"], 3, "nope.md: there is no such file"),

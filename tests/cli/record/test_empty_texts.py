@@ -1,5 +1,6 @@
 """An empty text is refused where a text is required, through every way to record."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,27 +14,71 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..conftest import Run
 
+EMPTY = ("", "  ", " \t\n", "\N{NO-BREAK SPACE}")
+"""Texts without a visible character."""
 
+
+@pytest.mark.parametrize("text", EMPTY)
 @pytest.mark.parametrize(
     "line",
     [
-        ("phase", "fail", "--error", ""),
+        ("phase", "fail", "--error="),
         ("sprint", "block", "--reason="),
-        ("entry", "record", "a", "--status", "failed", "--file", ""),
-        ("note", "x", "--correlation-id", ""),
-        ("wrap", "--measure", "", "--", "true"),
-        ("wrap", "--sprint=", "--", "true"),
-        ("rules", "set", "--measure", ""),
+        ("entry", "record", "a", "--status", "failed", "--file="),
+        ("note", "x", "--correlation-id="),
+        ("rules", "set", "--measure="),
+        *(
+            (command, option, "--", "true")
+            for command, option in (
+                *(("wrap", "--measure="), ("wrap", "--sprint="), ("run", "--fallback=")),
+                *(("run", "--hook-command="), ("run", "--notify="), ("run", "--measure=")),
+            )
+        ),
     ],
 )
 def test_an_empty_option_is_a_usage_error(
-    sprint: Path, run: Run, done: Run, line: tuple[str, ...]
+    sprint: Path, run: Run, done: Run, line: tuple[str, ...], text: str
 ) -> None:
-    """The option is named, and nothing is recorded."""
+    """The option is named, and nothing is recorded; spaces alone are an empty text, too."""
     before = done("log", "--all", "--json").lines
-    refused = run(*line)
-    assert (refused.code, "an empty text is not a value" in refused.err) == (2, True)
+    option = next(word for word in line if word.endswith("="))
+    refused = run(*(word + text * (word is option) for word in line))
+    message = f"'{option[:-1]}': an empty text is not a value"
+    assert (refused.code, message in refused.err) == (2, True), refused.err
     assert done("log", "--all", "--json").lines == before
+
+
+@pytest.mark.parametrize("text", EMPTY)
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("note",),
+        ("sprint", "create", "--goal", "x"),
+        ("goal", "set"),
+        ("queue", "add", "--type", "bug", "--priority", "low"),
+        ("learning", "add", "--type", "tool-usage", "--prd", "auth"),
+        ("journal", "search", "word"),
+    ],
+)
+def test_an_empty_argument_is_a_usage_error(
+    folder: Path, run: Run, line: tuple[str, ...], text: str
+) -> None:
+    """It is refused before a log or a sprint is made."""
+    refused = run(*line, text)
+    assert (refused.code, "an empty text is not a value" in refused.err) == (2, True)
+    assert [*folder.iterdir()] == []
+
+
+@pytest.mark.parametrize("text", EMPTY)
+@pytest.mark.parametrize("key", ["fallback", "hook-command", "command"])
+def test_an_empty_setting_is_refused(sprint: Path, run: Run, key: str, text: str) -> None:
+    """In sprintlog.toml an empty text is refused as well, with the key that has it."""
+    value = json.dumps([text] if key == "command" else text)
+    Path("sprintlog.toml").write_text(f"[agent]\n{key} = {value}\n")
+    refused = run("config", "--trust")
+    assert refused.code != 0
+    assert f"agent.{key}: " in refused.err
+    assert "an empty text is not a value" in refused.err
 
 
 def test_a_summary_may_be_empty(sprint: Path, done: Run) -> None:

@@ -130,11 +130,11 @@ def test_approves_a_workflow(queue: Path, run: Any, done: Any) -> None:
 def test_refusals_name_the_option(queue: Path, run: Any) -> None:
     """What cannot be injected or decided is told by the word that was typed."""
     refused = run("queue", "approve", "req-1", *WHY, "--prompt", " ")
-    assert (refused.code, "error: --prompt: is empty" in refused.err) == (1, True)
+    assert (refused.code, "'--prompt': an empty text" in refused.err) == (2, True)
     assert run("queue", "approve", "nope", *WHY).code == 3
     assert run("queue", "approve", "req-1").code == 2
     refused = run("queue", "add", " ", *URGENT)
-    assert (refused.code, "error: TITLE: is empty" in refused.err) == (1, True)
+    assert (refused.code, "'[TITLE]': an empty text" in refused.err) == (2, True)
     refused = run("queue", "add", "Other", *URGENT, "--id", "doc")
     assert "error: --id: there is a request doc already" in refused.err
     refused = run("queue", "add", "x", *URGENT, "--context", "[]")
