@@ -1,12 +1,15 @@
 """How each agent states that its user stopped it."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sprintlog.engine.adapters.agents.output import hear
+from sprintlog.engine.usage import Usage
 
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "agents"
 CALLS = {
     "type": "assistant",
     "sessionId": "s",
@@ -55,4 +58,25 @@ def test_the_stop_of_a_user_is_recognised(name: str) -> None:
     later = {"type": "result", "subtype": "success", "result": "done"}
     assert (
         name in ("codex", "pi") or not hear((stops + json.dumps(later)).encode()).is_stopped
+    )
+
+
+def test_an_aborted_call_makes_figures_lower_bounds() -> None:
+    """A call that Pi aborted states zeros: the model worked, but its figures never came.
+
+    The run was cut before its usage was complete, so the figures of the calls before it
+    are the least that the run took: tokens, cache and cost alike.
+    """
+    answer = hear((FIXTURES / "pi-aborted.jsonl").read_bytes())
+    assert answer.error == "Request was aborted."
+    assert answer.usage == Usage(
+        input_tokens=120,
+        output_tokens=40,
+        cache_read_tokens=1000,
+        cache_creation_tokens=30,
+        cost_usd=0.0013,
+        at_least=(
+            *("cache_creation_tokens", "cache_read_tokens", "cost_usd"),
+            *("input_tokens", "output_tokens"),
+        ),
     )
