@@ -11,11 +11,7 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.service.from_transcripts.iterations import (
-    KnownSessions,
-    SessionBegins,
-    SessionEnds,
-)
+from sprintlog.engine.service.from_transcripts import iterations
 from sprintlog.engine.service.holders import loop_holder
 from sprintlog.projections.workspace import Workspace
 
@@ -29,6 +25,7 @@ from .loop_facts import key_of, number_of, take_facts, tell
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
+Known = iterations.KnownSessions
 
 
 def _with_source(function: Function) -> Function:
@@ -157,13 +154,13 @@ def take_sessions(
     workspace: Workspace, sessions: Sequence[tuple[TranscriptRead, Options]]
 ) -> None:
     """Record sessions, the earliest first."""
-    known = KnownSessions(workspace)
+    known = Known(workspace)
     for session, options in sorted(sessions, key=lambda one: one[0].began_at or ""):
         _take_session(workspace, known, session, options)
 
 
 def _take_session(
-    workspace: Workspace, known: KnownSessions, session: TranscriptRead, options: Options
+    workspace: Workspace, known: Known, session: TranscriptRead, options: Options
 ) -> None:
     run, ran = Recording("import transcript", options, workspace), session.ran()[0]
     sprint_id = known.sprint_of(
@@ -178,9 +175,7 @@ def _take_session(
     refresh(workspace, sprint_id)
 
 
-def _record(
-    run: Recording, known: KnownSessions, sprint_id: str, session: TranscriptRead
-) -> int:
+def _record(run: Recording, known: Known, sprint_id: str, session: TranscriptRead) -> int:
     """Record what is new of a session; return how many events came of it."""
     workspace, recorded = run.workspace, 0
     ran, summary = session.ran()
@@ -189,11 +184,11 @@ def _record(
     else:
         options = _keyed(run, sprint_id, f"{session.key}:began", at=session.began_at)
         began = Recording(run.name, options, workspace).handle_with(
-            SessionBegins(), sprint_id=sprint_id, observed=True
+            iterations.SessionBegins(), sprint_id=sprint_id, observed=True
         )
         number = number_of(began)
         recorded = 0 if began.duplicate else len(began.events)
-    ends = SessionEnds(known, replace(ran, iteration=number), summary)
+    ends = iterations.SessionEnds(known, replace(ran, iteration=number), summary)
     fact = f"{session.key}:{session.sha256}"
     options = _keyed(run, sprint_id, fact, at=session.ended_at)
     ended = Recording(run.name, options, workspace).handle_with(

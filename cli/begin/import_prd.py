@@ -16,13 +16,8 @@ from sprintlog.engine.sprint.state.effective_history import lies_on, path
 from sprintlog.projections.workspace import Workspace
 
 from ..intake.files import read_text
+from ..intake.others import prd_history as prds
 from ..intake.others.found import Unread, folder_of, name_from
-from ..intake.others.prd_history import (
-    ListsHistory,
-    ListsVersion,
-    committed_lists,
-    lists_at_hand,
-)
 from ..intake.others.task_lists import TaskList, branch_of, leaf_texts
 from ..output import hint, warn
 from ..places import place_in
@@ -33,7 +28,7 @@ TEXT = "progress.txt"
 SHARED_MIN = 0.5
 """Two plans with this share of equal items, of the shorter one, are of one feature."""
 Data = dict[str, Any]
-Versions = list[tuple[ListsVersion, TaskList]]
+Versions = list[tuple[prds.ListsVersion, TaskList]]
 Features = dict[str, Versions]
 """The versions of each sprint, oldest first."""
 
@@ -48,7 +43,7 @@ def take_prd(
     sprint_dir: Path | None = None,
 ) -> None:
     """Record the task lists of a file and the entries next to it; both are read first."""
-    history = committed_lists(file) if of_git else lists_at_hand(file)
+    history = prds.committed_lists(file) if of_git else prds.lists_at_hand(file)
     if history.is_cut:
         warn_of_cut(file)
     text_file = text or _beside(file)
@@ -97,14 +92,17 @@ def _take_text(run: Recording, text: str) -> int:
 
 
 def _features(
-    workspace: Workspace, file: Path, history: ListsHistory, sprint_id: str | None
+    workspace: Workspace,
+    file: Path,
+    history: prds.ListsHistory,
+    sprint_id: str | None,
 ) -> Features:
     """Return the versions of each sprint: one sprint for each feature.
 
     Raise `RefusedError` if several are to be one, or if one exists that was not imported.
     """
     found: Features = {}
-    empty: tuple[str, ListsVersion, TaskList] | None = None
+    empty: tuple[str, prds.ListsVersion, TaskList] | None = None
     for version in history.versions:
         for one in version.lists:
             names = _names(one, found, file, workspace.sprints())

@@ -5,11 +5,13 @@ from hashlib import sha256
 from pathlib import Path
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.events import IterationStarted
-from sprintlog.engine.sprint.iterations.facts import Fact
+from sprintlog.engine.sprint.events import AgentRan, IterationStarted
+from sprintlog.engine.sprint.iterations.facts import Ended, Fact
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.goal_settings import ralph_fields
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.health.not_understood import keep_lines
 from sprintlog.projections.views.log import LoopTaken
 from sprintlog.projections.workspace import Outcome
@@ -125,12 +127,23 @@ def is_there(run: Recording, sprint_id: str, *, kind: str) -> bool:
 def _take(
     run: Recording, sprint_id: str, fact: Fact, number: int | None, *, kind: str
 ) -> Outcome:
-    key = key_of(sprint_id, fact.key, kind=kind)
+    # A run of which more is known than before is another fact.
+    ran = fact.run if isinstance(fact, Ended) else None
+    version = f" {ran.output_sha256}" if ran and ran.output_sha256 else ""
+    key = key_of(sprint_id, f"{fact.key}{version}", kind=kind)
     options = run.options.with_values(at=fact.at, key=key)
     once = Recording(run.name, options, run.workspace)
-    return once.handle_with(
-        lambda sprint, at: fact.events(sprint, number), sprint_id=sprint_id, observed=True
-    )
+
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        last = sprint.plan.last.iteration
+        is_open = isinstance(last, IterationStarted) and last.number == number
+        if is_open or not isinstance(fact, Ended):
+            return fact.events(sprint, number)
+        runs = run.workspace.repository.events(sprint_id, AgentRan)
+        before = [ran for ran in runs if ran.iteration == number]
+        return fact.events(sprint, number, before)
+
+    return once.handle_with(decide, sprint_id=sprint_id, observed=True)
 
 
 def key_of(sprint_id: str, fact: str, *, kind: str) -> str:

@@ -123,28 +123,13 @@ LOOPS = {place: one for one in _PLACES["kinds"] if "what" in one for place in on
 EXTENDED: dict[str, str] = _PLACES["tools"]
 """Those that an importer of an extension reads, and its name."""
 
-AGENTS = {
-    "claude": ("claude -p --output-format json", (".claude", "CLAUDE.md")),
-    "codex": ("codex exec --json", (".codex", "AGENTS.md")),
-    "gemini": ("gemini --output-format json", (".gemini", "GEMINI.md")),
-    "copilot": ("copilot --output-format json", (".github/copilot-instructions.md",)),
-    "opencode": ("opencode run --format json", (".opencode", "opencode.json")),
-    "cursor-agent": ("cursor-agent -p --output-format json", (".cursor", ".cursorrules")),
-    "amp": ("amp -x --stream-json", (".amp",)),
-}
+AGENTS: dict[str, tuple[str, list[str]]] = _PLACES["agents"]
 """How an agent is given a prompt (docs/reference/agents.md), and its signs in a tree."""
 
 PYTEST = "iteration baseline --run 'pytest --junitxml=report.xml' --report report.xml"
 BUILD = "iteration baseline --build {}"
 
-CI = {
-    ".github/workflows": "GitHub Actions",
-    ".gitlab-ci.yml": "GitLab CI",
-    ".circleci": "CircleCI",
-    "Jenkinsfile": "Jenkins",
-    "azure-pipelines.yml": "Azure Pipelines",
-    ".travis.yml": "Travis CI",
-}
+CI: dict[str, str] = _PLACES["ci"]
 TEST_FILES = {"pytest.ini", "conftest.py", "pyproject.toml", "setup.cfg", "tox.ini"} | {
     *("package.json", "go.mod", "Cargo.toml", "Makefile")
 }

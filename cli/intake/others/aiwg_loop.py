@@ -13,16 +13,8 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.iterations.metrics import check_metrics
 from sprintlog.engine.masking import cut
-from sprintlog.engine.sprint.iterations.facts import (
-    Baseline,
-    Began,
-    Ended,
-    Fact,
-    LoopOver,
-    LoopSaid,
-    MeasurementSaid,
-    RunSaid,
-)
+from sprintlog.engine.sprint.events import AgentRan
+from sprintlog.engine.sprint.iterations import facts as f
 from sprintlog.engine.sprint.state.times import later, normalise, parse, to_text
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
 
@@ -207,13 +199,14 @@ class AiwgLoop:
         named = {*self._runs, *self._analysed, *self._measured, *begun}
         return sorted(named - {0})
 
-    def _facts(self, loop_id: str, numbers: list[int]) -> list[Fact]:
-        facts: list[Fact] = []
+    def _facts(self, loop_id: str, numbers: list[int]) -> list[f.Fact]:
+        facts: list[f.Fact] = []
         said = (self._measured[n]["at"] for n in sorted(self._measured))
         first = _first(self._state, "startTime") or self._analytics.get("start_time")
         at = normalise(first) if first else next((one for one in said if one), None)
         if (base := self._measured.get(0)) is not None and base["metrics"]:
-            facts.append(Baseline(f"{loop_id}:baseline", base["at"] or at, base["metrics"]))
+            key = f"{loop_id}:baseline"
+            facts.append(f.Baseline(key, base["at"] or at, base["metrics"]))
         for number in numbers:
             began, at = self._times(number, at)
             facts += self._iteration(f"{loop_id}:{number}", number, began, at)
@@ -240,10 +233,10 @@ class AiwgLoop:
 
     def _iteration(
         self, key: str, number: int, began: str | None, ended: str | None
-    ) -> list[Fact]:
-        facts: list[Fact] = [Began(f"{key}:began", began, number)]
+    ) -> list[f.Fact]:
+        facts: list[f.Fact] = [f.Began(f"{key}:began", began, number)]
         texts = self._texts(number)
-        facts += [LoopSaid(f"{key}:said:{text}", ended, text) for text in texts]
+        facts += [f.LoopSaid(f"{key}:said:{text}", ended, text) for text in texts]
         worth = self._worth(number)
         if worth is not None:
             facts.append(worth._replace(key=f"{key}:measured", at=ended))
@@ -251,16 +244,17 @@ class AiwgLoop:
         # While there is a state, it says what has ended.
         if run is not None:
             summary = _short(run.get("progress") or "") or None
-            facts.append(Ended(f"{key}:ended", ended, self._run(number, run), summary))
+            facts.append(f.Ended(f"{key}:ended", ended, self._run(number, run), summary))
         elif not self._state:
-            facts.append(Ended(f"{key}:ended", ended))
+            facts.append(f.Ended(f"{key}:ended", ended))
         return facts
 
-    def _run(self, number: int, run: Data) -> RunSaid:
+    def _run(self, number: int, run: Data) -> AgentRan:
         code, status = run.get("exitCode"), run.get("status")
         went_well = code in (None, 0) and status in (None, *_WENT_WELL)
         session = run.get("sessionId")
-        return RunSaid(
+        return AgentRan(
+            "",
             COMPLETED if went_well else FAILED,
             # A run that could not be made has -1, which is no signal.
             exit_code=code if code is not None and code >= 0 else None,
@@ -282,7 +276,7 @@ class AiwgLoop:
             said.append(_short(f"verification {verified}{more}"))
         return said
 
-    def _worth(self, number: int) -> MeasurementSaid | None:
+    def _worth(self, number: int) -> f.MeasurementSaid | None:
         """Return what an iteration was measured to be worth."""
         measured, analysed = self._measured.get(number, {}), self._analysed.get(number, {})
         score = analysed.get("quality_score")
@@ -294,26 +288,26 @@ class AiwgLoop:
         cost, took = analysed.get("token_cost_usd") or None, self._took(number)
         known = cost is not None or took is not None
         usage = Usage(cost_usd=cost, duration_ms=took) if known else None
-        return MeasurementSaid("", None, metrics, score, usage)
+        return f.MeasurementSaid("", None, metrics, score, usage)
 
-    def _end(self, loop_id: str, at: str | None, count: int) -> list[Fact]:
+    def _end(self, loop_id: str, at: str | None, count: int) -> list[f.Fact]:
         status = self._state.get("status")
         if status not in (COMPLETED, *BROKEN_OFF):
             return []
         stated = self._state.get("lastUpdate")
         at = normalise(stated) if stated else at
-        facts: list[Fact] = []
+        facts: list[f.Fact] = []
         selected, why = (
             self._analytics.get(n) for n in ("selected_iteration", "selection_reason")
         )
         if selected is not None:
             text = f"the loop selected iteration {selected}: {why or 'no reason is said'}"
-            facts.append(LoopSaid(f"{loop_id}:selected:{count}", at, _short(text)))
+            facts.append(f.LoopSaid(f"{loop_id}:selected:{count}", at, _short(text)))
         if status == COMPLETED:
-            facts.append(LoopOver(f"{loop_id}:over:{count}", at, "the loop completed"))
+            facts.append(f.LoopOver(f"{loop_id}:over:{count}", at, "the loop completed"))
         else:
             text = f"the loop ended: {status}"
-            facts.append(LoopSaid(f"{loop_id}:ended:{count}", at, text))
+            facts.append(f.LoopSaid(f"{loop_id}:ended:{count}", at, text))
         return facts
 
     def _number(

@@ -2,24 +2,21 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.iterations import facts
+from sprintlog.engine.sprint.state import words
 from sprintlog.engine.sprint.state.derived import settled
 from sprintlog.engine.sprint.state.node import Node, derived_status
 from sprintlog.engine.sprint.state.times import normalise
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
-from sprintlog.engine.sprint.state.words import (
-    COMPLETED,
-    FINISHED,
-    IN_PROGRESS,
-    NOT_STARTED,
-    PENDING,
-)
+from sprintlog.engine.usage import ModelCall
 
 from ..files import naming
 from ..progress import check_progress
@@ -32,16 +29,21 @@ class Iteration(NamedTuple):
     """A turn of the loop, as the loop tells it."""
 
     key: str
-    """Names it within its source: the same again is recorded once."""
+    """Names it within its source: the same again adds only what is new of it."""
     began_at: str | None
     ended_at: str | None
-    went_well: bool = True
+    went_well: bool | None = True
+    """None if that is unknown."""
     duration_ms: int | None = None
     summary: str | None = None
     usage: Usage | None = None
     agent: str | None = None
     agent_version: str | None = None
     models: tuple[str, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
+    """The calls of models that make up the usage, as far as they can be told apart."""
+    size: int = 0
+    """The length of its record: of two versions, the longer one is the newer one."""
 
 
 class Remark(NamedTuple):
@@ -88,7 +90,7 @@ def document_of(sprint: ImportedSprint, *, kind: str, file: Path) -> Data:
     phases = [_node(one, 0, file, f"phases[{n}]") for n, one in enumerate(sprint.phases)]
     document = {
         "sprint-id": sprint.id,
-        "status": NOT_STARTED,
+        "status": words.NOT_STARTED,
         "imported-from": kind,
         **sprint.more,
         "phases": phases,
@@ -96,25 +98,29 @@ def document_of(sprint: ImportedSprint, *, kind: str, file: Path) -> Data:
         "stats": {"started-at": None, "completed-at": None},
     }
     check_progress(document, file=str(file))
-    words = {node.status for node in Tree(document).leaves}
-    if words <= FINISHED:
-        document["status"] = COMPLETED
-    elif not words <= {PENDING}:
-        document["status"] = IN_PROGRESS
+    found = {node.status for node in Tree(document).leaves}
+    if found <= words.FINISHED:
+        document["status"] = words.COMPLETED
+    elif not found <= {words.PENDING}:
+        document["status"] = words.IN_PROGRESS
     return settled(document)
 
 
 def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[facts.Fact]:
     """Yield what the loop says happened, iterations before remarks."""
     for one in sprint.iterations:
-        status = "completed" if one.went_well else "failed"
-        run = facts.RunSaid(
-            status,
+        status = {True: words.COMPLETED, False: words.FAILED, None: words.UNKNOWN}
+        run = AgentRan(
+            "",
+            status[one.went_well],
             duration_ms=one.duration_ms,
             usage=one.usage,
             agent=one.agent,
             agent_version=one.agent_version,
             models=one.models,
+            calls=one.calls,
+            output_bytes=one.size,
+            output_sha256=sha256(repr(one).encode(errors="replace")).hexdigest(),
         )
         began, ended = _time(one.began_at, file), _time(one.ended_at, file)
         yield facts.Began(f"iteration {one.key} began", began or ended)
@@ -134,7 +140,7 @@ def _node(given: Data, level: int, file: Path, field: str) -> Data:
         raise InvalidInputError("is no object", file=str(file), field=field)
     below = CHILDREN[level + 1] if level + 1 < len(CHILDREN) else ""
     children = given.get(below) or []
-    node: Data = {"id": given.get("id"), "status": given.get("status") or PENDING}
+    node: Data = {"id": given.get("id"), "status": given.get("status") or words.PENDING}
     node |= {k: v for k, v in given.items() if k not in (*node, below)}
     if not isinstance(children, list):
         raise InvalidInputError("is no list", file=str(file), field=f"{field}.{below}")

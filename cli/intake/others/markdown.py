@@ -7,13 +7,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from sprintlog.engine.adapters.agents.values import amount
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PENDING
+from sprintlog.engine.usage import ModelCall, summed
 from sprintlog.projections.state_files.yaml.reader import load
 
 from ..files import decoded
-from .found import bytes_of, folder_of, name_from
+from .found import Unread, bytes_of, folder_of, name_from
 from .imported import Imported, ImportedSprint, Iteration
 from .lines import checkboxes, unmarked
 
@@ -62,11 +63,8 @@ def read_checklist(path: Path) -> Imported:
         siblings.append(item | {"prompt": box.text, "status": status})
         above = above if siblings is not phase["steps"] else siblings[-1]
     if not boxes:
-        raise InvalidInputError(
-            "has no check boxes, so nothing states which items are done",
-            file=str(path),
-            hint="mark each item with `- [ ]`, or with `- [x]` if it is done",
-        )
+        problem = "has no check boxes (`- [x]`), so nothing states which items are done"
+        raise InvalidInputError(problem, file=str(path))
     for step in (step for phase in phases.values() for step in phase["steps"]):
         if "phases" in step:
             step["title"] = step.pop("prompt")
@@ -125,65 +123,80 @@ def read_chats(path: Path) -> Imported:
 
     Each message reports its tokens, and the cost of its session so far. Times are local.
     """
-    _, *parts = _CHAT.split(_text_of(path))
-    iterations = []
+    lost, *parts = _CHAT.split(_text_of(path))
+    chats: dict[str, str] = {}
     for began, chat in zip(parts[::2], parts[1::2], strict=True):
-        asked = [found.start() for found in _PROMPT.finditer(chat)]
-        messages = [*_TOKENS.finditer(chat)]
+        chats[began] = chats.get(began, "") + chat
+    iterations, unread = [], []
+    if _PROMPT.search(lost) or _TOKENS.search(lost):
+        problem = "belongs to a session whose beginning is missing"
+        unread.append(Unread.of(str(path), problem, lost))
+    for began, chat in chats.items():
         try:
             at = datetime.fromisoformat(began).astimezone().isoformat()
         except (ValueError, OverflowError):
+            unread.append(Unread.of(str(path), f"{began[:40]}: is not a time", chat))
             continue
-        if asked or messages:
-            iterations.append(_chat(began, at, chat, messages, asked))
+        if _PROMPT.search(chat) or _TOKENS.search(chat):
+            iterations.append(_chat(began, at, chat))
     if not iterations:
         raise InvalidInputError("has no session with a message", file=str(path))
     folder = folder_of(path)
     goal = f"Chats with aider in {folder}"
     sprint = ImportedSprint(name_from(f"{folder}-aider"), goal=goal, iterations=iterations)
-    return Imported([sprint], {"session": len(iterations)})
+    return Imported([sprint], {"session": len(iterations)}, unread)
 
 
-def _chat(
-    began: str, at: str, chat: str, messages: list[re.Match[str]], asked: list[int]
-) -> Iteration:
-    sums = [sum(_tokens(found[n]) for found in messages) for n in range(1, 5)]
-    sent, written, read, received = (x if messages else None for x in sums)
+def _chat(began: str, at: str, chat: str) -> Iteration:
+    messages = [*_TOKENS.finditer(chat)]
+    asked = [found.start() for found in _PROMPT.finditer(chat)]
+    calls, spent = [], 0.0
+    for number, found in enumerate(messages):
+        sent, written, read, received = (_count(found[n]) for n in range(1, 5))
+        cost = _amount(found[5])
+        # The cost is that of the session so far; tokens put into a cache are sent, too.
+        call = ModelCall(
+            key=sha256(f"aider {began} {number}".encode()).hexdigest()[:16],
+            input_tokens=None if sent is None else max(0, sent - (written or 0)),
+            output_tokens=received,
+            cache_read_tokens=read,
+            cache_creation_tokens=written,
+            cost_usd=cost and round(cost - spent if cost >= spent else cost, 9),
+            turns=1,
+        )
+        calls.append(call)
+        spent = spent if cost is None else cost
+    usage = summed(calls)
     version, model = _PROGRAM.search(chat), _MODEL.search(chat)
-    # Tokens that are written to a cache are part of those sent.
-    fresh = None if sent is None or written is None else max(0, sent - written)
-    cost = messages[-1][5] if messages else None
-    usage = Usage(
-        input_tokens=fresh,
-        output_tokens=received,
-        cache_read_tokens=read or None,
-        cache_creation_tokens=written or None,
-        cost_usd=float(cost) if cost else None,
-        turns=len(messages) or None,
-    )
+    tokens = (usage.input_tokens or 0) + (usage.cache_creation_tokens or 0)
     return Iteration(
         began,
         at,
         at,
-        # What was asked last was answered: an answer ends with its tokens.
-        not asked or bool(messages and messages[-1].start() > asked[-1]),
-        summary=f"{len(messages)} messages, about {sent or 0:,} tokens sent",
-        usage=usage,
+        # An answer ends with its tokens; whether another one was given is not known.
+        True if messages and messages[-1].start() > max(asked, default=-1) else None,
+        summary=f"{len(messages)} messages, about {tokens:,} tokens sent",
+        usage=usage if calls else None,
         agent="aider",
         agent_version=version[1] if version else None,
         models=(model[1],) if model else (),
+        calls=tuple(calls),
+        size=len(chat),
     )
 
 
-def _tokens(stated: str | None) -> int:
-    """Return a number of tokens as aider rounds it, such as 310, 2.4k or 12k."""
-    if not stated:
-        return 0
-    factor = {"k": 1_000, "M": 1_000_000}.get(stated[-1], 1)
+def _amount(stated: str | None) -> float | None:
+    """Return an amount as aider rounds it, such as 310, 2.4k or 12k; None if it is none."""
+    factor = {"k": 1_000, "M": 1_000_000}.get((stated or "")[-1:], 1)
     try:
-        return round(float(stated.rstrip("kM").replace(",", "")) * factor)
+        return amount(float((stated or "").rstrip("kM").replace(",", "")) * factor)
     except ValueError:
-        return 0
+        return None
+
+
+def _count(stated: str | None) -> int | None:
+    given = _amount(stated)
+    return None if given is None else round(given)
 
 
 READERS = {"aider": read_chats, "checklist": read_checklist, "gsd": read_state}

@@ -11,14 +11,8 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.sprint.iterations.facts import (
-    Began,
-    Ended,
-    Fact,
-    LoopOver,
-    LoopSaid,
-    RunSaid,
-)
+from sprintlog.engine.sprint.events import AgentRan
+from sprintlog.engine.sprint.iterations import facts as f
 from sprintlog.engine.sprint.state.times import normalise, parse
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
 
@@ -67,7 +61,7 @@ class _Reading:
         self.unread: list[Unread] = []
         self._goal = ""
         self._open: tuple[str, int] | None = None
-        self._facts: list[Fact] = []
+        self._facts: list[f.Fact] = []
         self._seen: Counter[bytes] = Counter()
         self._found: Counter[str] = Counter()
 
@@ -88,9 +82,9 @@ class _Reading:
 
     def loop(self, file: Path) -> FoundLoop:
         """Return all of it, in the order of its times."""
-        order = {Began: 0, LoopSaid: 1, Ended: 2, LoopOver: 3}
+        order = {f.Began: 0, f.LoopSaid: 1, f.Ended: 2, f.LoopOver: 3}
         facts = sorted(self._facts, key=lambda fact: (fact.at or "", order[type(fact)]))
-        iterations = sum(isinstance(fact, Began) for fact in facts)
+        iterations = sum(isinstance(fact, f.Began) for fact in facts)
         folder = file.resolve().parent
         top = folder.parent if folder.name.startswith(".") else folder
         goal = self._goal or f"the loop in {top.name or 'this folder'}"
@@ -105,7 +99,7 @@ class _Reading:
         self._seen[digest] += 1
         return f"{digest.hex()}:{self._seen[digest]}"
 
-    def _of_history(self, line: Data, at: str, key: str) -> Fact:
+    def _of_history(self, line: Data, at: str, key: str) -> f.Fact:
         said = line.get("type")
         if not isinstance(said, dict):
             raise InvalidInputError("is no object with a kind", field="type")
@@ -113,23 +107,23 @@ class _Reading:
         if kind == "loop_started":
             prompt = _text(said, "prompt", "type.")
             self._goal = self._goal or prompt
-            return LoopSaid(key, at, f"the loop began: {prompt}"[:TEXT_CHARS_MAX])
+            return f.LoopSaid(key, at, f"the loop began: {prompt}"[:TEXT_CHARS_MAX])
         if kind == "iteration_started":
             self._open = at, _number(said)
-            return Began(key, at, self._open[1])
+            return f.Began(key, at, self._open[1])
         if kind == "iteration_completed":
             return self._ended(said, at, key)
         if kind == "loop_completed":
             reason = _word(said, "reason")
-            return LoopOver(key, at, f"the loop ended: {reason}")
+            return f.LoopOver(key, at, f"the loop ended: {reason}")
         if kind == "loop_terminated":
-            return LoopSaid(key, at, f"the loop was ended by {_word(said, 'signal')}")
+            return f.LoopSaid(key, at, f"the loop was ended by {_word(said, 'signal')}")
         if kind in _SAID or kind.startswith("merge_"):
             more = {n: x for n, x in said.items() if n != "kind"} or line.get("data") or ""
-            return LoopSaid(key, at, _short(kind, more))
+            return f.LoopSaid(key, at, _short(kind, more))
         raise InvalidInputError(f"{kind[:40]!r} is unknown", field="type.kind")
 
-    def _ended(self, said: Data, at: str, key: str) -> Fact:
+    def _ended(self, said: Data, at: str, key: str) -> f.Fact:
         number, success = _number(said), said.get("success")
         if not isinstance(success, bool):
             raise InvalidInputError("is not true or false", field="type.success")
@@ -139,15 +133,15 @@ class _Reading:
         began, self._open = self._open[0], None
         took = parse(at) - parse(began)
         duration = max(0, round(took.total_seconds() * 1000))
-        run = RunSaid(COMPLETED if success else FAILED, duration_ms=duration)
-        return Ended(key, at, run)
+        run = AgentRan("", COMPLETED if success else FAILED, duration_ms=duration)
+        return f.Ended(key, at, run)
 
 
-def _event(line: Data, at: str, key: str) -> Fact:
+def _event(line: Data, at: str, key: str) -> f.Fact:
     topic = _text(line, "topic")
     hat = line.get("hat")
     who = f"{hat}: {topic}" if isinstance(hat, str) and hat else topic
-    return LoopSaid(key, at, _short(who, line.get("payload") or ""))
+    return f.LoopSaid(key, at, _short(who, line.get("payload") or ""))
 
 
 def _short(what: str, more: object) -> str:

@@ -4,27 +4,18 @@ Its numbers may begin anew with each of its runs. Here a number is never given t
 one that was given already becomes the next that is free.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...iterations.events import Usage
+from msgspec.structs import replace
+
 from ...log.event import Event
-from ..events import (
-    AgentRan,
-    IterationEnded,
-    IterationStarted,
-    NoteAdded,
-    SprintCompleted,
-    SprintReopened,
-    SprintStarted,
-)
+from ...usage import Usage
+from .. import events as e
 from ..state.sprint import Sprint
 from ..state.words import COMPLETED, NOT_STARTED
-from .measurement import (
-    CaptureBaseline,
-    MeasureIteration,
-    capture_baseline,
-    measure_iteration,
-)
+from . import measurement as m
+from . import session_runs
 
 
 class Began(NamedTuple):
@@ -43,26 +34,12 @@ class Began(NamedTuple):
         """
         free = sprint.knowledge.iteration_max + 1
         number = max(free, self.number or free)
-        started: list[Event] = [IterationStarted(number, is_wrapped=True)]
+        started: list[Event] = [e.IterationStarted(number, is_wrapped=True)]
         if sprint.plan.status == NOT_STARTED:
-            return [SprintStarted(), *started]
+            return [e.SprintStarted(), *started]
         if sprint.plan.status == COMPLETED:
-            return [SprintReopened("the loop went on"), *started]
+            return [e.SprintReopened("the loop went on"), *started]
         return started
-
-
-class RunSaid(NamedTuple):
-    """What is said of the run of an agent; what is not said is absent."""
-
-    status: str
-    exit_code: int | None = None
-    duration_ms: int | None = None
-    sessions: tuple[str, ...] = ()
-    tool_calls: int | None = None
-    usage: Usage | None = None
-    agent: str | None = None
-    agent_version: str | None = None
-    models: tuple[str, ...] = ()
 
 
 class Ended(NamedTuple):
@@ -70,18 +47,19 @@ class Ended(NamedTuple):
 
     key: str
     at: str | None
-    run: RunSaid | None = None
+    run: e.AgentRan | None = None
     summary: str | None = None
 
-    def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events that say it."""
+    def events(
+        self, sprint: Sprint, open_number: int | None, before: Sequence[e.AgentRan] = ()
+    ) -> list[Event]:
+        """Return the events that say it, or what is new beyond the runs before."""
         if open_number is None:
             return []
-        ended = IterationEnded(open_number, self.summary)
         if self.run is None:
-            return [ended]
-        said = self.run._asdict()
-        return [AgentRan("", **said, iteration=open_number), ended]
+            return [e.IterationEnded(open_number, self.summary)]
+        ran = replace(self.run, iteration=open_number)
+        return session_runs.session_ended(sprint, ran, before=before, summary=self.summary)
 
 
 class Baseline(NamedTuple):
@@ -96,7 +74,7 @@ class Baseline(NamedTuple):
         tracker = sprint.knowledge.tracker
         if tracker.baseline is not None or tracker.highest:
             return []
-        return capture_baseline(sprint, CaptureBaseline(self.metrics), self.at or "")
+        return m.capture_baseline(sprint, m.CaptureBaseline(self.metrics), self.at or "")
 
 
 class MeasurementSaid(NamedTuple):
@@ -112,8 +90,10 @@ class MeasurementSaid(NamedTuple):
         """Return the events that say it; a measurement is never changed."""
         if open_number is None or sprint.knowledge.tracker.entry(open_number) is not None:
             return []
-        command = MeasureIteration(self.metrics, open_number, self.score, usage=self.usage)
-        return measure_iteration(sprint, command, self.at or "")
+        command = m.MeasureIteration(
+            self.metrics, open_number, self.score, usage=self.usage
+        )
+        return m.measure_iteration(sprint, command, self.at or "")
 
 
 class LoopSaid(NamedTuple):
@@ -125,7 +105,7 @@ class LoopSaid(NamedTuple):
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
         """Return the events that say it."""
-        return [NoteAdded(self.text)]
+        return [e.NoteAdded(self.text)]
 
 
 class LoopOver(NamedTuple):
@@ -139,8 +119,8 @@ class LoopOver(NamedTuple):
         """Return the events that say it; once is enough."""
         if sprint.plan.status == COMPLETED:
             return []
-        started = [SprintStarted()] if sprint.plan.status == NOT_STARTED else []
-        return [*started, SprintCompleted(self.summary)]
+        started = [e.SprintStarted()] if sprint.plan.status == NOT_STARTED else []
+        return [*started, e.SprintCompleted(self.summary)]
 
 
 Fact = Began | Ended | Baseline | MeasurementSaid | LoopSaid | LoopOver

@@ -232,8 +232,11 @@ def _marks(
 
 
 def _is_newest(session: AgentRan, before: Sequence[AgentRan]) -> bool:
-    """Return whether no file that was read before has later lines."""
+    """Return whether no file read before has later lines or, without times, is longer."""
     latest = max((run.last_at for run in before if run.last_at is not None), default=None)
+    if latest is None and session.last_at is None:
+        read = [run.output_bytes for run in before if run.output_sha256 and not run.output]
+        return session.output_bytes >= sum(read)
     return latest is None or (session.last_at is not None and session.last_at >= latest)
 
 

@@ -260,10 +260,9 @@ def test_a_fix_plan_without_check_boxes_is_not_guessed_at(
     done("init", "--here")
     (folder / "@fix_plan.md").write_text(PLAIN)
     result = run("import", *command.split(" "))
-    said = "has no check boxes, so nothing states which items are done"
+    said = "has no check boxes (`- [x]`), so nothing states which items are done"
     assert result.code == 1
     assert f"@fix_plan.md: {said}" in result.out + result.err
-    assert "- [x]" in result.err or command == "."
     assert run("verify", "--json").json["events"] == 0
 
 
