@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain, combinations, islice
-from types import FunctionType, MappingProxyType
+from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -59,22 +59,6 @@ Commands = dict[type[Command], Decider]
 Causes = Callable[..., Command]
 Events = dict[type[Event], Causes]
 """Which command causes an event, by equal names of fields, or made of the event."""
-
-
-def commands_in(names: dict[str, Any]) -> Commands:
-    """Return the commands that a module decides on: each function says on which.
-
-    Private ones decide on a part of what another one does.
-    """
-    found: Commands = {}
-    for name, rule in names.items():
-        if name.startswith("_"):
-            continue
-        if isinstance(rule, FunctionType) and rule.__module__ == names["__name__"]:
-            struct = rule.__annotations__.get("command")
-            if isinstance(struct, type) and issubclass(struct, Command):
-                found[struct] = rule
-    return found
 
 
 def rule_of(command: Command) -> Decider:

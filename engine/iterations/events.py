@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ..log.event import AsDecision, Event, Kind, Reach, Subject, events_in
+from ..log.event import AsDecision, Event, Kind, Reach, Subject
 from ..usage import Usage as Usage
 from .loop_rules import LoopRules
 from .loop_rules import OwnMetric as OwnMetric
@@ -350,4 +350,15 @@ class ArtifactsApplied(Event, frozen=True):
     """Their paths below it."""
 
 
-ITERATION_EVENTS = events_in(globals())
+ITERATION_EVENTS: tuple[type[Event], ...] = (
+    BaselineCaptured,
+    IterationMeasured,
+    MeasurementRetracted,
+    BaselineReplaced,
+    MeasurementFailed,
+    IterationDescribed,
+    RecommendationGiven,
+    BestSelected,
+    RulesSet,
+    ArtifactsApplied,
+)

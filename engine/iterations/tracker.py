@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from ..log.event import takers_in
+from ..log.event import Takers
 from .events import (
     ArtifactsApplied,
     BaselineCaptured,
@@ -394,5 +394,16 @@ def _take_applied(tracker: Tracker, event: ArtifactsApplied, version: int) -> No
     tracker.applied.append(event)
 
 
-TAKE = takers_in(globals(), Tracker)
+TAKE: Takers = {
+    BaselineCaptured: _take_baseline,
+    RulesSet: _take_rules,
+    IterationMeasured: _take_measured,
+    MeasurementFailed: _take_failed,
+    MeasurementRetracted: _take_retracted,
+    BaselineReplaced: _take_baseline_replaced,
+    IterationDescribed: _take_described,
+    RecommendationGiven: _take_recommended,
+    BestSelected: _take_selected,
+    ArtifactsApplied: _take_applied,
+}
 """How each event changes the tracker."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ..log.event import Versioned, takers_in
+from ..log.event import Takers, Versioned
 from . import events as f
 from .state.journal import JOURNAL
 from .state.shapes import ClosedObject, Entry, Learning, Pattern
@@ -128,5 +128,14 @@ def _discovered(document: JournalDocument, event: f.PatternDiscovered) -> None:
     document.patterns.append(event.pattern)
 
 
-EVOLVE = takers_in(globals(), JournalDocument)
+EVOLVE: Takers = {
+    f.JournalOpened: _opened,
+    f.JournalRaised: _raised,
+    f.JournalCorrected: _corrected,
+    f.EntryRecorded: _recorded,
+    f.LearningAdded: _added,
+    f.LearningReferenced: _referenced,
+    f.LearningRetired: _retired,
+    f.PatternDiscovered: _discovered,
+}
 """How each event changes the document."""

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ..log.event import Event, Kind, Reach, Subject, events_in
+from ..log.event import Event, Kind, Reach, Subject
 from .state.shapes import Entry, Learning, Pattern, event_time
 
 OF_ENTRY = (
@@ -188,4 +188,14 @@ class PatternDiscovered(JournalEvent, frozen=True):
     """What was discovered."""
 
 
-JOURNAL_EVENTS = events_in(globals())
+JOURNAL_EVENTS: tuple[type[Event], ...] = (
+    JournalOpened,
+    JournalMoved,
+    JournalRaised,
+    JournalCorrected,
+    EntryRecorded,
+    LearningAdded,
+    LearningReferenced,
+    LearningRetired,
+    PatternDiscovered,
+)

@@ -5,7 +5,7 @@ It never raises for what an event says: the event has happened.
 
 from collections.abc import Iterable, Sequence
 
-from ..log.event import Versioned, takers_in
+from ..log.event import Takers, Versioned
 from . import events as f
 from .state.journal import Journal, iteration_reached, number_of
 
@@ -82,5 +82,14 @@ def _discovered(journal: Journal, event: f.PatternDiscovered) -> None:
     journal.pattern_max = max(journal.pattern_max, number_of(event.pattern.id))
 
 
-EVOLVE = takers_in(globals(), Journal)
+EVOLVE: Takers = {
+    f.JournalOpened: _opened,
+    f.JournalMoved: _moved,
+    f.JournalRaised: _raised,
+    f.JournalCorrected: _corrected,
+    f.EntryRecorded: _recorded,
+    f.LearningAdded: _added,
+    f.LearningRetired: _retired,
+    f.PatternDiscovered: _discovered,
+}
 """How each event changes the journal; a reference changes no rule."""

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from ..command import Events, JournalCommand, commands_in, rule_of
+from ..command import Commands, Events, JournalCommand, rule_of
 from ..errors import NotFoundError
 from ..log.event import Event
 from . import events as f
@@ -219,7 +219,15 @@ def _opens(event: f.JournalOpened) -> OpenJournal:
     return OpenJournal(event.project_name, created_at=event.created_at)
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {
+    OpenJournal: open_journal,
+    RecordEntry: record_entry,
+    AddLearning: add_learning,
+    ReferenceLearning: reference_learning,
+    HandOverLearnings: hand_over,
+    RetireLearning: retire_learning,
+    DiscoverPattern: discover_pattern,
+}
 
 CAUSED: Events = {
     f.JournalOpened: _opens,

@@ -1,6 +1,6 @@
 """The learnings that an entry suggests (JRN-100 to JRN-102)."""
 
-from ..command import JournalCommand, commands_in
+from ..command import Commands, JournalCommand
 from ..log.event import Event
 from .rules import AddLearning, DraftJournal
 from .state.journal import Journal
@@ -62,4 +62,4 @@ def _learning(entry: Entry, observation: Observation) -> Learning:
     )
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {AddExtractedLearnings: add_extracted}

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from .. import hashes
 from .envelope import ERASURES, Span, places_in
-from .event import Event, Kind, Reach, Subject, events_in
+from .event import Event, Kind, Reach, Subject
 
 STREAM = ERASURES
 """The stream of these events."""
@@ -37,7 +37,7 @@ class PayloadErased(Event, frozen=True):
     """sha256 of what remains of each of them, in their order; without any, nothing does."""
 
 
-ERASURE_EVENTS = events_in(globals())
+ERASURE_EVENTS: tuple[type[Event], ...] = (PayloadErased,)
 
 
 class Erasures:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable
 from enum import Enum
 from operator import attrgetter
-from types import FunctionType
 from typing import Any, ClassVar, Self, TypeVar
 
 import msgspec
@@ -136,25 +135,8 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
         return {self.subject.word: name} if name else {}
 
 
-def events_in(names: dict[str, Any]) -> tuple[type[Event], ...]:
-    """Return the events that a module defines, by its names, in their order."""
-    own = (x for x in names.values() if getattr(x, "__module__", "") == names["__name__"])
-    kinds = (x for x in own if isinstance(x, type) and issubclass(x, Event))
-    return tuple(kind for kind in kinds if "type" in vars(kind))
-
-
-def takers_in(names: dict[str, Any], state: type) -> dict[type[Event], Callable[..., Any]]:
-    """Return by event the function of a module by which a state takes it in.
-
-    Its first two parameters say of which state and which event it is.
-    """
-    found: dict[type[Event], Callable[..., Any]] = {}
-    for take in names.values():
-        if isinstance(take, FunctionType) and take.__module__ == names["__name__"]:
-            first, second, *_ = (*take.__annotations__.values(), None, None)
-            if first is state and isinstance(second, type) and issubclass(second, Event):
-                found[second] = take
-    return found
+Takers = dict[type[Event], Callable[..., Any]]
+"""By event, the function by which a state takes it in."""
 
 
 def event_of(kind: type[Event], data: object) -> Event:

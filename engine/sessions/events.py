@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ..log.event import Event, Kind, Reach, Subject, events_in
+from ..log.event import Event, Kind, Reach, Subject
 
 COMMAND_CHARS_MAX = 512
 """So much of a command is kept."""
@@ -170,5 +170,14 @@ class SessionEnded(SessionEvent, frozen=True):
     """The agent's word for why."""
 
 
-SESSION_EVENTS = events_in(globals())
+SESSION_EVENTS: tuple[type[Event], ...] = (
+    SessionStarted,
+    PromptGiven,
+    ToolCalled,
+    SubagentStarted,
+    SubagentEnded,
+    ContextCompacted,
+    TurnEnded,
+    SessionEnded,
+)
 BY_TAG = {event.type: event for event in SESSION_EVENTS}

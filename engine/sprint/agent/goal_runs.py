@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from ...command import Command, commands_in
+from ...command import Command, Commands
 from ...log.event import Event
 from ..answers.goal_verdict import Turn
 from ..answers.verdict import Verdict
@@ -82,4 +82,4 @@ def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:
     return [*steps, *ended, GoalClaimed(plan.turns.number, why, turn.summary)]
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {StartTurn: start_turn, EndTurn: end_turn}

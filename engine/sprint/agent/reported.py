@@ -3,7 +3,7 @@
 That is the one for what is there: a phase or the goal, with a gate or without.
 """
 
-from ...command import Command, commands_in, rule_of
+from ...command import Command, Commands, rule_of
 from ...errors import InvalidInputError
 from ...log.event import Event
 from ..answers.items import SaidItems
@@ -119,4 +119,4 @@ def _why(said: ReportWork) -> str:
     return short(said.summary)
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {ReportWork: report_work, TakeSaid: take}

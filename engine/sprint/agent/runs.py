@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...log.event import Event
 from ..answers.limit_table import USAGE
 from ..answers.verdict import Verdict
@@ -205,6 +205,12 @@ def _as_ran(event: AgentRan) -> RecordRun:
     return RecordRun(event)
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {
+    StartRun: start_run,
+    EndRun: end_run,
+    StartRepair: start_repair,
+    EndRepair: end_repair,
+    RecordRun: record_run,
+}
 
 CAUSED: Events = {AgentRan: _as_ran}

@@ -10,7 +10,7 @@ what the class must declare.
 """
 
 from ...iterations.events import ITERATION_EVENTS, Usage
-from ...log.event import events_in
+from ...log.event import Event
 from . import gates, goal, history, loop, phases, queue, snapshots, sprint
 from .gates import *
 from .goal import *
@@ -21,5 +21,8 @@ from .queue import *
 from .snapshots import *
 from .sprint import *
 
-_TOPICS = (sprint, phases, gates, loop, goal, snapshots, queue, history)
-EVENTS = (*(event for x in _TOPICS for event in events_in(vars(x))), *ITERATION_EVENTS)
+EVENTS: tuple[type[Event], ...] = (
+    *(*sprint.SPRINT_EVENTS, *phases.PHASE_EVENTS, *gates.GATE_EVENTS, *loop.LOOP_EVENTS),
+    *(*goal.GOAL_EVENTS, *snapshots.SNAPSHOT_EVENTS, *queue.QUEUE_EVENTS),
+    *(*history.HISTORY_EVENTS, *ITERATION_EVENTS),
+)

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from ...log.event import AsDecision, Reach
+from ...log.event import AsDecision, Event, Reach
 from .phases import AboutPhase
 
 
@@ -79,3 +79,12 @@ class GateBlocked(AboutGate, frozen=True):
     as_decision: ClassVar[AsDecision | None] = AsDecision("gate", ("error",), stops=True)
     as_evidence: ClassVar[tuple[str, ...] | None] = ("error",)
     error: str
+
+
+GATE_EVENTS: tuple[type[Event], ...] = (
+    GateStarted,
+    GateChecked,
+    GateInterrupted,
+    GateRepaired,
+    GateBlocked,
+)

@@ -155,3 +155,18 @@ class HookTaskFailed(AboutHook, frozen=True):
 
     type: ClassVar[str] = "hook-task-failed"
     error: str | None = None
+
+
+GOAL_EVENTS: tuple[type[Event], ...] = (
+    GoalSet,
+    DynamicStepAdded,
+    DynamicStepUpdated,
+    ReflectionStarted,
+    IterationFailed,
+    GoalClaimed,
+    GoalCompleted,
+    HookTaskSpawned,
+    HookTaskRunning,
+    HookTaskCompleted,
+    HookTaskFailed,
+)

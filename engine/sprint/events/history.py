@@ -98,3 +98,11 @@ class EditAdopted(Event, frozen=True):
     """What became events: paths in the document (JSON Pointer)."""
     left: tuple[str, ...] = ()
     """What did not, each with its path and the reason."""
+
+
+HISTORY_EVENTS: tuple[type[Event], ...] = (
+    RolledBack,
+    EditObserved,
+    ForkCreated,
+    EditAdopted,
+)

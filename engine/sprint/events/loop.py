@@ -316,3 +316,15 @@ class BudgetWarned(AboutRun, frozen=True):
     """In US dollars, tokens, seconds, or how many."""
     limit: float
     """In the same unit."""
+
+
+LOOP_EVENTS: tuple[type[Event], ...] = (
+    IterationStarted,
+    IterationsLimited,
+    IterationEnded,
+    AgentRan,
+    RunStarted,
+    RunEnded,
+    BudgetsSet,
+    BudgetWarned,
+)

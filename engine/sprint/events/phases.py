@@ -189,3 +189,20 @@ class StepInjected(Injection, frozen=True):
     """Steps came into a phase of the plan while it was carried out."""
 
     type: ClassVar[str] = "step-injected"
+
+
+PHASE_EVENTS: tuple[type[Event], ...] = (
+    PhaseStarted,
+    PhaseCompleted,
+    PhaseFailed,
+    RetryScheduled,
+    PhaseBlocked,
+    PhaseSkipped,
+    PhaseRetried,
+    PhaseReopened,
+    HumanNeeded,
+    BreakpointReached,
+    WorkDone,
+    PhaseInjected,
+    StepInjected,
+)

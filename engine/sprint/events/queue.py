@@ -126,3 +126,11 @@ class RequestReopened(Event, frozen=True):
     request: str
     reason: str
     """Why it is to be decided again."""
+
+
+QUEUE_EVENTS: tuple[type[Event], ...] = (
+    RequestQueued,
+    RequestDecided,
+    RequestReturned,
+    RequestReopened,
+)

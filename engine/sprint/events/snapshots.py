@@ -168,3 +168,12 @@ class SnapshotsPruned(AboutSnapshot, frozen=True):
     only_caused: ClassVar[str] = "`sprintlog prune` removes them and records it"
     snapshots: tuple[str, ...]
     """Their ids; the store holds them no more."""
+
+
+SNAPSHOT_EVENTS: tuple[type[Event], ...] = (
+    SnapshotTaken,
+    RestoreStarted,
+    FilesRestored,
+    SnapshotRewritten,
+    SnapshotsPruned,
+)

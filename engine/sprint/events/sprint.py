@@ -192,3 +192,18 @@ class NoteAdded(Event, frozen=True):
     is_quiet: ClassVar[bool] = True
     text: str
     phase: str | None = None
+
+
+SPRINT_EVENTS: tuple[type[Event], ...] = (
+    SprintCompiled,
+    SprintImported,
+    SprintStarted,
+    SprintPaused,
+    SprintBlocked,
+    SprintInterrupted,
+    SprintResumed,
+    SprintCompleted,
+    SprintReopened,
+    ActivitySeen,
+    NoteAdded,
+)

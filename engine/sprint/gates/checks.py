@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
-from ...log.event import Event, takers_in
+from ...log.event import Event, Takers
 from .. import events as f
 from ..state import words
 from ..state.completion import breakpoint_after, done_work
@@ -309,10 +309,22 @@ def _evolves(change: Callable[[Node, Any, Plan, str], None]) -> Evolve:
     return evolve
 
 
-EVOLVE: Evolves = {
-    event: _evolves(change) for event, change in takers_in(globals(), Node).items()
+_CHANGES: Takers = {
+    f.GateStarted: _started,
+    f.GateChecked: _was_checked,
+    f.GateInterrupted: _interrupted,
+    f.GateRepaired: _repaired,
+    f.GateBlocked: _blocked,
 }
 
-COMMANDS = commands_in(globals())
+EVOLVE: Evolves = {event: _evolves(change) for event, change in _CHANGES.items()}
+
+COMMANDS: Commands = {
+    StartGate: start_gate,
+    CheckGate: check_gate,
+    RepairGate: repair_gate,
+    InterruptGate: interrupt_gate,
+    RecordGate: record_gate,
+}
 
 CAUSED: Events = {f.GateChecked: _hands_in, f.GateRepaired: RepairGate}

@@ -1,6 +1,6 @@
 """Corrections: a measurement taken back, another baseline. What was recorded stays."""
 
-from ...command import Command, commands_in
+from ...command import Command, Commands
 from ...errors import NotFoundError, RefusedError
 from ...iterations.events import BaselineReplaced, MeasurementRetracted, Metrics
 from ...iterations.tracker import BASELINE_NUMBER
@@ -105,4 +105,7 @@ def _check_reason(reason: str) -> None:
         )
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {
+    RetractMeasurement: retract_measurement,
+    ReplaceBaseline: replace_baseline,
+}

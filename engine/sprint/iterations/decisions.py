@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...iterations.events import (
     ArtifactsApplied,
@@ -159,6 +159,13 @@ def apply_artifacts(sprint: Sprint, command: ApplyArtifacts, at: str) -> list[Ev
     return [] if tracker.applied[-1:] == [event] else [event]
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {
+    GiveRecommendation: give_recommendation,
+    GoOn: go_on,
+    SelectBest: select_best,
+    SetRules: set_rules,
+    ChangeRules: change_rules,
+    ApplyArtifacts: apply_artifacts,
+}
 
 CAUSED: Events = {RulesSet: _sets, ArtifactsApplied: ApplyArtifacts}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec import field
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...iterations.events import IterationDescribed
 from ...iterations.tracker import BASELINE_NUMBER
@@ -140,6 +140,6 @@ def _is_there(sprint: Sprint, number: int) -> bool:
     return any(known == number for known, _ in newest_first(sprint.knowledge.starts))
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {DescribeIteration: describe_iteration}
 
 CAUSED: Events = {IterationDescribed: DescribeIteration}

@@ -4,9 +4,9 @@ from typing import Any
 
 from msgspec.structs import astuple
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
-from ...log.event import Event, takers_in
+from ...log.event import Event, Takers
 from ..events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, SprintBlocked
 from ..phases.leaves import check_word
 from ..phases.lifecycle import check_finished
@@ -208,9 +208,18 @@ def _evolve_failed(plan: Plan, event: IterationFailed, at: str) -> None:
     plan.last.failure = event
 
 
-EVOLVE = takers_in(globals(), Plan)
+EVOLVE: Takers = {
+    GoalSet: _evolve_set,
+    GoalClaimed: _evolve_claimed,
+    GoalCompleted: _evolve_completed,
+    IterationFailed: _evolve_failed,
+}
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {
+    SetGoal: set_goal,
+    CompleteGoal: complete_goal,
+    FailIteration: fail_iteration,
+}
 
 CAUSED: Events = {
     GoalSet: SetGoal,

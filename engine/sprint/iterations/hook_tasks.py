@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import HookTaskCompleted, HookTaskFailed, HookTaskRunning, HookTaskSpawned
@@ -212,7 +212,12 @@ EVOLVE: Evolves = {
     HookTaskFailed: _evolves(FAILED),
 }
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {
+    SpawnHook: spawn_hook,
+    RunHook: run_hook,
+    CompleteHook: complete_hook,
+    FailHook: fail_hook,
+}
 
 CAUSED: Events = {
     HookTaskSpawned: SpawnHook,

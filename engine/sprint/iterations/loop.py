@@ -3,7 +3,7 @@
 from msgspec import field
 from msgspec.structs import replace
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..answers.items import SaidItems
@@ -186,7 +186,11 @@ def _check_limit(number: int, *, least: int) -> None:
         )
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {
+    StartIteration: start_iteration,
+    LimitIterations: limit_iterations,
+    EndIteration: end_iteration,
+}
 
 CAUSED: Events = {
     IterationStarted: StartIteration,

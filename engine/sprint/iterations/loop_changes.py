@@ -1,6 +1,6 @@
 """What each event of the loop's iterations changes in the plan and in the knowledge."""
 
-from ...log.event import takers_in
+from ...log.event import Takers
 from ..events import IterationEnded, IterationsLimited, IterationStarted
 from ..state.knowledge import add_start
 from ..state.sprint import Knowledge, Plan
@@ -53,5 +53,9 @@ def record_started(knowledge: Knowledge, event: IterationStarted, version: int) 
         knowledge.elsewhere[event.number] = str(event.work_tree)
 
 
-EVOLVE = takers_in(globals(), Plan)
-LEARN = takers_in(globals(), Knowledge)
+EVOLVE: Takers = {
+    IterationsLimited: _evolve_limited,
+    IterationStarted: _evolve_started,
+    IterationEnded: _evolve_ended,
+}
+LEARN: Takers = {IterationStarted: record_started}

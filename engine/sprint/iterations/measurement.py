@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import field
 from msgspec.structs import asdict, replace
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...iterations.events import (
     BaselineCaptured,
@@ -343,7 +343,12 @@ def _check_any(metrics: object) -> None:
 Measuring = CaptureBaseline | MeasureIteration | EndMeasuredIteration
 """Commands that say what was measured."""
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {
+    CaptureBaseline: capture_baseline,
+    MeasureIteration: measure_iteration,
+    FailMeasurement: fail_measurement,
+    EndMeasuredIteration: end_measured,
+}
 
 CAUSED: Events = {
     BaselineCaptured: _captures,

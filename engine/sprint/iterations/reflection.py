@@ -1,6 +1,6 @@
 """Reflection of a loop without progress (LOOP-041); rules and evolve."""
 
-from ...log.event import Event, takers_in
+from ...log.event import Event, Takers
 from ..events import ReflectionStarted
 from ..state.goal_settings import idle_threshold
 from ..state.sprint import Plan
@@ -28,4 +28,4 @@ def _evolve_started(plan: Plan, event: ReflectionStarted, at: str) -> None:
     plan.turns.reflects = True
 
 
-EVOLVE = takers_in(globals(), Plan)
+EVOLVE: Takers = {ReflectionStarted: _evolve_started}

@@ -2,10 +2,10 @@
 
 from bisect import bisect_right
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...iterations.loop_rules import ROLLBACK, UNMEASURED
-from ...log.event import Event, takers_in
+from ...log.event import Event, Takers
 from ..events import RolledBack
 from ..state.effective_history import lies_on, path
 from ..state.sprint import Knowledge, Sprint
@@ -164,8 +164,8 @@ def _record_advised(knowledge: Knowledge, version: int) -> None:
         knowledge.gone_back.append((version, advice.number))
 
 
-LEARN = takers_in(globals(), Knowledge)
+LEARN: Takers = {RolledBack: record_rollback}
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {RollBack: roll_back, Undo: undo, Redo: redo}
 
 CAUSED: Events = {RolledBack: RollBack}

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from ...command import Command, commands_in, rule_of
+from ...command import Command, Commands, rule_of
 from ...errors import NotFoundError, RefusedError
 from ...iterations.events import ArtifactsApplied
-from ...log.event import Event, takers_in
+from ...log.event import Event, Takers
 from .. import events as f
 from ..state.knowledge import HeldSnapshot, Restore, WorkTree, note_tree
 from ..state.sprint import Knowledge, Sprint, open_iteration
@@ -383,7 +383,20 @@ def _record_forked(knowledge: Knowledge, event: f.ForkCreated, version: int) -> 
     knowledge.loops.started = knowledge.loops.ended = None
 
 
-LEARN = takers_in(globals(), Knowledge)
+LEARN: Takers = {
+    f.SnapshotTaken: _record_taken,
+    f.RestoreStarted: _record_started,
+    f.FilesRestored: _record_ended,
+    f.SnapshotRewritten: _record_rewritten,
+    f.SnapshotsPruned: _record_pruned,
+    f.ForkCreated: _record_forked,
+}
 """What the knowledge keeps of an event, whatever was rolled back since."""
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {
+    TakeSnapshot: take_snapshot,
+    StartRestore: start_restore,
+    EndRestore: end_restore,
+    GiveRestoreUp: give_restore_up,
+    PruneSnapshots: prune_snapshots,
+}

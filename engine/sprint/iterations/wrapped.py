@@ -4,7 +4,7 @@ They are facts, whatever the sprint's status and limits say. Several may be unde
 once: each is ended by its number.
 """
 
-from ...command import Command, commands_in
+from ...command import Command, Commands
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationStarted
@@ -54,4 +54,4 @@ def end_wrapped(sprint: Sprint, command: EndWrapped, at: str) -> list[Event]:
     return with_said(sprint, events, command.said, at, steps=False)
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {StartWrapped: start_wrapped, EndWrapped: end_wrapped}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...log.event import Event, takers_in
+from ...log.event import Event
 from .. import events as f
 from ..state.loop_counters import LimitWait
 from ..state.sprint import Change, Evolve, Evolves, Plan
@@ -167,7 +167,17 @@ def _note_summary(parent: Node, event: Any) -> None:
         put(parent.data, "summary", event.summary)
 
 
-_CHANGES: dict[type[Event], Change] = takers_in(globals(), Node)
+_CHANGES: dict[type[Event], Change] = {
+    f.PhaseStarted: _started,
+    f.PhaseCompleted: _completed,
+    f.WorkDone: _work_done,
+    f.PhaseFailed: _failed,
+    f.RetryScheduled: _scheduled,
+    f.PhaseBlocked: _blocked,
+    f.PhaseSkipped: _skipped,
+    f.PhaseRetried: _retried,
+    f.PhaseReopened: _reopened,
+}
 CHANGE = {
     event: change
     for event, change in _CHANGES.items()

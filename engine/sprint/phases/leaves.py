@@ -3,7 +3,7 @@
 What is skipped, retried or reopened may be a parent, too: that is all such leaves below it.
 """
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from .. import events as f
@@ -246,7 +246,16 @@ def _is_again(sprint: Sprint, leaf: Node, event: Event, verb: str) -> bool:
     )
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {
+    StartPhase: start_phase,
+    CompletePhase: complete_phase,
+    EndWork: end_work,
+    SkipPhase: skip_phase,
+    FailPhase: fail_phase,
+    BlockPhase: block_phase,
+    RetryPhase: retry_phase,
+    ReopenPhase: reopen_phase,
+}
 
 CAUSED: Events = {
     f.PhaseStarted: StartPhase,

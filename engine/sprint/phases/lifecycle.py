@@ -1,6 +1,6 @@
 """The sprint's own life: start, pause, stop, resume, complete, reopen; its commands."""
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from .. import events as f
@@ -281,7 +281,17 @@ def _command(sprint: Sprint, command: str, event: Event) -> list[Event]:
     return [event]
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {
+    StartSprint: start_sprint,
+    PauseSprint: pause_sprint,
+    BlockSprint: block_sprint,
+    InterruptSprint: interrupt_sprint,
+    NeedHuman: need_human,
+    ResumeSprint: resume_sprint,
+    CompleteSprint: complete_sprint,
+    ReopenSprint: reopen_sprint,
+    RecordHeartbeat: beat,
+}
 
 CAUSED: Events = {
     f.SprintStarted: StartSprint,

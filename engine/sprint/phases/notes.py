@@ -1,6 +1,6 @@
 """Events that change no state: notes, and edits somebody else made to a state file."""
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import NoteAdded
@@ -27,6 +27,6 @@ def add_note(sprint: Sprint, command: AddNote, at: str) -> list[Event]:
     return [NoteAdded(command.text, command.phase)]
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {AddNote: add_note}
 
 CAUSED: Events = {NoteAdded: AddNote}

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from ...log.event import takers_in
 from .. import events as f
 from ..state import words
 from ..state.goal_settings import NOT_LEFT
@@ -92,7 +91,12 @@ def _evolves(change: Evolve) -> Evolve:
 
 
 _CHANGES: Evolves = {
-    **takers_in(globals(), Plan),
+    f.SprintStarted: _evolve_started,
+    f.SprintCompleted: _evolve_completed,
+    f.SprintReopened: _evolve_reopened,
+    f.SprintResumed: _evolve_resumed,
+    f.BreakpointReached: _evolve_breakpoint,
+    f.HumanNeeded: _evolve_human_needed,
     f.SprintPaused: _becomes(words.PAUSED),
     f.SprintBlocked: _becomes(words.BLOCKED),
     f.SprintInterrupted: _becomes(words.INTERRUPTED),

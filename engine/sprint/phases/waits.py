@@ -7,7 +7,7 @@ on the growing wait is the least: who says `in a second` each time is not asked 
 
 from msgspec.structs import replace
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import AgentRan, RetryScheduled
@@ -176,6 +176,6 @@ def _is_worked_on(node: Node) -> bool:
     return node.leaf >= 0 and node.status == IN_PROGRESS
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {ScheduleRetry: schedule_retry}
 
 CAUSED: Events = {RetryScheduled: ScheduleRetry}

@@ -8,7 +8,7 @@ fields not at all. What changed here since the edit stays as it is here.
 from collections.abc import Sequence
 from copy import deepcopy
 
-from ...command import Command, commands_in, rule_of
+from ...command import Command, Commands, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..document.patch import apply, diff
@@ -221,4 +221,4 @@ def _way(
     return None
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {AdoptEdit: adopt_edit}

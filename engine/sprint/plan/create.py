@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ...masking import mask
@@ -281,6 +281,6 @@ def _begun(field: str, status: object) -> RefusedError:
     )
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {CreateSprint: create_sprint, ImportDocument: import_document}
 
 CAUSED: Events = {SprintCompiled: _creates, SprintImported: ImportDocument}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...log.event import takers_in
+from ...log.event import Takers
 from ..events import SprintCompiled, SprintImported
 from ..state.knowledge import Knowledge, note_tree
 from ..state.last_events import LastEvents
@@ -65,5 +65,5 @@ def _record_imported(knowledge: Knowledge, event: SprintImported, version: int) 
     note_tree(knowledge, event.work_tree, event.place.worktree if event.place else None)
 
 
-EVOLVE = takers_in(globals(), Plan)
-LEARN = takers_in(globals(), Knowledge)
+EVOLVE: Takers = {SprintCompiled: _evolve_compiled, SprintImported: _evolve_imported}
+LEARN: Takers = {SprintCompiled: _record_compiled, SprintImported: _record_imported}

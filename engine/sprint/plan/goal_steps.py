@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
-from ...log.event import Event, takers_in
+from ...log.event import Event, Takers
 from ..answers.items import WantedStep
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from ..phases.leaves import check_word
@@ -226,9 +226,9 @@ def record_added(knowledge: Knowledge, event: DynamicStepAdded, version: int) ->
     knowledge.allotted[_ALLOTTED] = number
 
 
-EVOLVE = takers_in(globals(), Plan)
-LEARN = takers_in(globals(), Knowledge)
+EVOLVE: Takers = {DynamicStepAdded: _evolve_added, DynamicStepUpdated: _evolve_updated}
+LEARN: Takers = {DynamicStepAdded: record_added}
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {AddStep: add_step, UpdateStep: update_step}
 
 CAUSED: Events = {DynamicStepAdded: _adds, DynamicStepUpdated: _updates}

@@ -8,7 +8,7 @@ from copy import deepcopy
 
 from msgspec import structs
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
@@ -286,6 +286,6 @@ LEARN: Learns = {
     StepInjected: record_injected,
 }
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {InjectPhases: inject_phases, InjectSteps: inject_steps}
 
 CAUSED: Events = {PhaseInjected: _injects, StepInjected: _injects}

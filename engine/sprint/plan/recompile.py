@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from ...command import Command, commands_in, rule_of
+from ...command import Command, Commands, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
 from ..document.patch import diff, same
@@ -227,4 +227,4 @@ def has_begun(sprint: Sprint) -> bool:
 _RECORDED = ("dynamic-steps", "hook-tasks", "operator-queue")
 """Lists of a plan that events fill."""
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {TakePlan: take_plan}

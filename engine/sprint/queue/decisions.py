@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from .. import events as f
@@ -254,6 +254,12 @@ def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
     )
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {
+    ApproveRequest: approve_request,
+    RejectRequest: reject_request,
+    DeferRequest: defer_request,
+    BacklogRequest: backlog_request,
+    ReopenRequest: reopen_request,
+}
 
 CAUSED: Events = {f.RequestDecided: decision_of, f.RequestReopened: ReopenRequest}

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import structs
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import InvalidInputError, NotFoundError, RefusedError
-from ...log.event import Event, takers_in
+from ...log.event import Event, Takers
 from .. import events as f
 from ..phases.leaves import check_word
 from ..plan.create import check_id
@@ -242,9 +242,13 @@ def _record_queued(knowledge: Knowledge, event: f.RequestQueued, version: int) -
     knowledge.requests.setdefault(event.request, (version, event))
 
 
-EVOLVE = takers_in(globals(), Plan)
-LEARN = takers_in(globals(), Knowledge)
+EVOLVE: Takers = {
+    f.RequestDecided: _evolve_decided,
+    f.RequestReturned: _evolve_returned,
+    f.RequestReopened: _evolve_reopened,
+}
+LEARN: Takers = {f.RequestQueued: _record_queued}
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {QueueRequests: queue_requests, TakeOverRequest: take_over}
 
 CAUSED: Events = {f.RequestQueued: _queues}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from ...command import Command, Events, commands_in
+from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ...usage import TOKENS, Usage, lower_bounds, open_figures, tokens_of
@@ -303,7 +303,7 @@ def _of_run(knowledge: Knowledge, now: str) -> _Took:
     }
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {ChangeBudgets: change_budgets, WarnOfBudgets: warn_of_budgets}
 
 CAUSED: Events = {BudgetsSet: _sets}
 

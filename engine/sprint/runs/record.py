@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
-from ...command import Command, commands_in
+from ...command import Command, Commands
 from ...errors import InvalidInputError
 from ...log.event import Event
 from ...masking import cut
@@ -145,4 +145,4 @@ def _more(total: int | None, before: int | None) -> int | None:
     return None if total == before else (total or 0) - (before or 0)
 
 
-COMMANDS = commands_in(globals())
+COMMANDS: Commands = {BeginRun: begin_run, FinishRun: finish_run, LoseRun: lose_run}
