@@ -77,7 +77,7 @@ class Options:
     def with_values(self, **values: Any) -> Self:
         """Return the options with some of them replaced."""
         changed = type(self).__new__(type(self))
-        vars(changed).update(vars(self), **values)
+        vars(changed).update({**vars(self), **values})
         return changed
 
 
@@ -86,7 +86,7 @@ def _work() -> str | None:
     if "SPRINTLOG_CORRELATION" not in os.environ:
         return None
     # Imported here: within `run` and `wrap` alone it is said.
-    from sprintlog.engine.sessions.work import work_in
+    from sprintlog.engine.sessions.names import work_in
 
     return work_in(os.environ)
 

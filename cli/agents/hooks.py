@@ -1,6 +1,8 @@
 """`sprintlog hooks`: have agents tell by themselves what they do, or have them stop."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,14 +15,28 @@ from sprintlog.engine.adapters.hooks.hindrances import (
     covered_by,
     hindrances,
 )
-from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.readable import quoted
 from sprintlog.projections.views.settings import HookNote, HooksOfAgent, HooksStatus
 
 from .. import typed
-from ..context import here, with_json
+from ..context import find_log, here, with_json
 from ..output import hint, print_answer, table
-from .place import around_here
+
+
+def around_here() -> Around:
+    """Return the project that this folder belongs to, the home and the environment."""
+    return Around(_project(), Path.home(), os.environ)
+
+
+def _project() -> Path:
+    """Return the root of the project: the log's work tree, else git's, else this folder."""
+    try:
+        return find_log().root
+    except NotFoundError:
+        folder = here()
+    return next((at for at in (folder, *folder.parents) if (at / ".git").exists()), folder)
+
 
 INSTALLED, OUTDATED, MISSING = "installed", "outdated", "missing"
 

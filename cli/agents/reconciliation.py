@@ -16,8 +16,7 @@ from sprintlog.engine.service.agent_sessions.reconcile import OneRun, Taken, tak
 from sprintlog.engine.service.agent_sessions.run_ended import AgentRunEnded, hooked_sessions
 from sprintlog.engine.service.from_transcripts.iterations import recover
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.sessions.names import session_of
-from sprintlog.engine.sessions.work import work_in
+from sprintlog.engine.sessions.names import session_of, work_in
 from sprintlog.projections.views.sessions import Reconciled
 from sprintlog.projections.workspace import Workspace
 

@@ -15,12 +15,7 @@ from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.events import RestoreStarted, SnapshotTaken
 from sprintlog.engine.sprint.iterations.snapshots import Back
 from sprintlog.projections.views import back as views
-from sprintlog.projections.views.back import (
-    ChangedFiles,
-    PlanTurn,
-    WentBack,
-    differing,
-)
+from sprintlog.projections.views.back import ChangedFiles, PlanTurn, WentBack, differing
 from sprintlog.projections.workspace import Handled
 
 from .. import output

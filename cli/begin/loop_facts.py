@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.iterations.facts import Ended, Fact
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.goal_settings import ralph_fields
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.health.not_understood import keep_lines
+from sprintlog.projections.health.kept_text import keep_lines
 from sprintlog.projections.views.log import LoopTaken
 from sprintlog.projections.workspace import Outcome
 

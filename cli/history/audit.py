@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from sprintlog.projections.exports.csv_lines import Value, csv_lines, text_of
+from sprintlog.projections.exports.tables import Value, csv_lines, text_of
 from sprintlog.projections.history.decisions import KINDS, LOSS, Decision
 from sprintlog.projections.history.kept_decisions import decisions_at
 from sprintlog.projections.markdown import code, code_cell, line

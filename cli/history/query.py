@@ -8,7 +8,7 @@ import click
 
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.engine.readable import check_utf8
-from sprintlog.projections.exports.csv_lines import csv_lines, text_of
+from sprintlog.projections.exports.tables import csv_lines, text_of
 from sprintlog.projections.sql.query import SQL_CHARS_MAX, QueryAnswer, Value, ask
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES

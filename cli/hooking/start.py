@@ -75,7 +75,7 @@ def _hook(agent: str) -> None:
     )
     if hooked is None or hooked.event is None:
         return
-    from sprintlog.engine.service.agent_sessions.beats import is_due
+    from sprintlog.engine.service.agent_sessions.places import is_due
 
     if is_due(hooked.location.folder):
         # Once a minute: it takes longer than all the rest.

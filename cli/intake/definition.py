@@ -17,10 +17,7 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.sprint.compile.compiler import compile_sprint
 from sprintlog.engine.sprint.compile.problems import Definition, Problem
 from sprintlog.engine.sprint.compile.templates import names_in
-from sprintlog.engine.sprint.compile.workflows import (
-    sprint_references,
-    workflow_references,
-)
+from sprintlog.engine.sprint.compile.workflows import sprint_references, workflow_references
 from sprintlog.engine.sprint.state.given import text_of
 from sprintlog.projections.state_files.yaml.places import PlacedDocument
 from sprintlog.projections.state_files.yaml.writer import field_path

@@ -1,6 +1,6 @@
 """`sprintlog best`: the best iteration so far."""
 
-from sprintlog.engine.iterations.hints import HOW_TO_MEASURE
+from sprintlog.engine.iterations.exact import HOW_TO_MEASURE
 from sprintlog.engine.iterations.score import Score
 from sprintlog.engine.iterations.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged

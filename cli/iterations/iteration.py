@@ -8,7 +8,7 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.iterations.hints import HOW_TO_MEASURE
+from sprintlog.engine.iterations.exact import HOW_TO_MEASURE
 from sprintlog.engine.sprint.iterations import measurement
 from sprintlog.engine.sprint.iterations.goal import FailIteration
 from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
@@ -169,7 +169,7 @@ def fail(error: str, category: str, until: str | None, **given: Any) -> None:
     """
     if until is not None:
         # Imported here: who records a failure seldom waits for a limit.
-        from ..waits import wait_until
+        from ..stops import wait_until
 
         record("iteration fail", given, wait_until(until, error, category))
         return

@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.state.sprint import Spent
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.engine.usage import bounded
 from sprintlog.projections.iterations.quality import equals_by_exit_code
-from sprintlog.projections.iterations.sparkline import BARS, PLAIN, sparkline
+from sprintlog.projections.iterations.summary_report import BARS, PLAIN, sparkline
 from sprintlog.projections.views.files import FileChange
 from sprintlog.projections.words.phrases import dollars, duration
 from sprintlog.projections.workspace import Workspace

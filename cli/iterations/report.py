@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, SprintlogError
-from sprintlog.engine.iterations.hints import HOW_TO_MEASURE
+from sprintlog.engine.iterations.exact import HOW_TO_MEASURE
 from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.kept_files import left_words

@@ -17,14 +17,7 @@ from sprintlog.projections.workspace import Handled, Outcome, Workspace
 
 from ..context import parse_expected
 from ..output import hint, warn
-from ..record import (
-    Options,
-    Recording,
-    answer_of,
-    arguments_of,
-    refresh_stream,
-    stream_of,
-)
+from ..record import Options, Recording, answer_of, arguments_of, refresh_stream, stream_of
 from ..resident_log import ResidentLog
 from ..work.append import append_event, check_shown_document, check_shown_nodes
 from .params import AboutEvents, Append, Record

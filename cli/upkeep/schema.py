@@ -40,12 +40,12 @@ def command(what: str, name: tuple[str, ...]) -> None:
         return
     import pydantic
 
-    from ..intake import definition_models, journal, metrics, progress_models
+    from ..intake import definition_models, journal, metrics, progress
     from ..intake import settings as settings_models
 
     models: dict[str, type[pydantic.BaseModel]] = {
-        "progress": progress_models.Progress,
-        "plan": progress_models.CompiledPlan,
+        "progress": progress.Progress,
+        "plan": progress.CompiledPlan,
         "sprint": definition_models.SprintDefinition,
         "workflow": definition_models.Workflow,
         "metrics": metrics.MetricsModel,

@@ -19,7 +19,7 @@ from sprintlog.projections.health.room import in_units, sizes
 from sprintlog.projections.views.log import Uninstalled
 
 from .. import typed
-from ..agents.place import around_here
+from ..agents.hooks import around_here
 from ..context import find_log, here, with_json
 from ..output import note, on_terminal, print_json, print_text
 from ..settings import trust

@@ -99,7 +99,7 @@ def fail(
         record("phase fail", given, leaves.FailPhase(error, category, phase))
         return
     # Imported here: who records a failure seldom waits for a limit.
-    from ..waits import wait_until
+    from ..stops import wait_until
 
     record("phase fail", given, wait_until(until, error, category, phase))
 

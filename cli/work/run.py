@@ -32,8 +32,7 @@ from ..loop.dry_run import print_dry_run
 from ..named_sprint import told
 from ..record import check_actor
 from ..screen import phrases
-from ..stops import run_ends_with
-from ..waits import show_waiting
+from ..stops import run_ends_with, show_waiting
 from .loop_rules import Notifying, typed_again, with_notify, with_rules
 from .prompt_option import prompt_file_in, with_prompt_file
 

@@ -9,7 +9,7 @@ from sprintlog.engine.sprint.agent.actions import STOP, Action
 
 from ..context import environment, open_workspace
 from ..output import note, progress, shows_counting
-from ..waits import show_waiting
+from ..stops import show_waiting
 
 
 def wait(sprint_id: str | None, actor: str) -> tuple[str, Action | None]:

@@ -4,7 +4,7 @@ import os
 from datetime import datetime, tzinfo
 from pathlib import Path
 
-from ..sprint.answers.reset_times import Moment
+from ..sprint.answers.limits import Moment
 from ..sprint.state.times import parse
 
 _LOCALTIME = Path("/etc/localtime")

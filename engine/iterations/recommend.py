@@ -4,24 +4,15 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
+from . import deltas as d
 from . import loop_rules as words
-from .deltas import (
-    CRITICAL,
-    FORWARD,
-    HIGH,
-    MEDIUM,
-    STALL_ALTERNATIVES,
-    STALL_MESSAGE,
-    STALLED,
-    improved,
-)
 from .evaluation import Judgement, Scored
 from .events import RecommendationGiven, RulesSet
 from .exact import exact, short, shown
 from .loops import MESSAGE as LOOP_MESSAGE
 from .target import behind_best, is_setback, rollback_target
 
-WEIGHTS = {CRITICAL: Fraction(8, 10), HIGH: Fraction(5, 10), MEDIUM: Fraction(2, 10)}
+WEIGHTS = {d.CRITICAL: Fraction(8, 10), d.HIGH: Fraction(5, 10), d.MEDIUM: Fraction(2, 10)}
 """How sure an alert makes its recommendation."""
 SURE, LIKELY, UNSURE = WEIGHTS.values()
 
@@ -102,7 +93,7 @@ def recommend(
     `find_target` is asked where a rollback goes, only if that is the advice.
     """
     stops = _stops(judged, rules, max_iterations, max(begun, judged.number))
-    others = STALL_ALTERNATIVES if judged.classification == STALLED else ()
+    others = d.STALL_ALTERNATIVES if judged.classification == d.STALLED else ()
     if judged.loop is not None and judged.loop.is_infinite:
         why = Reason(f"{LOOP_MESSAGE} ({judged.loop.why})", SURE)
         reasons = [why, *(reason for _, reason in stops)]
@@ -152,7 +143,7 @@ def _used_up(begun: int, max_iterations: int) -> Reason:
 
 _STOPS = {
     words.INFINITE_LOOP: ("infinite loop", LOOP_MESSAGE),
-    words.STALL: (f"stall: {STALL_MESSAGE}", STALL_MESSAGE),
+    words.STALL: (f"stall: {d.STALL_MESSAGE}", d.STALL_MESSAGE),
     words.TARGET: ("target quality reached", "Target quality reached"),
     words.MAXIMUM: ("maximum iterations reached", "Maximum iterations reached"),
 }
@@ -163,8 +154,8 @@ def _stops(
 ) -> list[tuple[str, Reason]]:
     """Return what asks for an end although nothing got worse."""
     found = []
-    if judged.classification == STALLED:
-        found.append((words.STALL, Reason(STALL_MESSAGE, SURE)))
+    if judged.classification == d.STALLED:
+        found.append((words.STALL, Reason(d.STALL_MESSAGE, SURE)))
     target, value = rules.thresholds.target, judged.score.value
     if target is not None and value is not None and value >= exact(target):
         text = f"score {shown(value, 2)} reached the target {shown(exact(target), 2)}"
@@ -217,7 +208,7 @@ def _rollback(
         said_behind, said_limit = shown(behind, places), short(limit, places)
         text = f"score is {said_behind} below the best, more than {said_limit}"
         reasons.append(Reason(text, LIKELY))
-    serious = [a.type for a in judged.alerts if a.severity in (CRITICAL, HIGH)]
+    serious = [a.type for a in judged.alerts if a.severity in (d.CRITICAL, d.HIGH)]
     said = serious[0].replace("_", " ").capitalize() if serious else "Quality below best"
     return Recommendation(
         number=judged.number,
@@ -233,8 +224,8 @@ def _rollback(
 
 def _continue(judged: Judgement, rules: RulesSet) -> Recommendation:
     change = judged.from_previous
-    better = improved(change, rules.metrics) if change is not None else []
-    if judged.classification == FORWARD:
+    better = d.improved(change, rules.metrics) if change is not None else []
+    if judged.classification == d.FORWARD:
         message = "Forward progress detected"
         reason = "Continue - forward progress detected"
     elif judged.classification is None:

@@ -13,20 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from ..log.event import Takers
-from .events import (
-    ArtifactsApplied,
-    BaselineCaptured,
-    BaselineReplaced,
-    BestAnew,
-    BestSelected,
-    IterationDescribed,
-    IterationMeasured,
-    MeasurementFailed,
-    MeasurementRetracted,
-    Metrics,
-    RecommendationGiven,
-    RulesSet,
-)
+from . import events as f
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -34,7 +21,7 @@ if TYPE_CHECKING:
     from .metrics import Figures
     from .score import Score
 
-Measured = TypeVar("Measured", BaselineCaptured, IterationMeasured, MeasurementFailed)
+Measured = TypeVar("Measured", f.BaselineCaptured, f.IterationMeasured, f.MeasurementFailed)
 
 BASELINE_NUMBER = 0
 NUMBER_MAX = 1_000_000_000
@@ -104,9 +91,9 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     a checkpoint of 10,000 is read as fast as one of 10."""
     best: Best | None = None
     """The tracker starts empty: iteration 0 is never best."""
-    last: IterationMeasured | None = None
+    last: f.IterationMeasured | None = None
     """The newest measurement, to know the same command again."""
-    failed: MeasurementFailed | None = None
+    failed: f.MeasurementFailed | None = None
     """The newest measurement that failed, without what was printed."""
     failed_at: int = 0
     """The version that said so."""
@@ -114,26 +101,26 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     """Of how many iterations in a row the measurement failed."""
     highest: int = 0
     """The highest number that was measured."""
-    baseline: BaselineCaptured | None = None
+    baseline: f.BaselineCaptured | None = None
     baseline_version: int = 0
     """The version that captured it."""
-    baselines: list[tuple[int, BaselineReplaced]] = []
+    baselines: list[tuple[int, f.BaselineReplaced]] = []
     """What was compared with since, each with the version that it is in force from."""
     retracted: list[tuple[int, int | None]] = []
     """Iterations whose measurement was wrong, and what each was built on."""
-    described: IterationDescribed | None = None
+    described: f.IterationDescribed | None = None
     """What was said last of an iteration, to know the same command again."""
-    rules: list[tuple[int, RulesSet]] = []
+    rules: list[tuple[int, f.RulesSet]] = []
     """Each set of rules with the version that it is in force from."""
-    recommended: RecommendationGiven | None = None
+    recommended: f.RecommendationGiven | None = None
     """What was answered last."""
     recommended_at: int = 0
     """The version that answered it."""
-    selected: BestSelected | None = None
+    selected: f.BestSelected | None = None
     """What was selected last."""
     selected_at: int = 0
     """The version that selected it."""
-    applied: list[ArtifactsApplied] = []
+    applied: list[f.ArtifactsApplied] = []
     """What was put in place since."""
 
     @property
@@ -191,7 +178,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
             score if flags & _SCORED else None,
         )
 
-    def baseline_at(self, version: int) -> Metrics | None:
+    def baseline_at(self, version: int) -> f.Metrics | None:
         """Return the metrics that an event at this version is compared with."""
         replaced = (new.metrics for at, new in reversed(self.baselines) if at <= version)
         if (metrics := next(replaced, None)) is not None:
@@ -224,12 +211,12 @@ class Tracker(msgspec.Struct, omit_defaults=True):
             self.keep(msgspec.structs.replace(one, is_incomplete=is_incomplete))
         self.highest = max((one.number for one in kept), default=0)
 
-    def rules_at(self, version: int) -> RulesSet:
+    def rules_at(self, version: int) -> f.RulesSet:
         """Return the rules in force at a version."""
-        return next((r for at, r in reversed(self.rules) if at <= version), RulesSet())
+        return next((r for at, r in reversed(self.rules) if at <= version), f.RulesSet())
 
     def scored(
-        self, metrics: Metrics, version: int, given: float | None = None
+        self, metrics: f.Metrics, version: int, given: float | None = None
     ) -> "tuple[Figures, Score]":
         """Return what metrics say, and their score by what is in force at a version."""
         from .metrics import figures
@@ -241,18 +228,18 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         return now, score(now, then, rules.weights, given, rules.metrics)
 
 
-def _take_baseline(tracker: Tracker, event: BaselineCaptured, version: int) -> None:
+def _take_baseline(tracker: Tracker, event: f.BaselineCaptured, version: int) -> None:
     # What was measured is never measured anew, whatever another tool says.
     if tracker.baseline is None:
         tracker.baseline = without_evidence(event)
         tracker.baseline_version = version
 
 
-def _take_rules(tracker: Tracker, event: RulesSet, version: int) -> None:
+def _take_rules(tracker: Tracker, event: f.RulesSet, version: int) -> None:
     tracker.rules.append((version, event))
 
 
-def _take_measured(tracker: Tracker, event: IterationMeasured, version: int) -> None:
+def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -> None:
     # Imported here: exact numbers would cost every recording command their import.
     from .metrics import not_verified
 
@@ -320,7 +307,7 @@ def _replaces(found: "Score", best: Best | None) -> bool:
     return mine > its
 
 
-def _take_failed(tracker: Tracker, event: MeasurementFailed, version: int) -> None:
+def _take_failed(tracker: Tracker, event: f.MeasurementFailed, version: int) -> None:
     before = tracker.failed
     # The baseline is no iteration that anybody worked in.
     if event.number != BASELINE_NUMBER and (
@@ -330,7 +317,7 @@ def _take_failed(tracker: Tracker, event: MeasurementFailed, version: int) -> No
     tracker.failed, tracker.failed_at = without_output(event), version
 
 
-def without_output(event: MeasurementFailed) -> MeasurementFailed:
+def without_output(event: f.MeasurementFailed) -> f.MeasurementFailed:
     """Return a failed measurement as the tracker keeps it: without what was printed."""
     return msgspec.structs.replace(without_evidence(event), output="")
 
@@ -340,7 +327,7 @@ def without_evidence(event: Measured) -> Measured:
     return msgspec.structs.replace(event, runs=(), reports=())
 
 
-def _take_retracted(tracker: Tracker, event: MeasurementRetracted, version: int) -> None:
+def _take_retracted(tracker: Tracker, event: f.MeasurementRetracted, version: int) -> None:
     if event.number == BASELINE_NUMBER:
         tracker.baseline, tracker.baseline_version = None, 0
         return
@@ -358,7 +345,7 @@ def _take_retracted(tracker: Tracker, event: MeasurementRetracted, version: int)
         tracker.last = None
 
 
-def _kept(tracker: Tracker, best: BestAnew | None) -> Best | None:
+def _kept(tracker: Tracker, best: f.BestAnew | None) -> Best | None:
     """Return the best one as it was judged anew; None where that cannot be.
 
     A log that was handed in may say anything.
@@ -373,37 +360,37 @@ def _kept(tracker: Tracker, best: BestAnew | None) -> Best | None:
 
 
 def _take_baseline_replaced(
-    tracker: Tracker, event: BaselineReplaced, version: int
+    tracker: Tracker, event: f.BaselineReplaced, version: int
 ) -> None:
     tracker.baselines.append((version, event))
 
 
-def _take_described(tracker: Tracker, event: IterationDescribed, version: int) -> None:
+def _take_described(tracker: Tracker, event: f.IterationDescribed, version: int) -> None:
     tracker.described = event
 
 
-def _take_recommended(tracker: Tracker, event: RecommendationGiven, version: int) -> None:
+def _take_recommended(tracker: Tracker, event: f.RecommendationGiven, version: int) -> None:
     tracker.recommended, tracker.recommended_at = event, version
 
 
-def _take_selected(tracker: Tracker, event: BestSelected, version: int) -> None:
+def _take_selected(tracker: Tracker, event: f.BestSelected, version: int) -> None:
     tracker.selected, tracker.selected_at, tracker.applied = event, version, []
 
 
-def _take_applied(tracker: Tracker, event: ArtifactsApplied, version: int) -> None:
+def _take_applied(tracker: Tracker, event: f.ArtifactsApplied, version: int) -> None:
     tracker.applied.append(event)
 
 
 TAKE: Takers = {
-    BaselineCaptured: _take_baseline,
-    RulesSet: _take_rules,
-    IterationMeasured: _take_measured,
-    MeasurementFailed: _take_failed,
-    MeasurementRetracted: _take_retracted,
-    BaselineReplaced: _take_baseline_replaced,
-    IterationDescribed: _take_described,
-    RecommendationGiven: _take_recommended,
-    BestSelected: _take_selected,
-    ArtifactsApplied: _take_applied,
+    f.BaselineCaptured: _take_baseline,
+    f.RulesSet: _take_rules,
+    f.IterationMeasured: _take_measured,
+    f.MeasurementFailed: _take_failed,
+    f.MeasurementRetracted: _take_retracted,
+    f.BaselineReplaced: _take_baseline_replaced,
+    f.IterationDescribed: _take_described,
+    f.RecommendationGiven: _take_recommended,
+    f.BestSelected: _take_selected,
+    f.ArtifactsApplied: _take_applied,
 }
 """How each event changes the tracker."""

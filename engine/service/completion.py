@@ -70,7 +70,7 @@ def last_decision(
 
 def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
     """Return the latest such decision between two versions in force; 0 without one."""
-    from .streams.appends import first_recorded
+    from .streams.history import first_recorded
 
     latest, caused = 0, False
     # Whether the first of them was caused is said by the event before it.
@@ -92,7 +92,7 @@ def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
 
 def _begin_of_append(log: Log, sprint: Sprint, version: int) -> int:
     """Return the first version of the append that a version lies in."""
-    from .streams.appends import append_end
+    from .streams.history import append_end
 
     while version > 1:
         if append_end(log, sprint, version - 1) < version:
@@ -106,7 +106,7 @@ def _begin_of_gate(log: Log, sprint: Sprint, at: int, cause: str) -> int:
 
     A rollback to a point within the run would leave the gate running without a process.
     """
-    from .streams.appends import first_recorded
+    from .streams.history import first_recorded
 
     near = max(at - 1 - EVENTS_LOOKED_AT, 0)
     for event in first_recorded(log, sprint, after=near, until=at - 1):
@@ -117,7 +117,7 @@ def _begin_of_gate(log: Log, sprint: Sprint, at: int, cause: str) -> int:
 
 # What some of these import is imported where they are called: few commands need it.
 def _roll_back(service: Service, sprint: Sprint, command: Any) -> Any:
-    from .streams.appends import append_end
+    from .streams.history import append_end
 
     inside = append_end(service.log, sprint, command.to) > command.to
     there = _is_there(service.log, sprint, command.to)

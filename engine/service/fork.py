@@ -19,8 +19,8 @@ from ..sprint.iterations.measurement import LOOP_ID
 from ..sprint.plan.create import check_sprint_id
 from .holders import check_loop, free_place
 from .port import Outcome
-from .streams.appends import append_end
 from .streams.catalogue import CODEC, new_event, sprint_stream
+from .streams.history import append_end
 from .workspace import ServiceWorkspace
 
 

@@ -1,9 +1,22 @@
 """How sessions are called: streams, and keys by which the same is recorded once."""
 
 import re
+from collections.abc import Mapping
 
 from .. import hashes
 from ..masking import mask
+
+CORRELATION = "SPRINTLOG_CORRELATION"
+"""The variable that says it."""
+_NAME_CHARS_MAX = 128
+
+
+def work_in(environment: Mapping[str, str]) -> str | None:
+    """Return the work that an environment names; None where it names none."""
+    said = environment.get(CORRELATION, "")
+    is_name = said.isascii() and said.isprintable() and 0 < len(said) <= _NAME_CHARS_MAX
+    return said if is_name else None
+
 
 AGENTS = ("claude", "codex", "copilot", "cursor", "gemini", "opencode")
 """The agents whose hooks are understood."""

@@ -1,15 +1,48 @@
 """Events as the rows of one table, named as `v_events` of `query` names its columns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
 
 from sprintlog.engine.service.streams.catalogue import sprint_of
 
+from ..markdown import visible
 from ..sql.schema import Row, row_of
-from .csv_lines import csv_lines
 from .told import EVENTS_A_STEP, LogTold, ToldEvent, who
+
+Value = str | int | float | bytes | None
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "|", "%")
+"""What a spreadsheet takes for the beginning of a formula or a command."""
+
+
+def text_of(value: Value) -> str:
+    """Return a value as text that cannot act on a terminal; bytes in hexadecimal."""
+    if value is None:
+        return ""
+    return value.hex() if isinstance(value, bytes) else visible(str(value))
+
+
+def csv_lines(rows: Iterable[Sequence[Value]]) -> str:
+    """Return rows as CSV: every text in quotes, numbers bare, nothing where null is.
+
+    What a spreadsheet would take for a formula gets an apostrophe before it.
+    """
+    return "".join(f"{','.join(map(_csv_cell, row))}\n" for row in rows)
+
+
+def _csv_cell(value: Value) -> str:
+    if value is None or isinstance(value, int | float):
+        return "" if value is None else repr(value)
+    text = csv_text(text_of(value)).replace('"', '""')
+    return f'"{text}"'
+
+
+def csv_text(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) or text[:1] == "\t" else text
+
 
 NUMBER, TEXT, TIME, TRUTH = "number", "text", "time", "truth"
 

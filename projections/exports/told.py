@@ -11,9 +11,8 @@ import msgspec
 
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.event import Event, Kind
+from sprintlog.engine.log.event import ERASED, Event, Kind
 from sprintlog.engine.log.port import EventStore
-from sprintlog.engine.log.remains import ERASED
 from sprintlog.engine.masking import mask, mask_all
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
 from sprintlog.engine.sprint.events import EVENTS, IterationStarted, RolledBack

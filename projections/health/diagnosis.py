@@ -12,7 +12,7 @@ from sprintlog.engine.service.place.state_places import NAMES, PROGRESS
 
 from ..state_files.refresh import Refreshed
 from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Check, Findings, Here
-from .not_understood import FOLDER as NOT_UNDERSTOOD
+from .kept_text import FOLDER as NOT_UNDERSTOOD
 from .room import in_units
 
 FREE_BYTES_MIN = 64 * 1024 * 1024

@@ -5,15 +5,19 @@ the copies beside the log and the state files. What a person had made elsewhere 
 an export, files brought back into another folder) is theirs; the log does not know where.
 """
 
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
-from sprintlog.engine.service.agent_sessions.beats import MARK
+from sprintlog.engine.masking import cut, mask_all
 from sprintlog.engine.service.agent_sessions.places import FOLDER as SPOOL
-from sprintlog.engine.service.place.location import (
-    ADDRESS,
-    CACHES,
-    DATABASE,
-    REDACTION,
-)
+from sprintlog.engine.service.agent_sessions.places import MARK
+from sprintlog.engine.service.agent_sessions.spool import FOLDER as FOLDER
+from sprintlog.engine.service.place.location import ADDRESS, CACHES, DATABASE, REDACTION
 from sprintlog.engine.service.place.trees import FILE as TREE
 from sprintlog.engine.service.place.trees import KNOWN as TREES
 from sprintlog.engine.service.work_tree.kept_reports import FOLDER as REPORTS
@@ -25,9 +29,26 @@ from ..sql import read_model, search
 from ..state_files.files import EDITS, FINISHED
 from ..state_files.files import LOCK as FILES_LOCK
 from ..state_files.kept_blocks import BLOCKS
-from . import not_understood
+from ..workspace import Workspace
 from . import text_places as places
 from .salvage import LOST
+
+LOCK = "not-understood.lock"
+
+
+def keep_lines(workspace: Workspace, source: str, lines: list[dict[str, Any]]) -> Path:
+    """Keep lines as JSON lines; return the file, the same for the same lines."""
+    content = b"".join(msgspec.json.encode(mask_all(line)) + b"\n" for line in lines)
+    folder = workspace.location.folder / FOLDER
+    name = (
+        f"{cut(mask_all(Path(source).name), 80)}-{sha256(content).hexdigest()[:12]}.jsonl"
+    )
+    with workspace.log.locks.hold(LOCK):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not (folder / name).exists():
+            replace_file(folder / name, content, mode=0o600)
+    return folder / name
+
 
 REDACTION_LOCK = "redacting.lock"
 UNDER_WAY = "a redaction under way"
@@ -48,10 +69,8 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
     places.Copy("search index", (f"{search.SEARCH}*",), lock=search.LOCK),
     places.Files("kept edits", (f"{EDITS}/*",), lock=FILES_LOCK),
     places.Files("files of finished sprints", (f"{FINISHED}/*",), lock=FILES_LOCK),
-    places.Files(
-        "lines not understood", (f"{not_understood.FOLDER}/*",), lock=not_understood.LOCK
-    ),
-    places.WaitingEvents("events that wait", (f"{SPOOL}/*",), lock=not_understood.LOCK),
+    places.Files("lines not understood", (f"{FOLDER}/*",), lock=LOCK),
+    places.WaitingEvents("events that wait", (f"{SPOOL}/*",), lock=LOCK),
     places.Files("kept reports", (f"{REPORTS}/*",), lock=REPORTS_LOCK),
     places.Files("blocks of large files", (f"{BLOCKS}/*",), why=places.Why.NO_TEXT),
     places.Files("lost events", (LOST,), places.Why.NOT_ALONE),
@@ -80,7 +99,7 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
         "locks",
         (
             *(FILES_LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
-            *(REPORTS_LOCK, REDACTION_LOCK, not_understood.LOCK, MARK, ADDRESS),
+            *(REPORTS_LOCK, REDACTION_LOCK, LOCK, MARK, ADDRESS),
             *("run-*.lock", "sent-*", ".sent-*", ".gitignore", "..gitignore.*"),
             *(TREE, f".{TREE}-*", f"{TREES}/*"),
             *("serve.token", "rpc.lock", "rpc.sock"),

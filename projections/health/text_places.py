@@ -15,7 +15,7 @@ from sprintlog.engine.adapters.folders import opened, opened_below
 from sprintlog.engine.adapters.snapshots.without_text import inflated, objects_holding
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.remains import ERASED
+from sprintlog.engine.log.event import ERASED
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.readable import as_json, readable
 from sprintlog.engine.service.agent_sessions.places import folders as waiting_places

@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.exact import shown
-from sprintlog.engine.iterations.hints import BY_EXIT_CODE
+from sprintlog.engine.iterations.exact import BY_EXIT_CODE, shown
 from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK
 from sprintlog.engine.iterations.recommend import Recommendation
 from sprintlog.engine.iterations.score import BUILD

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from sprintlog.engine.iterations.deltas import CLASS_MEANS, SEVERITIES, Alert
@@ -19,7 +20,31 @@ from sprintlog.engine.usage import bounded
 from ..markdown import bare, code, code_cell, table
 from .iteration_report import MISSING, NOT_COMPARED, notes_of, said, unknown_costs
 from .quality import as_the_best, equals_by_exit_code, pending_advice, removed_tests
-from .sparkline import sparkline
+
+BARS = "▁▂▃▄▅▆▇█"
+PLAIN = "_.-=+*#@"
+"""For terminals that cannot show the bars."""
+WIDTH_MAX = 60
+"""Of more numbers only the last ones are drawn."""
+
+
+def sparkline(values: Sequence[Fraction | None], marks: str = BARS) -> str:
+    """Return the numbers as marks between the smallest and the greatest of them.
+
+    A missing one leaves a gap; equal ones stand in the middle.
+    """
+    drawn = values[-WIDTH_MAX:]
+    known = [value for value in drawn if value is not None]
+    if not known:
+        return " " * len(drawn)
+    low, span, top = min(known), max(known) - min(known), len(marks) - 1
+    return "".join(
+        " "
+        if value is None
+        else marks[int((value - low) / span * top + Fraction(1, 2)) if span else top // 2]
+        for value in drawn
+    )
+
 
 SUMMARY_ROWS_MAX = 100
 """More iterations than this are only counted."""

@@ -7,13 +7,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from sprintlog.engine.iterations.deltas import (
-    CRITICAL,
-    STALL_ALTERNATIVES,
-    STALL_MESSAGE,
-    STALLED,
-    Deltas,
-)
+from sprintlog.engine.iterations import deltas as d
 from sprintlog.engine.iterations.evaluation import Judgement
 from sprintlog.engine.iterations.exact import Number, exact, rounded, shown
 from sprintlog.engine.iterations.loops import MESSAGE as LOOP_MESSAGE
@@ -192,15 +186,15 @@ def _best(judged: Judged, now: Judgement | None) -> Data:
 def _patterns(now: Judgement | None) -> Data:
     """Return what the last iterations have in common, where that says something."""
     data: Data = {}
-    if now is not None and now.classification == STALLED:
+    if now is not None and now.classification == d.STALLED:
         data["stall_detection"] = {
             "action": "suggest_termination",
-            "message": STALL_MESSAGE,
-            "alternatives": list(STALL_ALTERNATIVES),
+            "message": d.STALL_MESSAGE,
+            "alternatives": list(d.STALL_ALTERNATIVES),
         }
     if now is not None and now.loop is not None and now.loop.is_infinite:
         data["infinite_loop_detection"] = {
-            "severity": CRITICAL,
+            "severity": d.CRITICAL,
             "response": "force_terminate",
             "message": LOOP_MESSAGE,
             "preserve_state": True,
@@ -208,7 +202,7 @@ def _patterns(now: Judgement | None) -> Data:
     return data
 
 
-def _deltas(change: Deltas) -> Data:
+def _deltas(change: d.Deltas) -> Data:
     found = {
         "test_count_delta": change.test_count,
         "pass_rate_delta": _number(change.pass_rate, RATE_PLACES),

@@ -20,7 +20,7 @@ from sprintlog.engine.service.place.state_places import (
     REPORT,
     TRACKER,
 )
-from sprintlog.engine.service.streams.appends import append_end
+from sprintlog.engine.service.streams.history import append_end
 from sprintlog.engine.service.streams.judged import (
     Judged,
     KnownTargets,
@@ -31,11 +31,7 @@ from sprintlog.engine.service.work_tree.kept_reports import content_of, is_kept
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from ..iterations.iteration_report import (
-    AWAITING,
-    iteration_markdown,
-    iteration_report,
-)
+from ..iterations.iteration_report import AWAITING, iteration_markdown, iteration_report
 from ..iterations.selection_report import selection_markdown
 from ..iterations.tracker import iteration_data, selection_data, tracker_data
 from .files import FilesService

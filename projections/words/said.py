@@ -22,7 +22,7 @@ from sprintlog.engine.sprint.events import (
 )
 from sprintlog.engine.sprint.runs.budgets import limit_options
 
-from ..history.edits import edited
+from ..history.undone import edited
 from ..views.events import described, event_of
 from . import phrases
 

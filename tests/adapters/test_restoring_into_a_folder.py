@@ -9,14 +9,7 @@ from sprintlog.engine.adapters.snapshots.plan import plan
 from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import NotFoundError, RefusedError
 
-from .trees import (
-    NOTHING,
-    extracted,
-    fill,
-    picture,
-    put,
-    taken,
-)
+from .trees import NOTHING, extracted, fill, picture, put, taken
 
 
 def test_new_folder_must_be_new(root: Path, store: Store, tmp_path: Path) -> None:

@@ -7,14 +7,7 @@ from sprintlog.engine.adapters.snapshots.placement import FOLDER_THERE, SPECIAL_
 from sprintlog.engine.adapters.snapshots.plan import plan
 from sprintlog.engine.adapters.snapshots.store import Store
 
-from .trees import (
-    NOTHING,
-    git,
-    picture,
-    put,
-    put_back,
-    taken,
-)
+from .trees import NOTHING, git, picture, put, put_back, taken
 
 
 def test_edit_since_the_plan_is_kept(root: Path, store: Store) -> None:

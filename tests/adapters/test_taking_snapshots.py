@@ -16,17 +16,7 @@ from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.stores.descriptors import sync
 
-from .trees import (
-    environment,
-    extracted,
-    fill,
-    git,
-    picture,
-    put,
-    reasons,
-    store_in,
-    taken,
-)
+from .trees import environment, extracted, fill, git, picture, put, reasons, store_in, taken
 
 
 def test_everything_comes_back_exactly(root: Path, store: Store, tmp_path: Path) -> None:

@@ -7,13 +7,7 @@ import pytest
 from sprintlog.engine.adapters.snapshots.listing import GITS_OWN, NESTED, may_lead_to
 from sprintlog.engine.adapters.snapshots.store import Store
 
-from .trees import (
-    environment,
-    git,
-    put,
-    reasons,
-    taken,
-)
+from .trees import environment, git, put, reasons, taken
 
 
 def test_ignored_files_are_left_unless_asked_for(root: Path, store: Store) -> None:

@@ -8,9 +8,7 @@ import pytest
 
 from sprintlog.cli.upkeep import export_to
 from sprintlog.engine.log.envelope import Head
-from sprintlog.engine.sprint.events import (
-    IterationEnded,
-)
+from sprintlog.engine.sprint.events import IterationEnded
 from sprintlog.projections.exports.deliveries import Sent, sent_to
 from tests import needs
 

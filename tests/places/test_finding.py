@@ -8,12 +8,7 @@ import pytest
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.service.place import trust
-from sprintlog.engine.service.place.location import (
-    ADDRESS,
-    Location,
-    find,
-    place_for_new,
-)
+from sprintlog.engine.service.place.location import ADDRESS, Location, find, place_for_new
 
 from ..adapters.trees import git
 

@@ -9,20 +9,10 @@ import pytest
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.port import Expect, Wait
 from sprintlog.engine.log.stores.postgres.connection import CALLS_UNTIL_PREPARED
-from sprintlog.engine.log.stores.postgres.rows import (
-    APPEND,
-    APPEND_NEXT,
-)
+from sprintlog.engine.log.stores.postgres.rows import APPEND, APPEND_NEXT
 
 from .conftest import made, note
-from .outages import (
-    APPEND_UNSETTLED,
-    Writers,
-    append_call,
-    faults_of,
-    followed,
-    opened,
-)
+from .outages import APPEND_UNSETTLED, Writers, append_call, faults_of, followed, opened
 from .proxy import FAULTS, LOSE_ANSWER, Proxy
 from .server import NEWEST, Server, programs_of, why_not
 

@@ -5,11 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.sprint.gates.checks import (
-    CheckGate,
-    RecordGate,
-    StartGate,
-)
+from sprintlog.engine.sprint.gates.checks import CheckGate, RecordGate, StartGate
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations import goal, hook_tasks, loop
 from sprintlog.engine.sprint.phases import leaves, lifecycle

@@ -5,10 +5,7 @@ from typing import Any, NamedTuple
 from sprintlog.engine.command import decided
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
-from sprintlog.engine.sprint.plan.injection import (
-    InjectPhases,
-    InjectSteps,
-)
+from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, BESIDE, POSITIONS
 from sprintlog.engine.sprint.state.sprint import Sprint
 

@@ -12,11 +12,7 @@ from sprintlog.engine.sprint.agent.runs import EndRun, StartRun
 from sprintlog.engine.sprint.answers.goal_verdict import Turn
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import AgentRan, GateStarted
-from sprintlog.engine.sprint.gates.checks import (
-    CheckGate,
-    StartGate,
-    run_of,
-)
+from sprintlog.engine.sprint.gates.checks import CheckGate, StartGate, run_of
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations import hook_tasks
 from sprintlog.engine.sprint.phases import leaves, lifecycle

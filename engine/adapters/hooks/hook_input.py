@@ -9,9 +9,149 @@ from ... import hashes
 from ...sessions import events
 from ...sessions.compare import likeness
 from ...sessions.names import AGENTS, key_of, session_stream
-from ..agents.values import Data, parse, text
+from ..agents.values import Data, count, mapping, parse, text
 from ..transcripts.hook_calls import HookPlace, call_in, digest_of, word
-from . import hook_input_forms as forms
+
+STARTED, PROMPTED, CALLED, FAILED, TURN = "start", "prompt", "call", "failed call", "turn"
+SUBAGENT, SUBAGENT_ENDED, COMPACTED, ENDED = "subagent", "subagent end", "compact", "end"
+TURN_FAILED, PASSED = "failed turn", "passed"
+
+MOMENTS = {
+    **dict.fromkeys(("SessionStart", "sessionStart"), STARTED),
+    **dict.fromkeys(
+        ("UserPromptSubmit", "BeforeAgent", "beforeSubmitPrompt", "userPromptSubmitted"),
+        PROMPTED,
+    ),
+    **dict.fromkeys(("PostToolUse", "AfterTool", "postToolUse"), CALLED),
+    **dict.fromkeys(("PostToolUseFailure", "postToolUseFailure"), FAILED),
+    **dict.fromkeys(("SubagentStart", "subagentStart"), SUBAGENT),
+    **dict.fromkeys(("SubagentStop", "subagentStop"), SUBAGENT_ENDED),
+    **dict.fromkeys(("PreCompact", "preCompact"), COMPACTED),
+    **dict.fromkeys(("Stop", "AfterAgent", "stop", "agentStop"), TURN),
+    **dict.fromkeys(("StopFailure", "errorOccurred", "Interrupt"), TURN_FAILED),
+    **dict.fromkeys(("SessionEnd", "sessionEnd"), ENDED),
+    # What comes before says less than what comes after; the others are said elsewhere.
+    **dict.fromkeys(
+        (
+            *("PreToolUse", "preToolUse", "BeforeTool", "PostToolBatch", "PostCompact"),
+            *("PreCompress", "BeforeModel", "AfterModel", "BeforeToolSelection"),
+            *("PermissionRequest", "permissionRequest", "PermissionDenied"),
+            *("Notification", "notification", "InstructionsLoaded", "CwdChanged"),
+            *("afterFileEdit", "afterShellExecution", "beforeShellExecution"),
+            *("beforeReadFile", "beforeMCPExecution", "afterMCPExecution"),
+            *("afterAgentResponse", "afterAgentThought"),
+        ),
+        PASSED,
+    ),
+}
+"""What the events of agents are, by their names."""
+_RENAMED = {
+    "sessionId": "session_id",
+    "toolName": "tool_name",
+    "toolArgs": "tool_input",
+    "toolResult": "tool_result",
+    "transcriptPath": "transcript_path",
+    "stopReason": "stop_reason",
+    "agentId": "agent_id",
+    "agentName": "agent_type",
+}
+
+
+def one_form(message: Data) -> Data:
+    """Return what a hook was handed with the names that most agents use."""
+    if text(message.get("k")):
+        return _of_plugin(message)
+    if "sessionId" not in message:
+        if "session_id" not in message and "conversation_id" in message:
+            return {**message, "session_id": message["conversation_id"]}
+        return message
+    same = {_RENAMED.get(name, name): value for name, value in message.items()}
+    return {**same, "hook_event_name": _unnamed(message)}
+
+
+def agent_of(message: Data, told: str) -> str:
+    """Return whose hook it is: some agents run the hooks of others, in their form."""
+    if text(message.get("k")):
+        return "opencode"
+    if "sessionId" in message or "tool_result" in message or "initial_prompt" in message:
+        return "copilot"
+    if "conversation_id" in message and "session_id" not in message:
+        return "cursor"
+    event, is_dated = text(message.get("hook_event_name")), "timestamp" in message
+    if is_dated and event in ("BeforeAgent", "AfterAgent", "BeforeTool", "AfterTool"):
+        return "gemini"
+    if is_dated and told == "claude":
+        # Claude Code says no time; Copilot runs its hooks where a folder is trusted.
+        return "copilot"
+    if "turn_id" in message and "model" in message:
+        return "codex"
+    return told
+
+
+def _unnamed(message: Data) -> str:
+    """Return which event of Copilot it is, by what it holds."""
+    if text(message.get("hookName")):
+        return text(message["hookName"])
+    if "toolName" in message:
+        if "toolResult" in message:
+            return "postToolUse"
+        return "postToolUseFailure" if "error" in message else "preToolUse"
+    for name, event in (
+        ("initialPrompt", "sessionStart"),
+        ("source", "sessionStart"),
+        ("prompt", "userPromptSubmitted"),
+        ("stopReason", "agentStop"),
+        ("error", "errorOccurred"),
+        ("reason", "sessionEnd"),
+        ("trigger", "preCompact"),
+    ):
+        if name in message:
+            return event
+    return ""
+
+
+def _of_plugin(message: Data) -> Data:
+    """Return what opencode told a plugin: `k` says what it is, `t` when it was."""
+    kind, said = text(message.get("k")), mapping(message.get("o"))
+    time = {"timestamp": message.get("t")}
+    if kind == "after":
+        given, gave = mapping(said.get("i")), mapping(said.get("o"))
+        return {
+            "hook_event_name": "PostToolUse",
+            "session_id": given.get("sessionID"),
+            "tool_name": given.get("tool"),
+            "tool_input": given.get("args"),
+            "tool_use_id": given.get("callID"),
+            "tool_response": gave,
+            **time,
+        }
+    if kind == "chat":
+        session = mapping(said.get("i")).get("sessionID")
+        return {"hook_event_name": "UserPromptSubmit", "session_id": session, **time}
+    if kind != "event":
+        return {"hook_event_name": "PreToolUse", "session_id": "-"}
+    of = mapping(said.get("properties"))
+    info = mapping(of.get("info"))
+    found = _BUS.get(text(said.get("type")), "PreToolUse")
+    error = mapping(of.get("error"))
+    return {
+        "hook_event_name": found,
+        "session_id": text(of.get("sessionID")) or text(info.get("id")) or "-",
+        "source": "startup",
+        "version": info.get("version"),
+        "error": text(error.get("name")),
+        **({"timestamp": count(message.get("t"))} if found != "PreToolUse" else {}),
+    }
+
+
+_BUS = {
+    "session.created": "SessionStart",
+    "session.idle": "Stop",
+    "session.error": "StopFailure",
+    "session.compacted": "PreCompact",
+    "session.deleted": "SessionEnd",
+}
+
 
 HERE = HookPlace()
 
@@ -46,17 +186,17 @@ def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
     found = parse(content)
     if not isinstance(found, dict):
         raise OddHookError("it is no JSON object")
-    agent, message = forms.agent_of(found, agent), forms.one_form(found)
+    agent, message = agent_of(found, agent), one_form(found)
     session = text(message.get("session_id"))
     if not session:
         raise OddHookError("it names no session")
     name = text(message.get("hook_event_name"))
-    moment = forms.MOMENTS.get(name)
+    moment = MOMENTS.get(name)
     if moment is None:
         shown = re.sub(r"[^A-Za-z0-9._-]", "?", (word(name) or "")[:60])
         raise OddHookError(f"nobody knows its event {shown or 'without a name'}")
     stream = session_stream(agent, session)
-    if moment == forms.PASSED:
+    if moment == PASSED:
         return HookHeard(stream, None)
     event = _event(moment, message, agent, place)
     parts, counts = _told_apart(event, message)
@@ -69,28 +209,28 @@ def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
 def _event(moment: str, message: Data, agent: str, place: HookPlace) -> events.SessionEvent:
     transcript = text(message.get("transcript_path"))
     transcript = place.shown(transcript) if transcript else ""
-    if moment in (forms.CALLED, forms.FAILED):
-        return call_in(message, agent, place, failed=moment == forms.FAILED)
-    if moment == forms.STARTED:
+    if moment in (CALLED, FAILED):
+        return call_in(message, agent, place, failed=moment == FAILED)
+    if moment == STARTED:
         return events.SessionStarted(
             how=word(message.get("source")),
             model=word(message.get("model")),
             version=word(message.get("version") or message.get("cursor_version")),
             transcript=transcript or None,
         )
-    if moment == forms.PROMPTED:
+    if moment == PROMPTED:
         prompt = message.get("prompt")
         return events.PromptGiven(*_said(prompt))
-    if moment in (forms.SUBAGENT, forms.SUBAGENT_ENDED):
-        kind = events.SubagentStarted if moment == forms.SUBAGENT else events.SubagentEnded
+    if moment in (SUBAGENT, SUBAGENT_ENDED):
+        kind = events.SubagentStarted if moment == SUBAGENT else events.SubagentEnded
         id_ = word(message.get("agent_id") or message.get("subagent_id"))
         role = word(message.get("agent_type") or message.get("subagent_type"))
         return kind(id_ or "unnamed", role)
-    if moment == forms.COMPACTED:
+    if moment == COMPACTED:
         return events.ContextCompacted(word(message.get("trigger")))
-    if moment == forms.ENDED:
+    if moment == ENDED:
         return events.SessionEnded(word(message.get("reason")))
-    failed = moment == forms.TURN_FAILED or message.get("status") in ("error", "aborted")
+    failed = moment == TURN_FAILED or message.get("status") in ("error", "aborted")
     waits = message.get("background_tasks")
     words = message.get("last_assistant_message", message.get("prompt_response"))
     chars, digest = _said(words)

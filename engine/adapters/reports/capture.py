@@ -1,7 +1,7 @@
 """Measures a work tree: runs what writes reports, reads them, and has sources counted."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,12 +11,67 @@ from ...iterations.events import MeasuringRun, Origin
 from ...iterations.metrics import NAMES, check_metrics
 from ...sprint.gates.gate import GateResult
 from ..processes.gate_script import ScriptLostError, run_script
-from . import measurement
+from ..reports import measurement
 from .complexity import measure_sources
 from .evidence import RUNS_MAX, SeenReport, SeenReports, run_as_kept
+from .formats import TABLE
 from .json_values import decode
 from .report import Report
-from .usual import read_usual, usual_stamps
+
+_PLACES = tuple(dict.fromkeys(at for one in TABLE.values() for at in one.places.split()))
+_WRITTEN = "written by the measure"
+
+
+def usual_stamps(root: Path) -> dict[Path, measurement.Stamp]:
+    """Return the stamps of the reports at the usual places, before a measure runs."""
+    return measurement.stamps(report for place in _PLACES for report in _at(place, root))
+
+
+def read_usual(
+    root: Path, before: Mapping[Path, measurement.Stamp], see: Callable[[Report], None]
+) -> measurement.Measured:
+    """Return the figures of the reports that a measure wrote to the usual places.
+
+    Reports that state the same figure are not read. The notes name each report that the
+    measure wrote, and whether it was read; `see` gets those that were.
+    """
+    found: dict[str, tuple[measurement.Measured, list[Report]]] = {}
+    notes: list[str] = []
+    for place in _PLACES:
+        reports = _at(place, root)
+        after = measurement.stamps(reports)
+        fresh = [one for one in reports if after.get(one.path) != before.get(one.path)]
+        seen: list[Report] = []
+        try:
+            measured = measurement.read_reports(fresh, folder=root, see=seen.append)
+        except SprintlogError as error:
+            notes.append(f"{place} is {_WRITTEN} and not read: {error.message}")
+            continue
+        if measured.metrics:
+            found[place] = measured, seen
+    read: list[measurement.Measured] = []
+    for place, (measured, seen) in found.items():
+        names = measured.metrics.keys()
+        same = [at for at, (other, _) in found.items() if names & other.metrics.keys()]
+        if len(same) > 1:
+            notes.append(
+                f"{' and '.join(same)} are {_WRITTEN} and not read, because they state the "
+                "same figures: name one with --report"
+            )
+            continue
+        for report in seen:
+            see(report)
+        notes.append(f"{place} is {_WRITTEN} and read as {measured.origins[0].format}")
+        read.append(measured)
+    together = measurement.merged(read)
+    return together._replace(notes=(*dict.fromkeys(notes), *together.notes))
+
+
+def _at(place: str, root: Path) -> list[measurement.WantedReport]:
+    with suppress(NotFoundError):
+        return measurement.wanted(place, folder=root)
+    return []
+
 
 TIMEOUT_SECONDS = 600.0
 """How long each command may take, unless it is said."""

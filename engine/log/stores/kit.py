@@ -5,12 +5,7 @@ from hashlib import shake_128
 from itertools import count
 from typing import Any, TypeVar
 
-from ...errors import (
-    ConflictError,
-    KeyConflictError,
-    NotFoundError,
-    RefusedError,
-)
+from ...errors import ConflictError, KeyConflictError, NotFoundError, RefusedError
 from ..chain import check_chain
 from ..envelope import ERASURES, NewEvent, Span
 from ..port import Expect, Log, Wait

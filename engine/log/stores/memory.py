@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from ...errors import BusyError, RefusedError
-from ..append import (
-    Stamping,
-    check_expected,
-    check_key,
-    check_limits,
-    place,
-)
+from ..append import Stamping, check_expected, check_key, check_limits, place
 from ..chain import START
 from ..chain import Row as StoredRow
 from ..envelope import Appended, Head, NewEvent, RecordedEvent, Span, places_in

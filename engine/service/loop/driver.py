@@ -17,7 +17,7 @@ from ...adapters.transcripts.told import StreamCalls
 from ...adapters.zones import moment_at
 from ...iterations.loop_rules import MeasureRules
 from ...masking import cut
-from ...sessions.work import CORRELATION, work_in
+from ...sessions.names import CORRELATION, work_in
 from ...sprint.agent.actions import Action
 from ...sprint.agent.notices import Notice
 from ...sprint.answers.items import SaidItems

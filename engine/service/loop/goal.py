@@ -19,13 +19,7 @@ from ...sprint.agent.next import run_of
 from ...sprint.agent.prompt import said_in
 from ...sprint.answers.goal_verdict import Turn, read_turn
 from ...sprint.answers.verdict import Verdict
-from ...sprint.iterations.hook_tasks import (
-    CompleteHook,
-    FailHook,
-    RunHook,
-    SpawnHook,
-    tasks_of,
-)
+from ...sprint.iterations import hook_tasks
 from ...sprint.state.goal_settings import hooks_of
 from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, SPAWNED
 from ..work_tree.start_files import begun_with
@@ -61,7 +55,9 @@ class Hooks:
         """
         while hook.id in self._beside:
             self._take()
-        self._driver.handle(SpawnHook(hook.id, iteration, None, hook.transcript, again))
+        self._driver.handle(
+            hook_tasks.SpawnHook(hook.id, iteration, None, hook.transcript, again)
+        )
         self._driver.tell(f"hook   {hook.id} of iteration {iteration}")
         if hook.parallel:
             thread = threading.Thread(target=self._work, args=(iteration, hook))
@@ -133,17 +129,17 @@ class Hooks:
         with self._driver.signals.interruptible():
             iteration, hook, pid, error = self._news.get()
         if pid is not None:
-            self._driver.record(RunHook(hook.id, iteration, pid))
+            self._driver.record(hook_tasks.RunHook(hook.id, iteration, pid))
             return
         self._beside.pop(hook.id).join()
         self._ended(iteration, hook, error)
 
     def _ended(self, iteration: int, hook: HookRun, error: str | None) -> None:
         if error is None:
-            self._driver.record(CompleteHook(hook.id, iteration))
+            self._driver.record(hook_tasks.CompleteHook(hook.id, iteration))
             return
         self._driver.tell(f"       hook {hook.id} of iteration {iteration} failed: {error}")
-        self._driver.record(FailHook(hook.id, iteration, error))
+        self._driver.record(hook_tasks.FailHook(hook.id, iteration, error))
 
 
 class GoalWork:
@@ -227,7 +223,7 @@ class GoalWork:
             self._with_command(run_of(hook, 1))
         if plan.status not in (IN_PROGRESS, INTERRUPTED, COMPLETED):
             return
-        for (number, hook_id), task in list(tasks_of(plan.document).items()):
+        for (number, hook_id), task in list(hook_tasks.tasks_of(plan.document).items()):
             if hook_id in hooks and task.get("status") in (SPAWNED, RUNNING):
                 self._begin_hook(number, run_of(hooks[hook_id], number), again=True)
 

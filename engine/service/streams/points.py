@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInputError, NotFoundError
-from ...iterations.hints import HOW_TO_MEASURE
+from ...iterations.exact import HOW_TO_MEASURE
 from ...log.port import Log
 from ...sprint.iterations.rollback import iteration_end
 from ...sprint.state.sprint import Sprint

@@ -15,12 +15,7 @@ from typing import NamedTuple
 from ...adapters.replace import replace_file
 from ...adapters.reports.evidence import SeenReport
 from ...errors import BusyError
-from ...iterations.events import (
-    BaselineCaptured,
-    IterationMeasured,
-    KeptReport,
-    MeasurementFailed,
-)
+from ...iterations import events as f
 from ...iterations.tracker import BASELINE_NUMBER
 from ...log.stores.descriptors import read_whole
 from ...masking import mask
@@ -38,7 +33,7 @@ SECONDS_SPARED = 60 * 60
 
 def keep_reports(
     workspace: Service, seen: Iterable[SeenReport], *, masks: bool
-) -> tuple[KeptReport, ...]:
+) -> tuple[f.KeptReport, ...]:
     """Keep reports beside the log, masked, once each; return what events say of them.
 
     That one cannot be kept takes nothing from a measurement: its digest is known.
@@ -53,7 +48,7 @@ def keep_reports(
             names.append(kept)
     names += [None] * (len(found) - len(names))
     return tuple(
-        KeptReport(
+        f.KeptReport(
             (mask(report.file) if masks else report.file)[:NAME_CHARS_MAX],
             report.size,
             report.sha256,
@@ -79,13 +74,13 @@ def _keep(workspace: Service, content: bytes, *, masks: bool) -> str:
     return name
 
 
-def is_kept(workspace: Service, report: KeptReport) -> bool:
+def is_kept(workspace: Service, report: f.KeptReport) -> bool:
     """Tell whether the copy of a report is there."""
     copy = _copy_of(workspace, report)
     return copy is not None and copy.is_file()
 
 
-def content_of(workspace: Service, report: KeptReport) -> bytes | None:
+def content_of(workspace: Service, report: f.KeptReport) -> bytes | None:
     """Return the copy of a report; None where it is not there, or not whole."""
     if (copy := _copy_of(workspace, report)) is None:
         return None
@@ -96,7 +91,7 @@ def content_of(workspace: Service, report: KeptReport) -> bytes | None:
     return content if sha256(content).hexdigest() == report.kept else None
 
 
-def _copy_of(workspace: Service, report: KeptReport) -> Path | None:
+def _copy_of(workspace: Service, report: f.KeptReport) -> Path | None:
     # The log may be anybody's: what is no digest names no file.
     if report.kept is None or not _DIGEST.fullmatch(report.kept):
         return None
@@ -108,17 +103,17 @@ class WithReports(NamedTuple):
 
     number: int
     version: int
-    reports: tuple[KeptReport, ...]
+    reports: tuple[f.KeptReport, ...]
 
 
 def measurements(workspace: Service, sprint: Sprint) -> Iterator[WithReports]:
     """Yield every measurement of a sprint with its reports, those that failed too."""
     events = StreamEvents(workspace.log, sprint.id, sprint.version)
-    for version, _, captured in events.all(BaselineCaptured):
+    for version, _, captured in events.all(f.BaselineCaptured):
         yield WithReports(BASELINE_NUMBER, version, captured.reports)
-    for version, _, measured in events.all(IterationMeasured):
+    for version, _, measured in events.all(f.IterationMeasured):
         yield WithReports(measured.number, version, measured.reports)
-    for version, _, failed in events.all(MeasurementFailed):
+    for version, _, failed in events.all(f.MeasurementFailed):
         yield WithReports(failed.number, version, failed.reports)
 
 

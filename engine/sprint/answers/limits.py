@@ -11,13 +11,272 @@ Words decide without them: those of an error, never those of an answer.
 """
 
 import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from typing import NamedTuple
 
 import msgspec
 
 from ..events.loop import Limit
 from ..state.times import to_text
 from . import limit_table as table
-from .reset_times import Moment, reset_in
+
+AHEAD_DAYS_MAX = 35
+"""No limit lasts longer; what says so comes from a clock that is wrong."""
+JUST_PAST = timedelta(minutes=10)
+"""A clock's time that is past by less than this is not tomorrow's: two clocks differ."""
+SAID_CHARS_MAX = 120
+_CHARS_MAX = 20_000
+"""Of a longer text the end is read."""
+
+
+class Moment(NamedTuple):
+    """What time it is, and how clocks at other places are read."""
+
+    now: datetime
+    """With its zone."""
+    local: tzinfo
+    zone: Callable[[str], tzinfo | None]
+    """Gives the zone of a name like `Europe/Vienna`; None where it is not known here."""
+
+
+class Reset(NamedTuple):
+    """When a limit ends, and what said so."""
+
+    until: datetime
+    said: str
+
+
+_UNIT_SECONDS = {
+    "ms": 0.001,
+    "milli": 0.001,
+    "s": 1,
+    "m": 60,
+    "h": 3_600,
+    "d": 86_400,
+    "w": 604_800,
+}
+_UNIT = (
+    r"milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d"
+    r"|weeks?|w"
+)
+_PART = rf"(?:\d{{1,9}}(?:\.\d+)?\s*|\b(?:an?|one)\s+)(?:{_UNIT})(?![a-z])"
+_DURATION = rf"{_PART}(?:\s*,?\s*(?:and\s+)?{_PART}){{0,5}}"
+_LEAD = r"(?:reset|retry|again|until|available|access|back)"
+_EPOCH = rf"(?:\||{_LEAD}[^\d\n]{{0,30}}?)(\d{{13}}|\d{{10}})(?!\d)"
+_ISO = (
+    rf"{_LEAD}[^\n]{{0,40}}?\b(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?"
+    r"\s?(?:Z|[+-]\d\d:?\d\d)?)"
+)
+_MONTHS = (
+    *("jan", "feb", "mar", "apr", "may", "jun"),
+    *("jul", "aug", "sep", "oct", "nov", "dec"),
+)
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]*"
+_HTTP_DATE = (
+    rf"{_LEAD}[^\n]{{0,40}}?\b(?:{'|'.join(_DAYS)})[a-z]*, ?(\d{{1,2}})[ -]({_MONTH})[ -]"
+    r"(\d{4}) (\d\d):(\d\d):(\d\d) GMT"
+)
+_FIELD = (
+    r"\b(retry[-_ ]?after(?:[-_ ]?ms)?|retry[-_ ]?delay|resets?[-_ ]in(?:[-_ ]seconds)?"
+    r"|x?-?ratelimit-reset[\w-]*)[\"']?\s*[:=]\s*[\"']?"
+    rf"(?:({_DURATION})|(\d{{1,9}}(?:\.\d+)?)(?![\w:-]))"
+)
+_IN = (
+    rf"(?:\bwait|{_LEAD}\w*\b[^.\n]{{0,40}}?\b(?:in|after|for))\s+\D{{0,15}}?({_DURATION})"
+)
+_CLOCK = (
+    rf"{_LEAD}\w*\b[^\n]{{0,40}}?"
+    r"(?:(?:(?P<day>today|tomorrow|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*)"
+    rf"|(?P<month>{_MONTH})\.?\s+(?P<of>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<year>\d{{4}}))?"
+    rf"|(?P<of2>\d{{1,2}})\.?\s+(?P<month2>{_MONTH})(?:,?\s+(?P<year2>\d{{4}}))?)"
+    r"\s*,?\s*(?:at\s+|@\s*)?)?"
+    r"\b(?:(?P<word>midnight|noon)|(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?)?"
+    r"\s?(?P<half>[ap]\.?m\b\.?)?(?![\w:%]))"
+    r"(?:\s*\((?P<zone>[\w/+:-]{1,40}(?: [\w/+:-]{1,40})?)\)"
+    r"|\s+(?P<bare>(?-i:UTC[+-]\d{1,2}(?::?\d\d)?|UTC|GMT|[A-Z][A-Z]{0,3}T\b|[A-Z][a-z]+/\w+)))?"
+)
+_DATE = (
+    rf"{_LEAD}\w*\s+(?:on\s+)?(?:(?P<month>{_MONTH})\.?\s+(?P<of>\d{{1,2}})"
+    r"(?:st|nd|rd|th)?(?:,?\s+(?P<year>\d{4}))?"
+    rf"|(?P<of2>\d{{1,2}})\.?\s+(?P<month2>{_MONTH})(?:,?\s+(?P<year2>\d{{4}}))?)\b"
+)
+_ABBREVIATED = {
+    **dict.fromkeys(("PT", "PST", "PDT"), "America/Los_Angeles"),
+    **dict.fromkeys(("MT", "MST", "MDT"), "America/Denver"),
+    **dict.fromkeys(("CT", "CST", "CDT"), "America/Chicago"),
+    **dict.fromkeys(("ET", "EST", "EDT"), "America/New_York"),
+    **dict.fromkeys(("CET", "CEST"), "Europe/Berlin"),
+    **dict.fromkeys(("EET", "EEST"), "Europe/Athens"),
+    **dict.fromkeys(("WET", "WEST"), "Europe/Lisbon"),
+    **dict.fromkeys(("BST",), "Europe/London"),
+    **dict.fromkeys(("JST",), "Asia/Tokyo"),
+}
+
+
+def reset_in(text: str, moment: Moment) -> Reset | None:
+    """Return when the limit ends that a text tells of; None where it does not say."""
+    text = text[-_CHARS_MAX:]
+    for reading in (_epochs, _iso_times, _http_dates, _fields, _durations, _clocks, _dates):
+        try:
+            for found in reading(text, moment):
+                if is_sensible(found.until, moment.now):
+                    return found._replace(said=found.said.strip()[:SAID_CHARS_MAX])
+        except (ValueError, OverflowError):
+            # The 31st of February, or a year that no calendar has: nothing was said.
+            continue
+    return None
+
+
+def is_sensible(until: datetime, now: datetime) -> bool:
+    """Tell whether a limit may end then."""
+    return now < until <= now + timedelta(days=AHEAD_DAYS_MAX)
+
+
+def _find(pattern: str, text: str) -> Iterator["re.Match[str]"]:
+    return re.finditer(pattern, text, re.IGNORECASE)
+
+
+def _epochs(text: str, moment: Moment) -> Iterator[Reset]:
+    for found in _find(_EPOCH, text):
+        number = int(found[1])
+        seconds = number / 1000 if number >= 10**12 else number
+        yield Reset(datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds), found[0])
+
+
+def _iso_times(text: str, moment: Moment) -> Iterator[Reset]:
+    for found in _find(_ISO, text):
+        when = datetime.fromisoformat(found[1].strip())
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=moment.local)
+        yield Reset(when.astimezone(UTC), found[0])
+
+
+def _http_dates(text: str, moment: Moment) -> Iterator[Reset]:
+    for found in _find(_HTTP_DATE, text):
+        day, month, year, hour, minute, second = found.groups()
+        on = date(int(year), _month(month), int(day))
+        at = time(int(hour), int(minute), int(second), tzinfo=UTC)
+        yield Reset(datetime.combine(on, at), found[0])
+
+
+def _fields(text: str, moment: Moment) -> Iterator[Reset]:
+    for found in _find(_FIELD, text):
+        name, duration, number = found.groups()
+        unit = 0.001 if re.search(r"ms$", name, re.IGNORECASE) else 1
+        seconds = _seconds(duration) if duration else float(number) * unit
+        yield Reset(moment.now + timedelta(seconds=seconds), found[0])
+
+
+def _durations(text: str, moment: Moment) -> Iterator[Reset]:
+    for found in _find(_IN, text):
+        yield Reset(moment.now + timedelta(seconds=_seconds(found[1])), found[0])
+
+
+def _seconds(duration: str) -> float:
+    """Return how long `2h 13m`, `an hour` or `34.07s` is."""
+    total = 0.0
+    pattern = rf"(?:(\d+(?:\.\d+)?)\s*|\b(?:an?|one)\s+)({_UNIT})(?![a-z])"
+    for part in _find(pattern, duration):
+        number = float(part[1]) if part[1] else 1.0
+        word = part[2].lower()
+        is_small = word == "ms" or word.startswith(("milli", "msec"))
+        total += number * (0.001 if is_small else _UNIT_SECONDS[word[0]])
+    return total
+
+
+def _clocks(text: str, moment: Moment) -> Iterator[Reset]:
+    for found in _find(_CLOCK, text):
+        at = _time_of(found)
+        if at is not None:
+            yield from _at(found, at, found["zone"] or found["bare"], moment)
+
+
+def _dates(text: str, moment: Moment) -> Iterator[Reset]:
+    for found in _find(_DATE, text):
+        yield from _at(found, time(), None, moment)
+
+
+def _time_of(found: "re.Match[str]") -> time | None:
+    """Return the time of day; None for a bare number, which may be anything."""
+    if found["word"]:
+        return time(0 if found["word"].lower() == "midnight" else 12)
+    hour, minute, half = int(found["hour"]), int(found["minute"] or 0), found["half"]
+    if half is None:
+        return time(hour, minute) if found["minute"] else None
+    if not 1 <= hour <= 12:
+        return None
+    return time(hour % 12 + (12 if half[0].lower() == "p" else 0), minute)
+
+
+def _at(
+    found: "re.Match[str]", at: time, named: str | None, moment: Moment
+) -> Iterator[Reset]:
+    """Yield the next time that a clock shows this, on the day that is named."""
+    zone, remark = _zone(named, moment)
+    here = moment.now.astimezone(zone)
+    said, groups = f"{found[0]}{remark}", found.groupdict()
+    month = groups["month"] or groups["month2"]
+    day = (groups.get("day") or "").lower()
+    if month is not None:
+        of, year = groups["of"] or groups["of2"], groups["year"] or groups["year2"]
+        first = date(int(year or here.year), _month(month), int(of))
+        days = [first] if year else [first, first.replace(year=first.year + 1)]
+    elif day in ("today", "tomorrow"):
+        days = [here.date() + timedelta(days=day == "tomorrow")]
+    elif day:
+        ahead = (_DAYS.index(day[:3]) - here.weekday()) % 7
+        days = [here.date() + timedelta(days=ahead + more) for more in (0, 7)]
+    else:
+        days = [here.date() + timedelta(days=more) for more in (0, 1)]
+    if _is_midnight(groups) and not day and month is None:
+        days = days[1:]
+    for one in days:
+        until = _next_shown(one, at, zone, moment.now)
+        if until > moment.now:
+            yield Reset(until, said)
+            return
+        if moment.now - until < JUST_PAST:
+            return
+
+
+def _is_midnight(groups: dict[str, str | None]) -> bool:
+    """Tell whether the time is the midnight that comes."""
+    return (groups.get("word") or "").lower() == "midnight"
+
+
+def _next_shown(day: date, at: time, zone: tzinfo, now: datetime) -> datetime:
+    """Return when a clock shows this, the second time where it does so twice.
+
+    A time that is left out in spring is that much after the hour before it.
+    """
+    first = datetime.combine(day, at, zone).astimezone(UTC)
+    if first > now:
+        return first
+    return max(first, datetime.combine(day, at.replace(fold=1), zone).astimezone(UTC))
+
+
+def _zone(named: str | None, moment: Moment) -> tuple[tzinfo, str]:
+    """Return the zone, and what is to be said of it where it is not known here."""
+    if named is None:
+        return moment.local, ""
+    if named.upper() in ("UTC", "GMT", "Z"):
+        return UTC, ""
+    if offset := re.fullmatch(r"(?:UTC|GMT)([+-])(\d{1,2}):?(\d\d)?", named, re.IGNORECASE):
+        minutes = 60 * int(offset[2]) + int(offset[3] or 0)
+        return timezone(timedelta(minutes=minutes if offset[1] == "+" else -minutes)), ""
+    if re.match(r"(?i)local\b", named):
+        return moment.local, ""
+    found = moment.zone(_ABBREVIATED.get(named.upper(), named))
+    if found is not None:
+        return found, ""
+    return moment.local, f" [zone {named} is unknown here: read as local time]"
+
+
+def _month(name: str) -> int:
+    return 1 + _MONTHS.index(name[:3].lower())
+
 
 WAITS_FOR = {
     table.USAGE: "the usage limit",

@@ -19,8 +19,7 @@ from ..state.words import COMPLETED, FAILED, NEEDS_HUMAN, UNKNOWN, USER_STOPPED
 from . import limits
 from .items import KEYS, SaidItems, read_said
 from .limit_table import LOGIC, PERSON, TIMEOUT, VALIDATION, Sign
-from .limits import Refusal
-from .reset_times import Moment
+from .limits import Moment, Refusal
 
 SILENT = "the agent ended without saying anything"
 STOPPED = "the user stopped the agent"

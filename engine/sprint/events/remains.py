@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...log.remains import ERASED
+from ...log.event import ERASED
 
 STAYS = frozenset(
     (

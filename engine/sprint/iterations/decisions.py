@@ -7,12 +7,7 @@ import msgspec
 
 from ...command import Command, Commands, Events
 from ...errors import RefusedError
-from ...iterations.events import (
-    ArtifactsApplied,
-    BestSelected,
-    RecommendationGiven,
-    RulesSet,
-)
+from ...iterations import events as f
 from ...iterations.loop_rules import CONTINUE, PERSON, LoopChange
 from ...log.event import Event
 from ..runs.budgets import ChangeBudgets, change_budgets
@@ -24,7 +19,7 @@ from .follow_up import is_answered, loop_rules
 class GiveRecommendation(Command, frozen=True):
     """Keep what was answered; the same answer again is nothing new."""
 
-    given: RecommendationGiven | None = None
+    given: f.RecommendationGiven | None = None
     """What to do now; whoever handles a command fills it in."""
 
 
@@ -59,7 +54,7 @@ def go_on(sprint: Sprint, command: GoOn, at: str) -> list[Event]:
             command="decide",
         )
     why = command.reason or "a person decided to go on"
-    event = RecommendationGiven(last.number, CONTINUE, why, 1.0, cause=PERSON)
+    event = f.RecommendationGiven(last.number, CONTINUE, why, 1.0, cause=PERSON)
     return [] if last == event else [event]
 
 
@@ -72,7 +67,7 @@ class SelectBest(Command, frozen=True):
     number: int | None = None
     reason: str | None = None
     """Why that one."""
-    selected: BestSelected | None = None
+    selected: f.BestSelected | None = None
     """The selection as it is judged; whoever handles a command fills it in."""
 
 
@@ -88,7 +83,7 @@ class SetRules(Command, frozen=True):
     They are events, so that a log gives the same result under any configuration (ITR-040).
     """
 
-    rules: RulesSet
+    rules: f.RulesSet
 
 
 def set_rules(sprint: Sprint, command: SetRules, at: str) -> list[Event]:
@@ -131,7 +126,7 @@ def change_rules(sprint: Sprint, command: ChangeRules, at: str) -> list[Event]:
     return [*set_rules(sprint, SetRules(changed), at), *budgets]
 
 
-def _sets(event: RulesSet) -> SetRules:
+def _sets(event: f.RulesSet) -> SetRules:
     return SetRules(event)
 
 
@@ -153,7 +148,7 @@ def apply_artifacts(sprint: Sprint, command: ApplyArtifacts, at: str) -> list[Ev
             hint="`sprintlog iteration select` selects one",
             command="apply",
         )
-    event = ArtifactsApplied(
+    event = f.ArtifactsApplied(
         command.source, command.destination, tuple(command.files_copied)
     )
     return [] if tracker.applied[-1:] == [event] else [event]
@@ -168,4 +163,4 @@ COMMANDS: Commands = {
     ApplyArtifacts: apply_artifacts,
 }
 
-CAUSED: Events = {RulesSet: _sets, ArtifactsApplied: ApplyArtifacts}
+CAUSED: Events = {f.RulesSet: _sets, f.ArtifactsApplied: ApplyArtifacts}

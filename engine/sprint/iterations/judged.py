@@ -5,17 +5,10 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
 from ...errors import RefusedError
+from ...iterations import events as f
 from ...iterations.chosen import chosen_by_a_person
 from ...iterations.evaluation import Fetch, Judge, Judgement, Scored, retraction
-from ...iterations.events import (
-    IterationDescribed,
-    IterationMeasured,
-    MeasurementFailed,
-    MeasurementRetracted,
-    RulesSet,
-)
-from ...iterations.exact import rounded
-from ...iterations.hints import HOW_TO_MEASURE
+from ...iterations.exact import HOW_TO_MEASURE, rounded
 from ...iterations.metrics import Figures, figures
 from ...iterations.recommend import (
     Recommendation,
@@ -76,7 +69,7 @@ class Judged:
         return self.sprint.knowledge.tracker
 
     @property
-    def rules(self) -> RulesSet:
+    def rules(self) -> f.RulesSet:
         """Return the rules in force."""
         return self.tracker.rules_at(self.sprint.version)
 
@@ -233,7 +226,7 @@ class Judged:
         found = [n for n in on_path if n <= highest and n in verified]
         yield from self._judge.some(reversed(found)) if found else ()
 
-    def retraction(self, number: int, reason: str) -> MeasurementRetracted:
+    def retraction(self, number: int, reason: str) -> f.MeasurementRetracted:
         """Return the event that takes a measurement back, with the best of the others."""
         all_ = Judge(self.tracker, self._in_one_scan())
         return retraction(self.tracker, number, reason, all_.score_of)
@@ -305,8 +298,8 @@ class Judged:
         if self.tracker.failed is None and not self.tracker.retracted:
             return {}
         measured = {entry.number for entry in self.tracker.measured}
-        failed = self._events.all(MeasurementFailed)
-        return failures(failed, self._events.all(MeasurementRetracted), measured)
+        failed = self._events.all(f.MeasurementFailed)
+        return failures(failed, self._events.all(f.MeasurementRetracted), measured)
 
     def unmeasured(self) -> list[agent_runs.RunEnding]:
         """Return the iterations with a run that nobody measured, in their order."""
@@ -340,7 +333,7 @@ class Judged:
         for _, _, ended in self._events.all(IterationEnded):
             if ended.git is not None:
                 found[ended.number] = found[ended.number]._replace(git=ended.git)
-        for _, _, said in self._events.all(IterationDescribed):
+        for _, _, said in self._events.all(f.IterationDescribed):
             found[said.number] = found[said.number].having(said)
         return {number: one for number, one in found.items() if one != Description({})}
 
@@ -354,7 +347,7 @@ class Judged:
 
         Where no run was recorded, it is what the measurement says.
         """
-        runs, measured = self._events.all(AgentRan), self._events.all(IterationMeasured)
+        runs, measured = self._events.all(AgentRan), self._events.all(f.IterationMeasured)
         return agent_runs.spent_by_iteration(runs, measured, self._begun())
 
     def runs_seen(self) -> dict[int, list[agent_runs.RunSeen]]:
@@ -374,6 +367,6 @@ class Judged:
         return has_same_files(self.sprint, self._events.one, one, other)
 
     def _in_one_scan(self) -> Fetch:
-        found = self._events.all(IterationMeasured)
+        found = self._events.all(f.IterationMeasured)
         known: dict[int, tuple[str, Event]] = {v: (at, event) for v, at, event in found}
         return lambda version: known.get(version) or self._events.one(version)

@@ -9,15 +9,7 @@ from msgspec.structs import asdict, replace
 
 from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
-from ...iterations.events import (
-    BaselineCaptured,
-    IterationMeasured,
-    KeptReport,
-    MeasurementFailed,
-    MeasuringRun,
-    Origin,
-    Usage,
-)
+from ...iterations import events as f
 from ...iterations.tracker import BASELINE_NUMBER, without_evidence, without_output
 from ...log.event import Event
 from ..answers.items import SaidItems
@@ -42,9 +34,9 @@ def pointers(sprint: Sprint) -> dict[str, str]:
     return {one.name: one.pointer for one in rules.metrics if one.pointer is not None}
 
 
-Origins = tuple[Origin, ...]
-Runs = tuple[MeasuringRun, ...]
-Reports = tuple[KeptReport, ...]
+Origins = tuple[f.Origin, ...]
+Runs = tuple[f.MeasuringRun, ...]
+Reports = tuple[f.KeptReport, ...]
 
 LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
 """What names a loop: its files stand in a folder of this name."""
@@ -74,7 +66,7 @@ def capture_baseline(sprint: Sprint, command: CaptureBaseline, at: str) -> list[
             "`.`, `_` and `-`",
             field="loop_id",
         )
-    event = BaselineCaptured(
+    event = f.BaselineCaptured(
         check_metrics(command.metrics, own_names(sprint)),
         command.loop_id,
         command.origins,
@@ -103,7 +95,7 @@ class MeasureIteration(Command, frozen=True):
     number: int | None = None
     score: float | None = None
     origins: Origins = ()
-    usage: Usage | None = None
+    usage: f.Usage | None = None
     tree: str | None = None
     runs: Runs = ()
     reports: Reports = ()
@@ -119,7 +111,7 @@ def measure_iteration(sprint: Sprint, command: MeasureIteration, at: str) -> lis
         raise RefusedError(f"score {command.score} is out of range: 0 to 1", field="score")
     checked = check_metrics(command.metrics, own_names(sprint))
     previous = previous_of(knowledge, began)
-    event = IterationMeasured(
+    event = f.IterationMeasured(
         given,
         checked,
         previous,
@@ -144,7 +136,7 @@ def measure_iteration(sprint: Sprint, command: MeasureIteration, at: str) -> lis
 def with_tree(events: Sequence[Event], tree: str) -> list[Event]:
     """Return events, a measurement among them with the digest of what was measured."""
     return [
-        replace(event, tree=tree) if isinstance(event, IterationMeasured) else event
+        replace(event, tree=tree) if isinstance(event, f.IterationMeasured) else event
         for event in events
     ]
 
@@ -171,7 +163,7 @@ def fail_measurement(sprint: Sprint, command: FailMeasurement, at: str) -> list[
     given = command.number
     if given != BASELINE_NUMBER or not sprint.knowledge.tracker.is_empty:
         given, _ = _begun(sprint, given)
-    event = MeasurementFailed(
+    event = f.MeasurementFailed(
         given,
         command.error,
         command.command,
@@ -228,7 +220,7 @@ def measured_on_path(sprint: Sprint) -> list[int]:
     return sorted(found)
 
 
-def observed_measurement(sprint: Sprint, event: IterationMeasured) -> IterationMeasured:
+def observed_measurement(sprint: Sprint, event: f.IterationMeasured) -> f.IterationMeasured:
     """Return what another tool measured, with its place in the chain.
 
     Where it began may not be known: it was built on what was measured last.
@@ -238,13 +230,13 @@ def observed_measurement(sprint: Sprint, event: IterationMeasured) -> IterationM
     return replace(event, number=number, previous=None if last == number else last)
 
 
-def _captures(event: BaselineCaptured) -> CaptureBaseline:
+def _captures(event: f.BaselineCaptured) -> CaptureBaseline:
     return CaptureBaseline(
         asdict(event.metrics), event.loop_id, event.origins, event.runs, event.reports
     )
 
 
-def _measures(event: IterationMeasured) -> MeasureIteration:
+def _measures(event: f.IterationMeasured) -> MeasureIteration:
     said = {name: getattr(event, name) for name in MeasureIteration.__struct_fields__}
     number, metrics = event.number or None, asdict(event.metrics)
     return MeasureIteration(**{**said, "number": number, "metrics": metrics})
@@ -258,7 +250,7 @@ class EndMeasuredIteration(Command, frozen=True):
     summary: str | None = None
     score: float | None = None
     origins: Origins = ()
-    usage: Usage | None = None
+    usage: f.Usage | None = None
     tree: str | None = None
     ran: AgentRan | None = None
     said: SaidItems | None = None
@@ -351,7 +343,7 @@ COMMANDS: Commands = {
 }
 
 CAUSED: Events = {
-    BaselineCaptured: _captures,
-    IterationMeasured: _measures,
-    MeasurementFailed: FailMeasurement,
+    f.BaselineCaptured: _captures,
+    f.IterationMeasured: _measures,
+    f.MeasurementFailed: FailMeasurement,
 }

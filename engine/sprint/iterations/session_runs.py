@@ -13,15 +13,7 @@ from msgspec.structs import replace
 
 from ...errors import RefusedError
 from ...log.event import Event
-from ...usage import (
-    FIGURES,
-    ModelCall,
-    Usage,
-    lower_bounds,
-    merged,
-    open_figures,
-    summed,
-)
+from ...usage import FIGURES, ModelCall, Usage, lower_bounds, merged, open_figures, summed
 from ..events import AgentRan, IterationEnded, IterationStarted
 from ..state.sprint import Sprint
 

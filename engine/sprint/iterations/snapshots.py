@@ -12,14 +12,7 @@ from .. import events as f
 from ..state.knowledge import HeldSnapshot, Restore, WorkTree, note_tree
 from ..state.sprint import Knowledge, Sprint, open_iteration
 from ..state.transitions import check_exists
-from .rollback import (
-    Redo,
-    RollBack,
-    Undo,
-    iteration_end,
-    undo,
-    undo_to_redo,
-)
+from .rollback import Redo, RollBack, Undo, iteration_end, undo, undo_to_redo
 
 KEEP_DEFAULT = 50
 RESTORES_KEPT = 10

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sprintlog.cli.history.audit import markdown_table
-from sprintlog.projections.exports.csv_lines import csv_text
+from sprintlog.projections.exports.tables import csv_text
 from sprintlog.projections.markdown import code
 
 EVIL = "=1+1 `x` | <b>@ana</b> [l](http://e) \\| \\\\| end\\"

@@ -26,10 +26,7 @@ from sprintlog.engine.sprint.events import (
     PhaseStarted,
 )
 from sprintlog.engine.sprint.iterations.loop import StartIteration
-from sprintlog.engine.sprint.phases.leaves import (
-    CompletePhase,
-    StartPhase,
-)
+from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections import Workspace, workspace
 

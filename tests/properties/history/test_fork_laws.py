@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.fork import fork
-from sprintlog.engine.service.streams.appends import append_end
+from sprintlog.engine.service.streams.history import append_end
 from sprintlog.engine.sprint.iterations.rollback import Redo, Undo, undo
 from sprintlog.engine.sprint.state.knowledge import OwnTree
 from sprintlog.engine.sprint.state.sprint import Sprint

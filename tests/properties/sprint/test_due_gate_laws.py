@@ -21,10 +21,7 @@ from sprintlog.engine.sprint.gates.checks import (
     start_gate,
 )
 from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.phases.leaves import (
-    CompletePhase,
-    StartPhase,
-)
+from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.plan.injection import InjectPhases, inject_phases
 from sprintlog.engine.sprint.plan.spots import BESIDE, END_OF_PHASE
 from sprintlog.engine.sprint.queue.returns import copied

@@ -19,12 +19,7 @@ from sprintlog.engine.adapters.snapshots import known_stats
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.agent_sessions import at_work
-from sprintlog.engine.service.work_tree import (
-    restore,
-    restore_plan,
-    snapshot,
-    start_files,
-)
+from sprintlog.engine.service.work_tree import restore, restore_plan, snapshot, start_files
 from sprintlog.engine.sprint.state.knowledge import WorkTree
 
 from .histories import contradiction, failure

@@ -8,14 +8,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint.iterations.loop import StartIteration
-from sprintlog.engine.sprint.phases.leaves import (
-    CompletePhase,
-    StartPhase,
-)
-from sprintlog.engine.sprint.phases.lifecycle import (
-    NeedHuman,
-    StartSprint,
-)
+from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
+from sprintlog.engine.sprint.phases.lifecycle import NeedHuman, StartSprint
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 
 from ..conftest import Data, Scenario

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from sprintlog.cli.intake.progress_models import CompiledPlan
+from sprintlog.cli.intake.progress import CompiledPlan
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.plan.shape import check_shape
 from sprintlog.projections.state_files.yaml.reader import load

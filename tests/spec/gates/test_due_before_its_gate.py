@@ -8,10 +8,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.plan.create import ImportDocument
-from sprintlog.engine.sprint.plan.injection import (
-    InjectPhases,
-    InjectSteps,
-)
+from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
 from sprintlog.engine.sprint.plan.recompile import TakePlan
 from sprintlog.engine.sprint.queue.decisions import ApproveRequest
 

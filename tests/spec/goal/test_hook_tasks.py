@@ -21,10 +21,7 @@ from sprintlog.engine.sprint.iterations.hook_tasks import (
     spawn_hook,
     transcript_of,
 )
-from sprintlog.engine.sprint.iterations.loop import (
-    EndIteration,
-    StartIteration,
-)
+from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
 from sprintlog.engine.sprint.state.words import HOOK_TASK_STATUSES
 
 from ..conftest import Make, Scenario, simple

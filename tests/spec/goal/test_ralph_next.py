@@ -14,10 +14,7 @@ from sprintlog.engine.sprint.iterations.goal import CompleteGoal
 from sprintlog.engine.sprint.iterations.hook_tasks import SpawnHook
 from sprintlog.engine.sprint.iterations.loop import StartIteration
 from sprintlog.engine.sprint.iterations.wrapped import EndWrapped, StartWrapped
-from sprintlog.engine.sprint.phases.lifecycle import (
-    PauseSprint,
-    ResumeSprint,
-)
+from sprintlog.engine.sprint.phases.lifecycle import PauseSprint, ResumeSprint
 from sprintlog.engine.sprint.plan.goal_steps import AddStep, UpdateStep
 
 from ..conftest import Data, Scenario, simple

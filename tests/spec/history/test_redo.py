@@ -5,11 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.iterations.rollback import (
-    Redo,
-    RollBack,
-    Undo,
-)
+from sprintlog.engine.sprint.iterations.rollback import Redo, RollBack, Undo
 from sprintlog.engine.sprint.phases import leaves
 
 from ..conftest import Make, Scenario, simple

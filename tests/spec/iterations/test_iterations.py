@@ -7,15 +7,8 @@ import pytest
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.loop import NUMBER_MAX, EndIteration, StartIteration
-from sprintlog.engine.sprint.iterations.rollback import (
-    RollBack,
-    Undo,
-    iteration_end,
-)
-from sprintlog.engine.sprint.plan.create import (
-    CreateSprint,
-    ImportDocument,
-)
+from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo, iteration_end
+from sprintlog.engine.sprint.plan.create import CreateSprint, ImportDocument
 from sprintlog.engine.sprint.state.sprint import open_iteration, pack, unpack
 
 from ..conftest import Scenario, simple

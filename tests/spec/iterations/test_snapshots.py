@@ -23,11 +23,7 @@ from sprintlog.engine.sprint.events import (
     SnapshotsPruned,
     SnapshotTaken,
 )
-from sprintlog.engine.sprint.iterations.rollback import (
-    RollBack,
-    Undo,
-    undo,
-)
+from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo, undo
 from sprintlog.engine.sprint.iterations.snapshots import (
     EndRestore,
     GiveRestoreUp,

@@ -27,10 +27,7 @@ from sprintlog.engine.journal.rules import (
     RetireLearning,
 )
 from sprintlog.engine.journal.state.shapes import Context, Learning, Pattern
-from sprintlog.engine.journal.suggestions import (
-    AddExtractedLearnings,
-    extract,
-)
+from sprintlog.engine.journal.suggestions import AddExtractedLearnings, extract
 
 from .journaled import AT, Diary, entry, learned, noticed, pattern
 

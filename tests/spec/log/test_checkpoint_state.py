@@ -9,10 +9,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases import leaves
-from sprintlog.engine.sprint.plan.create import (
-    CreateSprint,
-    ImportDocument,
-)
+from sprintlog.engine.sprint.plan.create import CreateSprint, ImportDocument
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 
 from ..conftest import Scenario, for_each, simple

@@ -17,10 +17,7 @@ from sprintlog.engine.sprint.iterations import loop
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases import leaves, lifecycle, notes, waits
 from sprintlog.engine.sprint.plan import injection
-from sprintlog.engine.sprint.plan.create import (
-    CreateSprint,
-    ImportDocument,
-)
+from sprintlog.engine.sprint.plan.create import CreateSprint, ImportDocument
 
 from ..conftest import Data, Make, Scenario, simple
 from .measuring_commands import MEASURING

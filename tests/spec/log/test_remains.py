@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from sprintlog.engine.journal.events import EntryRecorded, JournalOpened, LearningAdded
 from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation
 from sprintlog.engine.log.codec import encode
-from sprintlog.engine.log.event import Event
-from sprintlog.engine.log.remains import ERASED
+from sprintlog.engine.log.event import ERASED, Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sessions.events import PromptGiven, ToolCalled, TouchedFile
 from sprintlog.engine.sprint.events.remains import NOT_RUN

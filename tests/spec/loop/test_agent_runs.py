@@ -6,11 +6,7 @@ import pytest
 
 from sprintlog.engine.iterations.events import Usage
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.iterations.agent_runs import (
-    RunSeen,
-    endings,
-    runs_seen,
-)
+from sprintlog.engine.sprint.iterations.agent_runs import RunSeen, endings, runs_seen
 from sprintlog.projections.iterations.iteration_report import notes_of, unknown_costs
 
 BEGUN = [(2, 1), (6, 2)]

@@ -6,10 +6,7 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.phases.leaves import (
-    CompletePhase,
-    StartPhase,
-)
+from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.phases.lifecycle import ResumeSprint
 
 from ..conftest import Scenario, simple

@@ -14,8 +14,7 @@ import pytest
 from sprintlog.engine.adapters.agents.output import Hearing, hear, with_errors
 from sprintlog.engine.sprint.answers.goal_verdict import read_turn
 from sprintlog.engine.sprint.answers.limit_table import FAILURE, KINDS, PERSON, SIGNS
-from sprintlog.engine.sprint.answers.limits import WAITS_FOR, complaint
-from sprintlog.engine.sprint.answers.reset_times import Moment
+from sprintlog.engine.sprint.answers.limits import WAITS_FOR, Moment, complaint
 from sprintlog.engine.sprint.answers.verdict import Verdict, judge
 
 TABLE = tomllib.loads(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.sprint.answers.reset_times import (
+from sprintlog.engine.sprint.answers.limits import (
     AHEAD_DAYS_MAX,
     Moment,
     is_sensible,

@@ -5,16 +5,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint.iterations.rollback import RollBack
-from sprintlog.engine.sprint.phases.leaves import (
-    CompletePhase,
-    SkipPhase,
-    StartPhase,
-)
-from sprintlog.engine.sprint.plan.injection import (
-    InjectPhases,
-    InjectSteps,
-    inject_phases,
-)
+from sprintlog.engine.sprint.phases.leaves import CompletePhase, SkipPhase, StartPhase
+from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps, inject_phases
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from ..conftest import Data, Scenario, simple

@@ -5,10 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.phases.leaves import (
-    CompletePhase,
-    StartPhase,
-)
+from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.plan.injection import InjectPhases, inject_phases
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 from sprintlog.engine.sprint.state.words import COMPLETED, SPRINT_STATUSES

@@ -5,15 +5,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.phases.leaves import (
-    CompletePhase,
-    SkipPhase,
-    StartPhase,
-)
-from sprintlog.engine.sprint.plan.injection import (
-    InjectPhases,
-    InjectSteps,
-)
+from sprintlog.engine.sprint.phases.leaves import CompletePhase, SkipPhase, StartPhase
+from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
 
 from ..conftest import Data, Scenario, for_each, simple
 from .test_inject_phases import PLAN, at, node, tree

@@ -9,10 +9,7 @@ from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.lifecycle import CompleteSprint
 from sprintlog.engine.sprint.plan.create import ImportDocument
-from sprintlog.engine.sprint.plan.injection import (
-    InjectPhases,
-    InjectSteps,
-)
+from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
 from sprintlog.engine.sprint.state.completion import done_work
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 

@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.agents.items import (
-    AgentEnded,
-    Called,
-    Item,
-    Returned,
-    Said,
-)
+from sprintlog.engine.adapters.agents.items import AgentEnded, Called, Item, Returned, Said
 from sprintlog.engine.adapters.processes.process import Marks
 from sprintlog.engine.service.loop import pulse
 from sprintlog.engine.service.loop.pulse import Pulse

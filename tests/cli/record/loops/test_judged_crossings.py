@@ -12,17 +12,7 @@ import pytest
 from ....adapters.trees import git
 from ...conftest import Run
 from ...goals import start
-from .judged_loops import (
-    AGENT,
-    MEASURE,
-    MEASURES,
-    PLAN,
-    RUN,
-    advised,
-    aim,
-    prepare,
-    types,
-)
+from .judged_loops import AGENT, MEASURE, MEASURES, PLAN, RUN, advised, aim, prepare, types
 
 pytestmark = pytest.mark.long
 
