@@ -34,7 +34,7 @@ from .context import diagnose, open_workspace
 from .output import hint, print_json, print_text, warn
 
 if TYPE_CHECKING:
-    from sprintlog.engine.journal.state.journal import Journal
+    from sprintlog.engine.journal.state import Journal
 
 CommandT = TypeVar("CommandT", bound=Command)
 Keep = Callable[[Command], Decide]

@@ -8,8 +8,8 @@ import click
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.text.stops import Told, reasons, standing
 from sprintlog.projections.views.work import Status
-from sprintlog.projections.words.stops import Told, reasons, standing
 
 from .named_sprint import with_it
 from .output import REFUSED
@@ -40,7 +40,7 @@ def wait_until(
 def show_waiting(wait: Any, left: float) -> None:
     """Show on stderr what is waited for, for `left` more seconds; None takes it away."""
     # Imported here: most commands tell of no wait.
-    from sprintlog.projections.words.stops import waited_for
+    from sprintlog.projections.text.stops import waited_for
 
     from .output import clear_counting, counting_line
     from .screen import phrases

@@ -10,9 +10,6 @@ of each says its fields.
 from .engine.command import (
     Command as Command,
 )
-from .engine.iterations.loop_rules import (
-    LoopChange as LoopChange,
-)
 from .engine.journal.rules import (
     AddLearning as AddLearning,
     DiscoverPattern as DiscoverPattern,
@@ -24,6 +21,9 @@ from .engine.journal.rules import (
 )
 from .engine.journal.suggestions import (
     AddExtractedLearnings as AddExtractedLearnings,
+)
+from .engine.judging.loop_rules import (
+    LoopChange as LoopChange,
 )
 from .engine.sprint.agent.goal_runs import (
     EndTurn as EndTurn,

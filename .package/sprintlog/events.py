@@ -1,6 +1,24 @@
 """Every event there is, and what is in them; `decode` makes one of a recorded event."""
 
-from .engine.iterations.events import (
+from .engine.journal.events import (
+    EntryRecorded as EntryRecorded,
+    JournalCorrected as JournalCorrected,
+    JournalMoved as JournalMoved,
+    JournalOpened as JournalOpened,
+    JournalRaised as JournalRaised,
+    LearningAdded as LearningAdded,
+    LearningReferenced as LearningReferenced,
+    LearningRetired as LearningRetired,
+    PatternDiscovered as PatternDiscovered,
+)
+from .engine.journal.parts import (
+    Context as Context,
+    Entry as Entry,
+    Learning as Learning,
+    Observation as Observation,
+    Pattern as Pattern,
+)
+from .engine.judging.events import (
     ArtifactsApplied as ArtifactsApplied,
     BaselineCaptured as BaselineCaptured,
     BaselineReplaced as BaselineReplaced,
@@ -17,30 +35,12 @@ from .engine.iterations.events import (
     RecommendationGiven as RecommendationGiven,
     RulesSet as RulesSet,
 )
-from .engine.iterations.loop_rules import (
+from .engine.judging.loop_rules import (
     LoopRules as LoopRules,
     MeasureRules as MeasureRules,
     OwnMetric as OwnMetric,
     Thresholds as Thresholds,
     Weights as Weights,
-)
-from .engine.journal.events import (
-    EntryRecorded as EntryRecorded,
-    JournalCorrected as JournalCorrected,
-    JournalMoved as JournalMoved,
-    JournalOpened as JournalOpened,
-    JournalRaised as JournalRaised,
-    LearningAdded as LearningAdded,
-    LearningReferenced as LearningReferenced,
-    LearningRetired as LearningRetired,
-    PatternDiscovered as PatternDiscovered,
-)
-from .engine.journal.state.shapes import (
-    Context as Context,
-    Entry as Entry,
-    Learning as Learning,
-    Observation as Observation,
-    Pattern as Pattern,
 )
 from .engine.log.envelope import (
     RecordedEvent as RecordedEvent,

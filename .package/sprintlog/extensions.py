@@ -35,7 +35,7 @@ from .engine.adapters.reports.report import (
     Report as Report,
 )
 from .engine.extensions import GROUPS as GROUPS, ExtensionError as ExtensionError
-from .engine.iterations.events import Usage as Usage
+from .engine.judging.events import Usage as Usage
 from .engine.log.event import ExtensionEvent as ExtensionEvent
 from .engine.service.streams.extension_events import extension_event as extension_event
 from .engine.sprint.commands import RecordExtensionEvent as RecordExtensionEvent

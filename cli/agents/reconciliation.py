@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sprintlog.engine.adapters.transcripts.hook_calls import HookPlace
-from sprintlog.engine.adapters.transcripts.told import READERS, StreamCalls, TranscriptCalls
+from sprintlog.engine.adapters.agents.calls import READERS, StreamCalls, TranscriptCalls
+from sprintlog.engine.adapters.agents.hook_calls import HookPlace
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, SprintlogError
 from sprintlog.engine.service.agent_sessions import known_sessions, reconcile
 from sprintlog.engine.service.agent_sessions.reconcile import OneRun, Taken, take_calls
 from sprintlog.engine.service.agent_sessions.run_ended import AgentRunEnded, hooked_sessions
-from sprintlog.engine.service.from_transcripts.iterations import recover
+from sprintlog.engine.service.from_transcripts import recover
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sessions.names import session_of, work_in
 from sprintlog.projections.views.sessions import Reconciled

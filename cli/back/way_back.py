@@ -194,7 +194,7 @@ def _as_the_best(run: Recording, number: int) -> str:
         return ""
     # Imported here: mostly it is the best one, or nothing was measured.
     from sprintlog.engine.service.streams.judged import evaluate
-    from sprintlog.projections.iterations.quality import as_the_best
+    from sprintlog.projections.judging.quality import as_the_best
 
     judged = evaluate(run.workspace.log, sprint)
     if number != judged.target():

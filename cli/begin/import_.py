@@ -13,7 +13,7 @@ import click
 from msgspec import UNSET
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.lines import LINE_BYTES_MAX
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.events import Place, SprintImported

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.journal.intake.foreign import TakeDocument, remarks, take_document
-from sprintlog.engine.journal.intake.progress_text import TakeText, parse_text
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.foreign import TakeDocument, remarks, take_document
+from sprintlog.engine.journal.progress_text import TakeText, parse_text
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
 from sprintlog.projections.state_files.journal_file import JournalFile
 from sprintlog.projections.views.log import TakenIn

@@ -11,7 +11,7 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.service.from_transcripts import iterations
+from sprintlog.engine.service import from_transcripts
 from sprintlog.engine.service.holders import loop_holder
 from sprintlog.projections.workspace import Workspace
 
@@ -25,7 +25,7 @@ from .loop_facts import key_of, number_of, take_facts, tell
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
-Known = iterations.KnownSessions
+Known = from_transcripts.KnownSessions
 
 
 def _with_source(function: Function) -> Function:
@@ -184,11 +184,11 @@ def _record(run: Recording, known: Known, sprint_id: str, session: TranscriptRea
     else:
         options = _keyed(run, sprint_id, f"{session.key}:began", at=session.began_at)
         began = Recording(run.name, options, workspace).handle_with(
-            iterations.SessionBegins(), sprint_id=sprint_id, observed=True
+            from_transcripts.SessionBegins(), sprint_id=sprint_id, observed=True
         )
         number = number_of(began)
         recorded = 0 if began.duplicate else len(began.events)
-    ends = iterations.SessionEnds(known, replace(ran, iteration=number), summary)
+    ends = from_transcripts.SessionEnds(known, replace(ran, iteration=number), summary)
     fact = f"{session.key}:{session.sha256}"
     options = _keyed(run, sprint_id, fact, at=session.ended_at)
     ended = Recording(run.name, options, workspace).handle_with(

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal.intake.progress_text import Parsed, TakeText, parse_text
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.progress_text import Parsed, TakeText, parse_text
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import Place, SprintImported
 from sprintlog.engine.sprint.plan.create import ImportDocument

@@ -21,9 +21,9 @@ from sprintlog.engine.sprint.state.words import (
     PENDING,
     RETRYING,
 )
+from sprintlog.projections.text.stops import at_iteration, standing
 from sprintlog.projections.views.runs import what_is_next
 from sprintlog.projections.views.work import STOPPED, status
-from sprintlog.projections.words.stops import at_iteration, standing
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, find_log, open_workspace
@@ -157,7 +157,7 @@ def _files(
         return None, None
     # Imported here: many sprints measure nothing.
     from sprintlog.engine.service.streams.judged import evaluate
-    from sprintlog.projections.iterations.quality import brought_back, files_said
+    from sprintlog.projections.judging.quality import brought_back, files_said
 
     from ..iterations.quality import is_rollback_due, way_back
 

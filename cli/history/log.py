@@ -7,16 +7,16 @@ from itertools import islice
 import click
 from click.core import ParameterSource
 
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import is_extension
 from sprintlog.engine.service.agent_sessions.known_sessions import choose_session
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
 from sprintlog.engine.service.wanted import EventFilter, range_of, select
+from sprintlog.projections.text.event_line import what
+from sprintlog.projections.text.session_lines import Folded, folded
 from sprintlog.projections.views.events import envelope
-from sprintlog.projections.words.of_sessions import Folded, folded
-from sprintlog.projections.words.said import what
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed

@@ -9,9 +9,9 @@ import msgspec
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.sprint_file import render
+from sprintlog.projections.text.session_lines import figures, short_name
 from sprintlog.projections.views.events import envelope
 from sprintlog.projections.views.sessions import SessionAnswer
-from sprintlog.projections.words.of_sessions import figures, short_name
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_json, with_point, with_reading
@@ -73,7 +73,7 @@ def journal(at: str | None, as_json: bool) -> None:
 def best(reading: ReadOptions) -> None:
     """Print all records of the iterations: measured, judged, advised, selected."""
     from sprintlog.engine.service.streams.judged import evaluate
-    from sprintlog.projections.iterations.tracker import tracker_data
+    from sprintlog.projections.judging.tracker import tracker_data
     from sprintlog.projections.state_files.loop_files import tracker_yaml
 
     with open_workspace() as workspace:
@@ -91,7 +91,7 @@ def best(reading: ReadOptions) -> None:
 @with_json
 def event(position: int, as_json: bool) -> None:
     """Print one event: a summary, its data and its metadata."""
-    from sprintlog.projections.words.said import ERASED, what
+    from sprintlog.projections.text.event_line import ERASED, what
 
     with open_workspace() as workspace:
         found = next(workspace.log.read(after=position - 1, until=position), None)

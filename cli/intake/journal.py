@@ -13,10 +13,10 @@ from pydantic import (
 )
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.journal.intake.foreign import FIRST_SCHEMA, schema_version
-from sprintlog.engine.journal.intake.strangers import ELSEWHERE, stranger
-from sprintlog.engine.journal.state import shapes
-from sprintlog.engine.journal.state.shapes import REQUIRED
+from sprintlog.engine.journal import parts
+from sprintlog.engine.journal.foreign import FIRST_SCHEMA, schema_version
+from sprintlog.engine.journal.parts import REQUIRED
+from sprintlog.engine.journal.strangers import ELSEWHERE, stranger
 
 from .fields import Flag, OneOf, Text
 from .files import load, naming, within
@@ -48,10 +48,10 @@ _KINDS: dict[Any, Any] = {str: Text, bool: Flag}
 
 
 def _model_of(
-    part: type[shapes.ClosedObject], name: str, description: str
+    part: type[parts.ClosedObject], name: str, description: str
 ) -> type[ClosedModel]:
     """Return the model of a part, by the types and the rules of its fields."""
-    rules = shapes.rules_of(part)
+    rules = parts.rules_of(part)
     known = (field for field in structs.fields(part) if field.name in rules)
     fields: dict[str, Any] = {one.name: _field(one, rules[one.name]) for one in known}
     model = create_model(name, __base__=ClosedModel, __doc__=description, **fields)
@@ -59,7 +59,7 @@ def _model_of(
     return model
 
 
-def _field(field: structs.FieldInfo, rule: shapes.FieldRule) -> Any:
+def _field(field: structs.FieldInfo, rule: parts.FieldRule) -> Any:
     """Return the type of a field and its default, `...` where it must be given."""
     is_needed = field.required or rule.is_needed or rule.pattern
     default = ... if is_needed else field.default
@@ -84,21 +84,21 @@ def _field(field: structs.FieldInfo, rule: shapes.FieldRule) -> Any:
 
 
 ObservationModel = _model_of(
-    shapes.Observation, "ObservationModel", "A finding captured during execution."
+    parts.Observation, "ObservationModel", "A finding captured during execution."
 )
 IterationContext = _model_of(
-    shapes.Context, "IterationContext", "How an iteration came about."
+    parts.Context, "IterationContext", "How an iteration came about."
 )
 ProgressEntry = _model_of(
-    shapes.Entry, "ProgressEntry", "A single iteration's progress record."
+    parts.Entry, "ProgressEntry", "A single iteration's progress record."
 )
 LearningModel = _model_of(
-    shapes.Learning,
+    parts.Learning,
     "LearningModel",
     "A persistent learning that applies across iterations.",
 )
 PatternModel = _model_of(
-    shapes.Pattern, "PatternModel", "A codebase pattern discovered during execution."
+    parts.Pattern, "PatternModel", "A codebase pattern discovered during execution."
 )
 
 

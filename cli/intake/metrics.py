@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.iterations.metrics import BUILD_STATUSES, GROUPS, NAMES, PERCENTAGES
+from sprintlog.engine.judging.metrics import BUILD_STATUSES, GROUPS, NAMES, PERCENTAGES
 
 from .fields import OneOf
 from .files import load, read_text

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.iterations.events import EDIT_POLICIES
-from sprintlog.engine.iterations.loop_rules import ON_REGRESSION
+from sprintlog.engine.judging.events import EDIT_POLICIES
+from sprintlog.engine.judging.loop_rules import ON_REGRESSION
 from sprintlog.engine.sprint.agent.notices import NOTICES
 
 from .fields import Flag, OneOf, kebab

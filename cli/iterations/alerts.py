@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import click
 
-from sprintlog.engine.iterations.deltas import Alert
-from sprintlog.engine.iterations.evaluation import Judgement
+from sprintlog.engine.judging.changes import Alert
+from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.projections.views.quality import iterations_of

@@ -1,11 +1,11 @@
 """`sprintlog best`: the best iteration so far."""
 
-from sprintlog.engine.iterations.exact import HOW_TO_MEASURE
-from sprintlog.engine.iterations.score import Score
-from sprintlog.engine.iterations.select import unknown_parts
+from sprintlog.engine.judging.exact import HOW_TO_MEASURE
+from sprintlog.engine.judging.score import Score
+from sprintlog.engine.judging.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged
-from sprintlog.projections.iterations import quality
-from sprintlog.projections.iterations.iteration_report import said
+from sprintlog.projections.judging import quality
+from sprintlog.projections.judging.iteration_report import said
 from sprintlog.projections.views import iterations as views
 
 from .. import typed

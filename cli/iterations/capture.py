@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.iterations.loop_rules import MeasureRules
+from sprintlog.engine.judging.loop_rules import MeasureRules
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed

@@ -9,8 +9,8 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.exact import Number, plain, short
+from sprintlog.engine.judging.evaluation import Judgement
+from sprintlog.engine.judging.exact import Number, plain, short
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.described import PROMPT, Description
 from sprintlog.projections.views.quality import comparison

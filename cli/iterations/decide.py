@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.iterations.events import RecommendationGiven
+from sprintlog.engine.judging.events import RecommendationGiven
 from sprintlog.engine.sprint.iterations.decisions import GiveRecommendation, GoOn
 
 from .. import typed

@@ -2,7 +2,7 @@
 
 from msgspec.structs import asdict
 
-from sprintlog.engine.iterations.events import RulesSet
+from sprintlog.engine.judging.events import RulesSet
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
 from .. import settings

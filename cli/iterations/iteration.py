@@ -8,7 +8,7 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.iterations.exact import HOW_TO_MEASURE
+from sprintlog.engine.judging.exact import HOW_TO_MEASURE
 from sprintlog.engine.sprint.iterations import measurement
 from sprintlog.engine.sprint.iterations.goal import FailIteration
 from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration

@@ -3,21 +3,21 @@
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.exact import Number, plain, short, shown
-from sprintlog.engine.iterations.recommend import Recommendation
-from sprintlog.engine.iterations.score import Score
-from sprintlog.engine.iterations.select import said_score, unknown_parts
-from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.judging.evaluation import Judgement
+from sprintlog.engine.judging.exact import Number, plain, short, shown
+from sprintlog.engine.judging.recommend import Recommendation
+from sprintlog.engine.judging.score import Score
+from sprintlog.engine.judging.select import said_score, unknown_parts
+from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding, evaluate
 from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.state.sprint import Spent
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.engine.usage import bounded
-from sprintlog.projections.iterations.quality import equals_by_exit_code
-from sprintlog.projections.iterations.summary_report import BARS, PLAIN, sparkline
+from sprintlog.projections.judging.quality import equals_by_exit_code
+from sprintlog.projections.judging.summary_report import BARS, PLAIN, sparkline
+from sprintlog.projections.text.phrases import dollars, duration
 from sprintlog.projections.views.files import FileChange
-from sprintlog.projections.words.phrases import dollars, duration
 from sprintlog.projections.workspace import Workspace
 
 from ..context import ReadOptions

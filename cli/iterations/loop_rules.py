@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from sprintlog.engine.iterations.loop_rules import (
+from sprintlog.engine.judging.loop_rules import (
     ON_REGRESSION,
     ROLLBACKS_MAX,
     LoopChange,

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.iterations.metrics import check_metrics
+from sprintlog.engine.judging.metrics import check_metrics
 
 from .. import typed
 

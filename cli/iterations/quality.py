@@ -1,15 +1,15 @@
 """What `status` says of the iterations: quality, alerts, and advice nobody answered yet."""
 
-from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.exact import shown
-from sprintlog.engine.iterations.loop_rules import ROLLBACK
-from sprintlog.engine.iterations.recommend import Recommendation
-from sprintlog.engine.iterations.select import unknown_parts
+from sprintlog.engine.judging.evaluation import Judgement
+from sprintlog.engine.judging.exact import shown
+from sprintlog.engine.judging.loop_rules import ROLLBACK
+from sprintlog.engine.judging.recommend import Recommendation
+from sprintlog.engine.judging.select import unknown_parts
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.state.effective_history import lies_on, path
-from sprintlog.projections.iterations import quality
+from sprintlog.projections.judging import quality
 
 from ..output import coloured, counted, visible, wrapped
 from ..screen.terminal import ATTENTION, BAD

@@ -10,19 +10,19 @@ from msgspec.structs import replace
 
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, SprintlogError
-from sprintlog.engine.iterations.exact import HOW_TO_MEASURE
-from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.judging.exact import HOW_TO_MEASURE
+from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.iterations.kept_files import left_words
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.projections.markdown import code
+from sprintlog.projections.text.phrases import duration, spent_said, usage
+from sprintlog.projections.text.stops import work_ended
 from sprintlog.projections.views import iterations as views
 from sprintlog.projections.views.quality import Written
 from sprintlog.projections.views.runs import what_is_next
 from sprintlog.projections.views.work import STOPPED, status, work_trees
-from sprintlog.projections.words.phrases import duration, spent_said, usage
-from sprintlog.projections.words.stops import work_ended
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
@@ -183,7 +183,7 @@ def _number(point: str) -> int:
 def _print_iteration(
     workspace: Workspace, judged: Judged, number: int, *, as_json: bool
 ) -> None:
-    from sprintlog.projections.iterations.iteration_report import (
+    from sprintlog.projections.judging.iteration_report import (
         done_after,
         ended,
         iteration_markdown,
@@ -211,7 +211,7 @@ def _print_unmeasured(
     workspace: Workspace, judged: Judged, number: int, *, as_json: bool
 ) -> None:
     """Print what is known of an iteration without a measurement."""
-    from sprintlog.projections.iterations.iteration_report import unmeasured_markdown
+    from sprintlog.projections.judging.iteration_report import unmeasured_markdown
 
     tree = _tree_lines(workspace, judged, number)
     text = unmeasured_markdown(judged, number, _took(judged, number), tree)
@@ -260,8 +260,8 @@ def _took(judged: Judged, number: int) -> str:
 
 
 def _print_selection(judged: Judged, *, as_json: bool) -> None:
-    from sprintlog.projections.iterations.selection_report import selection_markdown
-    from sprintlog.projections.iterations.tracker import selection_data
+    from sprintlog.projections.judging.selection_report import selection_markdown
+    from sprintlog.projections.judging.tracker import selection_data
 
     data = selection_data(judged)
     if data is None:
@@ -279,10 +279,7 @@ def _print_selection(judged: Judged, *, as_json: bool) -> None:
 def _print_summary(
     workspace: Workspace, judged: Judged, reading: ReadOptions, *, is_of_job: bool
 ) -> None:
-    from sprintlog.projections.iterations.summary_report import (
-        SummaryTexts,
-        summary_markdown,
-    )
+    from sprintlog.projections.judging.summary_report import SummaryTexts, summary_markdown
 
     sprint = judged.sprint
     check_exists(sprint)

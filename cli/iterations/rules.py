@@ -7,8 +7,8 @@ import click
 from msgspec import structs
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.iterations.events import OwnMetric
-from sprintlog.engine.iterations.loop_rules import MeasureRules
+from sprintlog.engine.judging.events import OwnMetric
+from sprintlog.engine.judging.loop_rules import MeasureRules
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
 from .. import settings, typed

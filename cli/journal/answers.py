@@ -7,7 +7,7 @@ import msgspec
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.journal.document import JournalDocument
-from sprintlog.engine.journal.state.shapes import ClosedObject, Entry
+from sprintlog.engine.journal.parts import ClosedObject, Entry
 from sprintlog.projections.state_files.progress_json import written
 
 from ..output import print_answer, table

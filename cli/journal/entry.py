@@ -5,11 +5,10 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.journal import parts, queries
 from sprintlog.engine.journal.from_events import part_of
-from sprintlog.engine.journal.questions import queries
+from sprintlog.engine.journal.parts import Context, Entry, Observation
 from sprintlog.engine.journal.rules import RecordEntry
-from sprintlog.engine.journal.state import shapes
-from sprintlog.engine.journal.state.shapes import Context, Entry, Observation
 
 from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point
@@ -32,7 +31,7 @@ def command() -> None:
 )
 @click.argument("prd_id", metavar="PRD")
 @typed.option(
-    "--status", required=True, type=typed.Choice(shapes.STATUSES), help="The outcome."
+    "--status", required=True, type=typed.Choice(parts.STATUSES), help="The outcome."
 )
 @typed.option(
     "--summary",
@@ -60,7 +59,7 @@ def command() -> None:
 @typed.option("--previous-failure", metavar="TEXT", help="Why the iteration before failed.")
 @typed.option(
     "--recovery-action",
-    type=typed.Choice(shapes.RECOVERY_ACTIONS),
+    type=typed.Choice(parts.RECOVERY_ACTIONS),
     help="An action taken.",
 )
 @typed.option("--guidance", metavar="TEXT", help="Advice for this iteration.")
@@ -110,7 +109,7 @@ def record(
 @command.command("list", epilog="Example: sprintlog entry list --prd auth-login --last 5")
 @typed.option("--prd", metavar="PRD", help="Only of this PRD.")
 @typed.option(
-    "--status", type=typed.Choice(shapes.STATUSES), help="Only those that ended so."
+    "--status", type=typed.Choice(parts.STATUSES), help="Only those that ended so."
 )
 @typed.number_option("--last", least=1, help="Only the last N.")
 @with_point
@@ -160,7 +159,7 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
 @typed.option(
     "--type",
     "type_",
-    type=typed.Choice(shapes.OBSERVATION_TYPES),
+    type=typed.Choice(parts.OBSERVATION_TYPES),
     help="Only of this type.",
 )
 @with_point
@@ -203,9 +202,9 @@ def _observation(text: str, number: int) -> Observation:
         given = load(text.encode(errors="surrogateescape"), field=field)
         return part_of(Observation, given, field=field)
     type_, colon, title = text.partition(":")
-    if not colon or type_ not in shapes.OBSERVATION_TYPES:
+    if not colon or type_ not in parts.OBSERVATION_TYPES:
         raise RefusedError(
-            f"{field}: must begin with one of {', '.join(shapes.OBSERVATION_TYPES)} and a "
+            f"{field}: must begin with one of {', '.join(parts.OBSERVATION_TYPES)} and a "
             "colon, or be a JSON object",
             field=field,
         )

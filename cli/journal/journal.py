@@ -14,9 +14,9 @@ from sprintlog.engine.journal.events import (
     LearningAdded,
     PatternDiscovered,
 )
-from sprintlog.engine.journal.intake.progress_text import TakeText, came_from
+from sprintlog.engine.journal.progress_text import TakeText, came_from
 from sprintlog.engine.journal.rules import OpenJournal
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.projections.sql.search import KINDS
 from sprintlog.projections.views.journal import Migrated, figures

@@ -5,9 +5,9 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.journal import parts
+from sprintlog.engine.journal.parts import Learning
 from sprintlog.engine.journal.rules import AddLearning, ReferenceLearning, RetireLearning
-from sprintlog.engine.journal.state import shapes
-from sprintlog.engine.journal.state.shapes import Learning
 from sprintlog.engine.journal.suggestions import AddExtractedLearnings
 from sprintlog.engine.journal.suggestions import extract as extract_learnings
 from sprintlog.projections.views.journal import Proposal
@@ -33,7 +33,7 @@ def command() -> None:
     "--type",
     "type_",
     required=True,
-    type=typed.Choice(shapes.LEARNING_TYPES),
+    type=typed.Choice(parts.LEARNING_TYPES),
     help="Its kind.",
 )
 @typed.option("--context", default="", metavar="TEXT", help="Where it applies.")
@@ -76,7 +76,7 @@ def add(
 
 @command.command("list", epilog="Example: sprintlog learning list --type error-workaround")
 @typed.option(
-    "--type", "type_", type=typed.Choice(shapes.LEARNING_TYPES), help="Only of this type."
+    "--type", "type_", type=typed.Choice(parts.LEARNING_TYPES), help="Only of this type."
 )
 @typed.option("--all", "with_retired", is_flag=True, help="Include retired ones.")
 @with_point

@@ -4,10 +4,9 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.journal.questions import queries
+from sprintlog.engine.journal import parts, queries
+from sprintlog.engine.journal.parts import Pattern
 from sprintlog.engine.journal.rules import DiscoverPattern
-from sprintlog.engine.journal.state import shapes
-from sprintlog.engine.journal.state.shapes import Pattern
 
 from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point
@@ -29,7 +28,7 @@ def command() -> None:
     "--type",
     "type_",
     required=True,
-    type=typed.Choice(shapes.PATTERN_TYPES),
+    type=typed.Choice(parts.PATTERN_TYPES),
     help="Its kind.",
 )
 @typed.option(
@@ -44,7 +43,7 @@ def command() -> None:
 )
 @typed.option("--prd", default="", metavar="PRD", help="The PRD of its discovery.")
 @typed.option(
-    "--confidence", type=typed.Choice(shapes.CONFIDENCES), help="The confidence in it."
+    "--confidence", type=typed.Choice(parts.CONFIDENCES), help="The confidence in it."
 )
 @with_envelope
 def add(
@@ -70,7 +69,7 @@ def add(
 
 @command.command("list", epilog="Example: sprintlog pattern list --type error-handling")
 @typed.option(
-    "--type", "type_", type=typed.Choice(shapes.PATTERN_TYPES), help="Only of this type."
+    "--type", "type_", type=typed.Choice(parts.PATTERN_TYPES), help="Only of this type."
 )
 @with_point
 @with_json

@@ -6,9 +6,9 @@ from typing import Any
 import click
 import msgspec
 
-from sprintlog.engine.journal.questions.briefing import Prepared, Room, prepare
+from sprintlog.engine.journal.briefing import Prepared, Room, prepare
 from sprintlog.engine.journal.rules import HandOverLearnings
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed

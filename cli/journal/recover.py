@@ -2,7 +2,7 @@
 
 import click
 
-from sprintlog.engine.journal.questions.queries import failure_of, recover
+from sprintlog.engine.journal.queries import failure_of, recover
 from sprintlog.projections.views.journal import RecoveryAnswer
 
 from .. import typed

@@ -1,8 +1,8 @@
 """`run --dry-run`: what would be done next, and under which budgets; nothing is changed."""
 
 from sprintlog.engine.adapters.processes.loop_lock import is_held, lock_of
-from sprintlog.engine.service.loop.driver import Means
-from sprintlog.engine.service.loop.runs import check_cost_is_known
+from sprintlog.engine.service.driver.agent import Means
+from sprintlog.engine.service.driver.runs import check_cost_is_known
 from sprintlog.engine.sprint.agent.actions import ACTIONS, DONE, STOP
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.projections.views.runs import DryRun, planned

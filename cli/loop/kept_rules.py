@@ -1,6 +1,6 @@
 """What a loop does by the sprint's rules, whatever it is started with."""
 
-from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK, STOP, LoopRules
+from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK, STOP, LoopRules
 from sprintlog.engine.sprint.iterations.follow_up import loop_rules
 from sprintlog.engine.sprint.state.sprint import Sprint
 

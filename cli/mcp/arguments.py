@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.journal.state import shapes as journal_words
+from sprintlog.engine.journal import parts as journal_words
 from sprintlog.engine.sprint.answers.items import TEXT_CHARS_MAX, TITLE_CHARS_MAX
 from sprintlog.engine.sprint.state.words import PRIORITIES, REQUEST_TYPES
 from sprintlog.projections.sql.query import SQL_CHARS_MAX

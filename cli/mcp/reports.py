@@ -7,9 +7,9 @@ from typing import Any
 from msgspec.structs import asdict
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.journal.parts import LEARNING_TYPES, Pattern
 from sprintlog.engine.journal.rules import DiscoverPattern
-from sprintlog.engine.journal.state.journal import JOURNAL
-from sprintlog.engine.journal.state.shapes import LEARNING_TYPES, Pattern
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.masking import mask_all
 from sprintlog.engine.service.learnings import journal_is_open, keep_learnings
 from sprintlog.engine.sprint.agent.reported import ReportWork, TakeSaid, waits_to_begin

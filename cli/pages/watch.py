@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.projections.workspace import Workspace
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.service.agent_sessions import known_sessions
 from sprintlog.engine.service.gate_runs import is_alive
 from sprintlog.engine.service.prompts import with_prompt
@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import gate_status
 from sprintlog.projections.history import blame, differences
 from sprintlog.projections.history.kept_decisions import decisions_at
-from sprintlog.projections.iterations.tracker import tracker_data
+from sprintlog.projections.judging.tracker import tracker_data
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.views import (
     answers,

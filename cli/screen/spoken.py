@@ -7,7 +7,7 @@ in the future: `9:00` at eight is that of yesterday, and a day is meant whole.
 import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from sprintlog.projections.words.phrases import MONTHS
+from sprintlog.projections.text.phrases import MONTHS
 
 FORMS = "yesterday, 9:00, monday 14:30, 2h ago, Nov 21 23:10"
 """Some of what is understood, for whoever typed something else."""

@@ -5,7 +5,7 @@ A zone of None is that of the system, for which every moment knows its own offse
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from sprintlog.projections.words.phrases import MONTHS
+from sprintlog.projections.text.phrases import MONTHS
 
 
 def short(moment: datetime, *, now: datetime, zone: tzinfo | None) -> str:

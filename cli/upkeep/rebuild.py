@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.engine.service.streams.readings import forget_readings
 from sprintlog.projections.sql.search import forget

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import Head
 from sprintlog.projections.health.verify import Finding, Verification, verify
 from sprintlog.projections.state_files import progress_json

@@ -24,8 +24,8 @@ from sprintlog.projections.page.markup import (
 from sprintlog.projections.page.numbers import time
 from sprintlog.projections.page.past import PagePast
 from sprintlog.projections.page.sections.head import chip
+from sprintlog.projections.text.phrases import counted
 from sprintlog.projections.views.work import Status
-from sprintlog.projections.words.phrases import counted
 from sprintlog.projections.workspace import Workspace
 
 from ..questions.registry import Question, found_difference

@@ -35,7 +35,7 @@ from ..intake.files import load
 from ..output import error_answer, print_json, warn
 
 if TYPE_CHECKING:
-    from sprintlog.engine.journal.state.journal import Journal
+    from sprintlog.engine.journal.state import Journal
 
 LINE_BYTES_MAX = 9 * 1024 * 1024
 IDLE_SECONDS = 0.05

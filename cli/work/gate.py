@@ -9,8 +9,8 @@ import click
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.command import digest_of
 from sprintlog.engine.errors import NotFoundError, SprintlogError
+from sprintlog.engine.service.driver.gate import run_gate
 from sprintlog.engine.service.gate_runs import is_alive
-from sprintlog.engine.service.loop.gate import run_gate
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import GateBlocked, GateChecked
 from sprintlog.engine.sprint.gates import gate as gates

@@ -8,9 +8,9 @@ import click
 from click.core import ParameterSource
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.iterations.loop_rules import LoopRules
-from sprintlog.engine.service.loop.driver import Means
-from sprintlog.engine.service.loop.notices import Notices
+from sprintlog.engine.judging.loop_rules import LoopRules
+from sprintlog.engine.service.driver.agent import Means
+from sprintlog.engine.service.driver.notices import Notices
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.agent.notices import NOTICES
 from sprintlog.engine.sprint.iterations.follow_up import loop_rules

@@ -15,9 +15,9 @@ from sprintlog.engine.adapters.processes.process import host
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.own_files import keep_ours
 from sprintlog.engine.service.agent_sessions.run_ended import AgentRunEnded
-from sprintlog.engine.service.loop.driver import Driver, Means
-from sprintlog.engine.service.loop.runner import Runner
-from sprintlog.engine.service.loop.runs import check_cost_is_known, recorded
+from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.runner import Runner
+from sprintlog.engine.service.driver.runs import check_cost_is_known, recorded
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.agent.actions import DONE, Action
 from sprintlog.engine.sprint.state.words import PRIORITIES

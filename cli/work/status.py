@@ -23,10 +23,10 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PASSED, PENDING
+from sprintlog.projections.text.phrases import spent_said
+from sprintlog.projections.text.stops import at_iteration, worked
 from sprintlog.projections.views import work as views
 from sprintlog.projections.views.runs import all_standings, what_is_next
-from sprintlog.projections.words.phrases import spent_said
-from sprintlog.projections.words.stops import at_iteration, worked
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
@@ -171,7 +171,7 @@ def _files_lines(sprint: Sprint) -> list[str]:
     """Return whose files were brought back, where nothing was measured."""
     if not sprint.knowledge.restored:
         return []
-    from sprintlog.projections.iterations.quality import brought_back
+    from sprintlog.projections.judging.quality import brought_back
 
     said = brought_back(sprint)
     return [] if said is None else wrapped(f"files: {said}", indent="  ")

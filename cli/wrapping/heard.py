@@ -3,9 +3,9 @@
 from typing import BinaryIO
 
 from sprintlog.engine.adapters.agents.activity import Activity
+from sprintlog.engine.adapters.agents.calls import StreamCalls
 from sprintlog.engine.adapters.agents.output import Hearing, with_errors
 from sprintlog.engine.adapters.processes.output import Output
-from sprintlog.engine.adapters.transcripts.told import StreamCalls
 from sprintlog.engine.sprint.answers.verdict import Answer
 
 from .frames import ENDED, FRAME, MISSED, read_missed, read_result

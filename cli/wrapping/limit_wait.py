@@ -3,8 +3,8 @@
 import os
 
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
-from sprintlog.engine.service.loop.driver import Driver, Means
-from sprintlog.engine.service.loop.own_waits import wait_for_limit
+from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.own_waits import wait_for_limit
 from sprintlog.engine.sprint.agent.actions import STOP, Action
 
 from ..context import environment, open_workspace

@@ -12,9 +12,9 @@ from ..log.event import Event
 from ..sprint.events import EditAdopted, EditObserved
 from . import events as f
 from .document import LISTS, JournalDocument, Part
-from .intake.foreign import shape_of, take_document
-from .state.journal import Journal
-from .state.shapes import Entry, Learning, Pattern
+from .foreign import shape_of, take_document
+from .parts import Entry, Learning, Pattern
+from .state import Journal
 
 
 class AdoptJournalEdit(JournalCommand, frozen=True):

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from ..log.event import Takers, Versioned
 from . import events as f
-from .state.journal import JOURNAL
-from .state.shapes import ClosedObject, Entry, Learning, Pattern
+from .parts import ClosedObject, Entry, Learning, Pattern
+from .state import JOURNAL
 
 Part = TypeVar("Part", Entry, Learning, Pattern)
 LISTS: dict[type[ClosedObject], str] = {

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ..log.event import Event, Kind, Reach, Subject
-from .state.shapes import Entry, Learning, Pattern, event_time
+from .parts import Entry, Learning, Pattern, event_time
 
 OF_ENTRY = (
     "id",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ..log.event import Takers, Versioned
 from . import events as f
-from .state.journal import Journal, iteration_reached, number_of
+from .state import Journal, iteration_reached, number_of
 
 
 def fold(

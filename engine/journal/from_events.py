@@ -6,9 +6,9 @@ from ..command import Command, made_of
 from ..errors import RefusedError
 from ..log.event import Event, event_of
 from . import events as f
-from .intake.foreign import shape_of
+from .foreign import shape_of
+from .parts import ClosedObject, Entry, Learning, Pattern, refuse
 from .rules import CAUSED
-from .state.shapes import ClosedObject, Entry, Learning, Pattern, refuse
 
 Part = TypeVar("Part", bound=ClosedObject)
 

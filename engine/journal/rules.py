@@ -7,8 +7,8 @@ from ..errors import NotFoundError
 from ..log.event import Event
 from . import events as f
 from .fold import fold
-from .state.journal import NUMBER_MAX, Journal, entry_id, pack, unpack
-from .state.shapes import Entry, Learning, Pattern, check, refuse
+from .parts import Entry, Learning, Pattern, check, refuse
+from .state import NUMBER_MAX, Journal, entry_id, pack, unpack
 
 
 class DraftJournal:

@@ -2,9 +2,9 @@
 
 from ..command import Commands, JournalCommand
 from ..log.event import Event
+from .parts import CODEBASE_PATTERN, ERROR_WORKAROUND, Entry, Learning, Observation
 from .rules import AddLearning, DraftJournal
-from .state.journal import Journal
-from .state.shapes import CODEBASE_PATTERN, ERROR_WORKAROUND, Entry, Learning, Observation
+from .state import Journal
 
 ARCHITECTURE = "architecture"
 TYPES = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ..errors import SprintlogError
-from ..iterations.events import ADOPT, REFUSE
+from ..judging.events import ADOPT, REFUSE
 from ..sprint.state.sprint import Sprint
 from .port import Refreshed, Service
 from .streams.catalogue import sprint_of

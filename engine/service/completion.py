@@ -189,7 +189,7 @@ def _with_ours(service: Service, journal: Any, command: Any) -> Any:
 
 def _hand_over(service: Service, journal: Any, command: Any) -> Any:
     from ..journal.events import LearningReferenced
-    from ..journal.state.journal import entry_id
+    from ..journal.state import entry_id
 
     entry = entry_id(command.prd_id, command.iteration)
     before = service.journals.events(journal.id, LearningReferenced)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from ..errors import RefusedError
-from ..iterations.events import BaselineCaptured
+from ..judging.events import BaselineCaptured
 from ..log.append import APPEND_EVENTS_MAX
 from ..log.codec import encode
 from ..log.envelope import NewEvent, RecordedEvent

@@ -12,7 +12,7 @@ from .port import Envelope
 from .workspace import JOURNAL, ServiceWorkspace
 
 if TYPE_CHECKING:
-    from ..journal.state.journal import Journal
+    from ..journal.state import Journal
 
 
 def keep_learnings(
@@ -58,7 +58,7 @@ def _added(
     at: str,
 ) -> list[Event]:
     # Imported here: few agents say what they learned.
-    from ..journal.state.shapes import Learning
+    from ..journal.parts import Learning
     from ..journal.suggestions import AddExtractedLearnings, add_extracted
 
     there = {known.content for known in workspace.documents.current(JOURNAL).learnings}

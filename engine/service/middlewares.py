@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..errors import RefusedError
-from ..iterations.events import REFUSE
+from ..judging.events import REFUSE
 from ..log.event import Event, Kind
 from ..sprint.events import (
     GateStarted,
@@ -29,7 +29,7 @@ from .port import AloneError, Envelope, MovedOnError, Service, Skippable
 from .streams.catalogue import State
 
 if TYPE_CHECKING:
-    from ..journal.state.journal import Journal
+    from ..journal.state import Journal
 
 
 class Handling(msgspec.Struct, Generic[State], frozen=True):
@@ -254,7 +254,7 @@ def open_journal(action: "Handling[Journal]", events: list[Event]) -> list[Event
 def refuse_strangers(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
     """Begin no journal where another tool has a file."""
     from ..journal.events import JournalMoved, JournalOpened
-    from ..journal.intake.strangers import check_no_stranger
+    from ..journal.strangers import check_no_stranger
 
     if events and isinstance(first := events[0], JournalOpened | JournalMoved):
         theirs = action.service.state_files.foreign(first.place)

@@ -23,7 +23,7 @@ from .streams.repository import Repository
 
 if TYPE_CHECKING:
     from ..journal.document import JournalDocument
-    from ..journal.state.journal import Journal
+    from ..journal.state import Journal
 
 
 class Refreshed(msgspec.Struct, frozen=True):

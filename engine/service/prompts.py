@@ -47,7 +47,7 @@ def _learnings(workspace: ServiceWorkspace) -> tuple[str, ...]:
     if not journal_is_open(workspace):
         return ()
     # Imported here: a sprint does not wait for the journal.
-    from ..journal.questions.briefing import lines_within
+    from ..journal.briefing import lines_within
 
     learnings = workspace.documents.current(JOURNAL).learnings
     return tuple(lines_within(learnings, LEARNINGS_CHARS_MAX))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ..iterations.events import Usage
+from ..judging.events import Usage
 from ..sprint.events import AgentRan
 from .streams.catalogue import CODEC
 from .workspace import ServiceWorkspace

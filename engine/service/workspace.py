@@ -36,7 +36,7 @@ from .streams.repository import Repository
 
 if TYPE_CHECKING:
     from ..journal.document import JournalDocument
-    from ..journal.state.journal import Journal
+    from ..journal.state import Journal
     from .place.anchor import Anchor
 
 JOURNAL = "journal"

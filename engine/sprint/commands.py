@@ -6,7 +6,7 @@ from typing import Any
 
 from ..command import Command, Commands, Events, made_of
 from ..errors import NotFoundError, RefusedError
-from ..iterations import events as i
+from ..judging import events as i
 from ..log.event import Event, ExtensionEvent, check_event, event_of
 from ..sprint import events as f
 from .agent import goal_runs as ralph_work

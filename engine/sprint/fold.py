@@ -10,8 +10,8 @@ from itertools import islice
 from operator import length_hint
 from typing import Any
 
-from ..iterations import events as iterations
-from ..iterations.tracker import TAKE, Tracker
+from ..judging import events as iterations
+from ..judging.tracker import TAKE, Tracker
 from ..log.event import Event, Versioned
 from ..sprint import events as f
 from .events import SprintImported

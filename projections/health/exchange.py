@@ -9,7 +9,7 @@ from sprintlog.engine.errors import (
     SprintlogError,
     UnreadableError,
 )
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.append import check_limits, check_moment
 from sprintlog.engine.log.chain import START, Row, check_chain, check_rows, recorded
 from sprintlog.engine.log.envelope import PAYLOAD_BYTES_MAX, Head, NewEvent, RecordedEvent

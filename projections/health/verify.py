@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from sprintlog.engine.errors import SprintlogError, UnreadableError
-from sprintlog.engine.journal.intake.foreign import remarks
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.foreign import remarks
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.chain import START, Row, check_rows
 from sprintlog.engine.log.envelope import Head, RecordedEvent
 from sprintlog.engine.log.erasures import Erasures

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.iterations.tracker import TAKE
 from sprintlog.engine.journal.document import JournalDocument, fold_document
-from sprintlog.engine.journal.state.shapes import ClosedObject
+from sprintlog.engine.journal.parts import ClosedObject
+from sprintlog.engine.judging.tracker import TAKE
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind, Reach
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
@@ -24,7 +24,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.transitions import check_exists
 
-from ..iterations.tracker import tracker_data
+from ..judging.tracker import tracker_data
 from ..state_files import progress_json
 from .blame import Blame, blamed, event_at
 from .probe import token, told_by

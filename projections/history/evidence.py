@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sprintlog.engine.iterations import events as i
-from sprintlog.engine.iterations.evaluation import Judge, Judgement
-from sprintlog.engine.iterations.select import said_score
-from sprintlog.engine.iterations.tracker import TAKE, Tracker
+from sprintlog.engine.judging import events as i
+from sprintlog.engine.judging.evaluation import Judge, Judgement
+from sprintlog.engine.judging.select import said_score
+from sprintlog.engine.judging.tracker import TAKE, Tracker
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import EVERYTHING, HERE, Event
 from sprintlog.engine.service.streams.catalogue import CODEC

@@ -50,7 +50,7 @@ def _best(workspace: ServiceWorkspace, sprint_id: str | None, at: str | None) ->
     # Imported here: whoever compares sprints needs none of the judging.
     from sprintlog.engine.service.streams.judged import evaluate
 
-    from ..iterations.tracker import tracker_data
+    from ..judging.tracker import tracker_data
 
     sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
     check_exists(sprint)

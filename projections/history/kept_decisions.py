@@ -11,7 +11,7 @@ from zlib import crc32
 
 import msgspec
 
-from sprintlog.engine.iterations.tracker import Tracker
+from sprintlog.engine.judging.tracker import Tracker
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, EVERY, sprint_stream
 from sprintlog.engine.service.streams.readings import (

@@ -27,11 +27,11 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 from ..history.blame import event_at
 from ..history.decisions import Decision
 from ..history.kept_decisions import decisions_at
+from ..text.stops import Told, standing
 from ..views import iterations as iteration_views
 from ..views import work as work_views
 from ..views.queue import RequestAnswer, request
 from ..views.runs import what_is_next
-from ..words.stops import Told, standing
 from ..workspace import Workspace
 from .changed_files import Changed
 from .numbers import clock_of

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from ..markdown import visible
-from ..words.phrases import UNKNOWN
+from ..text.phrases import UNKNOWN
 
 TEXT_CHARS_MAX = 600
 """A longer text is cut; commands of the terminal have all of it."""

@@ -8,8 +8,8 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.usage import bounded, tokens_of
 
+from ..text.phrases import UNKNOWN, dollars, duration
 from ..views.costs import Spending
-from ..words.phrases import UNKNOWN, dollars, duration
 from .markup import Markup, tag, text
 
 EPOCH = parse("1970-01-01T00:00:00Z")

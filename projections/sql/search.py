@@ -17,7 +17,7 @@ import msgspec
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.events import EntryRecorded, LearningAdded
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.service.workspace import ServiceWorkspace

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.events import ITERATION_EVENTS
-from sprintlog.engine.iterations.metrics import named
+from sprintlog.engine.judging.evaluation import Judgement
+from sprintlog.engine.judging.events import ITERATION_EVENTS
+from sprintlog.engine.judging.metrics import named
 from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.judged import evaluate

@@ -7,8 +7,8 @@ from typing import Any
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.document import EVOLVE, JournalDocument
 from sprintlog.engine.journal.events import EntryRecorded
-from sprintlog.engine.journal.state.journal import JOURNAL, Journal
-from sprintlog.engine.journal.state.shapes import Entry
+from sprintlog.engine.journal.parts import Entry
+from sprintlog.engine.journal.state import JOURNAL, Journal
 from sprintlog.engine.service.place.state_places import wrong_journal
 from sprintlog.engine.service.streams.catalogue import CODEC
 

@@ -10,8 +10,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
-from sprintlog.engine.iterations.events import KeptReport
-from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.judging.events import KeptReport
+from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.place.state_places import (
     BASELINE,
     EVIDENCE,
@@ -31,9 +31,9 @@ from sprintlog.engine.service.work_tree.kept_reports import content_of, is_kept
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from ..iterations.iteration_report import AWAITING, iteration_markdown, iteration_report
-from ..iterations.selection_report import selection_markdown
-from ..iterations.tracker import iteration_data, selection_data, tracker_data
+from ..judging.iteration_report import AWAITING, iteration_markdown, iteration_report
+from ..judging.selection_report import selection_markdown
+from ..judging.tracker import iteration_data, selection_data, tracker_data
 from .files import FilesService
 from .progress_json import as_json
 from .progress_json import load as load_json

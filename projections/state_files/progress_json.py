@@ -10,7 +10,7 @@ import msgspec
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.journal.document import JournalDocument
-from sprintlog.engine.journal.state.shapes import ClosedObject, Entry
+from sprintlog.engine.journal.parts import ClosedObject, Entry
 
 
 def render(document: JournalDocument) -> bytes:

@@ -16,7 +16,7 @@ from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.adapters.snapshots.without_text import rewrite, without
 from sprintlog.engine.errors import RefusedError, SprintlogError
-from sprintlog.engine.journal.state.journal import JOURNAL
+from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import Appended, RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.readable import as_json, originals

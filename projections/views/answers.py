@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.iterations.deltas import Alert
-from sprintlog.engine.journal.questions.briefing import Prepared
-from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation, Pattern
+from sprintlog.engine.journal.briefing import Prepared
+from sprintlog.engine.journal.parts import Entry, Learning, Observation, Pattern
+from sprintlog.engine.judging.changes import Alert
 
 from ..history.why import WhyAnswer
 from . import (

@@ -11,21 +11,21 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import asdict, replace
 
-from sprintlog.engine.iterations import evaluation
-from sprintlog.engine.iterations.deltas import Alert, Deltas
-from sprintlog.engine.iterations.events import MeasurementRetracted, RecommendationGiven
-from sprintlog.engine.iterations.metrics import named
-from sprintlog.engine.iterations.recommend import Recommendation
+from sprintlog.engine.judging import evaluation
+from sprintlog.engine.judging.changes import Alert, Deltas
+from sprintlog.engine.judging.events import MeasurementRetracted, RecommendationGiven
+from sprintlog.engine.judging.metrics import named
+from sprintlog.engine.judging.recommend import Recommendation
 from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.events import GitState
 from sprintlog.engine.sprint.iterations.described import Description
 
-from ..iterations.iteration_report import IterationReport, is_best_preserved
-from ..iterations.quality import advice_in_force
-from ..iterations.score_fields import ScorePart, plain, score_fields
-from ..iterations.tracker import selection_data
+from ..judging.iteration_report import IterationReport, is_best_preserved
+from ..judging.quality import advice_in_force
+from ..judging.score_fields import ScorePart, plain, score_fields
+from ..judging.tracker import selection_data
 from .back import ChangedFiles
 from .costs import Spending, spending
 from .events import Answered, Recorded, Unchanged, filled

@@ -3,10 +3,10 @@
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
+from sprintlog.engine.journal import queries
 from sprintlog.engine.journal.document import JournalDocument
-from sprintlog.engine.journal.questions import queries
-from sprintlog.engine.journal.state.journal import Journal
-from sprintlog.engine.journal.state.shapes import Entry, Learning
+from sprintlog.engine.journal.parts import Entry, Learning
+from sprintlog.engine.journal.state import Journal
 
 from ..sql.search import LEARNING, Hit
 from .events import filled

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from sprintlog.engine.iterations.deltas import deltas
-from sprintlog.engine.iterations.evaluation import Judgement
+from sprintlog.engine.judging.changes import deltas
+from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.service.streams.judged import Judged
 
-from ..iterations.quality import standing
+from ..judging.quality import standing
 from .costs import spending
 from .files import FileChange
 from .iterations import (

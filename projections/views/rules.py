@@ -3,8 +3,8 @@
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from sprintlog.engine.iterations.events import OwnMetric, RulesSet
-from sprintlog.engine.iterations.loop_rules import LoopRules
+from sprintlog.engine.judging.events import OwnMetric, RulesSet
+from sprintlog.engine.judging.loop_rules import LoopRules
 from sprintlog.engine.sprint.events import Budgets
 
 

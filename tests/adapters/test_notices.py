@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.service.loop import notices as under_test
-from sprintlog.engine.service.loop.notices import QUEUE_MAX, Notices
+from sprintlog.engine.service.driver import notices as under_test
+from sprintlog.engine.service.driver.notices import QUEUE_MAX, Notices
 from sprintlog.engine.sprint.agent.notices import (
     NOTICES,
     PERSON,

@@ -13,10 +13,10 @@ import pytest
 
 from sprintlog.engine.command import Command, JournalCommand
 from sprintlog.engine.commands import OF_THE_JOURNAL, RegisteredCommand, registered
-from sprintlog.engine.iterations.tracker import Tracker
 from sprintlog.engine.journal.document import JournalDocument
 from sprintlog.engine.journal.rules import CAUSED as OF_JOURNAL_EVENTS
-from sprintlog.engine.journal.state.journal import Journal
+from sprintlog.engine.journal.state import Journal
+from sprintlog.engine.judging.tracker import Tracker
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.commands import TOPICS as OF_SPRINTS
@@ -35,7 +35,7 @@ WAYS = [*caused().values(), *OF_JOURNAL_EVENTS.values()]
 
 NOT_NAMED = {
     *("sprint.commands", "sprint.queue.rules", "journal.corrections"),
-    *("journal.intake.foreign", "journal.intake.progress_text"),
+    *("journal.foreign", "journal.progress_text"),
 }
 """Topics whose commands carry a document or an event: nobody types them by name."""
 

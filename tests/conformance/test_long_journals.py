@@ -15,13 +15,7 @@ from sprintlog.engine.journal.events import (
     LearningRetired,
     PatternDiscovered,
 )
-from sprintlog.engine.journal.state.shapes import (
-    Context,
-    Entry,
-    Learning,
-    Observation,
-    Pattern,
-)
+from sprintlog.engine.journal.parts import Context, Entry, Learning, Observation, Pattern
 from sprintlog.engine.log.event import Event
 from sprintlog.projections.state_files import journal_file, progress_json
 from sprintlog.projections.state_files.journal_file import JournalFile

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from sprintlog.engine.iterations import tracker as tracker_module
-from sprintlog.engine.iterations.evaluation import Judge, Judgement
-from sprintlog.engine.iterations.events import IterationMeasured
-from sprintlog.engine.iterations.exact import rounded
-from sprintlog.engine.iterations.metrics import check_metrics
-from sprintlog.engine.iterations.tracker import UNKEPT, TrackedIteration, Tracker
+from sprintlog.engine.judging import tracker as tracker_module
+from sprintlog.engine.judging.evaluation import Judge, Judgement
+from sprintlog.engine.judging.events import IterationMeasured
+from sprintlog.engine.judging.exact import rounded
+from sprintlog.engine.judging.metrics import check_metrics
+from sprintlog.engine.judging.tracker import UNKEPT, TrackedIteration, Tracker
 from sprintlog.engine.service.streams.judged import evaluate
 from sprintlog.engine.sprint.events import IterationStarted, Place, SprintCompiled
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.iterations.tracker import tracker_data
+from sprintlog.projections.judging.tracker import tracker_data
 from sprintlog.projections.state_files.loop_files import write_loop_files
 from sprintlog.projections.views.iterations import best, summary
 from sprintlog.projections.workspace import Workspace

@@ -15,8 +15,8 @@ import msgspec
 
 from sprintlog.cli.main import cli
 from sprintlog.cli.typed import READING, RECORDING, TypedOption, sort_options
-from sprintlog.engine.iterations import events as iterations
-from sprintlog.engine.iterations import loop_rules
+from sprintlog.engine.judging import events as iterations
+from sprintlog.engine.judging import loop_rules
 from sprintlog.engine.log.envelope import Span
 from sprintlog.engine.log.erasures import ERASURE_EVENTS
 from sprintlog.engine.log.event import Event

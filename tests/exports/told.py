@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.envelope import ERASURES, NewEvent, Span
 from sprintlog.engine.log.erasures import PayloadErased

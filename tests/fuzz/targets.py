@@ -22,13 +22,13 @@ from sprintlog.cli.intake.others.ralph_loop import read_ralph_loop
 from sprintlog.cli.intake.others.recognise import recognise
 from sprintlog.cli.intake.others.task_lists import read_task_lists
 from sprintlog.cli.settings.file import read_settings
+from sprintlog.engine.adapters.agents.calls import READERS, TranscriptCalls
+from sprintlog.engine.adapters.agents.hook_calls import HookPlace
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.adapters.hooks.hook_input import OddHookError, hear_hook
 from sprintlog.engine.adapters.reports import formats, json_values
 from sprintlog.engine.adapters.reports.report import Report
 from sprintlog.engine.adapters.snapshots.without_text import unzipped, without
-from sprintlog.engine.adapters.transcripts.hook_calls import HookPlace
-from sprintlog.engine.adapters.transcripts.told import READERS, TranscriptCalls
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.journal import from_events as of_journal
 from sprintlog.engine.log.codec import encode

@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.effective_history import path
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.iterations.summary_report import SummaryTexts, summary_markdown
+from sprintlog.projections.judging.summary_report import SummaryTexts, summary_markdown
 from sprintlog.projections.state_files.loop_files import loop_files
 
 from .test_streams import FIXTURES, lines, recorded_of

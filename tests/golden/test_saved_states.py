@@ -6,9 +6,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from sprintlog.engine.journal import state as journals
 from sprintlog.engine.journal.fold import fold as fold_journal
-from sprintlog.engine.journal.state import journal as journals
-from sprintlog.engine.journal.state.journal import Journal
+from sprintlog.engine.journal.state import Journal
 from sprintlog.engine.log.event import Versioned
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import RolledBack
@@ -56,7 +56,7 @@ def today() -> dict[str, Any]:
             "format": sprints.STATE_FORMAT,
             "saved": saved_of(STREAMS, of_sprint),
         },
-        "engine/journal/state/journal.py": {
+        "engine/journal/state.py": {
             "format": journals.JOURNAL_FORMAT,
             "saved": saved_of(JOURNALS, of_journal),
         },

@@ -35,8 +35,8 @@ from sprintlog.commands import (
     SubmittedRequest,
     Verdict,
 )
-from sprintlog.engine.iterations.events import Usage
-from sprintlog.engine.journal.state.shapes import Learning
+from sprintlog.engine.journal.parts import Learning
+from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sessions.events import SessionStarted, ToolCalled, TouchedFile

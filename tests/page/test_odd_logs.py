@@ -11,7 +11,7 @@ import pytest
 
 from sprintlog.commands import CreateSprint
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.iterations.events import IterationMeasured, Metrics, Usage
+from sprintlog.engine.judging.events import IterationMeasured, Metrics, Usage
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.streams.catalogue import new_event

@@ -19,7 +19,7 @@ from sprintlog.commands import (
     Verdict,
 )
 from sprintlog.engine.command import Command
-from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint.events import AgentRan, Budgets
 from sprintlog.projections.page.document import facts_of
 from sprintlog.projections.page.sections.head import head

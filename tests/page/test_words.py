@@ -7,7 +7,7 @@ from sprintlog.projections.page.charts.layout import ticks, timeline
 from sprintlog.projections.page.document import facts_of
 from sprintlog.projections.page.markup import command
 from sprintlog.projections.page.sections.timeline import laid_out
-from sprintlog.projections.words.decided import decided
+from sprintlog.projections.text.decision_sentences import decided
 
 from .night import SPRINT, night
 from .test_layout import work

@@ -15,7 +15,7 @@ from sprintlog.engine.service import wrap
 from sprintlog.engine.service.streams.judged import evaluate
 from sprintlog.engine.service.wrap import sprint_for
 from sprintlog.engine.sprint.events import Place, SprintCompleted
-from sprintlog.projections.iterations.summary_report import SummaryTexts, summary_markdown
+from sprintlog.projections.judging.summary_report import SummaryTexts, summary_markdown
 from sprintlog.projections.page.document import page
 from sprintlog.projections.views.iterations import summary
 from sprintlog.projections.views.work import work_tree, work_trees

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec.structs import asdict
 
-from sprintlog.engine.iterations.events import Metrics
+from sprintlog.engine.judging.events import Metrics
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog

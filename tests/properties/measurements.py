@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sprintlog.engine.iterations.events import Metrics, OwnMetric
+from sprintlog.engine.judging.events import Metrics, OwnMetric
 
 COUNTS = st.none() | st.integers(-3, 30)
 RATES = st.none() | st.floats(-10, 110, allow_nan=False)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from sprintlog.engine.iterations import score, select, tracker
-from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.score import Score
-from sprintlog.engine.iterations.tracker import Best
+from sprintlog.engine.judging import score, select, tracker
+from sprintlog.engine.judging.evaluation import Judgement
+from sprintlog.engine.judging.score import Score
+from sprintlog.engine.judging.tracker import Best
 from sprintlog.engine.sprint.agent import stops
 from sprintlog.engine.sprint.events import OF_ITERATION
 from sprintlog.engine.sprint.gates import checks

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.command import Command, decided
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.iterations.events import RulesSet, Thresholds
+from sprintlog.engine.judging.events import RulesSet, Thresholds
 from sprintlog.engine.log.event import Event, Versioned
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RestoreStarted, SnapshotTaken

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.iterations.events import Usage
-from sprintlog.engine.iterations.metrics import check_metrics
+from sprintlog.engine.judging.events import Usage
+from sprintlog.engine.judging.metrics import check_metrics
 from sprintlog.engine.masking import cut
 from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.iterations import facts as f

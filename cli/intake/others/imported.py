@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.iterations import facts
 from sprintlog.engine.sprint.state import words

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.journal.intake.progress_text import parse_text
+from sprintlog.engine.journal.progress_text import parse_text
 
 from ..files import read_bytes
 from .found import json_of

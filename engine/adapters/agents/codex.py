@@ -1,6 +1,6 @@
 """Codex: `codex exec --json` prints a line for each event of the thread."""
 
-from ...iterations.events import Usage
+from ...judging.events import Usage
 from . import items as out
 from .values import Data, command_of, count, kind_of, less, mapping, objects, text, texts
 

@@ -4,7 +4,7 @@ Its last line has neither words nor tokens: the words are in its messages, and t
 are in what it keeps on disk, `events.jsonl`, which has the same events and no result.
 """
 
-from ...iterations.events import Usage
+from ...judging.events import Usage
 from . import items as out
 from .values import (
     Data,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import NotFoundError, RefusedError, SprintlogError
-from ...iterations.events import MeasuringRun, Origin
-from ...iterations.metrics import NAMES, check_metrics
+from ...judging.events import MeasuringRun, Origin
+from ...judging.metrics import NAMES, check_metrics
 from ...sprint.gates.gate import GateResult
 from ..processes.gate_script import ScriptLostError, run_script
 from ..reports import measurement

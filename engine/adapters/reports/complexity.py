@@ -8,7 +8,7 @@ import msgspec
 
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...extras import not_installed
-from ...iterations.events import Origin
+from ...judging.events import Origin
 from ...own_files import own_text
 from ..processes.output import Output
 from ..processes.supervised import run_kept

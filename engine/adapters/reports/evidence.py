@@ -3,7 +3,7 @@
 from hashlib import sha256
 from typing import NamedTuple
 
-from ...iterations.events import MeasuringRun
+from ...judging.events import MeasuringRun
 from ...masking import mask
 from ...sprint.gates.gate import GateResult
 from ..processes.output import note

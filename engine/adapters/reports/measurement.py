@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...errors import InvalidInputError, NotFoundError, RefusedError
-from ...iterations.events import Origin, Usage
+from ...judging.events import Origin, Usage
 from ...masking import mask
 from ..agents.values import together
 from . import json_values

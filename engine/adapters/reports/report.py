@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import InvalidInputError, NotFoundError
-from ...iterations.events import Usage
+from ...judging.events import Usage
 from ...log.stores.descriptors import held_open
 
 REPORT_BYTES_MAX = 64 * 1024 * 1024

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from ...adapters.agents.calls import KeptCall
 from ...adapters.agents.output import LINE_BYTES_MAX
 from ...adapters.pieces import pieces_of
-from ...adapters.transcripts.told import KeptCall
 from ...errors import ConflictError, InvalidInputError, NotFoundError
 from ...log.port import EventStore, Expect, Expected
 from ...sessions.compare import compare, is_named_by_likeness, likeness

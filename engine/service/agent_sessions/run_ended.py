@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ...adapters.transcripts.told import StreamCalls
+from ...adapters.agents.calls import StreamCalls
 from ...log.port import Log
 from ...sessions.events import SessionStarted, ToolCalled
 from ...sessions.names import session_of

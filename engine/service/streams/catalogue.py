@@ -20,7 +20,7 @@ from ...sprint.state.times import normalise
 
 if TYPE_CHECKING:
     from ...journal.document import JournalDocument
-    from ...journal.state.journal import Journal
+    from ...journal.state import Journal
 
 
 def _of_other_streams() -> tuple[type[Event], ...]:

@@ -1,9 +1,9 @@
 """How the journal is read: its ids and counts for the rules, its texts for all else."""
 
+from ...journal import state
 from ...journal.document import JournalDocument, fold_document
 from ...journal.fold import fold
-from ...journal.state import journal
-from ...journal.state.journal import JOURNAL, JOURNAL_FORMAT, Journal
+from ...journal.state import JOURNAL, JOURNAL_FORMAT, Journal
 from .catalogue import CODEC, NEVER_SAVED, StreamKind
 
 JOURNALS: StreamKind[Journal] = StreamKind(
@@ -14,8 +14,8 @@ JOURNALS: StreamKind[Journal] = StreamKind(
     fold_rows=lambda journal, rows, live: fold(journal, CODEC.events_of_rows(rows), live),
     rollbacks=lambda _: [],
     with_plan=lambda journal, _: journal,
-    pack=journal.pack,
-    unpack=journal.unpack,
+    pack=state.pack,
+    unpack=state.unpack,
     format=JOURNAL_FORMAT,
 )
 

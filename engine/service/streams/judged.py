@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ...errors import NotFoundError
-from ...iterations.target import KnownTargets as KnownTargets
+from ...judging.target import KnownTargets as KnownTargets
 from ...log.event import Event
 from ...log.port import Log
 from ...sprint.iterations.agent_runs import RunEnding as RunEnding

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInputError, NotFoundError
-from ...iterations.exact import HOW_TO_MEASURE
+from ...judging.exact import HOW_TO_MEASURE
 from ...log.port import Log
 from ...sprint.iterations.rollback import iteration_end
 from ...sprint.state.sprint import Sprint
@@ -14,7 +14,7 @@ from ...sprint.state.times import from_milliseconds, parse
 from .readings import TIMES, KeptReading, Reading
 
 if TYPE_CHECKING:
-    from ...journal.state.journal import Journal
+    from ...journal.state import Journal
 
 
 BLOCK_EVENTS = 512

@@ -12,7 +12,7 @@ from ...adapters.reports.capture import Capture, MeasurementOrder
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...command import decided
 from ...errors import InvalidInputError, SprintlogError
-from ...iterations.loop_rules import MeasureRules
+from ...judging.loop_rules import MeasureRules
 from ...masking import mask
 from ...sprint.iterations.follow_up import loop_rules
 from ...sprint.iterations.measurement import (

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from ...adapters.replace import replace_file
 from ...adapters.reports.evidence import SeenReport
 from ...errors import BusyError
-from ...iterations import events as f
-from ...iterations.tracker import BASELINE_NUMBER
+from ...judging import events as f
+from ...judging.tracker import BASELINE_NUMBER
 from ...log.stores.descriptors import read_whole
 from ...masking import mask
 from ...sprint.state.sprint import Sprint

@@ -19,7 +19,7 @@ from ...adapters.snapshots.plan import PlacementPlan, needed, plan
 from ...adapters.snapshots.store import SEE, Store
 from ...command import decided
 from ...errors import NotFoundError, RefusedError, SprintlogError
-from ...iterations.events import ArtifactsApplied
+from ...judging.events import ArtifactsApplied
 from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...sprint.events import BEFORE_RESTORE, FilesRestored, KeptCopy, RestoreStarted

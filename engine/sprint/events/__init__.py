@@ -9,7 +9,7 @@ in `fixtures/streams` has one. `tests/spec/log/test_events.py` reports a missing
 what the class must declare.
 """
 
-from ...iterations.events import ITERATION_EVENTS, Usage
+from ...judging.events import ITERATION_EVENTS, Usage
 from ...log.event import Event
 from . import gates, goal, history, loop, phases, queue, snapshots, sprint
 from .gates import *

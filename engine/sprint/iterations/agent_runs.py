@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ...iterations.events import IterationMeasured
-from ...iterations.tracker import BASELINE_NUMBER
+from ...judging.events import IterationMeasured
+from ...judging.tracker import BASELINE_NUMBER
 from ..events import AgentRan, RolledBack, RunEnded
 from ..runs.record import LOST
 from ..state.knowledge import Spent, says_cost

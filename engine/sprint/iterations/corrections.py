@@ -2,8 +2,8 @@
 
 from ...command import Command, Commands
 from ...errors import NotFoundError, RefusedError
-from ...iterations.events import BaselineReplaced, MeasurementRetracted, Metrics
-from ...iterations.tracker import BASELINE_NUMBER
+from ...judging.events import BaselineReplaced, MeasurementRetracted, Metrics
+from ...judging.tracker import BASELINE_NUMBER
 from ...log.event import Event
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists

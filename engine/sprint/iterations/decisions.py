@@ -7,8 +7,8 @@ import msgspec
 
 from ...command import Command, Commands, Events
 from ...errors import RefusedError
-from ...iterations import events as f
-from ...iterations.loop_rules import CONTINUE, PERSON, LoopChange
+from ...judging import events as f
+from ...judging.loop_rules import CONTINUE, PERSON, LoopChange
 from ...log.event import Event
 from ..runs.budgets import ChangeBudgets, change_budgets
 from ..state.sprint import Sprint
@@ -89,7 +89,7 @@ class SetRules(Command, frozen=True):
 def set_rules(sprint: Sprint, command: SetRules, at: str) -> list[Event]:
     """Decide on `SetRules`."""
     # Imported here: exact numbers would cost every recording command their import.
-    from ...iterations.rules import check_rules
+    from ...judging.rules import check_rules
 
     check_exists(sprint)
     check_rules(command.rules)
@@ -117,7 +117,7 @@ class ChangeRules(Command, frozen=True):
 def change_rules(sprint: Sprint, command: ChangeRules, at: str) -> list[Event]:
     """Decide on `ChangeRules`."""
     # Imported here: exact numbers would cost every recording command their import.
-    from ...iterations import rules
+    from ...judging import rules
 
     now = sprint.knowledge.tracker.rules_at(sprint.version)
     named = {name: getattr(command, name) for name in command.__struct_fields__}

@@ -8,8 +8,8 @@ from msgspec import field
 
 from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
-from ...iterations.events import IterationDescribed
-from ...iterations.tracker import BASELINE_NUMBER
+from ...judging.events import IterationDescribed
+from ...judging.tracker import BASELINE_NUMBER
 from ...log.event import Event
 from ..events import AgentRan, GitState
 from ..state.knowledge import newest_first

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 from operator import attrgetter
 from typing import NamedTuple
 
-from ...iterations.events import MeasurementFailed, MeasurementRetracted
-from ...iterations.tracker import BASELINE_NUMBER
+from ...judging.events import MeasurementFailed, MeasurementRetracted
+from ...judging.tracker import BASELINE_NUMBER
 
 
 class Failure(NamedTuple):

@@ -7,8 +7,8 @@ question to the next is in the log: so whoever asks again goes on where it was.
 from enum import Enum
 from typing import NamedTuple
 
-from ...iterations.events import RecommendationGiven
-from ...iterations.loop_rules import (
+from ...judging.events import RecommendationGiven
+from ...judging.loop_rules import (
     CONTINUE,
     CYCLING,
     ESCALATE,
@@ -20,7 +20,7 @@ from ...iterations.loop_rules import (
     UNMEASURED,
     LoopRules,
 )
-from ...iterations.tracker import BASELINE_NUMBER, Tracker
+from ...judging.tracker import BASELINE_NUMBER, Tracker
 from ..state.knowledge import newest_first
 from ..state.sprint import Plan, Sprint, open_iteration
 from ..state.words import COMPLETED, IN_PROGRESS, PAUSED_AT_BREAKPOINT

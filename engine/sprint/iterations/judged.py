@@ -5,20 +5,15 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
 from ...errors import RefusedError
-from ...iterations import events as f
-from ...iterations.chosen import chosen_by_a_person
-from ...iterations.evaluation import Fetch, Judge, Judgement, Scored, retraction
-from ...iterations.exact import HOW_TO_MEASURE, rounded
-from ...iterations.metrics import Figures, figures
-from ...iterations.recommend import (
-    Recommendation,
-    recommend,
-    recommend_asking,
-    recommend_end,
-)
-from ...iterations.select import Selection, describe, select
-from ...iterations.target import KnownTargets, is_setback, rollback_target
-from ...iterations.tracker import BASELINE_NUMBER, UNKEPT, Tracker
+from ...judging import events as f
+from ...judging.chosen import chosen_by_a_person
+from ...judging.evaluation import Fetch, Judge, Judgement, Scored, retraction
+from ...judging.exact import HOW_TO_MEASURE, rounded
+from ...judging.metrics import Figures, figures
+from ...judging.recommend import Recommendation, recommend, recommend_asking, recommend_end
+from ...judging.select import Selection, describe, select
+from ...judging.target import KnownTargets, is_setback, rollback_target
+from ...judging.tracker import BASELINE_NUMBER, UNKEPT, Tracker
 from ...log.event import Event
 from ..events import (
     OF_ITERATION,

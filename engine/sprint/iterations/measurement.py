@@ -9,8 +9,8 @@ from msgspec.structs import asdict, replace
 
 from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
-from ...iterations import events as f
-from ...iterations.tracker import BASELINE_NUMBER, without_evidence, without_output
+from ...judging import events as f
+from ...judging.tracker import BASELINE_NUMBER, without_evidence, without_output
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan
@@ -56,7 +56,7 @@ class CaptureBaseline(Command, frozen=True):
 def capture_baseline(sprint: Sprint, command: CaptureBaseline, at: str) -> list[Event]:
     """Decide on `CaptureBaseline`."""
     # Imported here: exact numbers would cost every recording command their import.
-    from ...iterations.metrics import check_metrics
+    from ...judging.metrics import check_metrics
 
     check_exists(sprint)
     tracker = sprint.knowledge.tracker
@@ -103,7 +103,7 @@ class MeasureIteration(Command, frozen=True):
 
 def measure_iteration(sprint: Sprint, command: MeasureIteration, at: str) -> list[Event]:
     """Decide on `MeasureIteration`."""
-    from ...iterations.metrics import check_metrics
+    from ...judging.metrics import check_metrics
 
     given, began = _begun(sprint, command.number)
     knowledge = sprint.knowledge

@@ -4,7 +4,7 @@ from bisect import bisect_right
 
 from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
-from ...iterations.loop_rules import ROLLBACK, UNMEASURED
+from ...judging.loop_rules import ROLLBACK, UNMEASURED
 from ...log.event import Event, Takers
 from ..events import RolledBack
 from ..state.effective_history import lies_on, path

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from ...command import Command, Commands, rule_of
 from ...errors import NotFoundError, RefusedError
-from ...iterations.events import ArtifactsApplied
+from ...judging.events import ArtifactsApplied
 from ...log.event import Event, Takers
 from .. import events as f
 from ..state.knowledge import HeldSnapshot, Restore, WorkTree, note_tree

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from ...iterations.tracker import Tracker
+from ...judging.tracker import Tracker
 from ...usage import TOKENS as TOKENS
 from ...usage import Usage, lower_bounds, open_figures, tokens_of
 from ..events import (

@@ -293,7 +293,7 @@ class _Saved(msgspec.Struct, array_like=True):
     """How many phases have each status where they are many and plain, else empty."""
 
 
-STATE_FORMAT = 134008757986182
+STATE_FORMAT = 40163627379965
 """A state that was saved in another format is not read again.
 
 It is `format_due`, written down: to find it takes longer than to read a state."""

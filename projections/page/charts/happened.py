@@ -5,13 +5,13 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from sprintlog.engine.iterations.events import IterationMeasured
+from sprintlog.engine.judging.events import IterationMeasured
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.answers.limits import WAITS_FOR
 
+from ...text.phrases import dollars, duration
 from ...views.iterations import JudgedIteration
-from ...words.phrases import dollars, duration
 from .layout import Delay, Instant, Return, Work
 
 FAILED_MAX = 400

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 
+from ...text.phrases import UNKNOWN, duration
 from ...views.iterations import JudgedIteration
-from ...words.phrases import UNKNOWN, duration
 from ..facts import Facts
 from ..markup import Markup, command, heading, row, said, section, table, tag, text, without
 from ..numbers import money

@@ -5,7 +5,7 @@ import re
 from sprintlog.engine.log.envelope import RecordedEvent
 
 from ...history.decisions import LOSS, Decision
-from ...words.decided import decided
+from ...text.decision_sentences import decided
 from ..facts import Facts
 from ..markup import Markup, command, row, section, table, tag, text, without
 from ..numbers import time, version_link

@@ -3,7 +3,7 @@
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC
 
-from ...words.said import what
+from ...text.event_line import what
 from ..facts import Facts
 from ..markup import Markup, command, row, section, table, tag, text
 from ..numbers import time, version_link

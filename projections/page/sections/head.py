@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from sprintlog.engine.iterations.loop_rules import CONTINUE, ROLLBACK
-from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK
+from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.sprint.agent.actions import PERSON
 from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
@@ -18,12 +18,12 @@ from sprintlog.engine.sprint.runs.budgets import (
 from sprintlog.engine.sprint.state.goal_settings import goal_said
 from sprintlog.engine.usage import TOKENS, lower_bounds, tokens_of
 
-from ...iterations.quality import equals_by_exit_code, pending_advice
-from ...iterations.quality import files_said as whose_files
+from ...judging.quality import equals_by_exit_code, pending_advice
+from ...judging.quality import files_said as whose_files
+from ...text.phrases import UNKNOWN, counted, duration
+from ...text.stops import worked
 from ...views.runs import BudgetStanding
 from ...views.work import STOPPED
-from ...words.phrases import UNKNOWN, counted, duration
-from ...words.stops import worked
 from ..charts.labels import WHOLE
 from ..charts.layout import percent
 from ..facts import Facts

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from sprintlog.engine.iterations.deltas import CLASS_MEANS
+from sprintlog.engine.judging.changes import CLASS_MEANS
 from sprintlog.engine.sprint.iterations.kept_files import left_words
 
 from ...history.authors import OUT, ROLLBACK
+from ...text.phrases import UNKNOWN
 from ...views.iterations import JudgedIteration
-from ...words.phrases import UNKNOWN
 from ..changed_files import Changed
 from ..facts import Facts
 from ..markup import Markup, command, heading, row, section, table, tag, text, without

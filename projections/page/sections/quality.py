@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from sprintlog.engine.iterations.tracker import BASELINE_NUMBER
+from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.usage import tokens_of
 
 from ...views.iterations import JudgedIteration

@@ -1,6 +1,6 @@
 """The sessions of agents that worked on the sprint, and their tool calls in figures."""
 
-from ...words.of_sessions import figures
+from ...text.session_lines import figures
 from ..facts import Facts
 from ..markup import Markup, command, row, section, table, tag, text, without
 from ..numbers import number, time

@@ -1,6 +1,6 @@
 """When what was done: rows of phases and iterations by the clock, waits, ways back."""
 
-from ...words.phrases import counted
+from ...text.phrases import counted
 from ..charts import gantt
 from ..charts.happened import ITERATIONS
 from ..charts.layout import Timeline

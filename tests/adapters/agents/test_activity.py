@@ -19,7 +19,7 @@ from sprintlog.engine.adapters.agents.items import (
     Returned,
 )
 from sprintlog.engine.adapters.agents.output import Hearing
-from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint.answers.verdict import Answer
 
 from .test_decoding import WORDS, content

@@ -15,7 +15,7 @@ from sprintlog.engine.adapters.agents.output import (
     hear,
     with_errors,
 )
-from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint.answers.verdict import Answer
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "agents"

@@ -8,7 +8,7 @@ import pytest
 
 from sprintlog.engine.adapters.reports.formats import FORMATS
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.judging.events import Usage
 
 from .reading import FIXTURES, read
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.judging.events import Usage
 
 from .reading import FIXTURES, read
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.journal.intake.foreign import take_document
+from sprintlog.engine.journal.foreign import take_document
+from sprintlog.engine.journal.parts import Context, Entry, Observation
 from sprintlog.engine.journal.rules import RecordEntry, record_entry
-from sprintlog.engine.journal.state.journal import Journal
-from sprintlog.engine.journal.state.shapes import Context, Entry, Observation
+from sprintlog.engine.journal.state import Journal
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
 from sprintlog.engine.log.event import Event
 from sprintlog.projections.workspace import Workspace

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
-from sprintlog.engine.iterations.events import IterationMeasured, RulesSet
-from sprintlog.engine.iterations.loop_rules import LoopRules, MeasureRules
-from sprintlog.engine.iterations.metrics import check_metrics
+from sprintlog.engine.judging.events import IterationMeasured, RulesSet
+from sprintlog.engine.judging.loop_rules import LoopRules, MeasureRules
+from sprintlog.engine.judging.metrics import check_metrics
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.judged import evaluate
 from sprintlog.engine.sprint.events import (

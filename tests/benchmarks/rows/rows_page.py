@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from sprintlog.engine.iterations.events import IterationMeasured, Metrics, Usage
+from sprintlog.engine.judging.events import IterationMeasured, Metrics, Usage
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import AgentRan, IterationEnded, IterationStarted
 from sprintlog.projections.history.blame_lines import blame_lines

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from sprintlog.engine.log.port import Wait
-from sprintlog.engine.service.loop import spooled_runs
+from sprintlog.engine.service.driver import spooled_runs
 from sprintlog.engine.service.place import anchor
 from sprintlog.projections.workspace import Workspace
 

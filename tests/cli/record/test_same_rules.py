@@ -12,9 +12,9 @@ import pytest
 from sprintlog.engine.adapters.processes.loop_lock import hold
 from sprintlog.engine.adapters.processes.signals import Signals
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.service.loop.driver import Driver, Means
-from sprintlog.engine.service.loop.gate import run_gate
-from sprintlog.engine.service.loop.runner import Runner
+from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.gate import run_gate
+from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.phases.lifecycle import StartSprint
 from sprintlog.projections.workspace import Workspace

@@ -7,10 +7,10 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from sprintlog.engine.iterations import events as i
-from sprintlog.engine.iterations.loop_rules import LoopRules, MeasureRules
+from sprintlog.engine.journal import parts
 from sprintlog.engine.journal.events import JOURNAL_EVENTS, JournalOpened
-from sprintlog.engine.journal.state import shapes
+from sprintlog.engine.judging import events as i
+from sprintlog.engine.judging.loop_rules import LoopRules, MeasureRules
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import FileLeft, KeptCopy
@@ -78,9 +78,9 @@ def event(kind: type[Event], **known: Any) -> Event:
         f.GitState: f.GitState(EVIL, is_dirty=True),
         f.Limit: f.Limit(EVIL, AT, EVIL),
         f.InjectionPosition: f.InjectionPosition(EVIL, EVIL),
-        shapes.Entry: part(shapes.Entry, timestamp=AT),
-        shapes.Learning: part(shapes.Learning, created_at=AT, id="learning-0001"),
-        shapes.Pattern: part(shapes.Pattern, discovered_at=AT),
+        parts.Entry: part(parts.Entry, timestamp=AT),
+        parts.Learning: part(parts.Learning, created_at=AT, id="learning-0001"),
+        parts.Pattern: part(parts.Pattern, discovered_at=AT),
         q.RequestInjection: q.RequestInjection(EVIL, EVIL, prompt=EVIL, model=EVIL),
         q.RequestOrigin: q.RequestOrigin(EVIL, EVIL),
         float: 0.5,
@@ -102,7 +102,7 @@ def event(kind: type[Event], **known: Any) -> Event:
         tuple[i.MeasuringRun, ...]: (i.MeasuringRun(EVIL, 1, output=EVIL),),
         tuple[i.KeptReport, ...]: (i.KeptReport(EVIL, 1, EVIL, EVIL),),
     }
-    for one in (shapes.Entry, shapes.Learning, shapes.Pattern):
+    for one in (parts.Entry, parts.Learning, parts.Pattern):
         said[tuple[one, ...]] = (said[one],)  # type: ignore[valid-type]
     given = {}
     for name, hint in get_type_hints(kind).items():
@@ -126,9 +126,9 @@ def part(kind: type[msgspec.Struct], **known: Any) -> Any:
         options = [option for option in (hint, *get_args(hint)) if option in said]
         if options:
             given[name] = said[options[0]]
-    if kind is shapes.Entry:
-        given["observations"] = (part(shapes.Observation),)
-        given["context"] = part(shapes.Context)
+    if kind is parts.Entry:
+        given["observations"] = (part(parts.Observation),)
+        given["context"] = part(parts.Context)
     return kind(**{**given, **known})
 
 

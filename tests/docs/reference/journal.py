@@ -4,16 +4,15 @@ import re
 
 import msgspec
 
-from sprintlog.engine.journal import events
-from sprintlog.engine.journal.state import shapes
+from sprintlog.engine.journal import events, parts
 
 EVENTS = events.JOURNAL_EVENTS
 STRUCTS: dict[str, type[msgspec.Struct]] = {
-    "entry": shapes.Entry,
-    "observation": shapes.Observation,
-    "context": shapes.Context,
-    "learning": shapes.Learning,
-    "pattern": shapes.Pattern,
+    "entry": parts.Entry,
+    "observation": parts.Observation,
+    "context": parts.Context,
+    "learning": parts.Learning,
+    "pattern": parts.Pattern,
 }
 WORDS = {
     "Needed": "text",

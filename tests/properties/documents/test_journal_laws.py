@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.command import decided as decided_on
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.journal import parts
 from sprintlog.engine.journal.document import JournalDocument, fold_document
 from sprintlog.engine.journal.events import JournalOpened
 from sprintlog.engine.journal.fold import fold
+from sprintlog.engine.journal.foreign import remarks, take_document
 from sprintlog.engine.journal.from_events import command_of, to_event
-from sprintlog.engine.journal.intake.foreign import remarks, take_document
-from sprintlog.engine.journal.state import shapes
-from sprintlog.engine.journal.state.journal import Journal, pack, unpack
+from sprintlog.engine.journal.state import Journal, pack, unpack
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
@@ -49,13 +49,13 @@ def word(allowed: tuple[str, ...]) -> st.SearchStrategy[str]:
 
 
 observations = some(
-    {"type": word(shapes.OBSERVATION_TYPES), "title": texts},
+    {"type": word(parts.OBSERVATION_TYPES), "title": texts},
     {
         "description": texts,
         "file": texts,
-        "category": word(shapes.CATEGORIES),
-        "severity": word(shapes.SEVERITIES),
-        "action_taken": word(shapes.ACTIONS),
+        "category": word(parts.CATEGORIES),
+        "severity": word(parts.SEVERITIES),
+        "action_taken": word(parts.ACTIONS),
         "related_learning_id": learnings,
     },
 )
@@ -64,14 +64,14 @@ contexts = some(
     {
         "retry_count": counts,
         "previous_failure_reason": texts,
-        "recovery_action": word(shapes.RECOVERY_ACTIONS),
+        "recovery_action": word(parts.RECOVERY_ACTIONS),
         "dependencies_completed": st.lists(texts, max_size=2),
         "blocker_verified": st.booleans(),
         "blocker_valid": st.booleans(),
     },
 )
 entries = some(
-    {"prd_id": prds, "status": word(shapes.STATUSES)},
+    {"prd_id": prds, "status": word(parts.STATUSES)},
     {
         "timestamp": times,
         "iteration": counts,
@@ -85,7 +85,7 @@ entries = some(
     },
 )
 added = some(
-    {"type": word(shapes.LEARNING_TYPES), "content": texts, "source_prd_id": prds},
+    {"type": word(parts.LEARNING_TYPES), "content": texts, "source_prd_id": prds},
     {
         "context": texts,
         "source_entry_id": st.sampled_from(["auth-1", "auth-2", "a-b-1", ""]),
@@ -95,12 +95,12 @@ added = some(
     },
 )
 patterns = some(
-    {"name": texts, "type": word(shapes.PATTERN_TYPES)},
+    {"name": texts, "type": word(parts.PATTERN_TYPES)},
     {
         "description": texts,
         "examples": st.lists(texts, max_size=2),
         "discovered_at": times,
-        "confidence": word(shapes.CONFIDENCES),
+        "confidence": word(parts.CONFIDENCES),
     },
 )
 commands = st.one_of(

@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sprintlog.engine.iterations.evaluation import Judge, retraction
-from sprintlog.engine.iterations.events import (
+from sprintlog.engine.judging.evaluation import Judge, retraction
+from sprintlog.engine.judging.events import (
     ArtifactsApplied,
     BaselineReplaced,
     IterationMeasured,

@@ -6,19 +6,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.iterations.evaluation import Judge, Judgement
-from sprintlog.engine.iterations.events import (
-    IterationMeasured,
-    Metrics,
-    RulesSet,
-    Thresholds,
-)
-from sprintlog.engine.iterations.exact import rounded
-from sprintlog.engine.iterations.loop_rules import ADVICE
-from sprintlog.engine.iterations.recommend import recommend
-from sprintlog.engine.iterations.score import compared
-from sprintlog.engine.iterations.select import refusal, regression, select
-from sprintlog.engine.iterations.target import rollback_target
+from sprintlog.engine.judging.evaluation import Judge, Judgement
+from sprintlog.engine.judging.events import IterationMeasured, Metrics, RulesSet, Thresholds
+from sprintlog.engine.judging.exact import rounded
+from sprintlog.engine.judging.loop_rules import ADVICE
+from sprintlog.engine.judging.recommend import recommend
+from sprintlog.engine.judging.score import compared
+from sprintlog.engine.judging.select import refusal, regression, select
+from sprintlog.engine.judging.target import rollback_target
 from tests.spec.iterations.measured import Measured
 
 from ..measurements import VALUES

@@ -5,11 +5,11 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.iterations.events import Metrics, OwnMetric, Weights
-from sprintlog.engine.iterations.exact import exact
-from sprintlog.engine.iterations.metrics import figures
-from sprintlog.engine.iterations.own import DIRECTIONS, HIGHER, points
-from sprintlog.engine.iterations.score import score, score_on, score_parts
+from sprintlog.engine.judging.events import Metrics, OwnMetric, Weights
+from sprintlog.engine.judging.exact import exact
+from sprintlog.engine.judging.metrics import figures
+from sprintlog.engine.judging.own_metrics import DIRECTIONS, HIGHER, points
+from sprintlog.engine.judging.score import score, score_on, score_parts
 
 from ..measurements import VALUES
 from ..sprint.test_sprint_laws import laws

@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.iterations.evaluation import Judgement, Scored
-from sprintlog.engine.iterations.exact import rounded
-from sprintlog.engine.iterations.target import KnownTargets, is_setback, rollback_target
+from sprintlog.engine.judging.evaluation import Judgement, Scored
+from sprintlog.engine.judging.exact import rounded
+from sprintlog.engine.judging.target import KnownTargets, is_setback, rollback_target
 from sprintlog.engine.service.streams.judged import evaluate
 from sprintlog.engine.sprint.iterations.measurement import unmeasured_iteration
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.iterations.select import refusal, regression
+from sprintlog.engine.judging.select import refusal, regression
 
 from ..loop_histories import LoopHistory, loop_histories
 from ..sprint.test_sprint_laws import laws

@@ -5,7 +5,7 @@ from decimal import Decimal, localcontext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.log.event import Versioned
 from sprintlog.engine.sprint.events import AgentRan, RunStarted
 from sprintlog.engine.sprint.fold import fold

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sprintlog.engine.adapters.agents.output import hear
-from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint.answers.goal_verdict import Turn, read_turn
 from sprintlog.engine.sprint.answers.items import WantedStep
 from sprintlog.engine.sprint.answers.verdict import Verdict, judge

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sprintlog.engine.iterations.events import (
+from sprintlog.engine.judging.events import (
     BestSelected,
     IterationMeasured,
     MeasurementFailed,

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from sprintlog.engine.iterations.evaluation import Judge, Judgement
-from sprintlog.engine.iterations.events import (
+from sprintlog.engine.judging.evaluation import Judge, Judgement
+from sprintlog.engine.judging.events import (
     BaselineCaptured,
     IterationMeasured,
     Metrics,
     RulesSet,
 )
-from sprintlog.engine.iterations.metrics import Figures, figures
-from sprintlog.engine.iterations.tracker import TAKE, Tracker
+from sprintlog.engine.judging.metrics import Figures, figures
+from sprintlog.engine.judging.tracker import TAKE, Tracker
 from sprintlog.engine.log.event import Event
 
 COLUMNS = (

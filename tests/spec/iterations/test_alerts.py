@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.deltas import ACTIONS, Alert, alerts, deltas
-from sprintlog.engine.iterations.events import Thresholds
+from sprintlog.engine.judging.changes import ACTIONS, Alert, alerts, deltas
+from sprintlog.engine.judging.events import Thresholds
 
 from .measured import BASELINE_OF_PEAK, BASELINE_OF_REGRESSION, PEAK, REGRESSION, loop, now
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.deltas import (
+from sprintlog.engine.judging.changes import (
     alerts,
     classify,
     deltas,
@@ -13,7 +13,7 @@ from sprintlog.engine.iterations.deltas import (
     stalled,
     variance,
 )
-from sprintlog.engine.iterations.events import Metrics, RulesSet, Thresholds
+from sprintlog.engine.judging.events import Metrics, RulesSet, Thresholds
 
 from .measured import (
     BASELINE_OF_PEAK,

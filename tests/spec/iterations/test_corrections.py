@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations import events as i
+from sprintlog.engine.judging import events as i
 from sprintlog.engine.sprint.iterations.corrections import (
     ReplaceBaseline,
     RetractMeasurement,

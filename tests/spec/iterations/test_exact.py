@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from sprintlog.engine.iterations.exact import exact, rounded, short, shown
+from sprintlog.engine.judging.exact import exact, rounded, short, shown
 
 
 @pytest.mark.parametrize(

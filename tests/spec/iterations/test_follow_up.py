@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sprintlog.engine.iterations.events import (
+from sprintlog.engine.judging.events import (
     BaselineCaptured,
     IterationMeasured,
     MeasurementFailed,
@@ -12,7 +12,7 @@ from sprintlog.engine.iterations.events import (
     RecommendationGiven,
     RulesSet,
 )
-from sprintlog.engine.iterations.loop_rules import LoopRules, MeasureRules
+from sprintlog.engine.judging.loop_rules import LoopRules, MeasureRules
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.events import (

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.iterations.events import RulesSet, Thresholds, Weights
-from sprintlog.engine.iterations.rules import RANGES, change_rules, check_rules
+from sprintlog.engine.judging.events import RulesSet, Thresholds, Weights
+from sprintlog.engine.judging.rules import RANGES, change_rules, check_rules
 
 from .measured import GREEN_ROW, Measured
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.iterations import events as i
+from sprintlog.engine.judging import events as i
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.commands import command_for, command_of, to_event
 from sprintlog.engine.sprint.iterations.decisions import (

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.iterations.events import Metrics
-from sprintlog.engine.iterations.metrics import (
+from sprintlog.engine.judging.events import Metrics
+from sprintlog.engine.judging.metrics import (
     NAMES,
     NUMBER_MAX,
     Figures,

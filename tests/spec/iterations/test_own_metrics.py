@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.iterations.events import Metrics, OwnMetric, RulesSet, Weights
-from sprintlog.engine.iterations.exact import plain
-from sprintlog.engine.iterations.metrics import check_metrics, figures
-from sprintlog.engine.iterations.own import points
-from sprintlog.engine.iterations.rules import change_rules
-from sprintlog.engine.iterations.score import score
+from sprintlog.engine.judging.events import Metrics, OwnMetric, RulesSet, Weights
+from sprintlog.engine.judging.exact import plain
+from sprintlog.engine.judging.metrics import check_metrics, figures
+from sprintlog.engine.judging.own_metrics import points
+from sprintlog.engine.judging.rules import change_rules
+from sprintlog.engine.judging.score import score
 
 from .measured import GREEN_ROW, Measured, metrics, named
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.events import Metrics, RulesSet, Thresholds
-from sprintlog.engine.iterations.recommend import Recommendation, recommend
-from sprintlog.engine.iterations.target import rollback_target
+from sprintlog.engine.judging.events import Metrics, RulesSet, Thresholds
+from sprintlog.engine.judging.recommend import Recommendation, recommend
+from sprintlog.engine.judging.target import rollback_target
 
 from .measured import (
     BASELINE_OF_PEAK,

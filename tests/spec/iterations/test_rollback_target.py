@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.evaluation import Judgement
-from sprintlog.engine.iterations.events import Metrics, RulesSet
-from sprintlog.engine.iterations.recommend import recommend
-from sprintlog.engine.iterations.target import WaysBack, rollback_target
+from sprintlog.engine.judging.evaluation import Judgement
+from sprintlog.engine.judging.events import Metrics, RulesSet
+from sprintlog.engine.judging.recommend import recommend
+from sprintlog.engine.judging.target import WaysBack, rollback_target
 
 from .measured import BASELINE_OF_REGRESSION, REGRESSION, Measured, loop
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.events import Weights
-from sprintlog.engine.iterations.metrics import Figures
-from sprintlog.engine.iterations.score import DIMENSIONS, Score, score
+from sprintlog.engine.judging.events import Weights
+from sprintlog.engine.judging.metrics import Figures
+from sprintlog.engine.judging.score import DIMENSIONS, Score, score
 
 from .measured import (
     BASELINE_OF_PEAK,

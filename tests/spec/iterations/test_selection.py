@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.events import Metrics, RulesSet, Thresholds
-from sprintlog.engine.iterations.metrics import not_verified
-from sprintlog.engine.iterations.select import Selection, select
+from sprintlog.engine.judging.events import Metrics, RulesSet, Thresholds
+from sprintlog.engine.judging.metrics import not_verified
+from sprintlog.engine.judging.select import Selection, select
 
 from .measured import (
     BASELINE_OF_PEAK,

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.iterations.events import ArtifactsApplied, BestSelected
-from sprintlog.engine.iterations.tracker import Best
+from sprintlog.engine.judging.events import ArtifactsApplied, BestSelected
+from sprintlog.engine.judging.tracker import Best
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import (
     BEFORE_RESTORE,

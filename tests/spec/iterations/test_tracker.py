@@ -4,14 +4,14 @@ import msgspec
 import pytest
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.iterations.events import (
+from sprintlog.engine.judging.events import (
     BaselineCaptured,
     IterationMeasured,
     Metrics,
     RulesSet,
 )
-from sprintlog.engine.iterations.recommend import recommend
-from sprintlog.engine.iterations.tracker import Tracker
+from sprintlog.engine.judging.recommend import recommend
+from sprintlog.engine.judging.tracker import Tracker
 
 from .measured import (
     BASELINE_OF_PEAK,

@@ -8,8 +8,8 @@ from sprintlog.engine.command import Command, decided
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.document import JournalDocument, fold_document
 from sprintlog.engine.journal.fold import fold
-from sprintlog.engine.journal.state.journal import Journal, pack
-from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation, Pattern
+from sprintlog.engine.journal.parts import Entry, Learning, Observation, Pattern
+from sprintlog.engine.journal.state import Journal, pack
 from sprintlog.engine.log.event import Event
 from sprintlog.projections.state_files.progress_json import as_data
 

@@ -6,18 +6,9 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal.questions.briefing import (
-    FRICTION_WARNING,
-    Prepared,
-    Room,
-    prepare,
-)
-from sprintlog.engine.journal.questions.queries import (
-    NOTHING_FOUND,
-    failure_of,
-    recover,
-    similarity,
-)
+from sprintlog.engine.journal.briefing import FRICTION_WARNING, Prepared, Room, prepare
+from sprintlog.engine.journal.parts import Context, Learning, Pattern
+from sprintlog.engine.journal.queries import NOTHING_FOUND, failure_of, recover, similarity
 from sprintlog.engine.journal.rules import (
     AddLearning,
     DiscoverPattern,
@@ -26,7 +17,6 @@ from sprintlog.engine.journal.rules import (
     ReferenceLearning,
     RetireLearning,
 )
-from sprintlog.engine.journal.state.shapes import Context, Learning, Pattern
 from sprintlog.engine.journal.suggestions import AddExtractedLearnings, extract
 
 from .journaled import AT, Diary, entry, learned, noticed, pattern

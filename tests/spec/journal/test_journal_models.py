@@ -12,7 +12,7 @@ import pytest
 from sprintlog.cli.intake.journal import JournalModel, ReadJournal, read_journal
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.journal.document import JournalDocument
-from sprintlog.engine.journal.intake.foreign import take_document
+from sprintlog.engine.journal.foreign import take_document
 from tests.strict_journal import SCHEMA, faults
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "fixtures" / "documents" / "journal.json"

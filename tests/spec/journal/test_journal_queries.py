@@ -6,16 +6,15 @@ categories that tie, retired learnings, PRDs of one name in different letters.
 
 import pytest
 
+from sprintlog.engine.journal import parts, queries
 from sprintlog.engine.journal.document import JournalDocument
-from sprintlog.engine.journal.questions import queries
+from sprintlog.engine.journal.parts import Entry, Observation
 from sprintlog.engine.journal.rules import (
     AddLearning,
     DiscoverPattern,
     RecordEntry,
     RetireLearning,
 )
-from sprintlog.engine.journal.state import shapes
-from sprintlog.engine.journal.state.shapes import Entry, Observation
 
 from .journaled import Diary, entry, learned, noticed, pattern
 
@@ -26,9 +25,9 @@ def observations(number: int) -> tuple[Observation, ...]:
     """Return what was noticed in the entry of a number: none to three things."""
     return tuple(
         noticed(
-            shapes.OBSERVATION_TYPES[(number + index) % 3],
+            parts.OBSERVATION_TYPES[(number + index) % 3],
             title=f"{number}.{index}",
-            category=("", *shapes.CATEGORIES)[(number * 5 + index) % 12],
+            category=("", *parts.CATEGORIES)[(number * 5 + index) % 12],
         )
         for index in range(number // 2 % 4)
     )
@@ -40,7 +39,7 @@ def made(number: int) -> Entry:
         PRDS[number * 3 // 2 % 5],
         # Auth and auth would be given the same id, so one of them counts from elsewhere.
         iteration=100 + 3 * number if PRDS[number * 3 // 2 % 5] == "Auth" else 0,
-        status=shapes.STATUSES[number % 4],
+        status=parts.STATUSES[number % 4],
         timestamp=f"2026-02-{28 - number // 3 % 20:02d}T10:00:00Z",
         observations=observations(number),
     )
@@ -54,13 +53,13 @@ def document() -> JournalDocument:
     for number in range(48):
         diary.do(RecordEntry(entry=made(number)), at=at)
     for number in range(24):
-        kind = shapes.LEARNING_TYPES[number % 8]
+        kind = parts.LEARNING_TYPES[number % 8]
         diary.do(AddLearning(learning=learned(str(number), type=kind)), at=at)
     for number in (1, 5, 9, 13, 24):
         diary.do(RetireLearning(learning_id=f"learning-{number:04d}"))
     for number in range(12):
-        kind = shapes.PATTERN_TYPES[number % 5]
-        certain = shapes.CONFIDENCES[number % 3]
+        kind = parts.PATTERN_TYPES[number % 5]
+        certain = parts.CONFIDENCES[number % 3]
         found = pattern(str(number), type=kind, confidence=certain)
         diary.do(DiscoverPattern(pattern=found), at=at)
     return diary.document
@@ -101,19 +100,19 @@ def test_blockers(document: JournalDocument) -> None:
     assert any(o.type == "blocker" for e in completed for o in e.observations)
 
 
-@pytest.mark.parametrize("type_", [*shapes.LEARNING_TYPES, "x"])
+@pytest.mark.parametrize("type_", [*parts.LEARNING_TYPES, "x"])
 def test_learnings_by_type(document: JournalDocument, type_: str) -> None:
     """Learnings of a type, without retired ones."""
     valid = [n for n in range(24) if n + 1 not in (1, 5, 9, 13, 24)]
-    expected = [str(n) for n in valid if shapes.LEARNING_TYPES[n % 8] == type_]
+    expected = [str(n) for n in valid if parts.LEARNING_TYPES[n % 8] == type_]
     found = queries.learnings_of_type(document, type_)
     assert [learning.content for learning in found] == expected
 
 
-@pytest.mark.parametrize("type_", [*shapes.PATTERN_TYPES, "x"])
+@pytest.mark.parametrize("type_", [*parts.PATTERN_TYPES, "x"])
 def test_patterns_by_type(document: JournalDocument, type_: str) -> None:
     """Patterns of a type, with any confidence."""
-    expected = [str(n) for n in range(12) if shapes.PATTERN_TYPES[n % 5] == type_]
+    expected = [str(n) for n in range(12) if parts.PATTERN_TYPES[n % 5] == type_]
     found = queries.patterns_of_type(document, type_)
     assert [one.name for one in found] == expected
 
@@ -140,7 +139,7 @@ def test_failure_patterns(document: JournalDocument) -> None:
     """Categories are counted over failed and blocked entries, not partial ones."""
     counts: dict[str, int] = {}
     for number in range(48):
-        if shapes.STATUSES[number % 4] in ("failed", "blocked"):
+        if parts.STATUSES[number % 4] in ("failed", "blocked"):
             for observation in observations(number):
                 if observation.category:
                     counts[observation.category] = counts.get(observation.category, 0) + 1

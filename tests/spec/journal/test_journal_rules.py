@@ -6,7 +6,8 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.journal import events as f
-from sprintlog.engine.journal.questions.briefing import prepare
+from sprintlog.engine.journal.briefing import prepare
+from sprintlog.engine.journal.parts import Context
 from sprintlog.engine.journal.rules import (
     AddLearning,
     DiscoverPattern,
@@ -15,8 +16,7 @@ from sprintlog.engine.journal.rules import (
     ReferenceLearning,
     RetireLearning,
 )
-from sprintlog.engine.journal.state.journal import entry_id
-from sprintlog.engine.journal.state.shapes import Context
+from sprintlog.engine.journal.state import entry_id
 
 from .journaled import AT, Diary, entry, learned, noticed, pattern
 

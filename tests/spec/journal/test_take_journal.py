@@ -7,7 +7,7 @@ import pytest
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal import events as f
-from sprintlog.engine.journal.intake.foreign import remarks, schema_version, take_document
+from sprintlog.engine.journal.foreign import remarks, schema_version, take_document
 from sprintlog.engine.journal.rules import ReferenceLearning, RetireLearning
 
 from .journaled import AT, Diary

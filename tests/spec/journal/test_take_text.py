@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.journal import events as f
-from sprintlog.engine.journal.intake.progress_text import (
+from sprintlog.engine.journal.progress_text import (
     CONTEXT,
     LEGACY,
     TakeText,

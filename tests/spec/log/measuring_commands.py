@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sprintlog.engine.iterations import events as i
+from sprintlog.engine.judging import events as i
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events
 from sprintlog.engine.sprint.iterations import decisions, described, measurement

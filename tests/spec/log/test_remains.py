@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from sprintlog.engine.journal.events import EntryRecorded, JournalOpened, LearningAdded
-from sprintlog.engine.journal.state.shapes import Entry, Learning, Observation
+from sprintlog.engine.journal.parts import Entry, Learning, Observation
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.event import ERASED, Event
 from sprintlog.engine.service.streams.catalogue import CODEC

@@ -77,7 +77,7 @@ def test_number_is_the_same_in_every_process() -> None:
     """Neither places in memory nor the order of hashes are in the numbers in use."""
     script = (
         "from sprintlog.engine.sprint.state.sprint import format_due as s;"
-        "from sprintlog.engine.journal.state.journal import JOURNAL_FORMAT as j;"
+        "from sprintlog.engine.journal.state import JOURNAL_FORMAT as j;"
         "print(s(), j)"
     )
     answers = {

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.agent_runs import RunSeen, endings, runs_seen
-from sprintlog.projections.iterations.iteration_report import notes_of, unknown_costs
+from sprintlog.projections.judging.iteration_report import notes_of, unknown_costs
 
 BEGUN = [(2, 1), (6, 2)]
 """Iteration 1 began with version 2, the second one with version 6."""

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.journal.questions.briefing import LINE_CHARS_MAX, lines_within
-from sprintlog.engine.journal.state.shapes import Learning
+from sprintlog.engine.journal.briefing import LINE_CHARS_MAX, lines_within
+from sprintlog.engine.journal.parts import Learning
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.next import next_action

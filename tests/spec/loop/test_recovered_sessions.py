@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.iterations.events import Usage
+from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.iterations.session_runs import recovered
 

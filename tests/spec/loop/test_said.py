@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.journal.state import shapes
+from sprintlog.engine.journal import parts
 from sprintlog.engine.sprint.answers import items as s
 from sprintlog.engine.sprint.answers.items import (
     SaidItems,
@@ -163,7 +163,7 @@ def test_texts_are_bounded() -> None:
 
 def test_knows_the_journals_types() -> None:
     """The types of learnings are those of the journal, which knows no sprint."""
-    assert s.LEARNING_TYPES == shapes.LEARNING_TYPES
+    assert s.LEARNING_TYPES == parts.LEARNING_TYPES
     assert (s.STEP, s.IMPROVEMENT) == (decisions.STEP, decisions.IMPROVEMENT)
 
 

@@ -8,8 +8,8 @@ import pytest
 from sprintlog.cli.screen import times
 from sprintlog.cli.screen.tables import FittedTable, Toned, columns_of, cut, padded, wrapped
 from sprintlog.cli.screen.terminal import BAD, Terminal
-from sprintlog.engine.iterations.events import Usage
-from sprintlog.projections.words.phrases import dollars, duration, usage
+from sprintlog.engine.judging.events import Usage
+from sprintlog.projections.text.phrases import dollars, duration, usage
 
 VIENNA = ZoneInfo("Europe/Vienna")
 NOW = datetime(2026, 3, 29, 10, 0, tzinfo=UTC)

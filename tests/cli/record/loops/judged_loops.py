@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import structs
 
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.service.loop.driver import Driver, Means
-from sprintlog.engine.service.loop.runner import Runner
+from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.projections.state_files.yaml.reader import load
 from sprintlog.projections.workspace import Workspace

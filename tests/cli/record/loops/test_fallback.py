@@ -11,10 +11,10 @@ import pytest
 
 from sprintlog.engine.adapters.processes.loop_lock import hold
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.service.loop import runner
-from sprintlog.engine.service.loop.driver import Driver, Means
-from sprintlog.engine.service.loop.runner import Runner
-from sprintlog.engine.service.loop.runs import recorded
+from sprintlog.engine.service.driver import runner
+from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.runner import Runner
+from sprintlog.engine.service.driver.runs import recorded
 from sprintlog.engine.sprint.events import Budgets
 from sprintlog.projections.workspace import Workspace
 

@@ -8,8 +8,8 @@ import pytest
 
 from sprintlog.engine.adapters.agents.items import AgentEnded, Called, Item, Returned, Said
 from sprintlog.engine.adapters.processes.process import Marks
-from sprintlog.engine.service.loop import pulse
-from sprintlog.engine.service.loop.pulse import Pulse
+from sprintlog.engine.service.driver import pulse
+from sprintlog.engine.service.driver.pulse import Pulse
 
 from ...conftest import Run
 from .test_waits_of_run import events

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.service.loop import runner
+from sprintlog.engine.service.driver import runner
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.projections.workspace import Workspace
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.service.loop.driver import Driver, Means
-from sprintlog.engine.service.loop.runner import Runner
+from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.projections.workspace import Workspace
 
 from ...conftest import Run

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.service.loop import runner
-from sprintlog.engine.service.loop.driver import Driver, Means
-from sprintlog.engine.service.loop.runner import Runner
+from sprintlog.engine.service.driver import runner
+from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.projections.workspace import Workspace
 

@@ -1,0 +1,204 @@
+"""The calls of a session as what is read tells of them, one by one."""
+
+import re
+import shlex
+from collections.abc import Iterable
+
+import msgspec
+from msgspec.structs import replace
+
+from ...sessions.events import FILES_MAX, ToolCalled, TouchedFile
+from ...sessions.names import session_stream
+from ..agents import claude, codex_rollout, copilot, gemini_session
+from .hook_calls import HookPlace, call_in
+from .items import Called, FileChanged, Fork, Item, Returned, Session
+from .values import mapping, parse
+
+CALLS_MAX = 100_000
+"""So many calls of a session are compared; no session has more events."""
+_WORDS_CHARS_MAX = 64 * 1024
+
+
+class KeptCall(msgspec.Struct):
+    """A call that something else than a hook tells of."""
+
+    call: ToolCalled
+    at: str | None = None
+    """When it ended, else when it began; the agent's own clock."""
+
+
+class CallsTold:
+    """Takes what is said, and keeps the calls in it."""
+
+    def __init__(self, agent: str, place: HookPlace, *, found_in: str) -> None:
+        self._agent = agent
+        self._place = place
+        self._found_in = found_in
+        self.calls: dict[str, KeptCall] = {}
+        """By the id that they have where they are told, in their order."""
+
+    def take(self, item: Item) -> None:
+        """Take the next item; what is of no call is passed over."""
+        if isinstance(item, Called):
+            self._called(item)
+        elif isinstance(item, Returned | FileChanged) and item.key in self.calls:
+            kept = self.calls[str(item.key)]
+            if isinstance(item, Returned):
+                kept.call = _returned(kept.call, item)
+                kept.at = item.at or kept.at
+            else:
+                kept.call = self._changed(kept.call, item)
+
+    def _called(self, item: Called) -> None:
+        if item.key is None or item.key in self.calls or len(self.calls) >= CALLS_MAX:
+            return
+        # The stream of Codex counts its calls, and does not say what they were given.
+        is_counted = self._agent == "codex" and item.given is None
+        given = {"command": _inner(item.command)} if is_counted else item.given
+        message = {
+            "tool_name": item.tool,
+            "tool_use_id": None if is_counted else item.key,
+            "tool_input": given,
+            "agent_id": item.by,
+        }
+        call = call_in(message, self._agent, self._place, failed=False)
+        call = msgspec.structs.replace(
+            call,
+            ok=None,
+            is_unfinished=True,
+            found_in=self._found_in,
+            input_sha256=None if is_counted else call.input_sha256,
+        )
+        self.calls[item.key] = KeptCall(call, item.at)
+
+    def _changed(self, call: ToolCalled, item: FileChanged) -> ToolCalled:
+        path = self._place.shown(item.path)
+        others = [x for x in call.files if x.path != path]
+        file = TouchedFile(path, item.kind, item.added, item.removed)
+        return msgspec.structs.replace(call, files=(*others, file)[:FILES_MAX])
+
+
+def _returned(call: ToolCalled, item: Returned) -> ToolCalled:
+    """Return a call with what is said of its end; said again, it is said better."""
+    return msgspec.structs.replace(
+        call,
+        is_unfinished=False,
+        ok=call.ok if item.ok is None else item.ok,
+        exit_code=call.exit_code if item.exit_code is None else item.exit_code,
+        duration_ms=call.duration_ms if item.duration_ms is None else item.duration_ms,
+    )
+
+
+def _inner(command: str | None) -> str | None:
+    """Return what a shell was told to run, where a command says that one was."""
+    shell = re.match(r"(?:/\S+/)?(?:ba|z|da)?sh -l?c ", command or "")
+    if command is None or shell is None or len(command) > _WORDS_CHARS_MAX:
+        return command
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    return words[2] if len(words) == 3 else command
+
+
+READERS = {
+    "claude": claude.read,
+    "codex": codex_rollout.read,
+    "copilot": copilot.read,
+    "gemini": gemini_session.read,
+}
+"""The agents that keep a transcript which can be compared with their hooks."""
+
+
+class TranscriptCalls:
+    """Takes the lines of a session's transcript and keeps its calls."""
+
+    def __init__(self, agent: str, stream: str, place: HookPlace) -> None:
+        self._agent = agent
+        self._stream = stream
+        self._told = CallsTold(agent, place, found_in="transcript")
+        self._is_own = False
+        self.is_own = False
+        """Whether the first session that is named is the one that is meant."""
+        self.sessions: dict[str, None] = {}
+        """The sessions that the lines name, in their order."""
+
+    @property
+    def calls(self) -> dict[str, KeptCall]:
+        """Return the calls by the agent's own id, in their order."""
+        return self._told.calls
+
+    def take(self, lines: Iterable[bytes]) -> None:
+        """Take the lines of a file; one that is cut or strange is passed over."""
+        self._is_own, fork = False, Fork()
+        for line in lines:
+            message = mapping(parse(line))
+            for item in fork.own(message, READERS[self._agent](message) or ()):
+                if isinstance(item, Session) and item.id:
+                    self._is_own = session_stream(self._agent, item.id) == self._stream
+                    self.is_own = self._is_own if not self.sessions else self.is_own
+                    self.sessions[item.id[:80]] = None
+                elif self._is_own:
+                    self._told.take(item)
+
+
+AGENTS = ("claude", "codex", "copilot", "gemini", "opencode")
+"""The agents whose streams name calls by what their hooks or transcripts say, too."""
+SESSIONS_MAX = 100
+"""So many sessions in what one command prints."""
+
+
+class StreamCalls:
+    """Takes what the output of a command says, and keeps the calls of each session."""
+
+    def __init__(self) -> None:
+        self._now: dict[str, CallsTold] = {}
+        """By agent: the calls of the session that it is in."""
+        self._stream: dict[str, str] = {}
+        self._told: list[tuple[str, str, CallsTold]] = []
+
+    def take(self, agent: str, item: Item) -> None:
+        """Take the next item of an agent."""
+        if agent not in AGENTS or len(self._told) >= SESSIONS_MAX:
+            return
+        if isinstance(item, Session):
+            if item.id:
+                self._session(agent, session_stream(agent, item.id))
+            return
+        if agent not in self._now:
+            self._now[agent] = CallsTold(agent, HookPlace(), found_in="stream")
+        self._now[agent].take(item)
+
+    def _session(self, agent: str, stream: str) -> None:
+        if agent == "copilot":
+            # It says at its end which session it was.
+            self._stream[agent] = stream
+            self._close(agent)
+        elif self._stream.get(agent) != stream or agent == "codex":
+            # Codex counts its calls anew each time it goes on with a session.
+            self._close(agent)
+            self._stream[agent] = stream
+
+    def _close(self, agent: str) -> None:
+        told, stream = self._now.pop(agent, None), self._stream.pop(agent, None)
+        if told is not None and stream is not None and told.calls:
+            self._told.append((agent, stream, told))
+
+    def sessions(self, agent: str | None, place: HookPlace) -> dict[str, list[KeptCall]]:
+        """Return the calls of an agent by the streams of their sessions.
+
+        Paths are told from `place`. What is said without a session is nobody's.
+        """
+        if agent is not None:
+            self._close(agent)
+        found: dict[str, list[KeptCall]] = {}
+        for whose, stream, told in self._told:
+            if whose == agent:
+                calls = (_placed(one, place) for one in told.calls.values())
+                found.setdefault(stream, []).extend(calls)
+        return found
+
+
+def _placed(kept: KeptCall, place: HookPlace) -> KeptCall:
+    files = tuple(replace(x, path=place.shown(x.path)) for x in kept.call.files)
+    return KeptCall(replace(kept.call, files=files), kept.at)

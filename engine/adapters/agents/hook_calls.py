@@ -1,0 +1,220 @@
+"""A call of a tool as a hook tells of it: what is recorded, and what never is.
+
+Paths, counts and digests stand for what files hold and what commands print.
+"""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from ....engine import hashes
+from ...masking import mask
+from ...sessions import events
+from .items import FileChanged
+from .values import (
+    Data,
+    changed_by_diff,
+    changed_by_patch,
+    command_of,
+    count,
+    exit_code_in,
+    line_count,
+    mapping,
+    parse,
+    path_of,
+    text,
+)
+
+_PATCH = "*** Begin Patch"
+_PATCH_FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
+_PATCHED = {"Add": "created", "Update": "changed", "Delete": "deleted"}
+_MASKED_CHARS_MAX = 64 * 1024
+"""So much of a command is looked through for secrets; far more than is kept."""
+_SHELLS = {"bash", "run_shell_command", "shell"}
+
+
+class HookPlace(msgspec.Struct, frozen=True):
+    """From where paths are told."""
+
+    root: str = ""
+    """The work tree's root."""
+    home: str = ""
+    """The person's folder, which is nobody's business."""
+
+    def shown(self, path: str, folder: str = "") -> str:
+        """Return a path from the root or from home if it is below, secrets masked."""
+        if folder and not path.startswith("/"):
+            path = f"{folder}/{path.removeprefix('./')}"
+        for above, shown in ((self.root, ""), (self.home, "~/")):
+            if len(above) > 1 and path.startswith(f"{above}/"):
+                path = shown + path[len(above) + 1 :]
+                break
+        return mask(path)[: events.PATH_CHARS_MAX]
+
+
+def call_in(
+    message: Data, agent: str, place: HookPlace, *, failed: bool
+) -> events.ToolCalled:
+    """Return the call that a hook in the one form tells of."""
+    tool, given = text(message.get("tool_name")), message.get("tool_input")
+    given = parse(given.encode("utf-8", "replace")) if isinstance(given, str) else given
+    named = mapping(given)
+    gave = next((message[n] for n in _ANSWERS if n in message), None)
+    code = _exit_code(message, gave, agent, tool)
+    files = [*_files(tool, named, mapping(gave))]
+    folder = text(message.get("cwd"))
+    output = _bytes_of(gave)
+    return events.ToolCalled(
+        word(tool) or "unnamed",
+        call=word(message.get("tool_use_id")),
+        ok=False if failed else _worked(agent, tool, gave, code),
+        is_interrupted=message.get("is_interrupt") is True
+        or mapping(gave).get("interrupted") is True,
+        exit_code=code,
+        duration_ms=_duration(message),
+        command=_command(named),
+        files=tuple(
+            events.TouchedFile(place.shown(x.path, folder), x.kind, x.added, x.removed)
+            for x in files[: events.FILES_MAX]
+        ),
+        subagent=word(message.get("agent_id")),
+        input_sha256=digest_of(given) if given is not None else None,
+        output_sha256=hashes.sha256(output).hexdigest() if output is not None else None,
+        output_bytes=len(output) if output is not None else None,
+    )
+
+
+_ANSWERS = ("tool_response", "tool_result", "tool_output", "error", "error_message")
+
+
+def word(value: object) -> str | None:
+    """Return a name or an id as far as it is kept, secrets masked; None for nothing."""
+    return mask(text(value)[: events.COMMAND_CHARS_MAX])[: events.NAME_CHARS_MAX] or None
+
+
+def digest_of(value: object) -> str:
+    """Return the digest of a JSON value, the same whatever the order of its keys."""
+    return hashes.sha256(_bytes_of(value) or b"").hexdigest()
+
+
+def _bytes_of(value: object) -> bytes | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return text(value).encode()
+    try:
+        return msgspec.json.encode(value, order="sorted")
+    except (UnicodeEncodeError, RecursionError):
+        # Halves of surrogate pairs, which cut texts have.
+        return repr(value).encode("utf-8", "replace")
+
+
+def _command(given: Data) -> str | None:
+    """Return the beginning of a command; a patch is what a file holds, and left out."""
+    command = (command_of(given) or "")[:_MASKED_CHARS_MAX].partition(_PATCH)[0]
+    return mask(command)[: events.COMMAND_CHARS_MAX] or None
+
+
+def _exit_code(message: Data, gave: object, agent: str, tool: str) -> int | None:
+    """Return how a command ended, where the agent, and not the command, says it."""
+    if "error" in message or "error_message" in message:
+        said = text(message.get("error")) or text(message.get("error_message"))
+        return exit_code_in(said) if said else None
+    about = mapping(gave)
+    if agent == "opencode":
+        code = mapping(about.get("metadata")).get("exit")
+        return code if type(code) is int else None
+    if agent == "cursor":
+        told = about or mapping(parse(text(gave).encode()))
+        code = told.get("exitCode", told.get("exit_code"))
+        return code if type(code) is int else None
+    if tool.lower() not in _SHELLS:
+        return None
+    found: list[str] = []
+    if agent == "gemini":
+        # What the command printed comes before it.
+        found = re.findall(r"(?m)^Exit Code: (-?\d{1,9})$", text(about.get("llmContent")))
+    elif agent == "copilot":
+        said = text(about.get("textResultForLlm", about.get("text_result_for_llm")))
+        found = re.findall(r"with exit code (-?\d{1,9})>\s*\Z", said)
+    return int(found[-1]) if found else None
+
+
+def _worked(agent: str, tool: str, gave: object, code: int | None) -> bool | None:
+    """Return whether a call worked, of which no agent says that it failed.
+
+    Most agents call a command that fails a success; where no exit code is told, nobody
+    knows.
+    """
+    about = mapping(gave)
+    if agent == "copilot":
+        kind = text(about.get("resultType", about.get("result_type")))
+        return kind == "success" and code in (None, 0) if kind else None
+    if code is not None:
+        return code == 0
+    if agent == "codex":
+        return None
+    if agent == "gemini":
+        if about.get("error"):
+            return False
+        return None if tool.lower() in _SHELLS else True
+    return True
+
+
+def _duration(message: Data) -> int | None:
+    took = message.get("duration_ms", message.get("duration"))
+    return count(round(took)) if isinstance(took, float) and took < 2**53 else count(took)
+
+
+def _files(tool: str, given: Data, gave: Data) -> Iterator[FileChanged]:
+    """Yield the files a call was about, with what became of them where that is told."""
+    if found := changed_by_patch(None, gave):
+        yield from found
+        return
+    if _PATCH in (patch := command_of(given) or text(given.get("patch"))):
+        yield from _patched(patch.partition(_PATCH)[2])
+        return
+    shown = mapping(gave.get("returnDisplay"))
+    path = text(shown.get("filePath")) or path_of(given) or text(given.get("notebook_path"))
+    about = mapping(gave.get("metadata"))
+    path = path or text(about.get("filepath"))
+    if not path:
+        return
+    if isinstance(shown.get("fileDiff"), str):
+        is_new = shown.get("isNewFile") is True or not shown.get("originalContent")
+        kind = "created" if is_new else "changed"
+        yield changed_by_diff(None, path, kind, text(shown["fileDiff"]))
+    elif isinstance(filediff := about.get("filediff"), dict):
+        counts = count(filediff.get("additions")), count(filediff.get("deletions"))
+        yield FileChanged(None, path, "changed", *counts)
+    elif tool == "write" and isinstance(about.get("exists"), bool):
+        kind = "changed" if about["exists"] else "created"
+        lines = line_count(text(given.get("content")))
+        yield FileChanged(
+            None, path, kind, *((None, None) if about["exists"] else (lines, 0))
+        )
+    elif isinstance(given.get("file_text"), str):
+        yield FileChanged(None, path, "created", line_count(text(given["file_text"])), 0)
+    elif "old_str" in given or "old_string" in given or "oldString" in given:
+        yield FileChanged(None, path, "changed")
+    else:
+        yield FileChanged(None, path)
+
+
+def _patched(patch: str) -> Iterator[FileChanged]:
+    """Yield the files of a patch as Codex writes them, with their lines."""
+    path, kind, added, removed = "", "", 0, 0
+    for line in [*patch.split("\n"), "*** End"]:
+        if not line.startswith("*** "):
+            added += line.startswith("+")
+            removed += line.startswith("-")
+            continue
+        named = _PATCH_FILE.fullmatch(line.rstrip())
+        if named is None and not line.startswith("*** End"):
+            continue
+        if path:
+            counts = (None, None) if kind == "deleted" else (added, removed)
+            yield FileChanged(None, path, kind, *counts)
+        path = named[2] if named else ""
+        kind, added, removed = _PATCHED[named[1]] if named else "", 0, 0

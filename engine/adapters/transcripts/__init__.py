@@ -1,1 +1,0 @@
-"""The transcripts that agents keep, read as hooks would have told of them."""

@@ -1,0 +1,182 @@
+"""The briefing of an iteration before it begins (JRN-090 to JRN-095)."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..errors import RefusedError
+from ..journal import parts
+from .document import JournalDocument
+from .parts import Entry, Learning, Pattern
+from .queries import failure_patterns, last_entry, learnings_of_type, next_iteration
+
+FRICTION = "tooling-friction"
+FRICTION_MAX = 3
+LINE_CHARS_MAX = 500
+"""Of a learning in a prompt so much is said."""
+CUT = "…"
+"""Stands at the end of what was cut."""
+FRICTION_WARNING = "High tooling friction detected - consider fixing infrastructure first"
+
+
+class Prepared(Struct, frozen=True):
+    """What is handed to the next iteration of a PRD."""
+
+    prd_id: str
+    iteration: int
+    retry_count: int
+    previous_failure_reason: str
+    """The summary of the entry before, if that was not completed."""
+    previous_observations: list[str]
+    """The titles of its blockers, or else of its findings."""
+    learnings: list[Learning]
+    patterns: list[Pattern]
+    left_out: int
+    """How many learnings and patterns there was no room for."""
+    warnings: list[str]
+
+
+class Room(NamedTuple):
+    """How much may be said."""
+
+    budget: int
+    """The most characters."""
+    length: Callable[[Prepared], int]
+    """How many characters it takes to say what was prepared."""
+
+    def holds(self, prepared: Prepared) -> bool:
+        """Tell whether all of it may be said."""
+        return self.length(prepared) <= self.budget
+
+
+def prepare(
+    document: JournalDocument, prd_id: str, *, room: Room | None = None
+) -> Prepared:
+    """Return what the next iteration of a PRD should know, as much as there is room for.
+
+    Raise `RefusedError` where there is none for the iteration itself.
+    """
+    last = last_entry(document, prd_id)
+    failed = last if last is not None and last.status != parts.COMPLETED else None
+    frictions = failure_patterns(document).get(FRICTION, 0)
+    whole = Prepared(
+        prd_id=prd_id,
+        iteration=next_iteration(document, prd_id),
+        retry_count=_retry_count(failed),
+        previous_failure_reason=failed.summary if failed else "",
+        previous_observations=_titles(failed) if failed else [],
+        learnings=[
+            *learnings_of_type(document, parts.CODEBASE_PATTERN),
+            *learnings_of_type(document, parts.ERROR_WORKAROUND),
+        ],
+        patterns=list(document.patterns),
+        left_out=0,
+        warnings=[FRICTION_WARNING] if frictions > FRICTION_MAX else [],
+    )
+    if room is None or room.holds(whole):
+        return whole
+    left_out = len(whole.learnings) + len(whole.patterns)
+    bare = replace(whole, learnings=[], patterns=[], left_out=left_out)
+    return _filled(_shortened(bare, room), whole, room)
+
+
+def lines_within(learnings: Iterable[Learning], budget: int) -> list[str]:
+    """Return learnings that hold, a line each, in so many characters with their ends.
+
+    The most used are first taken, of equals the newest; they stand in their own order.
+    """
+    said = {
+        one.id: _line(one) for one in learnings if one.still_valid and one.content.strip()
+    }
+    left, handed = budget, set()
+    for one in _by_use(learnings):
+        cost = len(said.get(one.id, "")) + 1
+        if one.id in said and cost <= left:
+            left -= cost
+            handed.add(one.id)
+    return [line for identity, line in said.items() if identity in handed]
+
+
+def _line(learning: Learning) -> str:
+    """Return a learning as one line: what somebody wrote makes no heading of its own."""
+    content, where = (" ".join(t.split()) for t in (learning.content, learning.context))
+    if len(content) > LINE_CHARS_MAX:
+        content = f"{content[: LINE_CHARS_MAX - 1]}{CUT}"
+    return f"{content} ({where})" if where else content
+
+
+def _by_use(learnings: Iterable[Learning]) -> list[Learning]:
+    """Return the most used first, of equals that with the higher number."""
+    newest = sorted(learnings, key=lambda learning: learning.id, reverse=True)
+    return sorted(newest, key=lambda learning: -learning.times_referenced)
+
+
+def _retry_count(failed: Entry | None) -> int:
+    if failed is None:
+        return 0
+    return (failed.context.retry_count if failed.context else 0) + 1
+
+
+def _titles(entry: Entry) -> list[str]:
+    for type_ in (parts.BLOCKER, parts.FINDING):
+        if found := [o.title for o in entry.observations if o.type == type_]:
+            return found
+    return []
+
+
+def _shortened(bare: Prepared, room: Room) -> Prepared:
+    """Return what was before in so few characters: fewer titles, then less of the reason.
+
+    Raise `RefusedError` where there is no room for the rest.
+    """
+    while bare.previous_observations and not room.holds(bare):
+        bare = replace(bare, previous_observations=bare.previous_observations[:-1])
+    reason = bare.previous_failure_reason
+    kept, over = 0, len(reason) + 1
+    while not room.holds(bare) and kept < over - 1:
+        # The longest beginning that fits lies between these two.
+        middle = (kept + over) // 2
+        shorter = replace(bare, previous_failure_reason=f"{reason[:middle]}{CUT}")
+        kept, over = (middle, over) if room.holds(shorter) else (kept, middle)
+    if reason and not room.holds(bare):
+        bare = replace(bare, previous_failure_reason=f"{reason[:kept]}{CUT}")
+    if not room.holds(bare):
+        bare = replace(bare, warnings=[])
+    if (least := room.length(bare)) > room.budget:
+        raise RefusedError(
+            f"budget: {least} characters are the least that can be said",
+            hint="give more, or no budget",
+            field="budget",
+        )
+    return bare
+
+
+def _filled(bare: Prepared, whole: Prepared, room: Room) -> Prepared:
+    """Return what fits: learnings by how often they were used, then patterns.
+
+    Patterns by how sure they are; among equals the higher number goes first. What does not
+    fit is passed over for what is shorter.
+    """
+    sure = {word: place for place, word in enumerate(parts.CONFIDENCES)}
+    used = _by_use(whole.learnings)
+    known = sorted(whole.patterns, key=lambda pattern: pattern.id, reverse=True)
+    known.sort(key=lambda pattern: sure.get(pattern.confidence, len(sure)))
+    least = room.length(bare)
+    left = room.budget - least
+    handed = set()
+    for part, alone in (
+        *((part, replace(bare, learnings=[part])) for part in used),
+        *((part, replace(bare, patterns=[part])) for part in known),
+    ):
+        # Beside others it is separated from them, by one character at most.
+        if (cost := room.length(alone) - least + 1) <= left:
+            left -= cost
+            handed.add(id(part))
+    return replace(
+        bare,
+        learnings=[part for part in whole.learnings if id(part) in handed],
+        patterns=[part for part in whole.patterns if id(part) in handed],
+        left_out=bare.left_out - len(handed),
+    )

@@ -1,0 +1,209 @@
+"""Taking in a progress.json of another tool: what of it is new, and what is wrong with it.
+
+Entries, learnings and patterns are matched by their ids; the second of the same id is
+matched with the second. So the same file again brings nothing new.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from msgspec.structs import asdict
+
+from ..command import Commands, JournalCommand
+from ..journal import events as f
+from ..journal import parts
+from ..log.append import APPEND_EVENTS_MAX
+from ..log.event import Event, converted
+from .document import LISTS, JournalDocument, Part
+from .state import Journal, entry_id
+
+FIRST_SCHEMA = (1, 0)
+_SCHEMA = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
+
+Data = dict[str, Any]
+Kind = TypeVar("Kind", bound=parts.ClosedObject)
+
+_EVENTS: dict[type[Any], type[Event]] = {
+    parts.Entry: f.EntryRecorded,
+    parts.Learning: f.LearningAdded,
+    parts.Pattern: f.PatternDiscovered,
+}
+"""The event of a new part of each kind."""
+_COUNTED = {"times_referenced", "still_valid"}
+"""What later events say of a learning."""
+
+
+class ForeignEvents(NamedTuple):
+    """What a document brings."""
+
+    events: list[Event]
+    problems: list[str]
+    """What of it differs from what was recorded, and is not taken."""
+
+
+def schema_version(text: str) -> tuple[int, int]:
+    """Return the version of a schema; raise `RefusedError` unless it is 1.x."""
+    match = _SCHEMA.fullmatch(text)
+    version = (int(match[1]), int(match[2])) if match else (0, 0)
+    if version >= (2, 0):
+        raise parts.refuse("version", f"progress.json version {text} is too new")
+    if version < FIRST_SCHEMA:
+        problem = "1.0 is the first" if match else "must be two numbers, like 1.0"
+        raise parts.refuse("version", f"{text[:40]!r}: {problem}")
+    return version
+
+
+def shape_of(kind: type[Kind], data: object, *, field: str) -> Kind:
+    """Return an object of progress.json; the fields that no shape has are its extra."""
+    return converted(_gathered(kind, data), kind, field=field)
+
+
+def _gathered(kind: type[parts.ClosedObject], data: Any) -> Any:
+    if not isinstance(data, dict):
+        return data
+    known = set(kind.__struct_fields__) - {"extra"}
+    given: Data = {
+        # The schema takes 1.0 for a whole number.
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in data.items()
+        if name in known
+    }
+    if extra := {name: value for name, value in data.items() if name not in known}:
+        given["extra"] = extra
+    if kind is parts.Entry:
+        found = given.setdefault("observations", [])
+        if isinstance(found, list):
+            given["observations"] = [_gathered(parts.Observation, one) for one in found]
+        if "context" in given:
+            given["context"] = _gathered(parts.Context, given["context"])
+    if kind is parts.Learning:
+        given.setdefault("still_valid", True)
+    return given
+
+
+class TakeDocument(JournalCommand, frozen=True):
+    """Take in what a journal of others has beyond `ours`, an append's worth at a time."""
+
+    theirs: Data
+    ours: JournalDocument | None = None
+
+
+def take_document_in(journal: Journal, command: TakeDocument, at: str) -> list[Event]:
+    """Decide on `TakeDocument`."""
+    ours = command.ours or JournalDocument()
+    return take_document(ours, command.theirs).events[:APPEND_EVENTS_MAX]
+
+
+COMMANDS: Commands = {TakeDocument: take_document_in}
+
+
+def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:
+    """Return what a checked document has beyond ours, as events with their own times."""
+    problems: list[str] = []
+    events = [*_of_the_file(ours, theirs, problems)]
+    for kind, event_of in _EVENTS.items():
+        for part, where, recorded in _matched(kind, theirs, ours):
+            if recorded is None:
+                events.append(event_of(part))
+                continue
+            problems += _differences(where, part, recorded)
+            if isinstance(part, parts.Learning) and isinstance(recorded, parts.Learning):
+                events += _of_learning(ours, part, recorded)
+                problems += _counted_less(where, part, recorded)
+    return ForeignEvents(events, problems)
+
+
+def remarks(document: JournalDocument) -> Iterator[str]:
+    """Yield what documents of other tools have and our commands refuse."""
+    for list_name in LISTS.values():
+        seen: set[str] = set()
+        for index, part in enumerate(getattr(document, list_name)):
+            if part.id in seen:
+                yield f"{list_name}[{index}].id: {part.id} was there before"
+            seen.add(part.id)
+    for index, entry in enumerate(document.entries):
+        if entry.id != (due := entry_id(entry.prd_id, entry.iteration)):
+            yield f"entries[{index}].id: {entry.id} would be {due} by PRD and iteration"
+        for number, observation in enumerate(entry.observations):
+            named = observation.related_learning_id
+            if named and document.learning(named) is None:
+                where = f"entries[{index}].observations[{number}]"
+                yield f"{where}.related_learning_id: there is no learning {named}"
+    for index, learning in enumerate(document.learnings):
+        named = learning.source_entry_id
+        if named and document.entry(named) is None:
+            yield f"learnings[{index}].source_entry_id: there is no entry {named}"
+
+
+def _of_the_file(
+    ours: JournalDocument, theirs: Data, problems: list[str]
+) -> Iterator[Event]:
+    """Yield what is new about the file itself."""
+    version, created_at = theirs["version"], theirs["created_at"]
+    name = theirs.get("project_name", "")
+    own = {"version", "created_at", "project_name", *LISTS.values()}
+    extra = {key: value for key, value in theirs.items() if key not in own}
+    raised = schema_version(version)
+    parts.event_time(created_at, field="created_at")
+    if not ours.version:
+        yield f.JournalOpened(created_at, name, version, extra=extra)
+        return
+    for field, said in (("created_at", created_at), ("project_name", name)):
+        if said != (recorded := getattr(ours, field)):
+            problems.append(f"{field}: {recorded or 'nothing'} was recorded and stays")
+    merged = {**ours.extra, **extra}
+    if raised > schema_version(ours.schema):
+        yield f.JournalRaised(version, merged)
+    elif merged != ours.extra:
+        yield f.JournalRaised(ours.schema, merged)
+
+
+def _matched(
+    kind: type[Part], theirs: Data, ours: JournalDocument
+) -> Iterator[tuple[Part, str, Part | None]]:
+    """Yield what a list of theirs holds, with its place and what we have of it."""
+    name = LISTS[kind]
+    known: dict[str, list[Part]] = defaultdict(list)
+    for part in getattr(ours, name):
+        known[part.id].append(part)
+    seen: dict[str, int] = defaultdict(int)
+    for index, data in enumerate(theirs.get(name, ())):
+        where = f"{name}[{index}]"
+        part = shape_of(kind, data, field=where)
+        parts.check(part, where)
+        same = known[part.id]
+        number = seen[part.id]
+        seen[part.id] += 1
+        yield part, where, same[number] if number < len(same) else None
+
+
+def _differences(where: str, theirs: Part, ours: Part) -> Iterator[str]:
+    before, after = asdict(ours), asdict(theirs)
+    for field in before:
+        if before[field] != after[field] and field not in _COUNTED:
+            yield f"{where}.{field}: differs from what was recorded, which stays"
+
+
+def _counted_less(
+    where: str, theirs: parts.Learning, ours: parts.Learning
+) -> Iterator[str]:
+    if theirs.times_referenced < ours.times_referenced:
+        counted = ours.times_referenced
+        yield f"{where}.times_referenced: {counted} were counted"
+    if theirs.still_valid and not ours.still_valid:
+        yield f"{where}.still_valid: it was retired and stays so"
+
+
+def _of_learning(
+    document: JournalDocument, theirs: parts.Learning, ours: parts.Learning
+) -> Iterator[Event]:
+    """Yield what happened to a learning since; of several of an id to the first."""
+    if document.learning(ours.id) is not ours:
+        return
+    more = theirs.times_referenced - ours.times_referenced
+    if more > 0:
+        yield f.LearningReferenced(ours.id, times=more)
+    if ours.still_valid and not theirs.still_valid:
+        yield f.LearningRetired(ours.id)

@@ -1,1 +1,0 @@
-"""What others left behind as a journal."""

@@ -1,0 +1,198 @@
+"""What changed between two measurements, exactly; None where a side is missing."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from .events import OwnMetric, Thresholds
+from .exact import Number, exact, plain, short, shown
+from .metrics import Figures, with_own
+from .own_metrics import HIGHER, weighed
+
+Amount = TypeVar("Amount", int, Fraction)
+
+
+class Deltas(NamedTuple):
+    """Differences to an earlier measurement: now minus then."""
+
+    test_count: int | None = None
+    tests_passed: int | None = None
+    pass_rate: Fraction | None = None
+    coverage: Fraction | None = None
+    error_count: int | None = None
+    file_count: int | None = None
+    complexity: Fraction | None = None
+    """The part by which it grew; not known where it was 0."""
+    own: Mapping[str, Fraction] = MappingProxyType({})
+    """Metrics of one's own that both have, by their names."""
+
+    def known(self) -> dict[str, Any]:
+        """Return all by their names, metrics of one's own last; None is not known."""
+        return with_own(self._asdict())
+
+
+def deltas(now: Figures, then: Figures) -> Deltas:
+    """Return what changed from one measurement to another."""
+    return Deltas(
+        test_count=_less(now.test_count, then.test_count),
+        tests_passed=_less(now.tests_passed, then.tests_passed),
+        pass_rate=_less(now.pass_rate, then.pass_rate),
+        coverage=_less(now.coverage, then.coverage),
+        error_count=_less(now.error_count, then.error_count),
+        file_count=_less(now.file_count, then.file_count),
+        complexity=_growth(now.complexity, then.complexity),
+        own={n: x - then.own[n] for n, x in now.own.items() if n in then.own},
+    )
+
+
+def improved(change: Deltas, own: Sequence[OwnMetric] = ()) -> list[str]:
+    """Return the metrics that say an iteration went forward.
+
+    Of metrics of one's own those that weigh something do.
+    """
+    better: dict[str, Number | None] = {
+        "test_count": change.test_count,
+        "tests_passed": change.tests_passed,
+        "coverage": change.coverage,
+        "error_count": None if change.error_count is None else -change.error_count,
+    }
+    for one in weighed(own):
+        if (by := change.own.get(one.name)) is not None:
+            better[one.name] = by if one.better == HIGHER else -by
+    return [name for name, by in better.items() if by is not None and by > 0]
+
+
+def _less(now: Amount | None, then: Amount | None) -> Amount | None:
+    return None if now is None or then is None else now - then
+
+
+def _growth(now: Fraction | None, then: Fraction | None) -> Fraction | None:
+    return None if now is None or not then else (now - then) / then
+
+
+CRITICAL, HIGH, MEDIUM = "CRITICAL", "HIGH", "MEDIUM"
+SEVERITIES = (CRITICAL, HIGH, MEDIUM)
+
+ACTIONS = {
+    "test_deletion": "immediate_alert_and_rollback",
+    "working_tests_failing": "immediate_alert_and_rollback",
+    "coverage_regression": "alert_and_flag_iteration",
+    "error_increase": "alert_regression",
+    "functionality_loss": "alert_and_flag_iteration",
+    "file_deletion": "alert_and_review",
+    "complexity_explosion": "alert_complexity",
+}
+"""Every type of alert with the action it asks for, in the order in which they are told."""
+
+
+class Alert(msgspec.Struct, frozen=True):
+    """Something that got worse."""
+
+    severity: str
+    type: str
+    message: str
+    action: str
+    triggered_at: int
+    """The number of the iteration that raised it."""
+
+
+def alerts(
+    number: int, now: Figures, then: Figures, change: Deltas, limits: Thresholds
+) -> tuple[Alert, ...]:
+    """Return what got worse, the worst first; a missing metric raises nothing."""
+    told = [
+        Alert(severity, kind, message, ACTIONS[kind], number)
+        for severity, kind, message in _worse(now, then, change, limits)
+    ]
+    return tuple(sorted(told, key=lambda alert: SEVERITIES.index(alert.severity)))
+
+
+def _worse(
+    now: Figures, then: Figures, change: Deltas, limits: Thresholds
+) -> Iterator[tuple[str, str, str]]:
+    """Yield severity, type and message of what got worse, in the order of `ACTIONS`."""
+    tests, passed = change.test_count or 0, change.tests_passed or 0
+    if tests < 0:
+        said = f"Test count decreased from {then.test_count} to {now.test_count}"
+        yield CRITICAL, "test_deletion", said
+    # Passing tests that were removed are told apart from ones that fail now.
+    if passed < min(tests, 0):
+        yield CRITICAL, "working_tests_failing", "Previously passing tests now failing"
+    limit = exact(limits.coverage_drop)
+    if change.coverage is not None and change.coverage < -limit:
+        said = f"{short(then.coverage or 0)}%→{short(now.coverage or 0)}%"
+        said = f"Coverage dropped {said} (exceeds -{short(limit)}% threshold)"
+        yield HIGH, "coverage_regression", said
+    if change.error_count is not None and change.error_count > limits.error_increase:
+        yield HIGH, "error_increase", f"Error count increased by {change.error_count}"
+    if tests <= passed < 0:
+        said = f"Passing tests decreased from {then.tests_passed} to {now.tests_passed}"
+        yield HIGH, "functionality_loss", said
+    if (change.file_count or 0) < 0:
+        said = "File count decreased (potential code deletion)"
+        yield MEDIUM, "file_deletion", said
+    limit = exact(limits.complexity_growth)
+    if change.complexity is not None and change.complexity > limit:
+        said = f"Complexity increased >{short(100 * limit)}%"
+        yield MEDIUM, "complexity_explosion", said
+
+
+BASELINE, FORWARD, PLATEAU = "baseline", "forward", "plateau"
+REGRESSION, STALLED = "regression", "stalled"
+CLASS_MEANS = {
+    PLATEAU: "neither better nor worse than the one before",
+    STALLED: "the third plateau in a row, or later",
+}
+"""What the classes are that are no plain words."""
+STALL_LENGTH = 3
+"""So many plateaus in a row may be a stall."""
+STALL_MESSAGE = "No meaningful progress for 3 iterations"
+STALL_ALTERNATIVES = (
+    "Consider different approach",
+    "Request human intervention",
+    "Try alternative strategy",
+)
+
+
+def classify(
+    change: Deltas, found: Sequence[Alert], own: Sequence[OwnMetric] = ()
+) -> tuple[str, tuple[str, ...]]:
+    """Return the class that one iteration has by itself, and every reason for it."""
+    serious = [alert for alert in found if alert.severity in (CRITICAL, HIGH)]
+    if serious:
+        return REGRESSION, tuple(alert.message for alert in serious)
+    if better := improved(change, own):
+        return FORWARD, tuple(_rise(name, change) for name in better)
+    return PLATEAU, ("no test, pass or coverage gained, no error less",)
+
+
+def variance(scores: Sequence[Fraction]) -> Fraction:
+    """Return the population variance."""
+    mean = sum(scores, Fraction(0)) / len(scores)
+    return sum(((one - mean) ** 2 for one in scores), Fraction(0)) / len(scores)
+
+
+def stalled(
+    classes: Sequence[str | None], scores: Sequence[Fraction | None], limits: Thresholds
+) -> str | None:
+    """Return why an iteration stalled: the third plateau in a row, with even scores.
+
+    Both sequences end with the iteration itself; their classes are those by itself.
+    """
+    last = [one for one in scores[-STALL_LENGTH:] if one is not None]
+    row = classes[-STALL_LENGTH:]
+    if list(row) != [PLATEAU] * STALL_LENGTH or len(last) < STALL_LENGTH:
+        return None
+    spread = variance(last)
+    if spread >= exact(limits.stall_variance):
+        return None
+    return f"{STALL_MESSAGE} (variance of the scores {shown(spread, 4)})"
+
+
+def _rise(name: str, change: Deltas) -> str:
+    by = change.known()[name]
+    word = "fell" if by < 0 else "rose"
+    return f"{name} {word} by {plain(abs(by)) if name in change.own else short(abs(by))}"

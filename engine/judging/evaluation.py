@@ -1,0 +1,242 @@
+"""The judgement of an iteration: its score, class and alerts, by the chain it was built on.
+
+A judgement depends on nothing that happened after the iteration was measured.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from msgspec.structs import asdict
+
+from ..errors import NotFoundError
+from ..log.event import Event
+from . import events
+from .changes import (
+    BASELINE,
+    STALL_LENGTH,
+    STALLED,
+    Alert,
+    Deltas,
+    alerts,
+    classify,
+    deltas,
+    stalled,
+)
+from .loops import WINDOW, Loop, find_loop, signature
+from .metrics import Figures, figures
+from .score import Score
+from .tracker import BASELINE_NUMBER, Best, TrackedIteration, Tracker, after
+
+
+def retraction(
+    tracker: Tracker,
+    number: int,
+    reason: str,
+    score_of: Callable[[TrackedIteration], Score],
+) -> events.MeasurementRetracted:
+    """Return the event that takes a measurement back.
+
+    The best is the one that it would be if the iteration had never been measured: each
+    other one is weighed by its score as it was, in the order of the events.
+    """
+    best: Best | None = None
+    complete: list[int] = []
+    incomplete: list[int] = []
+    for entry in tracker.measured:
+        if entry.number == number:
+            continue
+        found = score_of(entry)
+        lacks_some, best = after(best, entry.number, found, entry.version)
+        if lacks_some != entry.is_incomplete:
+            (incomplete if lacks_some else complete).append(entry.number)
+    return events.MeasurementRetracted(
+        number,
+        reason,
+        None if best is None else events.BestAnew(**asdict(best)),
+        tuple(complete),
+        tuple(incomplete),
+    )
+
+
+Fetch = Callable[[int], tuple[str, Event]]
+"""Answers when the event at a version happened, and its event."""
+
+
+class Judgement(NamedTuple):
+    """Everything that follows from the measurement of one iteration."""
+
+    number: int
+    version: int
+    at: str
+    metrics: events.Metrics
+    figures: Figures
+    score: Score
+    classification: str | None
+    """None where there is nothing before it to compare it with."""
+    reasons: tuple[str, ...]
+    """Why it is of this class."""
+    alerts: tuple[Alert, ...] = ()
+    previous: int | None = None
+    from_previous: Deltas | None = None
+    from_baseline: Deltas | None = None
+    is_incomplete: bool = False
+    loop: Loop | None = None
+
+
+class BestScored(NamedTuple):
+    """The best iteration, as others are compared with it."""
+
+    number: int
+    score: Score
+
+
+Scored = Judgement | BestScored
+"""An iteration with its number and its score, whatever else is known of it."""
+
+
+class _Measured(NamedTuple):
+    """A measurement with what follows from it alone."""
+
+    entry: TrackedIteration
+    at: str
+    metrics: events.Metrics
+    figures: Figures
+    score: Score
+    tree: str | None
+
+
+class Judge:
+    """Judges iterations of one loop; each is read and scored once."""
+
+    def __init__(self, tracker: Tracker, fetch: Fetch) -> None:
+        self._tracker = tracker
+        self._fetch = fetch
+        self._known: dict[int, _Measured] = {}
+        self._entries: dict[int, TrackedIteration] = {}
+
+    def all(self) -> list[Judgement]:
+        """Return the judgement of every measured iteration, by number."""
+        return [*self.some(sorted(entry.number for entry in self._tracker.measured))]
+
+    def some(self, numbers: Iterable[int]) -> Iterator[Judgement]:
+        """Yield the judgements of many iterations; each is found at once."""
+        self._entries = {entry.number: entry for entry in self._tracker.measured}
+        return map(self.judge, numbers)
+
+    def baseline(self) -> Judgement | None:
+        """Return what was measured before any change, None where nothing was."""
+        if self._tracker.baseline is None:
+            return None
+        known = self._measured(BASELINE_NUMBER)
+        return Judgement(
+            number=BASELINE_NUMBER,
+            version=known.entry.version,
+            at=known.at,
+            metrics=known.metrics,
+            figures=known.figures,
+            score=known.score,
+            classification=BASELINE,
+            reasons=("before any change",),
+        )
+
+    def score_of(self, entry: TrackedIteration) -> Score:
+        """Return the score of a measured iteration."""
+        return self._of_entry(entry).score
+
+    def best(self) -> BestScored | None:
+        """Return the best iteration's score, from its event alone; None without one."""
+        best = self._tracker.best
+        if best is None:
+            return None
+        entry = TrackedIteration(best.number, best.version, None, is_incomplete=False)
+        return BestScored(best.number, self._of_entry(entry).score)
+
+    def judge(self, number: int) -> Judgement:
+        """Return the judgement of an iteration; `NotFoundError` if it was not measured."""
+        if number == BASELINE_NUMBER and (found := self.baseline()):
+            return found
+        chain = self._chain(number)
+        now = chain[0]
+        rules = self._tracker.rules_at(now.entry.version)
+        limits = rules.thresholds
+        change, found_alerts, word, reasons = self._compare(chain, 0)
+        why = stalled(
+            [self._compare(chain, back)[2] for back in range(STALL_LENGTH)][::-1],
+            [one.score.value for one in chain[:STALL_LENGTH]][::-1],
+            limits,
+        )
+        # The baseline is no turn of the loop.
+        turns = [one for one in chain if one.entry.number != BASELINE_NUMBER]
+        loop = find_loop(
+            number,
+            [signature(one.figures, one.tree, rules.metrics) for one in turns[:WINDOW]][
+                ::-1
+            ],
+            after=limits.loop_after,
+        )
+        base = self._tracker.baseline_at(now.entry.version)
+        return Judgement(
+            number=number,
+            version=now.entry.version,
+            at=now.at,
+            metrics=now.metrics,
+            figures=now.figures,
+            score=now.score,
+            classification=STALLED if why else word,
+            reasons=(*reasons, why) if why else reasons,
+            alerts=found_alerts,
+            previous=self._tracker.built_on(now.entry.previous),
+            from_previous=change,
+            from_baseline=deltas(now.figures, figures(base)) if base else None,
+            is_incomplete=now.entry.is_incomplete,
+            loop=loop,
+        )
+
+    def _compare(
+        self, chain: list[_Measured], back: int
+    ) -> tuple[Deltas | None, tuple[Alert, ...], str | None, tuple[str, ...]]:
+        """Return deltas, alerts, class and reasons of one of a chain, by itself."""
+        if back + 1 >= len(chain):
+            return None, (), None, ("nothing before it was measured",)
+        now, then = chain[back], chain[back + 1]
+        rules = self._tracker.rules_at(now.entry.version)
+        change = deltas(now.figures, then.figures)
+        found = alerts(
+            now.entry.number, now.figures, then.figures, change, rules.thresholds
+        )
+        return change, found, *classify(change, found, rules.metrics)
+
+    def _chain(self, number: int) -> list[_Measured]:
+        """Return an iteration and those it was built on, as far back as is looked at."""
+        chain = [self._measured(number)]
+        while len(chain) < max(WINDOW, STALL_LENGTH + 1):
+            previous = self._tracker.built_on(chain[-1].entry.previous)
+            if previous is None or self._entry(previous) is None:
+                break
+            chain.append(self._measured(previous))
+            if chain[-1].entry.number == BASELINE_NUMBER:
+                break
+        return chain
+
+    def _entry(self, number: int) -> TrackedIteration | None:
+        if number == BASELINE_NUMBER and self._tracker.baseline is not None:
+            return TrackedIteration(number, self._tracker.baseline_version, None, False)
+        return self._entries.get(number) or self._tracker.entry(number)
+
+    def _measured(self, number: int) -> _Measured:
+        entry = self._entry(number)
+        if entry is None:
+            raise NotFoundError(f"iteration {number} was not measured", iteration=number)
+        # What was measured anew stands at another version.
+        if entry.version not in self._known:
+            self._known[entry.version] = self._of_entry(entry)
+        return self._known[entry.version]
+
+    def _of_entry(self, entry: TrackedIteration) -> _Measured:
+        at, event = self._fetch(entry.version)
+        assert isinstance(event, events.BaselineCaptured | events.IterationMeasured)
+        given, tree = None, None
+        if isinstance(event, events.IterationMeasured):
+            given, tree = event.score, event.tree
+        now, score = self._tracker.scored(event.metrics, entry.version, given)
+        return _Measured(entry, at, event.metrics, now, score, tree)

@@ -1,0 +1,245 @@
+"""What to do after an iteration: continue, stop, roll back or ask a person, and why."""
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import NamedTuple
+
+from ..judging import changes as d
+from ..judging import loop_rules as words
+from .evaluation import Judgement, Scored
+from .events import RecommendationGiven, RulesSet
+from .exact import exact, short, shown
+from .loops import MESSAGE as LOOP_MESSAGE
+from .target import behind_best, is_setback, rollback_target
+
+WEIGHTS = {d.CRITICAL: Fraction(8, 10), d.HIGH: Fraction(5, 10), d.MEDIUM: Fraction(2, 10)}
+"""How sure an alert makes its recommendation."""
+SURE, LIKELY, UNSURE = WEIGHTS.values()
+
+
+class Reason(NamedTuple):
+    """One reason of an action, and how sure it makes."""
+
+    text: str
+    weight: Fraction
+
+
+class Recommendation(NamedTuple):
+    """What to do after an iteration."""
+
+    number: int
+    action: str
+    reason: str
+    message: str
+    """The same in a few words, as it is said to a loop."""
+    reasons: tuple[Reason, ...]
+    target: int | None = None
+    best: int | None = None
+    """The best iteration, where one should go back: its number may be another one."""
+    alternatives: tuple[str, ...] = ()
+    cause: str = ""
+    """What kind of reason decided; empty to continue."""
+    alerts: tuple[str, ...] = ()
+    """Severity and type of each alert that it was decided on."""
+    evidence: tuple[int, ...] = ()
+    """The versions of the measurements that it was decided on."""
+
+    @property
+    def confidence(self) -> Fraction:
+        """Return how sure it is: 1 less the doubts of all reasons, multiplied."""
+        if not self.reasons:
+            return UNSURE
+        doubt = Fraction(1)
+        for reason in self.reasons:
+            doubt *= 1 - reason.weight
+        return 1 - doubt
+
+    @property
+    def derivation(self) -> str:
+        """Return how the confidence comes about."""
+        if not self.reasons:
+            return f"{shown(UNSURE, 2)}, without a reason"
+        doubts = " · ".join(f"(1 - {shown(r.weight, 1)})" for r in self.reasons)
+        return f"1 - {doubts} = {shown(self.confidence, 2)}"
+
+    @property
+    def event(self) -> RecommendationGiven:
+        """Return the event that this was answered."""
+        return RecommendationGiven(
+            number=self.number,
+            action=self.action,
+            reason=self.reason,
+            confidence=float(self.confidence),
+            target=self.target,
+            because=tuple(reason.text for reason in self.reasons),
+            cause=self.cause,
+            alerts=self.alerts,
+            evidence=self.evidence,
+        )
+
+
+def recommend(
+    judged: Judgement,
+    best: Scored | None,
+    rules: RulesSet,
+    *,
+    max_iterations: int | None,
+    begun: int = 0,
+    find_target: Callable[[], int | None] | None = None,
+) -> Recommendation:
+    """Return what to do after the iteration; the first rule that applies decides.
+
+    `begun` is the highest number ever given: it counts against the maximum.
+    `find_target` is asked where a rollback goes, only if that is the advice.
+    """
+    stops = _stops(judged, rules, max_iterations, max(begun, judged.number))
+    others = d.STALL_ALTERNATIVES if judged.classification == d.STALLED else ()
+    if judged.loop is not None and judged.loop.is_infinite:
+        why = Reason(f"{LOOP_MESSAGE} ({judged.loop.why})", SURE)
+        reasons = [why, *(reason for _, reason in stops)]
+        return _stop(judged.number, words.INFINITE_LOOP, reasons, others)
+    if judged.loop is not None:
+        why = Reason(f"metrics cycling ({judged.loop.why})", SURE)
+        said = ("metric cycling", "Metric cycling")
+        return _escalate(judged.number, words.CYCLING, said, why)
+    limit = exact(rules.thresholds.measured_share)
+    if judged.score.share < limit and not judged.score.is_given:
+        share = shown(judged.score.share * 100, 0)
+        why = Reason(f"only {share}% of the score's weight was measured", UNSURE)
+        said = ("high uncertainty", "Too little measured")
+        return _escalate(judged.number, words.UNCERTAIN, said, why)
+    if is_setback(judged, best, rules):
+        ask = find_target or (lambda: rollback_target([judged], best, rules))
+        return _rollback(judged, best, rules, ask())
+    if stops:
+        reasons, cause = [why for _, why in stops], stops[0][0]
+        return _stop(judged.number, cause, reasons, others)
+    return _continue(judged, rules)
+
+
+def recommend_asking(
+    number: int, error: str | None, *, target: int | None = None
+) -> Recommendation:
+    """Return the advice to ask a person about an iteration that was not measured.
+
+    `error` says why not; `target` is where a rollback goes, for whoever wants one.
+    """
+    why = f"iteration {number} was not measured"
+    if error is not None:
+        why = f"{why}: {error}"
+    said = ("unmeasured iteration", f"Iteration {number} was not measured")
+    advice = _escalate(number, words.UNMEASURED, said, Reason(why, UNSURE))
+    return advice._replace(target=target)
+
+
+def recommend_end(begun: int, max_iterations: int) -> Recommendation:
+    """Return the advice to stop a loop that used its iterations up and measured nothing."""
+    return _stop(begun, words.MAXIMUM, [_used_up(begun, max_iterations)])
+
+
+def _used_up(begun: int, max_iterations: int) -> Reason:
+    return Reason(f"iteration {begun} of at most {max_iterations}", LIKELY)
+
+
+_STOPS = {
+    words.INFINITE_LOOP: ("infinite loop", LOOP_MESSAGE),
+    words.STALL: (f"stall: {d.STALL_MESSAGE}", d.STALL_MESSAGE),
+    words.TARGET: ("target quality reached", "Target quality reached"),
+    words.MAXIMUM: ("maximum iterations reached", "Maximum iterations reached"),
+}
+
+
+def _stops(
+    judged: Judgement, rules: RulesSet, max_iterations: int | None, begun: int
+) -> list[tuple[str, Reason]]:
+    """Return what asks for an end although nothing got worse."""
+    found = []
+    if judged.classification == d.STALLED:
+        found.append((words.STALL, Reason(d.STALL_MESSAGE, SURE)))
+    target, value = rules.thresholds.target, judged.score.value
+    if target is not None and value is not None and value >= exact(target):
+        text = f"score {shown(value, 2)} reached the target {shown(exact(target), 2)}"
+        found.append((words.TARGET, Reason(text, LIKELY)))
+    if max_iterations is not None and begun >= max_iterations:
+        found.append((words.MAXIMUM, _used_up(begun, max_iterations)))
+    return found
+
+
+def _stop(
+    number: int, cause: str, reasons: Iterable[Reason], others: tuple[str, ...] = ()
+) -> Recommendation:
+    why, said = _STOPS[cause]
+    is_quiet = cause in (words.TARGET, words.MAXIMUM)
+    return Recommendation(
+        number=number,
+        action=words.STOP,
+        reason=f"Loop should terminate due to {why}",
+        message=f"{said if is_quiet else f'ALERT: {said}'}, recommend stop",
+        reasons=tuple(reasons),
+        alternatives=others,
+        cause=cause,
+    )
+
+
+def _escalate(
+    number: int, cause: str, texts: tuple[str, str], why: Reason
+) -> Recommendation:
+    issue, said = texts
+    return Recommendation(
+        number=number,
+        action=words.ESCALATE,
+        reason=f"Escalate to human - {issue} detected",
+        message=f"ALERT: {said}, recommend asking a person",
+        reasons=(why,),
+        cause=cause,
+    )
+
+
+def _rollback(
+    judged: Judgement, best: Scored | None, rules: RulesSet, target: int | None
+) -> Recommendation:
+    """Return the advice to go back to what was won before."""
+    behind = behind_best(judged, best)
+    limit = exact(rules.thresholds.below_best)
+    reasons = [Reason(alert.message, WEIGHTS[alert.severity]) for alert in judged.alerts]
+    if behind > limit:
+        # What is only just too much is not to read like the limit itself.
+        places = 2 if shown(behind, 2) != shown(limit, 2) else 4
+        said_behind, said_limit = shown(behind, places), short(limit, places)
+        text = f"score is {said_behind} below the best, more than {said_limit}"
+        reasons.append(Reason(text, LIKELY))
+    serious = [a.type for a in judged.alerts if a.severity in (d.CRITICAL, d.HIGH)]
+    said = serious[0].replace("_", " ").capitalize() if serious else "Quality below best"
+    return Recommendation(
+        number=judged.number,
+        action=words.ROLLBACK,
+        reason=f"Rollback to iteration {target} due to regression",
+        message=f"ALERT: {said}, recommend rollback",
+        reasons=tuple(reasons),
+        target=target,
+        best=None if best is None else best.number,
+        cause=words.REGRESSION,
+    )
+
+
+def _continue(judged: Judgement, rules: RulesSet) -> Recommendation:
+    change = judged.from_previous
+    better = d.improved(change, rules.metrics) if change is not None else []
+    if judged.classification == d.FORWARD:
+        message = "Forward progress detected"
+        reason = "Continue - forward progress detected"
+    elif judged.classification is None:
+        reason, message = "Continue - nothing to compare with yet", "First measurement"
+    elif judged.alerts:
+        worst = judged.alerts[0].type.replace("_", " ")
+        reason = f"Continue - {worst} is no reason to go back"
+        message = worst.capitalize()
+    else:
+        reason, message = "Continue - metrics are stable", "Metrics are stable"
+    return Recommendation(
+        number=judged.number,
+        action=words.CONTINUE,
+        reason=reason,
+        message=f"{message}, continue",
+        reasons=tuple(Reason(f"{name} improved", LIKELY) for name in better),
+    )

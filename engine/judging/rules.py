@@ -1,0 +1,147 @@
+"""The rules in force: weights, limits, policies and metrics, and what they may be."""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from msgspec import structs
+
+from ..errors import RefusedError
+from .events import EDIT_POLICIES, RulesSet, Thresholds, Weights
+from .exact import exact
+from .loop_rules import ON_REGRESSION, ROLLBACK, LoopChange, LoopRules
+from .metrics import NAMES, Figures
+from .own_metrics import change_metrics, check_own_metrics, check_word
+from .score import NAMES_OF_PARTS
+
+TAKEN = NAMES_OF_PARTS | {*NAMES, *Figures._fields, "score", "class"}
+"""What no metric of one's own is called: it would be taken for something else."""
+COUNTS = ("error_increase", "loop_after")
+RANGES: dict[str, tuple[float, float]] = {
+    "acceptance": (0, 1),
+    "coverage_drop": (0, 100),
+    "error_increase": (0, 10**9),
+    "complexity_growth": (0, 10**6),
+    "below_best": (0, 1),
+    "stall_variance": (0, 1),
+    "loop_after": (0, 10**9),
+    "measured_share": (0, 1),
+    "target": (0, 1),
+}
+"""Between which numbers a limit lies."""
+
+
+ROLLBACKS_MOST = 1_000_000
+"""More nobody can mean."""
+
+
+def change_rules(
+    rules: RulesSet,
+    *,
+    weights: Mapping[str, float],
+    thresholds: Mapping[str, float | None],
+    verification_required: bool | None = None,
+    progress_edits: str | None = None,
+    metrics: Mapping[str, Mapping[str, Any] | None] | None = None,
+    loop: LoopChange | None = None,
+) -> RulesSet:
+    """Return rules with some values replaced; raise `RefusedError` for senseless ones."""
+    _check_names(weights, Weights, "weight")
+    _check_names(thresholds, Thresholds, "threshold")
+    said = {
+        "weights": structs.replace(
+            rules.weights, **{name: float(weight) for name, weight in weights.items()}
+        ),
+        "thresholds": structs.replace(
+            rules.thresholds, **{name: _limit(name, x) for name, x in thresholds.items()}
+        ),
+        "metrics": change_metrics(rules.metrics, metrics or {}),
+        "verification_required": verification_required,
+        "progress_edits": progress_edits,
+        "loop": None if loop is None else loop.of(rules.loop),
+    }
+    changed = structs.replace(rules, **{n: x for n, x in said.items() if x is not None})
+    check_rules(changed)
+    return changed
+
+
+def check_rules(rules: RulesSet) -> None:
+    """Raise `RefusedError` for weights that are not 1 together and limits out of range."""
+    weights: dict[str, float] = structs.asdict(rules.weights)
+    for name, weight in weights.items():
+        if not 0 <= weight <= 1:
+            raise RefusedError(
+                f"weight {name} {weight} is out of range: 0 to 1", field=name
+            )
+    check_word(
+        "policy progress_edits", rules.progress_edits, EDIT_POLICIES, field="progress_edits"
+    )
+    _check_loop(rules.loop)
+    total = sum(map(exact, weights.values()), Fraction(0))
+    if total != 1:
+        said = ", ".join(f"{name} {weight}" for name, weight in weights.items())
+        raise RefusedError(
+            f"the weights are {float(total):g} together, not 1: {said}", field="weights"
+        )
+    for name, (lowest, highest) in RANGES.items():
+        value = getattr(rules.thresholds, name)
+        if value is None and name == "target":
+            continue
+        if value is None or not lowest <= value <= highest:
+            raise RefusedError(
+                f"threshold {name} {value} is out of range: {lowest} to {highest}",
+                field=name,
+            )
+    check_own_metrics(rules.metrics, TAKEN)
+
+
+def _check_loop(loop: LoopRules) -> None:
+    check_word(
+        "policy on_regression", loop.on_regression, ON_REGRESSION, field="on_regression"
+    )
+    if loop.on_regression == ROLLBACK and not loop.keeps_files:
+        raise RefusedError(
+            "to go back by itself a loop needs the files of its iterations",
+            hint="keep them with --snapshot, or choose another --on-regression",
+            field="on_regression",
+        )
+    if not 0 <= loop.rollbacks_max <= ROLLBACKS_MOST:
+        raise RefusedError(
+            f"rollbacks-max {loop.rollbacks_max} is not allowed: 0 to {ROLLBACKS_MOST}",
+            field="rollbacks_max",
+        )
+    measure = loop.measure
+    if measure is None:
+        return
+    if not (measure.runs or measure.builds or measure.reports or measure.sources):
+        raise RefusedError(
+            "nothing would be measured: give what the command writes with --report",
+            field="measure",
+        )
+    if not 0 < measure.timeout_seconds < math.inf:
+        raise RefusedError(
+            f"a time limit of {measure.timeout_seconds} s is none", field="timeout"
+        )
+
+
+def _limit(name: str, value: float | None) -> float | None:
+    """Return a limit as it is stored: a count as an integer, another one as a decimal."""
+    if value is None or not math.isfinite(value):
+        return value
+    if name not in COUNTS:
+        return float(value)
+    if value != int(value):
+        raise RefusedError(f"threshold {name} {value} is not a whole number", field=name)
+    return int(value)
+
+
+def _check_names(given: Mapping[str, object], kind: type, word: str) -> None:
+    allowed = kind.__struct_fields__  # type: ignore[attr-defined]
+    for name in given:
+        if name not in allowed:
+            raise RefusedError(
+                f"there is no {word} {name[:40]!r}; known: {', '.join(allowed)}",
+                field=name[:40],
+                allowed=list(allowed),
+            )

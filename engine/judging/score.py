@@ -1,0 +1,254 @@
+"""The quality score: five dimensions, each the mean of its components, weighed.
+
+A component that cannot be measured is left out of its dimension's mean, a dimension
+without components leaves its weight out, and the rest is renormalised. A metric of one's
+own that weighs something is a dimension of its own; the five share what it leaves.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from .events import OwnMetric, Weights
+from .exact import Number, exact
+from .metrics import SUCCESS, Figures
+from .own_metrics import points as own_points
+from .own_metrics import weighed
+
+Points = Number | None
+Measure = Callable[[Figures, Figures], Points]
+
+BUILD = "build_success"
+"""The component that the exit code of a command is."""
+LOC_NEAR, LOC_FAR = Fraction(20, 100), Fraction(50, 100)
+"""Within the first part of the baseline's size all points, beyond the second half."""
+
+
+class Component(NamedTuple):
+    """One measured part of a dimension; None where it could not be measured."""
+
+    name: str
+    points: Fraction | None
+
+
+class Dimension(NamedTuple):
+    """One part of the score."""
+
+    name: str
+    weight: Fraction
+    components: tuple[Component, ...]
+    points: Fraction | None
+    """The mean of the components that were measured, 0 to 100."""
+    contribution: Fraction | None
+    """What it adds to the score, after the weights were renormalised."""
+    applied: Fraction | None
+    """The renormalised weight; None if no component was measured."""
+
+
+class Score(NamedTuple):
+    """A quality score with everything that it was made from."""
+
+    value: Fraction | None
+    """0 to 1; None when nothing of it could be measured."""
+    share: Fraction
+    """How much of the formula's weight was measured."""
+    dimensions: tuple[Dimension, ...]
+    is_given: bool = False
+    """True for a judgement from elsewhere, which stands for the formula's."""
+
+    @property
+    def components(self) -> frozenset[str]:
+        """Return the names of the components that were measured."""
+        return frozenset(
+            component.name
+            for dimension in self.dimensions
+            for component in dimension.components
+            if component.points is not None
+        )
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        """Return the names of all components that the rules ask for."""
+        return frozenset(c.name for one in self.dimensions for c in one.components)
+
+    def on(self, names: Collection[str]) -> Fraction | None:
+        """Return the score that some of its components give; None where none counts."""
+        parts = ((one.weight, one.components) for one in self.dimensions)
+        return score_on(parts, names)
+
+    @property
+    def parts(self) -> tuple[tuple[str, str, str, str], ...]:
+        """Return dimension, weight, component and points of what was measured."""
+        return tuple(
+            (one.name, str(one.weight), component.name, str(component.points))
+            for one in self.dimensions
+            for component in one.components
+            if component.points is not None
+        )
+
+
+def score_on(
+    parts: Iterable[tuple[Fraction, Sequence[Component]]], names: Collection[str]
+) -> Fraction | None:
+    """Return the score that some components give, by weight; None where none counts."""
+    total = share = Fraction(0)
+    for weight, components in parts:
+        mean = _mean([c for c in components if c.name in names])
+        if mean is not None:
+            total += mean * weight / 100
+            share += weight
+    return total / share if share else None
+
+
+def score_parts(
+    kept: Iterable[tuple[str, str, str, str]],
+) -> list[tuple[Fraction, list[Component]]]:
+    """Return weights with components from what `Score.parts` said."""
+    found: dict[str, tuple[Fraction, list[Component]]] = {}
+    for dimension, weight, name, points in kept:
+        _, components = found.setdefault(dimension, (Fraction(weight), []))
+        components.append(Component(name, Fraction(points)))
+    return list(found.values())
+
+
+def compared(one: Score, other: Score) -> tuple[Fraction, Fraction] | None:
+    """Return two scores on the components that both have; None where they share none.
+
+    A judgement from elsewhere is compared as it was given.
+    """
+    mine, theirs = one.value, other.value
+    ours, its = one.components, other.components
+    # On all of its components a score is its value; mostly both have the same.
+    if ours != its and not (one.is_given or other.is_given):
+        mine, theirs = one.on(ours & its), other.on(ours & its)
+    return None if mine is None or theirs is None else (mine, theirs)
+
+
+def score(
+    now: Figures,
+    baseline: Figures | None,
+    weights: Weights,
+    given: float | None = None,
+    own: Sequence[OwnMetric] = (),
+) -> Score:
+    """Return the score of an iteration; `given` is a judgement from elsewhere.
+
+    `own` are the metrics of one's own that the rules declare.
+    """
+    measured = _measured(now, baseline or Figures(), weights, weighed(own))
+    means = [_mean(components) for _, _, components in measured]
+    weighs = zip(measured, means, strict=True)
+    share = sum((weight for (_, weight, _), m in weighs if m is not None), Fraction(0))
+    dimensions = []
+    total = Fraction(0)
+    for (name, weight, components), mean in zip(measured, means, strict=True):
+        applied = None if mean is None or not share else weight / share
+        part = None if mean is None or applied is None else mean * applied / 100
+        total += part or 0
+        dimensions.append(Dimension(name, weight, components, mean, part, applied))
+    value = total if share else None
+    if given is not None:
+        value = exact(given)
+    return Score(value, share, tuple(dimensions), given is not None)
+
+
+def _measured(
+    now: Figures, base: Figures, weights: Weights, own: Sequence[OwnMetric]
+) -> list[tuple[str, Fraction, tuple[Component, ...]]]:
+    """Return name, weight and components of each dimension; the weights are 1 together."""
+    rest = max(1 - sum((exact(one.weight) for one in own), Fraction(0)), Fraction(0))
+    found = [
+        (name, rest * exact(getattr(weights, name)), _measure(name, now, base))
+        for name in DIMENSIONS
+    ]
+    for one in own:
+        value = now.own.get(one.name)
+        gives = None if value is None else own_points(one, value, base.own.get(one.name))
+        found.append((one.name, exact(one.weight), (Component(one.name, gives),)))
+    return found
+
+
+def _measure(name: str, now: Figures, base: Figures) -> tuple[Component, ...]:
+    return tuple(
+        Component(part, _clamped(measure(now, base)))
+        for part, measure in DIMENSIONS[name].items()
+    )
+
+
+def _clamped(points: Points) -> Fraction | None:
+    return None if points is None else Fraction(min(max(points, 0), 100))
+
+
+def _mean(components: Sequence[Component]) -> Fraction | None:
+    known = [c.points for c in components if c.points is not None]
+    return sum(known, Fraction(0)) / len(known) if known else None
+
+
+def _build_success(now: Figures, base: Figures) -> Points:
+    if now.build_status is None:
+        return None
+    return 100 if now.build_status == SUCCESS else 0
+
+
+def _against_baseline(now: Figures, base: Figures) -> Points:
+    if now.test_count is None or not base.test_count:
+        return None
+    return Fraction(100 * now.test_count, base.test_count)
+
+
+def _growth(now: Figures, base: Figures) -> Fraction | None:
+    """Return by which part of the baseline's lines the code grew."""
+    if now.loc_total is None or not base.loc_total:
+        return None
+    return Fraction(now.loc_total, base.loc_total) - 1
+
+
+def _loc_appropriate(now: Figures, base: Figures) -> Points:
+    growth = _growth(now, base)
+    if growth is None:
+        return None
+    beyond = min(max(abs(growth), LOC_NEAR), LOC_FAR) - LOC_NEAR
+    return 100 - 50 * beyond / (LOC_FAR - LOC_NEAR)
+
+
+def _no_code_bloat(now: Figures, base: Figures) -> Points:
+    growth = _growth(now, base)
+    if growth is None:
+        return None
+    return 50 if growth > LOC_FAR else 100
+
+
+def _less(each: int, number: Number | None) -> Points:
+    """Return 100 points less so many for each."""
+    return None if number is None else 100 - each * number
+
+
+DIMENSIONS: dict[str, dict[str, Measure]] = {
+    "validation": {
+        # Passed of all in percent is 100 if all pass.
+        "all_tests_pass": lambda now, base: now.pass_rate,
+        BUILD: _build_success,
+        "no_lint_errors": lambda now, base: _less(5, now.lint_errors),
+    },
+    "completeness": {
+        "coverage_percentage": lambda now, base: now.coverage,
+        "test_count_vs_baseline": _against_baseline,
+    },
+    "correctness": {
+        "pass_rate": lambda now, base: now.pass_rate,
+        "error_count_inverted": lambda now, base: _less(2, now.error_count),
+    },
+    "readability": {
+        "lint_warnings_inverted": lambda now, base: _less(3, now.lint_warnings),
+        "complexity_reasonable": lambda now, base: _less(5, now.complexity),
+    },
+    "efficiency": {
+        "loc_appropriate": _loc_appropriate,
+        "no_code_bloat": _no_code_bloat,
+    },
+}
+"""Every dimension with its components: what each of them gives, before it is limited."""
+
+
+NAMES_OF_PARTS = frozenset(DIMENSIONS) | {n for parts in DIMENSIONS.values() for n in parts}
+"""Every dimension and component: what a metric of one's own is not called."""

@@ -1,0 +1,396 @@
+"""The tracker: what is kept of all iterations so that the next one can be judged.
+
+It grows by a few bytes an iteration; whatever else is asked of an earlier one is
+read from its event again. Events change it in the order of the stream, whatever was
+rolled back since.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Set
+from struct import Struct
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from ..judging import events as f
+from ..log.event import Takers
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from .metrics import Figures
+    from .score import Score
+
+Measured = TypeVar("Measured", f.BaselineCaptured, f.IterationMeasured, f.MeasurementFailed)
+
+BASELINE_NUMBER = 0
+NUMBER_MAX = 1_000_000_000
+"""As high as iterations are counted; what another tool says beyond it is left out."""
+
+_ENTRY = Struct("<IQIBh")
+"""Number, version, one more than what it was built on, what is so of it, its score."""
+_NUMBER = Struct("<I")
+_FRACTION = re.compile(r"-?[0-9]{1,400}(?:/[1-9][0-9]{0,400})?", re.ASCII)
+_INCOMPLETE, _VERIFIED, _SCORED = 1, 2, 4
+UNKEPT = -(2**15)
+"""Stands for a score that is too large to be kept; its event says it."""
+
+
+class TrackedIteration(msgspec.Struct, frozen=True):
+    """A measured iteration, and where its event stands."""
+
+    number: int
+    version: int
+    previous: int | None
+    is_incomplete: bool
+    """True when a component is missing that the best one had then."""
+    is_verified: bool = False
+    """True when its tests pass, as `not_verified` has it."""
+    hundredths: int | None = None
+    """Its score, rounded as people read it; None without one."""
+
+
+class Best(msgspec.Struct, frozen=True, array_like=True):
+    """The best iteration so far."""
+
+    number: int
+    score: str
+    """Exactly, as a fraction."""
+    components: tuple[str, ...]
+    """What its score was made from."""
+    is_given: bool = False
+    """True for a judgement from elsewhere, which is compared as it was given."""
+    version: int = 0
+    """The version that measured it."""
+    parts: tuple[tuple[str, str, str, str], ...] = ()
+    """Where it has metrics of one's own: dimension, weight, component and points of each
+    component, exactly. Rules may ask for some of them no more."""
+
+    @property
+    def value(self) -> "Fraction":
+        """Return its score."""
+        from fractions import Fraction
+
+        return Fraction(self.score)
+
+    def on(self, names: Set[str]) -> "Fraction | None":
+        """Return the score that some of its components give; None where none counts."""
+        from .score import score_on, score_parts
+
+        # Without metrics of one's own what is asked for stays the same.
+        if not self.parts or names >= {*self.components}:
+            return self.value
+        return score_on(score_parts(self.parts), names)
+
+
+class Tracker(msgspec.Struct, omit_defaults=True):
+    """What was measured, judged and chosen, as far as the stream goes."""
+
+    ledger: bytearray = msgspec.field(default_factory=bytearray)
+    """Every measured iteration in the order of the events, each in `_ENTRY`'s few bytes:
+    a checkpoint of 10,000 is read as fast as one of 10."""
+    best: Best | None = None
+    """The tracker starts empty: iteration 0 is never best."""
+    last: f.IterationMeasured | None = None
+    """The newest measurement, to know the same command again."""
+    failed: f.MeasurementFailed | None = None
+    """The newest measurement that failed, without what was printed."""
+    failed_at: int = 0
+    """The version that said so."""
+    unmeasured: int = 0
+    """Of how many iterations in a row the measurement failed."""
+    highest: int = 0
+    """The highest number that was measured."""
+    baseline: f.BaselineCaptured | None = None
+    baseline_version: int = 0
+    """The version that captured it."""
+    baselines: list[tuple[int, f.BaselineReplaced]] = []
+    """What was compared with since, each with the version that it is in force from."""
+    retracted: list[tuple[int, int | None]] = []
+    """Iterations whose measurement was wrong, and what each was built on."""
+    described: f.IterationDescribed | None = None
+    """What was said last of an iteration, to know the same command again."""
+    rules: list[tuple[int, f.RulesSet]] = []
+    """Each set of rules with the version that it is in force from."""
+    recommended: f.RecommendationGiven | None = None
+    """What was answered last."""
+    recommended_at: int = 0
+    """The version that answered it."""
+    selected: f.BestSelected | None = None
+    """What was selected last."""
+    selected_at: int = 0
+    """The version that selected it."""
+    applied: list[f.ArtifactsApplied] = []
+    """What was put in place since."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing was ever measured."""
+        return self.baseline is None and not self.ledger
+
+    @property
+    def measured(self) -> list[TrackedIteration]:
+        """Return every measured iteration, in the order of the events."""
+        return list(self.newest_first())[::-1]
+
+    def newest_first(self) -> Iterator[TrackedIteration]:
+        """Yield every measured iteration, beginning with the last one."""
+        for place in range(len(self.ledger) - _ENTRY.size, -1, -_ENTRY.size):
+            yield self._at(place)
+
+    def numbers(self, *, verified: bool = False) -> list[int]:
+        """Return what was measured, all or what is verified, in the order of the events."""
+        wanted = _VERIFIED if verified else 0
+        entries = _ENTRY.iter_unpack(self.ledger)
+        return [number for number, _, _, flags, _ in entries if flags & wanted == wanted]
+
+    def versions(self) -> list[tuple[int, int]]:
+        """Return number and version of every measured iteration, in that order."""
+        return [entry[:2] for entry in _ENTRY.iter_unpack(self.ledger)]
+
+    def keep(self, entry: TrackedIteration) -> None:
+        """Add a measured iteration."""
+        built_on = 0 if entry.previous is None else entry.previous + 1
+        flags = _INCOMPLETE * entry.is_incomplete | _VERIFIED * entry.is_verified
+        score = entry.hundredths
+        flags |= _SCORED * (score is not None)
+        self.ledger += _ENTRY.pack(entry.number, entry.version, built_on, flags, score or 0)
+
+    def entry(self, number: int) -> TrackedIteration | None:
+        """Return the measurement of an iteration, None where there is none."""
+        if not 0 <= number <= self.highest:
+            return None
+        # Looked for by its lowest byte: one by one would take as long as there are many.
+        lowest, at = self.ledger[:: _ENTRY.size], len(self.ledger)
+        while (at := lowest.rfind(number & 0xFF, 0, at)) >= 0:
+            if _NUMBER.unpack_from(self.ledger, at * _ENTRY.size) == (number,):
+                return self._at(at * _ENTRY.size)
+        return None
+
+    def _at(self, place: int) -> TrackedIteration:
+        number, version, built_on, flags, score = _ENTRY.unpack_from(self.ledger, place)
+        return TrackedIteration(
+            number,
+            version,
+            built_on - 1 if built_on else None,
+            bool(flags & _INCOMPLETE),
+            bool(flags & _VERIFIED),
+            score if flags & _SCORED else None,
+        )
+
+    def baseline_at(self, version: int) -> f.Metrics | None:
+        """Return the metrics that an event at this version is compared with."""
+        replaced = (new.metrics for at, new in reversed(self.baselines) if at <= version)
+        if (metrics := next(replaced, None)) is not None:
+            return metrics
+        is_there = self.baseline is not None and self.baseline_version <= version
+        return self.baseline.metrics if self.baseline and is_there else None
+
+    @property
+    def baseline_number(self) -> int | None:
+        """Return the iteration that is compared with now; None without a baseline."""
+        if self.baselines:
+            return self.baselines[-1][1].number
+        return None if self.baseline is None else BASELINE_NUMBER
+
+    def built_on(self, number: int | None) -> int | None:
+        """Return an iteration, or what it was built on where it does not count any more."""
+        if not self.retracted:
+            return number
+        known = dict(self.retracted)
+        while number in known and self.entry(number) is None:
+            number = known[number]
+        return number
+
+    def drop(self, number: int, marked: Mapping[int, bool]) -> None:
+        """Take a measurement out, and mark others as incomplete or not."""
+        kept = [one for one in self.measured if one.number != number]
+        self.ledger = bytearray()
+        for one in kept:
+            is_incomplete = marked.get(one.number, one.is_incomplete)
+            self.keep(msgspec.structs.replace(one, is_incomplete=is_incomplete))
+        self.highest = max((one.number for one in kept), default=0)
+
+    def rules_at(self, version: int) -> f.RulesSet:
+        """Return the rules in force at a version."""
+        return next((r for at, r in reversed(self.rules) if at <= version), f.RulesSet())
+
+    def scored(
+        self, metrics: f.Metrics, version: int, given: float | None = None
+    ) -> "tuple[Figures, Score]":
+        """Return what metrics say, and their score by what is in force at a version."""
+        from .metrics import figures
+        from .score import score
+
+        now, rules = figures(metrics), self.rules_at(version)
+        base = self.baseline_at(version)
+        then = figures(base) if base else None
+        return now, score(now, then, rules.weights, given, rules.metrics)
+
+
+def _take_baseline(tracker: Tracker, event: f.BaselineCaptured, version: int) -> None:
+    # What was measured is never measured anew, whatever another tool says.
+    if tracker.baseline is None:
+        tracker.baseline = without_evidence(event)
+        tracker.baseline_version = version
+
+
+def _take_rules(tracker: Tracker, event: f.RulesSet, version: int) -> None:
+    tracker.rules.append((version, event))
+
+
+def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -> None:
+    # Imported here: exact numbers would cost every recording command their import.
+    from .metrics import not_verified
+
+    if not 0 < event.number <= NUMBER_MAX or tracker.entry(event.number):
+        return
+    tracker.last = without_evidence(event)
+    tracker.highest = max(tracker.highest, event.number)
+    tracker.unmeasured = 0
+    now, found = tracker.scored(event.metrics, version, event.score)
+    is_incomplete, tracker.best = after(tracker.best, event.number, found, version)
+    built_on = event.previous
+    if built_on is not None and not 0 <= built_on <= NUMBER_MAX:
+        built_on = None
+    is_verified = not_verified(now) is None
+    tracker.keep(
+        TrackedIteration(
+            event.number, version, built_on, is_incomplete, is_verified, _hundredths(found)
+        )
+    )
+
+
+def after(
+    best: Best | None, number: int, found: "Score", version: int
+) -> tuple[bool, Best | None]:
+    """Return whether an iteration lacks some of the best one, and which is best then."""
+    # What the rules ask for no more nobody lacks.
+    asked = found.wanted.intersection(best.components) if best is not None else ()
+    lacks_some = not found.components.issuperset(asked)
+    is_incomplete = lacks_some and not found.is_given
+    if found.value is not None and not is_incomplete and _replaces(found, best):
+        best = best_of(number, found, version)
+    return is_incomplete, best
+
+
+def best_of(number: int, found: "Score", version: int) -> Best:
+    """Return an iteration as the best one, as it is kept."""
+    from .score import DIMENSIONS
+
+    components = tuple(sorted(found.components))
+    parts = found.parts if len(found.dimensions) > len(DIMENSIONS) else ()
+    return Best(number, str(found.value), components, found.is_given, version, parts)
+
+
+def _hundredths(found: "Score") -> int | None:
+    """Return a score as it is kept."""
+    from .exact import rounded
+
+    if found.value is None:
+        return None
+    whole = int(rounded(found.value, 2) * 100)
+    return whole if abs(whole) < -UNKEPT else UNKEPT
+
+
+def _replaces(found: "Score", best: Best | None) -> bool:
+    """Tell whether a score that lacks nothing is better than the best one.
+
+    They are compared on what the best one was made from; of equals the one that has more
+    goes first, else the earlier one stays. The tracker starts at a score of 0.
+    """
+    if best is None or best.is_given or found.is_given:
+        return (found.value or 0) > (best.value if best else 0)
+    mine, its = found.on(best.components), best.on(found.components)
+    if mine is None or its is None or mine == its:
+        return not found.components.issubset(best.components)
+    return mine > its
+
+
+def _take_failed(tracker: Tracker, event: f.MeasurementFailed, version: int) -> None:
+    before = tracker.failed
+    # The baseline is no iteration that anybody worked in.
+    if event.number != BASELINE_NUMBER and (
+        before is None or before.number != event.number or not tracker.unmeasured
+    ):
+        tracker.unmeasured += 1
+    tracker.failed, tracker.failed_at = without_output(event), version
+
+
+def without_output(event: f.MeasurementFailed) -> f.MeasurementFailed:
+    """Return a failed measurement as the tracker keeps it: without what was printed."""
+    return msgspec.structs.replace(without_evidence(event), output="")
+
+
+def without_evidence(event: Measured) -> Measured:
+    """Return a measurement as the tracker keeps it: without what was run and read."""
+    return msgspec.structs.replace(event, runs=(), reports=())
+
+
+def _take_retracted(tracker: Tracker, event: f.MeasurementRetracted, version: int) -> None:
+    if event.number == BASELINE_NUMBER:
+        tracker.baseline, tracker.baseline_version = None, 0
+        return
+    entry = tracker.entry(event.number)
+    if entry is None:
+        return
+    marked = {
+        **dict.fromkeys(event.complete, False),
+        **dict.fromkeys(event.incomplete, True),
+    }
+    tracker.drop(event.number, marked)
+    tracker.retracted.append((event.number, entry.previous))
+    tracker.best = _kept(tracker, event.best)
+    if tracker.last is not None and tracker.last.number == event.number:
+        tracker.last = None
+
+
+def _kept(tracker: Tracker, best: f.BestAnew | None) -> Best | None:
+    """Return the best one as it was judged anew; None where that cannot be.
+
+    A log that was handed in may say anything.
+    """
+    entry = None if best is None else tracker.entry(best.number)
+    if best is None or entry is None or entry.version != best.version:
+        return None
+    said = (best.score, *(text for part in best.parts for text in (part[1], part[3])))
+    if not all(map(_FRACTION.fullmatch, said)):
+        return None
+    return Best(**msgspec.structs.asdict(best))
+
+
+def _take_baseline_replaced(
+    tracker: Tracker, event: f.BaselineReplaced, version: int
+) -> None:
+    tracker.baselines.append((version, event))
+
+
+def _take_described(tracker: Tracker, event: f.IterationDescribed, version: int) -> None:
+    tracker.described = event
+
+
+def _take_recommended(tracker: Tracker, event: f.RecommendationGiven, version: int) -> None:
+    tracker.recommended, tracker.recommended_at = event, version
+
+
+def _take_selected(tracker: Tracker, event: f.BestSelected, version: int) -> None:
+    tracker.selected, tracker.selected_at, tracker.applied = event, version, []
+
+
+def _take_applied(tracker: Tracker, event: f.ArtifactsApplied, version: int) -> None:
+    tracker.applied.append(event)
+
+
+TAKE: Takers = {
+    f.BaselineCaptured: _take_baseline,
+    f.RulesSet: _take_rules,
+    f.IterationMeasured: _take_measured,
+    f.MeasurementFailed: _take_failed,
+    f.MeasurementRetracted: _take_retracted,
+    f.BaselineReplaced: _take_baseline_replaced,
+    f.IterationDescribed: _take_described,
+    f.RecommendationGiven: _take_recommended,
+    f.BestSelected: _take_selected,
+    f.ArtifactsApplied: _take_applied,
+}
+"""How each event changes the tracker."""

@@ -1,0 +1,225 @@
+"""The loop's half for what follows an iteration: measured, judged, gone back, selected.
+
+What is due says `next`; here it is done. `iteration measure --by-rules`, `decide` and
+`rollback` do the same for a loop of one's own.
+"""
+
+from collections.abc import Callable
+
+from ...adapters.snapshots.capture import TakenSnapshot
+from ...errors import NotFoundError, RefusedError, SprintlogError
+from ...judging import loop_rules as judging
+from ...sprint.agent import actions
+from ...sprint.agent.notices import of_advice
+from ...sprint.iterations.decisions import GiveRecommendation, SelectBest
+from ...sprint.iterations.follow_up import due, loop_rules
+from ...sprint.iterations.kept_files import LEFT_SHOWN_MAX
+from ...sprint.iterations.measurement import FailMeasurement
+from ...sprint.iterations.rollback import RollBack
+from ...sprint.iterations.snapshots import has_snapshot
+from ...sprint.state.sprint import open_iteration
+from ..port import Envelope
+from ..work_tree import snapshot
+from ..work_tree.capturer import Capturer, measure_by_rules, order_of
+from ..work_tree.restore import in_place
+from ..work_tree.restore_plan import RestoreOrder, result_order
+from ..work_tree.start_files import files_at_start
+from .agent import Driver
+
+SELECTS_AFTER = (None, actions.LIMIT, actions.BUDGET, actions.JUDGE)
+"""Why a loop can have ended whose result is selected; None where it is done."""
+
+
+class FollowUp:
+    """Does what is due about the last iteration of a sprint."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    def performs(self) -> dict[str, Callable[[actions.Action], None]]:
+        """Return what is done here, by the word of `next`."""
+        return {
+            actions.MEASURE: self._measure,
+            actions.DECIDE: self._decide,
+            actions.RESTORE: self._restore,
+        }
+
+    def _rules(self) -> judging.LoopRules:
+        return loop_rules(self._driver.sprint())
+
+    def keep_files(self) -> None:
+        """Keep the files as the last iteration left them, unless that was done.
+
+        Where it is measured they are kept with that. A loop does not end because they
+        cannot be kept.
+        """
+        sprint = self._driver.sprint()
+        if not self._rules().keeps_files or open_iteration(sprint.plan) is not None:
+            return
+        number = sprint.plan.iteration
+        if has_snapshot(sprint, number):
+            return
+        try:
+            _, taken = snapshot.take_and_record(
+                self._driver.workspace,
+                self._driver.sprint_id,
+                snapshot.store_of(self._driver.workspace),
+                envelope=self._envelope(),
+            )
+        except (SprintlogError, OSError) as error:
+            self._not_kept(number, str(error))
+        else:
+            self._tell_kept(taken)
+
+    def files_at_start(self) -> str | None:
+        """Keep the files before an agent is asked; return which an iteration begins with.
+
+        A loop does not end because they cannot be kept.
+        """
+        self.keep_files()
+        if not self._rules().keeps_files:
+            return None
+        driver = self._driver
+        try:
+            return files_at_start(
+                driver.workspace,
+                driver.sprint_id,
+                envelope=self._envelope(),
+            )
+        except (SprintlogError, OSError) as error:
+            driver.tell(f"warning: the files before this run are not kept: {error}")
+            return None
+
+    def after_work(self) -> None:
+        """Keep the files at the end of an iteration, unless it is measured next."""
+        if self._rules().measure is None:
+            self.keep_files()
+
+    def _measure(self, action: actions.Action) -> None:
+        """Measure what an iteration led to, or say why that cannot be done."""
+        number, driver = action.iteration, self._driver
+        assert number is not None
+        driver.tell(
+            f"measure {f'iteration {number}' if number else 'before the first one'}"
+        )
+        rules = driver.means.measure or self._rules().measure or judging.MeasureRules()
+        root = driver.workspace.location.root
+        capturer = Capturer(
+            driver.workspace,
+            order_of(rules, driver.sprint()),
+            folder=root,
+            environment=driver.means.environment,
+            pass_on=tuple(driver.means.measure_variables),
+            sprint_id=driver.sprint_id,
+            masks=driver.means.masks,
+        )
+        done = measure_by_rules(
+            driver.workspace,
+            driver.sprint_id,
+            number,
+            capturer,
+            envelope=self._envelope(),
+            interruptible=driver.signals.interruptible,
+        )
+        for note in done.notes:
+            driver.tell(f"       {note}")
+        if isinstance(done.command, FailMeasurement):
+            driver.tell(f"       not measured: {done.command.error}")
+        if done.not_kept is not None:
+            self._not_kept(number, done.not_kept)
+        if done.taken is not None:
+            self._tell_kept(done.taken)
+
+    def _decide(self, action: actions.Action) -> None:
+        """Record what is to be done after what was measured."""
+        self._driver.handle(GiveRecommendation())
+        sprint = self._driver.sprint()
+        advice = sprint.knowledge.tracker.recommended
+        if advice is not None:
+            goes_on = advice.action != judging.CONTINUE and due(sprint) is None
+            more = " (advice alone: the loop goes on)" if goes_on else ""
+            self._driver.tell(f"decide iteration {advice.number}: {advice.reason}{more}")
+            if advice.action in (judging.ROLLBACK, judging.ESCALATE):
+                now, name = self._driver.workspace.now(), self._driver.sprint_id
+                self._driver.notify(
+                    of_advice(name, advice.number, at=now, why=advice.reason)
+                )
+
+    def _restore(self, action: actions.Action) -> None:
+        """Go back to an iteration, plan and files."""
+        assert action.target is not None
+        driver, point = self._driver, f"iter:{action.target}"
+        workspace = driver.workspace
+        held = snapshot.find_snapshot(workspace, driver.sprint(), point)
+        driver.tell(f"back   to iteration {action.target}: {action.why}")
+        done = in_place(
+            workspace,
+            driver.sprint_id,
+            snapshot.store_of(workspace),
+            RestoreOrder(held.snapshot, held.iteration),
+            is_agreed=True,
+            envelope=self._envelope(),
+            roll_back=RollBack(workspace.version_at(driver.sprint_id, point), action.why),
+        )
+        if done.placed is not None:
+            written, removed = done.placed.written, done.placed.removed
+            driver.tell(f"files  {written} written, {removed} removed")
+        alike = done.plan.alike
+        left = done.placed.skipped if done.placed is not None else done.plan.skipped
+        if differing := [one for one in left if one.path not in alike]:
+            said = ", ".join(map(snapshot.shown, dict(differing[:LEFT_SHOWN_MAX])))
+            more = " …" if differing[LEFT_SHOWN_MAX:] else ""
+            count = f"{len(differing)} path{'s' * (len(differing) > 1)}"
+            driver.tell(f"warning: {count} not restored: {said}{more}")
+
+    def select(self, last: actions.Action) -> actions.Action:
+        """Return how the loop ended; select its result then, and put that in place."""
+        driver = self._driver
+        is_over = last.do in (actions.DONE, actions.STOP)
+        if not is_over or last.because not in SELECTS_AFTER or not self._rules().selects:
+            return last
+        try:
+            sprint = driver.handle(SelectBest()).sprint
+            chosen = sprint.knowledge.tracker.selected
+            assert chosen is not None
+            driver.tell(f"select iteration {chosen.number}")
+            self._apply(chosen.number)
+        except RefusedError as error:
+            driver.tell(f"warning: nothing is selected: {error.message}")
+        driver.refresh()
+        return last
+
+    def _apply(self, number: int) -> None:
+        driver = self._driver
+        workspace, sprint = driver.workspace, driver.sprint()
+        try:
+            held = snapshot.find_snapshot(workspace, sprint, f"iter:{number}")
+        except NotFoundError as error:
+            driver.tell(f"warning: its files cannot be put in place: {error.message}")
+            return
+        order = result_order(workspace, sprint, RestoreOrder(held.snapshot, held.iteration))
+        done = in_place(
+            workspace,
+            driver.sprint_id,
+            snapshot.store_of(workspace),
+            order,
+            is_agreed=True,
+            envelope=self._envelope(),
+        )
+        if done.placed is not None:
+            driver.tell(f"files  {done.placed.written} written in {order.into}/")
+
+    def _envelope(self) -> Envelope:
+        means = self._driver.means
+        return {
+            "actor": means.actor,
+            "masks": means.masks,
+            "correlation_id": self._driver.correlation,
+        }
+
+    def _not_kept(self, number: int, why: str) -> None:
+        self._driver.tell(f"warning: the files of iteration {number} are not kept: {why}")
+
+    def _tell_kept(self, taken: TakenSnapshot) -> None:
+        self._driver.tell(f"files  {taken.files} kept, {taken.read} read")
+        snapshot.report_left(taken, lambda said: self._driver.tell(f"warning: {said}"))

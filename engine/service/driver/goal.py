@@ -1,0 +1,247 @@
+"""The loop's half for a goal, and the hooks that are run after any iteration."""
+
+import os
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
+
+from msgspec import structs
+
+from ...adapters.processes.gate_script import run_hook_command
+from ...errors import RefusedError
+from ...masking import mask
+from ...sprint.agent.actions import Action, HookRun
+from ...sprint.agent.goal_runs import EndTurn, StartTurn
+from ...sprint.agent.next import run_of
+from ...sprint.agent.prompt import said_in
+from ...sprint.answers.goal_verdict import Turn, read_turn
+from ...sprint.answers.verdict import Verdict
+from ...sprint.iterations import hook_tasks
+from ...sprint.state.goal_settings import hooks_of
+from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, SPAWNED
+from ..work_tree.start_files import begun_with
+from .agent import Driver, ran_as
+from .follow_up import FollowUp
+
+
+class _News(NamedTuple):
+    """What a thread has to say: the process of its hook runs, or has ended."""
+
+    iteration: int
+    hook: HookRun
+    pid: int | None
+    error: str | None = None
+
+
+class Hooks:
+    """The hooks of one loop."""
+
+    def __init__(self, driver: Driver, directory: Path | None) -> None:
+        self._driver = driver
+        self._directory = directory
+        """The sprint's directory; without one no transcript is kept."""
+        self._news: SimpleQueue[_News] = SimpleQueue()
+        self._beside: dict[str, threading.Thread] = {}
+        self._end, self._ends = os.pipe()
+        """Nothing is written here: the end of it is what tells all hooks to end."""
+
+    def begin(self, iteration: int, hook: HookRun, *, again: bool = False) -> None:
+        """Run a hook to its end, or begin to when it may run beside the loop.
+
+        One that is still running for an earlier iteration is waited for.
+        """
+        while hook.id in self._beside:
+            self._take()
+        self._driver.handle(
+            hook_tasks.SpawnHook(hook.id, iteration, None, hook.transcript, again)
+        )
+        self._driver.tell(f"hook   {hook.id} of iteration {iteration}")
+        if hook.parallel:
+            thread = threading.Thread(target=self._work, args=(iteration, hook))
+            self._beside[hook.id] = thread
+            thread.start()
+            self._take()
+            return
+        with self._driver.signals.interruptible():
+            error = self._run(iteration, hook, lambda pid: None)
+        self._ended(iteration, hook, error)
+
+    def has_news(self) -> bool:
+        """Tell whether anything became of the hooks that run beside the loop."""
+        return not self._news.empty()
+
+    def collect(self) -> None:
+        """Record what became of the hooks that run beside the loop."""
+        while not self._news.empty():
+            self._take()
+
+    def wait(self) -> None:
+        """Wait for all hooks that run beside the loop, and record how they ended."""
+        while self._beside:
+            self._take()
+
+    def stop(self) -> None:
+        """End what still runs; nothing is recorded of it, so that it is run again."""
+        os.close(self._ends)
+        for thread in self._beside.values():
+            thread.join()
+        os.close(self._end)
+
+    def _work(self, iteration: int, hook: HookRun) -> None:
+        def started(pid: int) -> None:
+            self._news.put(_News(iteration, hook, pid))
+
+        error: str | None = "it could not be run"
+        try:
+            error = self._run(iteration, hook, started)
+        finally:
+            # Somebody waits for this, whatever happened.
+            self._news.put(_News(iteration, hook, None, error))
+
+    def _run(
+        self, iteration: int, hook: HookRun, started: Callable[[int], None]
+    ) -> str | None:
+        driver = self._driver
+        path = self._directory / hook.transcript if self._directory else None
+        own = {
+            "HOOK_ID": hook.id,
+            "HOOK_WORKFLOW": hook.workflow or "",
+            "HOOK_TRANSCRIPT": str(path or ""),
+            "ITERATION_NUMBER": str(iteration),
+        }
+        return run_hook_command(
+            hook.command or "",
+            prompt=hook.prompt or "",
+            folder=driver.workspace.location.root,
+            environment={**driver.environment("agent:hook"), **own},
+            timeout_seconds=driver.means.timeout_seconds,
+            transcript=path,
+            held=[driver.lock],
+            stop=self._end,
+            started=started,
+        )
+
+    def _take(self) -> None:
+        """Wait for what a thread has to say, and record it."""
+        with self._driver.signals.interruptible():
+            iteration, hook, pid, error = self._news.get()
+        if pid is not None:
+            self._driver.record(hook_tasks.RunHook(hook.id, iteration, pid))
+            return
+        self._beside.pop(hook.id).join()
+        self._ended(iteration, hook, error)
+
+    def _ended(self, iteration: int, hook: HookRun, error: str | None) -> None:
+        if error is None:
+            self._driver.record(hook_tasks.CompleteHook(hook.id, iteration))
+            return
+        self._driver.tell(f"       hook {hook.id} of iteration {iteration} failed: {error}")
+        self._driver.record(hook_tasks.FailHook(hook.id, iteration, error))
+
+
+class GoalWork:
+    """Performs what is next for a goal."""
+
+    def __init__(self, driver: Driver, follow_up: FollowUp) -> None:
+        self._driver = driver
+        self._follow_up = follow_up
+        self.hooks: Hooks | None = None
+        """None until the first of them is begun."""
+
+    def iterate(self, action: Action) -> None:
+        """Hand the goal to the agent once more."""
+        assert action.prompt is not None
+        # What a loop that was killed did not come to; before the first the baseline.
+        files = self._follow_up.files_at_start()
+        self._driver.handle(begun_with(StartTurn(), files))
+        self._driver.refresh()
+        plan = self._driver.sprint().plan
+        number = plan.turns.number
+        told = said_in(plan, action.prompt)
+        attempt = f", attempt {action.attempt}" if action.attempt != 1 else ""
+        how = ", reflects" if action.reflection else ""
+        how += ", by the fallback" if action.is_fallback else ""
+        self._driver.tell(f"work   iteration {number}{attempt}{how}")
+        own = {
+            "ITERATION_NUMBER": str(number),
+            "ATTEMPT_NUMBER": str(action.attempt),
+            **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
+        }
+        read = partial(self._read, told=told)
+        asked = self._driver.ask(
+            action.prompt, own, read=read, told=told, is_fallback=action.is_fallback
+        )
+        ran = ran_as("", asked, iteration=number)
+        self._driver.record(EndTurn(ran, asked.verdict))
+        self._driver.compare_sessions()
+        self._follow_up.after_work()
+        self._rest(number)
+
+    def _rest(self, number: int) -> None:
+        """Rest after an iteration that changed nothing: what answers at once costs, too."""
+        plan = self._driver.sprint().plan
+        ended = plan.is_at_goal and plan.turns.ended == number
+        if ended and plan.turns.idle and plan.status == IN_PROGRESS:
+            self._driver.refresh()
+            self._driver.sleep(self._driver.means.rest_seconds)
+
+    def _read(self, text: str, *, told: str) -> Verdict:
+        """Return the verdict on an answer, its prompts as they will be recorded.
+
+        So a step that is named again is known again.
+        """
+        verdict = read_turn(text, told=told)
+        if not isinstance(verdict, Turn) or not self._driver.means.masks:
+            return verdict
+        pending = (w._replace(prompt=w.prompt and mask(w.prompt)) for w in verdict.pending)
+        return structs.replace(verdict, pending=tuple(pending))
+
+    def run_hooks(self, action: Action) -> None:
+        """Begin the hooks that are due after an iteration."""
+        assert action.iteration is not None
+        for hook in action.hooks:
+            self._begin_hook(action.iteration, hook)
+
+    def _begin_hook(self, iteration: int, hook: HookRun, *, again: bool = False) -> None:
+        chosen = self._with_command(hook)
+        if self.hooks is None:
+            self.hooks = self._make_hooks()
+        self.hooks.begin(iteration, chosen, again=again)
+
+    def take_up_hooks(self) -> None:
+        """See that every hook can be run; run again what a loop that was killed ran.
+
+        It held the lock that is ours now, and so did all that it started: nothing of it
+        is left.
+        """
+        plan = self._driver.sprint().plan
+        hooks = {hook.id: hook for hook in hooks_of(plan.document)}
+        for hook in hooks.values() if plan.status != COMPLETED else ():
+            self._with_command(run_of(hook, 1))
+        if plan.status not in (IN_PROGRESS, INTERRUPTED, COMPLETED):
+            return
+        for (number, hook_id), task in list(hook_tasks.tasks_of(plan.document).items()):
+            if hook_id in hooks and task.get("status") in (SPAWNED, RUNNING):
+                self._begin_hook(number, run_of(hooks[hook_id], number), again=True)
+
+    def _with_command(self, hook: HookRun) -> HookRun:
+        """Return a hook with the command it is run by; raise `RefusedError` without any."""
+        command = hook.command or self._driver.means.hook_command
+        if not command:
+            raise RefusedError(
+                f"hook {hook.id} says no command to run",
+                hint="give one with --hook-command, or as `command` of the hook",
+                hook=hook.id,
+            )
+        return structs.replace(hook, command=command)
+
+    def _make_hooks(self) -> Hooks:
+        workspace, sprint = self._driver.workspace, self._driver.sprint()
+        place = sprint.plan.place
+        directory: Path | None = None
+        if place is not None and workspace.tree.has(sprint.knowledge.own_tree):
+            directory = (workspace.location.root / place.path).parent
+        return Hooks(self._driver, directory)

@@ -1,0 +1,363 @@
+"""The reference loop: it performs what `next_action` answers, one thing at a time.
+
+It keeps nothing in memory that the log does not say. Whoever kills it and starts it
+again goes on where it was; only an agent's run that was cut short is made once more.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+
+from ...adapters.processes.signals import InterruptedBySignal
+from ...errors import NotFoundError, RefusedError
+from ...log.event import Event
+from ...sprint.agent import actions
+from ...sprint.agent.actions import ASK_NOW, PERSON, STOP, Action
+from ...sprint.agent.next import next_action, with_fallback
+from ...sprint.agent.notices import of_wait
+from ...sprint.agent.runs import EndRepair, EndRun, StartRepair, StartRun
+from ...sprint.agent.stops import on_request, stop_by_budget
+from ...sprint.answers.verdict import Verdict
+from ...sprint.events import AgentRan, GateChecked, RetryScheduled
+from ...sprint.gates.gate import verdict_of
+from ...sprint.phases import leaves, lifecycle
+from ...sprint.phases.retry import policy_of
+from ...sprint.phases.waits import has_waited
+from ...sprint.runs.budgets import OF_RUN
+from ...sprint.state.completion import done_work
+from ...sprint.state.sprint import Sprint
+from ...sprint.state.times import parse
+from ...sprint.state.words import NO_SUCCESS, PASSED
+from ..learnings import journal_is_open
+from ..middlewares import Handling, refuse_edits
+from ..prompts import with_prompt
+from ..streams.catalogue import CODEC
+from ..work_tree.start_files import begun_with
+from ..workspace import JOURNAL, ServiceWorkspace
+from .agent import Driver, ran_as
+from .follow_up import FollowUp
+from .gate import run_gate
+from .goal import GoalWork
+from .runs import warn_of_budgets
+
+NAP_SECONDS = 1.0
+EXPLAINED_SECONDS = 5.0
+"""How long a wait must be for `run` to print how to continue earlier."""
+BEAT_SECONDS = 10 * 60
+"""How often a heartbeat is recorded: sooner than a sprint is called stale."""
+CLOCK_STEP_SECONDS = 30.0
+"""By more than this no two clocks drift apart in a nap: one of them was set."""
+
+
+class Waits:
+    """The waits of one loop."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._told: tuple[str | None, str | None] | None = None
+        self._beaten = time.monotonic()
+        self._is_explained = False
+        """Whether it was printed how to continue earlier."""
+
+    def wait(self, action: Action, *, version: int, has_news: Callable[[], bool]) -> None:
+        """Wait until the time has come, or until there is a reason to ask what is next.
+
+        That is whatever was recorded after `version`, or is to be, by `has_news`; or a
+        clock that was set. A signal ends it at once.
+        """
+        assert action.until is not None
+        self._tell(action)
+        until, driver = parse(action.until), self._driver
+        try:
+            while (left := (until - self._now()).total_seconds()) > 0:
+                if driver.means.show is not None:
+                    driver.means.show(action, left)
+                wall, clock = self._now(), time.monotonic()
+                driver.sleep(min(left, NAP_SECONDS))
+                slept = time.monotonic() - clock
+                if abs((self._now() - wall).total_seconds() - slept) > CLOCK_STEP_SECONDS:
+                    return
+                if has_news() or driver.sprint().version != version or self._beat():
+                    return
+        finally:
+            if driver.means.show is not None:
+                driver.means.show(None, 0)
+
+    def _now(self) -> datetime:
+        return parse(self._driver.workspace.now())
+
+    def _tell(self, action: Action) -> None:
+        """Say what is waited for, once for each wait."""
+        if self._told == (told := (action.phase, action.until)):
+            return
+        self._told, self._beaten = told, time.monotonic()
+        where = action.phase or f"iteration {action.iteration}"
+        self._driver.tell(f"wait   {where} until {action.until}: {action.why}")
+        assert action.until is not None
+        left = (parse(action.until) - self._now()).total_seconds()
+        if left > EXPLAINED_SECONDS and not self._is_explained:
+            self._is_explained = True
+            self._driver.tell(f"       {ASK_NOW}")
+        if left > self._driver.means.told_wait_seconds:
+            name, now = self._driver.sprint_id, self._driver.workspace.now()
+            self._driver.notify(of_wait(name, action, at=now))
+
+    def _beat(self) -> bool:
+        """Record a heartbeat when none was for a while; tell whether that was done."""
+        if time.monotonic() - self._beaten < BEAT_SECONDS:
+            return False
+        self._beaten = time.monotonic()
+        self._driver.handle(lifecycle.RecordHeartbeat())
+        return True
+
+
+PATIENCE_SECONDS = 5.0
+"""How long a file that is gone is waited for: some programs replace it in two steps."""
+_AGAIN_SECONDS = 0.25
+
+
+class Prompts:
+    """Gives each action the prompt that its agent is handed."""
+
+    def __init__(
+        self,
+        workspace: ServiceWorkspace,
+        file: str | None,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._workspace = workspace
+        self._file = file
+        self._sleep = sleep
+
+    def told(self, sprint: Sprint, action: Action) -> Action:
+        """Return what is next with its prompt; a stop where its file cannot be read."""
+        tries = round(PATIENCE_SECONDS / _AGAIN_SECONDS)
+        while True:
+            try:
+                return with_prompt(self._workspace, sprint, action, file=self._file)
+            except NotFoundError as error:
+                if tries <= 0:
+                    return self._stop(action, error)
+            except RefusedError as error:
+                return self._stop(action, error)
+            tries -= 1
+            self._sleep(_AGAIN_SECONDS)
+
+    def _stop(self, action: Action, error: RefusedError) -> Action:
+        return Action(
+            STOP,
+            because=PERSON,
+            phase=action.phase,
+            iteration=action.iteration,
+            why=f"the prompt file: {error.message}",
+            hint="put that right; the same command goes on from here",
+        )
+
+
+class Runner:
+    """Runs one sprint until it is done or a person is needed."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._asked_at = 0
+        """The version of the sprint when it was asked last what is next."""
+        self._follow_up = FollowUp(driver)
+        self._goal = GoalWork(driver, self._follow_up)
+        self._prompts = Prompts(
+            driver.workspace, driver.means.prompt_file, sleep=driver.means.sleep
+        )
+        self._waits = Waits(driver)
+
+    def run(self) -> actions.Action:
+        """Perform what is next, again and again; return the answer that ended it.
+
+        A signal ends what is being run and is recorded as `sprint-interrupted`; it is
+        raised again as `InterruptedBySignal`.
+        """
+        workspace = self._driver.workspace
+        workspace.finish_restores(self._driver.sprint())
+        # What is refused is not written over either.
+        sprint = self._driver.sprint()
+        refuse_edits(Handling(workspace, sprint, workspace.now(), {}))
+        # Who was killed before may have left the state files behind the log.
+        if journal_is_open(workspace):
+            workspace.behind.add(JOURNAL)
+        self._driver.refresh()
+        try:
+            self._goal.take_up_hooks()
+            return self._follow_up.select(self._go_on())
+        except InterruptedBySignal as signal:
+            why = f"the loop was ended by {signal}"
+            self._driver.record(lambda sprint, at: _interrupted(sprint, why, at))
+            self._driver.refresh()
+            raise
+        finally:
+            if self._goal.hooks is not None:
+                self._goal.hooks.stop()
+
+    def _go_on(self) -> actions.Action:
+        performs = self._performs()
+        while True:
+            warn_of_budgets(self._driver)
+            with self._driver.signals.interruptible():
+                action = self._next()
+            ends = action.do == actions.WAIT and not self._driver.means.waits
+            if ends or action.do not in performs:
+                if self._goal.hooks is not None:
+                    self._goal.hooks.wait()
+                    self._driver.refresh()
+                return action
+            try:
+                performs[action.do](action)
+            except RefusedError:
+                # Somebody else recorded meanwhile: what is to be done now is another thing.
+                if self._next() == action:
+                    raise
+            if self._goal.hooks is not None:
+                self._goal.hooks.collect()
+            self._driver.refresh()
+
+    def _performs(self) -> dict[str, Callable[[actions.Action], None]]:
+        """Return what this loop does itself; anything else ends it."""
+        return {
+            actions.START: self._start,
+            actions.RESUME: self._resume,
+            actions.WORK: self._work,
+            actions.ITERATE: self._goal.iterate,
+            actions.HOOKS: self._goal.run_hooks,
+            actions.GATE: self._gate,
+            actions.END: self._end,
+            actions.RETRY: self._retry,
+            actions.WAIT: self._wait,
+            actions.COMPLETE: self._complete,
+            **self._follow_up.performs(),
+        }
+
+    def _next(self) -> actions.Action:
+        sprint = self._driver.sprint()
+        self._asked_at = sprint.version
+        now = self._driver.workspace.now()
+        action = next_action(sprint, now=now)
+        if self._driver.means.fallback:
+            action = with_fallback(sprint, action, now=now)
+        action = stop_by_budget(sprint, action, now, of=OF_RUN) or action
+        priority = self._driver.means.stops_on_request
+        if priority is not None and action.do not in (actions.STOP, actions.DONE):
+            action = on_request(sprint, priority=priority) or action
+        return self._prompts.told(sprint, action)
+
+    def _start(self, action: actions.Action) -> None:
+        self._driver.handle(lifecycle.StartSprint())
+
+    def _resume(self, action: actions.Action) -> None:
+        self._driver.handle(lifecycle.ResumeSprint())
+
+    def _complete(self, action: actions.Action) -> None:
+        self._driver.handle(lifecycle.CompleteSprint())
+
+    def _retry(self, action: actions.Action) -> None:
+        self._driver.handle(leaves.RetryPhase(action.phase))
+
+    def _wait(self, action: actions.Action) -> None:
+        # What came after this was asked is a reason to ask again.
+        self._waits.wait(action, version=self._asked_at, has_news=self._has_news)
+
+    def _has_news(self) -> bool:
+        return self._goal.hooks is not None and self._goal.hooks.has_news()
+
+    def _end(self, action: actions.Action) -> None:
+        assert action.phase is not None
+        phase = action.phase
+
+        def decide(sprint: Sprint, at: str) -> list[Event]:
+            done = done_work(sprint.plan, phase)
+            summary = done.summary if done else None
+            return leaves.complete_phase(
+                sprint, leaves.CompletePhase(phase=phase, summary=summary), at
+            )
+
+        self._driver.handle(decide)
+
+    def _work(self, action: actions.Action) -> None:
+        assert action.phase is not None
+        phase = action.phase
+        files = self._follow_up.files_at_start()
+        plan = self._driver.handle(begun_with(StartRun(phase), files)).sprint.plan
+        self._driver.refresh()
+        how = "again, it was cut short" if action.resumed else f"attempt {action.attempt}"
+        again = "again, after the wait" if has_waited(plan, phase=phase) else how
+        again = "by the fallback" if action.is_fallback else again
+        self._driver.tell(f"work   {phase} ({again})")
+        ran, verdict = self._agent(action, is_repair=False)
+        self._driver.record(EndRun(ran, verdict))
+        self._driver.compare_sessions()
+        self._follow_up.after_work()
+
+    def _gate(self, action: actions.Action) -> None:
+        if action.prompt is not None:
+            self._repair(action)
+            return
+        self._driver.tell(f"gate   {action.phase} (attempt {action.attempt})")
+        ran = run_gate(
+            self._driver.workspace,
+            self._driver.sprint_id,
+            environment=self._driver.means.environment,
+            pass_on=self._driver.means.gate_variables,
+            phase=action.phase,
+            actor=self._driver.means.actor,
+            masks=self._driver.means.masks,
+            interruptible=self._driver.signals.interruptible,
+        )
+        for event in map(CODEC.decode, ran.outcome.events):
+            if isinstance(event, GateChecked):
+                passed = verdict_of(event) == PASSED
+                why = "time limit" if event.timed_out else f"exit code {event.exit_code}"
+                how = "" if passed else f": {why}"
+                self._driver.tell(f"       {'passed' if passed else 'failed'}{how}")
+
+    def _repair(self, action: actions.Action) -> None:
+        """Let the agent repair what a gate found.
+
+        A failure that is worth another attempt waits as the policy has it.
+        """
+        assert action.phase is not None
+        policy = policy_of(self._driver.sprint().document)
+        files = self._follow_up.files_at_start()
+        self._driver.handle(begun_with(StartRepair(action.phase), files))
+        for tried in range(policy.attempts_max + 1):
+            self._driver.tell(f"repair {action.phase} (before attempt {action.attempt})")
+            ran, verdict = self._agent(action, is_repair=True)
+            fails = verdict.status in NO_SUCCESS and verdict.category in policy.retry_on
+            again = fails and tried < policy.attempts_max
+            ended = self._driver.record(EndRepair(ran, verdict, again))
+            self._driver.compare_sessions()
+            if any(event.type == RetryScheduled.type for event in ended.events):
+                # A limit is waited for, and then it is repaired.
+                return
+            if not again:
+                break
+            self._driver.sleep(policy.wait_ms(tried) / 1000)
+        self._follow_up.after_work()
+
+    def _agent(
+        self, action: actions.Action, *, is_repair: bool
+    ) -> tuple[AgentRan, Verdict]:
+        """Hand a prompt to the agent; return how that ended and what it means."""
+        assert action.phase is not None
+        assert action.prompt is not None
+        own = {
+            "PHASE_ID": action.phase,
+            "ATTEMPT_NUMBER": str(action.attempt),
+            **({"ITERATION_NUMBER": str(action.iteration)} if action.iteration else {}),
+            **({"SPRINTLOG_MODEL": action.model} if action.model else {}),
+        }
+        to, is_fallback = action.prompt, action.is_fallback
+        asked = self._driver.ask(to, own, told=to, is_fallback=is_fallback)
+        return ran_as(action.phase, asked, is_repair=is_repair), asked.verdict
+
+
+def _interrupted(sprint: Sprint, why: str, at: str) -> list[Event]:
+    if not sprint.is_running:
+        return []
+    return lifecycle.interrupt_sprint(sprint, lifecycle.InterruptSprint(why), at)

@@ -1,0 +1,142 @@
+"""A run of the loop as it is recorded: that it began, and on every way out how it ended."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import PurePath
+
+from ....engine import errors
+from ...adapters.processes import process as processes
+from ...adapters.processes.process import host
+from ...adapters.processes.signals import InterruptedBySignal
+from ...masking import mask
+from ...sprint.agent import actions
+from ...sprint.agent.actions import Action
+from ...sprint.agent.notices import of_end
+from ...sprint.agent.stops import DONE, ERROR, SIGNAL
+from ...sprint.runs.budgets import WarnOfBudgets, said, to_warn_of
+from ...sprint.runs.record import BeginRun, FinishRun, words_of
+from ...sprint.state.sprint import Sprint
+from ..agent_sessions.at_work import working
+from ..lost_runs import AROUND, record_lost
+from .agent import Driver, Means
+from .notices import PATIENCE_SECONDS, SIGNAL_PATIENCE_SECONDS
+from .spooled_runs import keep
+
+SAYS_NO_COST = {"agy", "codex", "copilot", "cursor-agent", "droid", "gemini"}
+"""The programs of agents that say how many tokens they take, and not what it costs."""
+
+
+def warn_of_budgets(driver: Driver) -> None:
+    """Record of each budget once that most of it is spent, and say so."""
+    due = to_warn_of(driver.sprint(), driver.workspace.now())
+    if not due:
+        return
+    driver.handle(WarnOfBudgets())
+    for one in due:
+        driver.tell(f"budget {one.percent} %: {said(one)}")
+
+
+def check_cost_is_known(sprint: Sprint, means: Means) -> None:
+    """Raise `RefusedError` for a budget of money where nobody will say what it costs.
+
+    That is known of some agents, and of a command by its last run.
+    """
+    loops = sprint.knowledge.loops
+    limits = (means.budgets.cost_usd, loops.budgets.cost_usd)
+    if limits == (None, None):
+        return
+    if means.fallback:
+        # Its price is not known.
+        other = means._replace(command=means.fallback.split(), fallback=None, price=None)
+        check_cost_is_known(sprint, other)
+    if means.price is not None:
+        return
+    words = words_of(means.command)
+    words = words if not means.masks else tuple(map(mask, words))
+    said_so = loops.says_cost.get(" ".join(words))
+    name = PurePath(means.command[0]).name
+    if said_so is None:
+        said_so = name not in SAYS_NO_COST
+    if not said_so:
+        raise errors.RefusedError(
+            f"{name} does not say what it costs, so a budget of money cannot be kept",
+            hint="give `--price IN/OUT`, what a million tokens cost in dollars that are "
+            "given and that are written; or a budget of tokens: `--budget-tokens N`",
+            field="price",
+        )
+
+
+UNRECORDED = errors.NewerVersionError, errors.MovedLogError
+"""The errors at which the agent's last run waits in a file."""
+ExitCode = Callable[[Action | BaseException], int]
+"""With what code a run ends, by the answer or the error that ended it."""
+
+
+def recorded(driver: Driver, perform: Callable[[], Action], exit_code: ExitCode) -> Action:
+    """Perform a run and return the answer that ended it; its begin and end are recorded.
+
+    What ends it early goes on, whether or not its end could be recorded.
+    """
+    run = os.urandom(8).hex()
+    record_lost(driver.workspace, driver.sprint(), holds_lock=True)
+    check_cost_is_known(driver.sprint(), driver.means)
+    means = driver.means
+    this, command = processes.process(), (*means.command,)
+    begin = BeginRun(
+        *(run, host(), *this, command, means.budgets, means.price, (*means.options,)),
+        means.fallback,
+    )
+    driver.handle(begin)
+    words = f"`sprintlog run` of sprint {driver.sprint_id}"
+    location, now = driver.workspace.location, driver.workspace.now()
+    try:
+        with working(location, words, now=now):
+            last = perform()
+    except BaseException as error:
+        if isinstance(error, UNRECORDED) and driver.unrecorded is not None:
+            keep(location, driver.unrecorded, means.environment)
+            whose = "of a newer sprintlog"
+            if isinstance(error, errors.MovedLogError):
+                whose = "once the log is there again"
+            driver.tell(f"the run is recorded by the next `wrap` {whose}")
+        code, is_cut = exit_code(error), driver.is_asking
+        because = SIGNAL if isinstance(error, InterruptedBySignal) else ERROR
+        why = str(error) or type(error).__name__
+        _finish(driver, FinishRun(run, because, code, why, is_cut))
+        _tell(driver, because, code, why, is_signal=because == SIGNAL)
+        raise
+    because = DONE if last.do == actions.DONE else last.because or last.do
+    _finish(driver, FinishRun(run, because, exit_code(last), last.why))
+    _tell(driver, because, exit_code(last), last.why, last)
+    return last
+
+
+def _tell(
+    driver: Driver,
+    because: str,
+    code: int,
+    why: str | None,
+    last: Action | None = None,
+    *,
+    is_signal: bool = False,
+) -> None:
+    """Tell somebody how it ended, and wait until that is told."""
+    notices = driver.means.notices
+    if notices is None:
+        return
+    at = driver.workspace.now()
+    notices.send(of_end(driver.sprint_id, because, code, at=at, last=last, why=why))
+    notices.end(patience=SIGNAL_PATIENCE_SECONDS if is_signal else PATIENCE_SECONDS)
+
+
+def _finish(driver: Driver, finish: FinishRun) -> None:
+    try:
+        driver.handle(finish, without=AROUND)
+    except errors.LostLogError:
+        # The one who started the run reports it.
+        return
+    except (errors.SprintlogError, OSError) as error:
+        # A disk that is full keeps nobody from saying why the loop ended.
+        with suppress(OSError):
+            driver.tell(f"warning: how this run ended is not recorded: {error}")

@@ -1,0 +1,170 @@
+"""Sessions that agents keep as iterations, each once, whoever recorded them before."""
+
+from operator import attrgetter
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from ...engine import hashes
+from ..log.envelope import RecordedEvent
+from ..log.event import Event
+from ..sprint.events import AgentRan, IterationStarted
+from ..sprint.iterations import session_runs
+from ..sprint.iterations.wrapped import StartWrapped, start_wrapped
+from ..sprint.state.sprint import Sprint
+from .streams.catalogue import CODEC, sprint_stream
+from .workspace import ServiceWorkspace
+from .wrap import sprint_for
+
+
+class Recovered(NamedTuple):
+    """Whether a session's tokens are recorded, and where."""
+
+    is_known: bool
+    """Whether somebody else stated them."""
+    sprint: str | None = None
+    events: int = 0
+
+
+def recover(
+    workspace: ServiceWorkspace, stream: str, session: AgentRan, *, actor: str, at: str
+) -> Recovered:
+    """Record what a session cost in the sprint that it worked on, if nobody did."""
+    for one in workspace.sprints():
+        before = session_runs.runs_of(session, workspace.repository.events(one, AgentRan))
+        if any(map(session_runs.is_stated, before)):
+            return Recovered(True, one)
+    events = workspace.log.read_stream(stream)
+    first = next(iter(events), None)
+    linked = first and _linked(workspace, first)
+    if not linked:
+        return Recovered(False)
+    sprint_id, number = linked
+    runs = workspace.repository.events(sprint_id, AgentRan)
+    if any(
+        session_runs.is_stated(x) and not x.sessions and x.iteration == number for x in runs
+    ):
+        # Its result did not name it.
+        return Recovered(True, sprint_id)
+    seen = [x for x in runs if x.found_in is None and _is_same(x, session, number)]
+    found = replace(session, iteration=number, found_in="transcript", is_rest=bool(seen))
+
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        known = workspace.repository.events(sprint.id, AgentRan)
+        before = session_runs.runs_of(found, known)
+        before += [run for run in known if run in seen and run not in before]
+        return session_runs.recovered(found, before=before)
+
+    said = f"{sprint_id}\n{stream}\n{session.output_sha256}"
+    outcome = workspace.handle_with(
+        sprint_id,
+        decide,
+        at=at,
+        actor=actor,
+        observed=True,
+        correlation_id=first.correlation_id if first else None,
+        key=f"reconcile:{hashes.sha256(said.encode()).hexdigest()[:40]}",
+    )
+    return Recovered(False, sprint_id, 0 if outcome.duplicate else len(outcome.events))
+
+
+def _is_same(run: AgentRan, session: AgentRan, number: int | None) -> bool:
+    """Tell whether a run was that session's, or the one of its iteration."""
+    if run.sessions and session.sessions:
+        return not set(run.sessions).isdisjoint(session.sessions)
+    return run.iteration == number
+
+
+def _linked(
+    workspace: ServiceWorkspace, first: RecordedEvent
+) -> tuple[str, int | None] | None:
+    """Return the sprint whose work a session is part of, and the iteration it began in."""
+    work = first.correlation_id
+    for sprint_id in workspace.sprints():
+        events = [*workspace.log.read_stream(sprint_stream(sprint_id))]
+        if all(event.correlation_id != work for event in events):
+            continue
+        starts = [x for x in events if x.type == IterationStarted.type]
+        own = [x for x in starts if x.correlation_id == work]
+        before = [x for x in own or starts if x.position < first.position]
+        # A wrapped command's hooks may be heard before its iteration is recorded.
+        meant = before[-1] if before else next(iter(own), None)
+        return sprint_id, None if meant is None else _number(meant)
+    return None
+
+
+def _number(recorded: RecordedEvent) -> int | None:
+    event = CODEC.decode(recorded) if recorded.payload is not None else None
+    return event.number if isinstance(event, IterationStarted) else None
+
+
+_KEY = attrgetter("key")
+
+
+class KnownSessions:
+    """The sessions that the sprints of a log know; each recorded run is decoded once."""
+
+    def __init__(self, workspace: ServiceWorkspace) -> None:
+        self.workspace = workspace
+        self._runs: dict[str, list[tuple[int, AgentRan]]] = {}
+        """By sprint, with their versions."""
+        self._owners: dict[str, frozenset[str]] = {}
+        """By the key of a call, the sessions that it is recorded of."""
+
+    def before(self, sprint_id: str, session: AgentRan) -> list[AgentRan]:
+        """Return what a sprint has recorded of a session by now."""
+        known = self._runs.setdefault(sprint_id, [])
+        after = known[-1][0] if known else 0
+        stream = sprint_stream(sprint_id)
+        rows = self.workspace.log.scan(stream, after=after, only=AgentRan.type)
+        for version, _, run in CODEC.events_of_rows(rows):
+            assert isinstance(run, AgentRan)
+            known.append((version, run))
+            owners = frozenset(run.sessions)
+            self._owners |= dict.fromkeys((*map(_KEY, run.calls), *run.tools), owners)
+        return session_runs.runs_of(session, [run for _, run in known])
+
+    def sprint_of(
+        self, session: AgentRan, named: str | None, *, actor: str, at: str | None
+    ) -> str:
+        """Return the sprint that knows a session, else the one that is meant; make one."""
+        sprints = self.workspace.sprints()
+        known = [one for one in sprints if self.before(one, session)]
+        if known:
+            return named if named in known else known[0]
+        when = at or self.workspace.now()
+        return sprint_for(self.workspace, named, place=None, actor=actor, at=when)
+
+    def elsewhere(self, session: AgentRan) -> set[str]:
+        """Return the keys of its calls that are recorded of other sessions."""
+        keys = self._owners.keys() & {*map(_KEY, session.calls), *session.tools}
+        return {key for key in keys if self._owners[key].isdisjoint(session.sessions)}
+
+
+class SessionBegins:
+    """Begins an iteration for a session; refuses where it would end one."""
+
+    def __call__(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide."""
+        session_runs.check_not_under_way(sprint)
+        return start_wrapped(sprint, StartWrapped(), at)
+
+
+class SessionEnds:
+    """Says what a session did beyond what was recorded of it."""
+
+    def __init__(
+        self, known: KnownSessions, session: AgentRan, summary: str | None
+    ) -> None:
+        self._known = known
+        self._session = session
+        self._summary = summary
+
+    def __call__(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide, on what is recorded by now: another import may have been first."""
+        session = self._session
+        before = self._known.before(sprint.id, session)
+        elsewhere = self._known.elsewhere(session)
+        return session_runs.session_ended(
+            sprint, session, before=before, summary=self._summary, elsewhere=elsewhere
+        )

@@ -1,0 +1,183 @@
+"""What a person should know of the iterations before going on: quality, alerts, advice."""
+
+from typing import NamedTuple
+
+from sprintlog.engine.judging.evaluation import Judgement
+from sprintlog.engine.judging.exact import BY_EXIT_CODE, shown
+from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK
+from sprintlog.engine.judging.recommend import Recommendation
+from sprintlog.engine.judging.score import BUILD
+from sprintlog.engine.judging.target import is_as_good
+from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.sprint.events import OF_ITERATION
+from sprintlog.engine.sprint.iterations.measurement import (
+    measured_on_path,
+    unmeasured_iteration,
+)
+from sprintlog.engine.sprint.state.knowledge import newest_first
+from sprintlog.engine.sprint.state.sprint import Knowledge, Sprint, open_iteration
+from sprintlog.engine.sprint.state.words import COMPLETED
+
+
+class IterationStanding(NamedTuple):
+    """How good the iterations are, and what was not answered yet."""
+
+    best: Judgement | None
+    last: Judgement | None
+    """The one measured last on the path."""
+    advice: Recommendation | None
+    """What is advised other than to continue, while nothing was done about it."""
+
+
+def standing(judged: Judged) -> IterationStanding:
+    """Return how good the iterations of a sprint are, and what waits for an answer."""
+    last = None if judged.last is None else judged.one(judged.last)
+    given = pending_advice(judged)
+    is_more = given is not None and given.action != CONTINUE
+    return IterationStanding(judged.best(), last, given if is_more else None)
+
+
+def advice_in_force(judged: Judged) -> Recommendation | None:
+    """Return what to do after what was measured last; None before anything was."""
+    is_due = judged.last is not None or unmeasured_iteration(judged.sprint) is not None
+    return judged.recommendation() if is_due else None
+
+
+def pending_advice(judged: Judged) -> Recommendation | None:
+    """Return what to do now, as long as nobody did it and there is something to do."""
+    if judged.sprint.plan.status == COMPLETED:
+        return None
+    given = advice_in_force(judged)
+    if given is None or given.action != ROLLBACK:
+        return given
+    # Earlier files may have come back since and stayed, with the plan or without.
+    since = 0 if judged.last is None else judged.one(judged.last).version
+    is_back = _files_since(judged.sprint.knowledge, since) != AS_LEFT
+    return None if is_back else given
+
+
+def is_behind(judged: Judged, number: int) -> bool:
+    """Tell whether an iteration is no work that stands for the best one."""
+    best = judged.best_in_force()
+    if best is None or number == best.number:
+        return False
+    is_measured = judged.tracker.entry(number) is not None
+    return not (is_measured and is_as_good(judged.one(number), best))
+
+
+class FilesNow(NamedTuple):
+    """Whose files are in the work tree, as far as the log knows."""
+
+    iteration: int
+    is_brought_back: bool
+    """False where they are as it left them."""
+
+
+def files_now(sprint: Sprint) -> FilesNow | None:
+    """Return whose files are there; None while one is under way, and for a mixture."""
+    knowledge = sprint.knowledge
+    number, since = next(newest_first(knowledge.starts), (0, 0))
+    if not number:
+        return None
+    found = _files_since(knowledge, since)
+    if found != AS_LEFT:
+        return None if found is None else FilesNow(found, is_brought_back=True)
+    is_open = open_iteration(sprint.plan) is not None
+    return None if is_open else FilesNow(number, is_brought_back=False)
+
+
+def brought_back(sprint: Sprint) -> str | None:
+    """Return whose files were brought back into the work tree, until the next iteration."""
+    now = files_now(sprint)
+    if now is None or not now.is_brought_back:
+        return None
+    return f"those of iteration {now.iteration}, brought back"
+
+
+def files_said(judged: Judged) -> str | None:
+    """Return whose files are in the work tree, where that is not what one would expect.
+
+    They were brought back, or an iteration left them that is not as good as the best one.
+    """
+    now = files_now(judged.sprint)
+    if now is None:
+        return None
+    best = judged.best()
+    if (said := brought_back(judged.sprint)) is not None:
+        which = as_the_best(judged, now.iteration)
+        if best is not None and best.number == now.iteration:
+            which = "the best"
+        elif which and best is not None:
+            which += f", iteration {best.number}"
+        return f"{said}: {which}" if which else said
+    if best is None or not is_behind(judged, now.iteration):
+        return None
+    is_measured = judged.tracker.entry(now.iteration) is not None
+    word = judged.one(now.iteration).classification if is_measured else "not measured"
+    said = f"as iteration {now.iteration} left them ({word or 'measured'})"
+    value = best.score.value
+    score = "" if value is None else f" ({shown(value, 2)})"
+    return f"{said}; the best is iteration {best.number}{score}"
+
+
+AS_LEFT = -1
+"""Stands for the iteration that left them."""
+
+
+def _files_since(knowledge: Knowledge, since: int) -> int | None:
+    """Return the iteration whose files came back since a version and stayed.
+
+    `AS_LEFT` where none did, None where some of them did.
+    """
+    now: int | None = AS_LEFT
+    before: dict[str, int | None] = {}
+    whole = {one.snapshot for one in knowledge.snapshots if one.purpose == OF_ITERATION}
+    for back in (one.event for one in knowledge.restored if one.version > since):
+        if back.into:
+            continue
+        before[back.before] = now
+        if back.iteration is None:
+            # An undo or a redo brings back what stood there before another one.
+            now = before.get(back.snapshot)
+        else:
+            now = back.iteration if back.snapshot in whole and not back.paths else None
+    return now
+
+
+def as_the_best(judged: Judged, number: int | None) -> str:
+    """Return how an iteration that stands for the best one is as good; empty for others."""
+    best = judged.tracker.best
+    if best is None or number is None or number <= best.number or is_behind(judged, number):
+        return ""
+    is_same = judged.has_same_files(best.number, number)
+    return "the same files as the best" if is_same else "as good as the best"
+
+
+def equals_by_exit_code(judged: Judged) -> str:
+    """Return that an exit code alone made iterations equal to the best; empty where not."""
+    best = judged.best()
+    if best is None or best.score.components != {BUILD}:
+        return ""
+    scores = judged.hundredths()
+    count = sum(scores[number] == scores[best.number] for number in scores)
+    return "" if count < 2 else f"{count} iterations have this score, by {BY_EXIT_CODE}"
+
+
+TESTS_LOOKED_AT = 100
+"""So many iterations before the best one are asked how many tests they had."""
+
+
+def removed_tests(judged: Judged, best: Judgement) -> str:
+    """Return that the best one has fewer tests than were there before; empty where not."""
+    count = best.figures.test_count
+    on_path = [n for n in measured_on_path(judged.sprint) if n < best.number]
+    before = [judged.one(number) for number in on_path[-TESTS_LOOKED_AT:]]
+    before += [base] if (base := judged.baseline()) is not None else []
+    known = [(one.figures.test_count, one.number) for one in before]
+    most, number = max(((c, n) for c, n in known if c is not None), default=(0, 0))
+    if count is None or count >= most:
+        return ""
+    return (
+        f"{count} in iteration {best.number}, {most} in iteration {number}: "
+        "some were removed"
+    )
