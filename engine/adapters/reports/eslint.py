@@ -13,7 +13,7 @@ class _File(msgspec.Struct, rename="camel"):
     warning_count: Count
 
 
-def read(report: Report) -> Found:
+def read_eslint(report: Report) -> Found:
     """Return the counts of errors and warnings; refuse what is not of ESLint."""
     files = decode(report, list[_File])
     for index, file in enumerate(files):

@@ -70,20 +70,20 @@ TABLE: Mapping[str, Format] = {
         "target/site/jacoco/jacoco.xml build/reports/jacoco/test/jacocoTestReport.xml",
     ),
     "cobertura": Format(
-        cobertura.read, ("<coverage",), "coverage.xml coverage/cobertura-coverage.xml"
+        cobertura.read_cobertura, ("<coverage",), "coverage.xml coverage/cobertura-coverage.xml"
     ),
-    "lcov": Format(lcov.read, (), "lcov.info coverage/lcov.info", rb"\A(?:TN|SF):"),
-    "coverage.py": Format(coverage_py.read, ("{ meta totals",), "coverage.json"),
+    "lcov": Format(lcov.read_lcov, (), "lcov.info coverage/lcov.info", rb"\A(?:TN|SF):"),
+    "coverage.py": Format(coverage_py.read_coverage_py, ("{ meta totals",), "coverage.json"),
     "sarif": Format(sarif.read, ("{ version runs",)),
     # A clean run of Ruff prints an empty list, and no other tool does.
-    "ruff": Format(ruff.read, ("[ filename code message", "[]")),
-    "eslint": Format(eslint.read, ("[ filePath messages",)),
+    "ruff": Format(ruff.read_ruff, ("[ filename code message", "[]")),
+    "eslint": Format(eslint.read_eslint, ("[ filePath messages",)),
     "tsc": Format(
-        tsc.read,
+        tsc.read_tsc,
         text=rb"\A(?:\S.*\(\d+,\d+\): )?error TS\d+: |\AFound \d+ errors?\.",
     ),
     "mypy": Format(
-        mypy_lines.read,
+        mypy_lines.read_mypy,
         ("{ file line message",),
         text=rb"\n(?:Success: .*|Found \d{1,15} errors? in .*)\Z",
     ),

@@ -26,7 +26,7 @@ class _MypyMessage(msgspec.Struct):
     """Missing in the first versions, which told of errors alone."""
 
 
-def read(report: Report) -> Found:
+def read_mypy(report: Report) -> Found:
     """Return the count of type errors; refuse what is not of mypy."""
     errors = stated = 0
     for number, text in report.lines():

@@ -16,7 +16,7 @@ class _Finding(msgspec.Struct):
     """Missing in older versions, where all are errors."""
 
 
-def read(report: Report) -> Found:
+def read_ruff(report: Report) -> Found:
     """Return the counts of errors and warnings; refuse what is not of Ruff."""
     findings = decode(report, list[_Finding])
     errors = sum(one.severity in (None, "error") for one in findings)

@@ -11,7 +11,7 @@ _LINE = re.compile(
 """A line that it prints; those that explain the error above them are indented."""
 
 
-def read(report: Report) -> Found:
+def read_tsc(report: Report) -> Found:
     """Return the count of type errors; refuse lines that tsc does not print.
 
     A file without errors must state that there are none: tsc itself prints nothing then,

@@ -7,7 +7,7 @@ _TOLERANCE = 0.005
 """Rates are written with two digits or more."""
 
 
-def read(report: Report) -> Found:
+def read_cobertura(report: Report) -> Found:
     """Return the coverage of lines; refuse what is no Cobertura report."""
     lines = _CountedLines(report)
     walk(report, start=lines.start, end=lines.end, text=lines.text)

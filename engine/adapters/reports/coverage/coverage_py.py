@@ -24,7 +24,7 @@ class _CoverageJson(msgspec.Struct):
     totals: _Totals
 
 
-def read(report: Report) -> Found:
+def read_coverage_py(report: Report) -> Found:
     """Return the coverage as it is stated: with branches, where they were measured."""
     document = decode(report, _CoverageJson)
     totals = document.totals

@@ -24,7 +24,7 @@ class _Source:
         return self.stated[b"H"], self.stated[b"F"]
 
 
-def read(report: Report) -> Found:
+def read_lcov(report: Report) -> Found:
     """Return the coverage of lines; refuse what is no LCOV."""
     sources = _sources(report)
     counts = [source.counts() for source in sources.values()]
