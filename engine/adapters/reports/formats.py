@@ -7,8 +7,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from ..agents.output import hear
-from . import eslint, json_values, mypy_lines, ruff, sarif, tsc
-from .coverage import cobertura, coverage_py, lcov, stated
+from . import coverage, json_values, linters, sarif
 from .json_values import check_size
 from .report import COUNT_MAX, Found, Report
 from .suites import cargo_test, dotnet, go_test, jest, junit, playwright, tap
@@ -62,28 +61,32 @@ TABLE: Mapping[str, Format] = {
     ),
     "tap": Format(tap.read, text=rb"\A(?:TAP version \d+|1\.\.\d+)\s"),
     "clover": Format(
-        stated.read_clover, ("<coverage generated",), "clover.xml coverage/clover.xml"
+        coverage.read_clover, ("<coverage generated",), "clover.xml coverage/clover.xml"
     ),
     "jacoco": Format(
-        stated.read_jacoco,
+        coverage.read_jacoco,
         ("<report name",),
         "target/site/jacoco/jacoco.xml build/reports/jacoco/test/jacocoTestReport.xml",
     ),
     "cobertura": Format(
-        cobertura.read_cobertura, ("<coverage",), "coverage.xml coverage/cobertura-coverage.xml"
+        coverage.read_cobertura,
+        ("<coverage",),
+        "coverage.xml coverage/cobertura-coverage.xml",
     ),
-    "lcov": Format(lcov.read_lcov, (), "lcov.info coverage/lcov.info", rb"\A(?:TN|SF):"),
-    "coverage.py": Format(coverage_py.read_coverage_py, ("{ meta totals",), "coverage.json"),
+    "lcov": Format(
+        coverage.read_lcov, (), "lcov.info coverage/lcov.info", rb"\A(?:TN|SF):"
+    ),
+    "coverage.py": Format(coverage.read_coverage_py, ("{ meta totals",), "coverage.json"),
     "sarif": Format(sarif.read, ("{ version runs",)),
     # A clean run of Ruff prints an empty list, and no other tool does.
-    "ruff": Format(ruff.read_ruff, ("[ filename code message", "[]")),
-    "eslint": Format(eslint.read_eslint, ("[ filePath messages",)),
+    "ruff": Format(linters.read_ruff, ("[ filename code message", "[]")),
+    "eslint": Format(linters.read_eslint, ("[ filePath messages",)),
     "tsc": Format(
-        tsc.read_tsc,
+        linters.read_tsc,
         text=rb"\A(?:\S.*\(\d+,\d+\): )?error TS\d+: |\AFound \d+ errors?\.",
     ),
     "mypy": Format(
-        mypy_lines.read_mypy,
+        linters.read_mypy,
         ("{ file line message",),
         text=rb"\n(?:Success: .*|Found \d{1,15} errors? in .*)\Z",
     ),

@@ -1,0 +1,262 @@
+"""Coverage reports: Clover, JaCoCo, Cobertura, the JSON of coverage.py, and lcov."""
+
+import re
+from typing import Annotated, NamedTuple
+
+import msgspec
+
+from .json_values import Count, Counted, decode
+from .report import Coverage, Found, Report, lines_found
+from .xml_events import Attributes, walk
+
+_LINE = re.compile(rb"DA:([0-9]{1,10}),([0-9]{1,19})(?:,.*)?")
+_SUM = re.compile(rb"L([FH]):([0-9]{1,16})")
+_OTHER = re.compile(rb"(?:TN|VER|[A-Z]{2,6}):.*|#.*|")
+
+
+class _Source:
+    """The lines of one source file, over all its records."""
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+        self.hit: set[int] = set()
+        self.stated = {b"F": 0, b"H": 0}
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many lines are covered, of how many; sums count only without lines."""
+        if self.seen:
+            return len(self.hit), len(self.seen)
+        return self.stated[b"H"], self.stated[b"F"]
+
+
+def read_lcov(report: Report) -> Found:
+    """Return the coverage of lines; refuse what is no LCOV."""
+    sources = _sources(report)
+    counts = [source.counts() for source in sources.values()]
+    covered, total = sum(one for one, _ in counts), sum(all_ for _, all_ in counts)
+    return lines_found(report, covered, total, sources, field="LH")
+
+
+def _sources(report: Report) -> dict[str, _Source]:
+    sources: dict[str, _Source] = {}
+    source: _Source | None = None
+    for number, line in report.lines():
+        if line.startswith(b"SF:"):
+            if source is not None:
+                raise report.bad("a record begins within another", line=number)
+            source = sources.setdefault(_name(report, line[3:], number), _Source())
+        elif line == b"end_of_record":
+            source = None
+        elif found := _LINE.fullmatch(line):
+            if source is None:
+                raise report.bad("a line of no source file", line=number)
+            source.seen.add(int(found[1]))
+            if int(found[2]):
+                source.hit.add(int(found[1]))
+        elif found := _SUM.fullmatch(line):
+            if source is None:
+                raise report.bad("a sum of no source file", line=number)
+            source.stated[found[1]] += int(found[2])
+        elif line.startswith((b"DA:", b"LF:", b"LH:")) or not _OTHER.fullmatch(line):
+            raise report.bad(f"{_shown(line)} is not LCOV", line=number)
+    if source is not None:
+        raise report.bad("ends within a record: it is cut off")
+    if not sources:
+        raise report.bad("holds no record of a source file")
+    return sources
+
+
+def _name(report: Report, name: bytes, line: int) -> str:
+    try:
+        return name.decode()
+    except UnicodeDecodeError as error:
+        raise report.bad("the file's name is not UTF-8", line=line) from error
+
+
+def _shown(line: bytes) -> str:
+    return repr(line[:40].decode(errors="replace"))
+
+
+class _Meta(msgspec.Struct):
+    version: str
+
+
+class _Totals(msgspec.Struct):
+    covered_lines: Count
+    num_statements: Count
+    percent_covered: Annotated[float, msgspec.Meta(ge=0, le=100)]
+
+
+class _CoverageJson(msgspec.Struct):
+    meta: _Meta
+    files: dict[str, Counted]
+    totals: _Totals
+
+
+def read_coverage_py(report: Report) -> Found:
+    """Return the coverage as it is stated: with branches, where they were measured."""
+    document = decode(report, _CoverageJson)
+    totals = document.totals
+    covered, total = totals.covered_lines, totals.num_statements
+    if covered > total:
+        raise report.bad("more lines are covered than there are", field="totals")
+    sources = frozenset(map(report.source, document.files))
+    return Found(
+        # It calls nothing of nothing 100 %.
+        coverage=Coverage(
+            covered, total, totals.percent_covered if total else None, sources
+        ),
+        tool=f"coverage.py {document.meta.version}",
+        notes=() if total else ("there were no lines to cover: no percentage",),
+    )
+
+
+_TOLERANCE = 0.005
+"""Rates are written with two digits or more."""
+
+
+def read_cobertura(report: Report) -> Found:
+    """Return the coverage of lines; refuse what is no Cobertura report."""
+    lines = _CountedLines(report)
+    walk(report, start=lines.start, end=lines.end, text=lines.text)
+    covered, total = lines.totals()
+    percentage = lines.percentage(covered, total)
+    sources = frozenset(report.source(file, lines.roots) for file in lines.files)
+    none = () if total != 0 else ("there were no lines to cover: no percentage",)
+    return Found(coverage=Coverage(covered, total, percentage, sources), notes=none)
+
+
+class _CountedLines:
+    """The lines of a report, counted as they come; a line of two classes is one line."""
+
+    def __init__(self, report: Report) -> None:
+        self.root: Attributes = {}
+        self.roots: list[str] = []
+        self.files: dict[str, dict[str, bool]] = {}
+        self._report = report
+        self._open: list[str] = []
+        self._file: dict[str, bool] = {}
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        if not self._open:
+            if tag != "coverage" or "line-rate" not in attributes:
+                raise self._report.bad(
+                    f"<{tag[:40]}> at the top: this is no Cobertura report",
+                    hint="most tools can write Cobertura XML or LCOV",
+                )
+            self.root = attributes
+        self._open.append(tag)
+        if tag == "class":
+            name = attributes.get("filename", "")
+            self._file = self.files.setdefault(name, {})
+        elif tag == "source":
+            self.roots.append("")
+        # The lines of methods are there again among those of their class.
+        elif tag == "line" and self._open[-3:] == ["class", "lines", "line"]:
+            number = attributes.get("number", "")
+            hit = self._report.counted(attributes.get("hits", ""), "hits") > 0
+            self._report.counted(number, "number")
+            self._file[number] = self._file.get(number, False) or hit
+
+    def text(self, text: str) -> None:
+        # It comes in pieces, which belong to the <source> that began last.
+        if self._open and self._open[-1] == "source":
+            self.roots[-1] += text
+
+    def end(self, tag: str) -> None:
+        self._open.pop()
+
+    def totals(self) -> tuple[int | None, int | None]:
+        """Return the stated sums, else those of the lines, else nothing."""
+        names = ("lines-covered", "lines-valid")
+        if all(name in self.root for name in names):
+            covered, total = (self._report.counted(self.root[n], n) for n in names)
+            if covered > total:
+                raise self._report.bad("more lines are covered than there are")
+            return covered, total
+        seen = [hit for lines in self.files.values() for hit in lines.values()]
+        return (sum(seen), len(seen)) if seen else (None, None)
+
+    def percentage(self, covered: int | None, total: int | None) -> float | None:
+        """Return what part of the lines the report says was run."""
+        rate = self._rate()
+        if rate is None or total == 0:
+            return None
+        # Counted lines may be fewer than those the rate is about: what is stated counts.
+        if covered is None or total is None or "lines-valid" not in self.root:
+            return 100 * rate
+        if abs(rate - covered / total) > _TOLERANCE:
+            problem = f"{rate:g} is not {covered} of {total} lines"
+            raise self._report.bad(problem, field="line-rate")
+        # The same rate, not rounded.
+        return 100 * covered / total
+
+    def _rate(self) -> float | None:
+        text = self.root["line-rate"]
+        try:
+            rate = float(text)
+        except ValueError:
+            rate = -1.0
+        if text == "NaN":
+            return None
+        if not 0 <= rate <= 1:
+            raise self._report.bad(f"{text[:40]!r} is not a rate", field="line-rate")
+        return rate
+
+
+class _Shape(NamedTuple):
+    sums: tuple[str, ...]
+    """The tags from the root to the element with the sums."""
+    kind: Attributes
+    """The attributes that this element must have."""
+    covered: str
+    total: tuple[str, ...]
+    """The attributes that add up to all lines."""
+    file: str
+    """The tag of a source file."""
+
+
+_CLOVER = _Shape(
+    ("coverage", "project", "metrics"), {}, "coveredstatements", ("statements",), "file"
+)
+_JACOCO = _Shape(
+    ("report", "counter"), {"type": "LINE"}, "covered", ("covered", "missed"), "sourcefile"
+)
+
+
+def read_clover(report: Report) -> Found:
+    """Return the coverage of statements, as Clover, PHPUnit and istanbul state it."""
+    return _read(report, _CLOVER)
+
+
+def read_jacoco(report: Report) -> Found:
+    """Return the coverage of lines that JaCoCo states for the whole report."""
+    return _read(report, _JACOCO)
+
+
+def _read(report: Report, shape: _Shape) -> Found:
+    tags: list[str] = []
+    names: list[str] = []
+    files: set[str] = set()
+    sums: list[tuple[int, int]] = []
+
+    def start(tag: str, attributes: Attributes) -> None:
+        tags.append(tag)
+        names.append(attributes.get("path") or attributes.get("name", ""))
+        if tag == shape.file:
+            # JaCoCo's name lacks the package, which several modules of a build may have.
+            files.add(names[-1] if shape is _CLOVER else "/".join(names))
+        elif tuple(tags) == shape.sums and attributes.items() >= shape.kind.items():
+            total = sum(report.counted(attributes.get(n, ""), n) for n in shape.total)
+            covered = report.counted(attributes.get(shape.covered, ""), shape.covered)
+            sums.append((covered, total))
+
+    def end(tag: str) -> None:
+        tags.pop()
+        names.pop()
+
+    walk(report, start=start, end=end)
+    if len(sums) != 1:
+        place = "/".join(shape.sums)
+        raise report.bad(f"states its lines {len(sums)} times, not once", field=place)
+    return lines_found(report, *sums[0], files, field=shape.covered)

@@ -1,1 +1,0 @@
-"""Reads the reports of coverage tools."""

@@ -1,0 +1,105 @@
+"""Reports of linters and type checkers: ESLint, mypy, Ruff and tsc."""
+
+import re
+from typing import Literal
+
+import msgspec
+
+from .json_values import Count, Counted, decode, decode_text
+from .report import Found, Report
+
+_LINE = re.compile(
+    rb"(?:\S.*\([0-9]+,[0-9]+\): )?(?P<kind>error|warning|message) TS[0-9]+: .*|"
+    rb"Found (?P<stated>[0-9]{1,15}) errors?\b.*|  .*|"
+)
+"""A line that it prints; those that explain the error above them are indented."""
+
+
+def read_tsc(report: Report) -> Found:
+    """Return the count of type errors; refuse lines that tsc does not print.
+
+    A file without errors must state that there are none: tsc itself prints nothing then,
+    and neither does a tsc that was never run.
+    """
+    errors, stated = 0, -1
+    for number, line in report.lines():
+        if (found := _LINE.fullmatch(line)) is None:
+            hint = "`tsc --pretty false` writes the lines that are read"
+            raise report.bad("not a line that tsc prints", line=number, hint=hint)
+        errors += found["kind"] == b"error"
+        stated = max(stated, int(found["stated"] or -1))
+    if not errors and stated < 0:
+        raise report.bad("has no errors, and no line that says so: Found 0 errors.")
+    return Found({"type_errors": max(errors, stated)}, tool="tsc")
+
+
+class _Finding(msgspec.Struct):
+    filename: str
+    code: str | None
+    message: str
+    severity: Literal["error", "warning", "info", "help"] | None = None
+    """Missing in older versions, where all are errors."""
+
+
+def read_ruff(report: Report) -> Found:
+    """Return the counts of errors and warnings; refuse what is not of Ruff."""
+    findings = decode(report, list[_Finding])
+    errors = sum(one.severity in (None, "error") for one in findings)
+    warnings = sum(one.severity == "warning" for one in findings)
+    return Found({"lint_errors": errors, "lint_warnings": warnings}, tool="ruff")
+
+
+_TEXT = re.compile(
+    rb"(?:.+?: )?(?P<kind>error|note|warning): .*|"
+    rb"Found (?P<stated>[0-9]{1,15}) errors? in .*|Success: .*|"
+)
+"""A line of its plain text; an empty one too."""
+
+
+class _MypyMessage(msgspec.Struct):
+    file: str
+    line: int
+    message: str
+    severity: Literal["error", "note", "warning"] = "error"
+    """Missing in the first versions, which told of errors alone."""
+
+
+def read_mypy(report: Report) -> Found:
+    """Return the count of type errors; refuse what is not of mypy."""
+    errors = stated = 0
+    for number, text in report.lines():
+        line = text.strip()
+        if line.startswith(b"{"):
+            message = decode_text(report, line, _MypyMessage, line=number)
+            errors += message.severity == "error"
+        elif found := _TEXT.fullmatch(line):
+            errors += found["kind"] == b"error"
+            stated = max(stated, int(found["stated"] or 0))
+        else:
+            raise report.bad("not a line that mypy prints", line=number)
+    # Errors that are about no line are only in the sum.
+    return Found({"type_errors": max(errors, stated)}, tool="mypy")
+
+
+class _File(msgspec.Struct, rename="camel"):
+    file_path: str
+    messages: list[Counted]
+    error_count: Count
+    warning_count: Count
+
+
+def read_eslint(report: Report) -> Found:
+    """Return the counts of errors and warnings; refuse what is not of ESLint."""
+    files = decode(report, list[_File])
+    for index, file in enumerate(files):
+        if file.error_count + file.warning_count != len(file.messages):
+            raise report.bad(
+                f"{len(file.messages)} messages, and counts of {file.error_count} errors "
+                f"and {file.warning_count} warnings",
+                field=f"[{index}]",
+            )
+    counts = {
+        "lint_errors": sum(file.error_count for file in files),
+        "lint_warnings": sum(file.warning_count for file in files),
+    }
+    return Found(counts, tool="eslint")
