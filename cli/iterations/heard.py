@@ -86,13 +86,15 @@ def hear(source: str, agent: str | None) -> PrintedRun:
     Raise `InvalidInputError` where it cannot be read.
     """
     # Imported here: few iterations are ended by what an agent printed.
+    from sprintlog.engine.adapters.agents.documents import DOCUMENT_BYTES_MAX
     from sprintlog.engine.adapters.agents.output import Hearing
     from sprintlog.engine.adapters.processes.output import Output
     from sprintlog.engine.service.agent_sessions.ran import printed
     from sprintlog.engine.sprint.answers.verdict import judge, said_beside
 
     read = _decoder_of(agent) if agent is not None and is_extension(agent) else None
-    hearing, output = Hearing(agent=agent, read=read), Output()
+    hearing = Hearing(agent=agent, read=read, document_max=DOCUMENT_BYTES_MAX)
+    output = Output()
     for piece in _pieces(source):
         hearing.feed(piece)
         output.feed(piece)

@@ -22,6 +22,8 @@ WHOLE_MAX = 8 * 1024 * 1024
 """A longer file is no document: it is told by its first lines."""
 PLACES = tomllib.loads(files(__package__).joinpath("places.toml").read_text("utf-8"))
 """Where the records of other tools are, and how a text is recognised."""
+_SESSION = re.compile(rb'\s*\{[^\0]*?"(?:projectHash|responderUsername)"\s*:')
+"""The beginning of a session that is one document."""
 KINDS: list[dict[str, Any]] = PLACES["kinds"]
 USUAL = {one["kind"]: [*one["places"], *one.get("inside", ())] for one in KINDS}
 _NAMES = dict.fromkeys(Path(x).name for places in USUAL.values() for x in places)
@@ -109,7 +111,8 @@ def _of_lines(content: bytes) -> str | None:
             return kind
     hearing = Hearing()
     hearing.feed(content)
-    return "transcript" if hearing.heard()[1].agent else None
+    is_session = _SESSION.match(content) or hearing.heard()[1].agent
+    return "transcript" if is_session else None
 
 
 def _of_line(line: dict[str, Any]) -> str | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sprintlog.engine.adapters.agents.activity import Activity
+from sprintlog.engine.adapters.agents.documents import DOCUMENT_BYTES_MAX
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.adapters.pieces import pieces_of
 from sprintlog.engine.errors import InvalidInputError
@@ -75,7 +76,8 @@ def read_transcript(file: Path) -> TranscriptRead:
     Raise `InvalidInputError` where no line is one of an agent that is known.
     """
     beside = subagents_of(file)
-    hearing, digest, moments = Hearing(), sha256(), list[str]()
+    hearing = Hearing(document_max=DOCUMENT_BYTES_MAX)
+    digest, moments = sha256(), list[str]()
     size = 0
     # The session's own words come last: they are its answer.
     for one in (*beside, file):
@@ -88,6 +90,8 @@ def read_transcript(file: Path) -> TranscriptRead:
     answer, activity = hearing.heard()
     if activity.agent is None:
         problem = "is no transcript of an agent that is known"
+        if size > DOCUMENT_BYTES_MAX:
+            problem += f", or one document of more than {DOCUMENT_BYTES_MAX // 2**20} MiB"
         problem = NOT_TRANSCRIPTS.get(file.name, problem)
         raise InvalidInputError("is empty" if not size else problem, file=str(file))
     asked = (*beside, file) if activity.unknown else ()

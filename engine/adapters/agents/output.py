@@ -7,8 +7,8 @@ understood are counted and passed over.
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -30,6 +30,7 @@ from . import (
 )
 from .activity import Activity, Watching
 from .answer import Gathering
+from .documents import messages_of
 from .items import Fork, Item, Items
 from .values import is_cut, mapping, parse
 
@@ -126,9 +127,13 @@ class Hearing:
         agent: str | None = None,
         also: Also | None = None,
         read: Read | None = None,
+        document_max: int = ANSWER_BYTES_MAX,
     ) -> None:
-        """Take what the agent was told; `read` decodes an agent that is none of ours."""
-        self._told = told
+        """Take what the agent was told; `read` decodes an agent that is none of ours.
+
+        An output of at most `document_max` bytes may be one object.
+        """
+        self._told, self._document_max = told, document_max
         self._agent = agent
         self._also = also
         self._told_lines = {
@@ -152,7 +157,8 @@ class Hearing:
         """Take the next bytes."""
         self._bytes += len(chunk)
         self._end += chunk
-        if len(self._end) > 2 * ANSWER_BYTES_MAX:
+        held = 0 if self._known else self._document_max
+        if len(self._end) > max(held, 2 * ANSWER_BYTES_MAX):
             del self._end[:-ANSWER_BYTES_MAX]
         whole, newline, rest = chunk.rpartition(b"\n")
         if newline:
@@ -176,9 +182,9 @@ class Hearing:
         is_known = is_known or 2 * self._known >= self._lines or answer.usage is not None
         if self._known and is_known:
             return answer, self._activity(self._reading, answer.unknown)
-        content = bytes(self._end[-ANSWER_BYTES_MAX:])
-        if (whole := self._whole(content)) is not None:
+        if (whole := self._whole(self._end)) is not None:
             return whole
+        content = bytes(self._end[-ANSWER_BYTES_MAX:])
         # Words are understood as they are, but not JSON that the agent never prints.
         unknown = self._strange if self._agent else 0
         return _plain(content), Activity(self._agent, lines=self._lines, unknown=unknown)
@@ -212,24 +218,29 @@ class Hearing:
                 self._strange += 1
         self._ends_known = last > 0 and not block[last:].strip()
 
-    def _whole(self, content: bytes) -> tuple[Answer, Activity] | None:
+    def _whole(self, content: bytearray) -> tuple[Answer, Activity] | None:
         """Return what one object or list says that is all of the output, or amid words."""
-        if self._bytes > ANSWER_BYTES_MAX:
+        if self._bytes > min(self._document_max, len(content)):
             return None
-        pieces = [content.strip()]
-        opens, closes = _OPENS.search(content), list(_CLOSES.finditer(content))
-        if opens and closes:
-            pieces.append(content[opens.start() : closes[-1].end()])
-        for piece in pieces:
-            if repeats(piece.decode("utf-8", "replace"), self._told):
+        for piece in _pieces(content):
+            if self._told and repeats(piece.decode("utf-8", "replace"), self._told):
                 continue
             reading = _Reading(self._agent, self._also, self._read)
-            count, known = reading.take(parse(piece) if piece[:1] in (b"{", b"[") else None)
+            messages = messages_of(piece, whole_max=LINE_BYTES_MAX)
+            (count, known), *_ = map(reading.take, messages)
             if known and 2 * known >= count:
                 answer = reading.gathering.answer(unknown=count - known)
                 self._lines = count
                 return answer, self._activity(reading, answer.unknown)
         return None
+
+
+def _pieces(content: bytearray) -> Iterator[bytearray]:
+    """Yield an output, and the object or list amid its words."""
+    yield content
+    opens, closes = _OPENS.search(content), deque(_CLOSES.finditer(content), maxlen=1)
+    if opens and closes:
+        yield content[opens.start() : closes[0].end()]
 
 
 def with_errors(
