@@ -98,7 +98,9 @@ class Repository(Generic[State]):
         """Return the state as the log has it now."""
         self._begin()
         saved = self.checkpoints.newest(self.kind.stream(name))
-        return self.at_version(name, None) if saved is None else self.catch_up(saved)
+        if saved is not None:
+            return self.catch_up(saved)
+        return self._brought_to(self.version(name), name, None)
 
     def at_version(
         self, name: str, version: int | None, *, among: Collection[int] | None = None
@@ -284,8 +286,9 @@ class Repository(Generic[State]):
     ) -> State:
         """Return the state at a version; the known one, from before it, is used up.
 
-        Where a rollback took the known one back, its knowledge still stands: only the plan
-        is folded again, from a checkpoint on the path and by what is in force.
+        Without a known one there is no checkpoint. If a rollback undid the known one, its
+        knowledge remains valid: only the plan is folded again, from a checkpoint on the
+        path and by the events in force.
         """
         stream, kind = self.kind.stream(name), self.kind
         rollbacks = [] if known is None else [*kind.rollbacks(known)]
@@ -296,7 +299,9 @@ class Repository(Generic[State]):
         fold = self._fold_far if among is None else self._fold
         if known is not None and is_in_force(known.version, rollbacks, until=last):
             return fold(known, last, live)
-        saved = self.checkpoints.newest(stream, until=last, live=live, among=among)
+        saved = None
+        if known is not None:
+            saved = self.checkpoints.newest(stream, until=last, live=live, among=among)
         state = kind.begin(name) if saved is None else saved
         pieces = [(max(a, state.version + 1), b) for a, b in live if b > state.version]
         in_force = sum(b + 1 - a for a, b in pieces)
