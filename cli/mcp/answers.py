@@ -16,7 +16,7 @@ from sprintlog.projections.views import runs
 from sprintlog.projections.views.events import event_line
 from sprintlog.projections.workspace import Workspace
 
-from ..questions import registry
+from .. import questions
 from ..work.prompt_option import prompt_file_in
 from .arguments import AskHistory, AskPage, AskQuery
 from .caller import Caller
@@ -89,7 +89,7 @@ def what_is_next(
     workspace: Workspace, named: str | None, caller: Caller
 ) -> tuple[actions.Action, str]:
     """Return what is to be done now with its prompt, and for which sprint."""
-    asked = registry.Question(workspace, _known({"sprint": caller.meant(named)}))
+    asked = questions.Question(workspace, _known({"sprint": caller.meant(named)}))
     sprint = asked.sprint()
     action = runs.what_is_next(workspace, sprint)
     named_file, base = caller.served.prompt_file, caller.served.prompt_base
@@ -111,7 +111,7 @@ def history(workspace: Workspace, given: AskHistory, caller: Caller) -> str:
         return _log(workspace, given, name)
     command, parts = _QUESTIONS[given.question]
     known = {"field": given.field, "from": given.from_, "to": given.to, "at": given.at}
-    takes = registry.ROUTES[command].takes
+    takes = questions.ROUTES[command].takes
     wanted = _known(known)
     if unknown := [key for key in wanted if key not in takes]:
         told = ", ".join(key for key in known if key in takes) or "none of these"
@@ -165,7 +165,7 @@ def _value(value: Any) -> Any:
 
 def _asked(workspace: Workspace, command: str, given: dict[str, str | None]) -> Any:
     """Return what a command answers, as plain data."""
-    found = registry.answer(workspace, command, _known(given))
+    found = questions.answer(workspace, command, _known(given))
     return msgspec.json.decode(msgspec.json.encode(found, enc_hook=str))
 
 

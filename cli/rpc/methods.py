@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 
-from ..questions import registry
+from .. import questions
 from ..record import check_actor
 from ..resident_log import ResidentLog
 from . import params, records
@@ -53,10 +53,10 @@ def methods_for(asking: Asking) -> list[str]:
 
 def _ask(log: ResidentLog, given: params.Ask, asking: Asking) -> Any:
     said = {name: str(value) for name, value in given.given.items()}
-    route = registry.ROUTES.get(given.question)
+    route = questions.ROUTES.get(given.question)
     if route is not None and "sprint" in route.takes and asking.sprint is not None:
         said.setdefault("sprint", asking.sprint)
-    return registry.answer(log.workspace(), given.question, said)
+    return questions.answer(log.workspace(), given.question, said)
 
 
 def _schema(log: ResidentLog, given: params.Schema, asking: Asking) -> Any:

@@ -24,8 +24,8 @@ from sprintlog.projections.page import document
 from sprintlog.projections.views.events import EventLine, event_line
 from sprintlog.projections.workspace import Workspace
 
+from .. import questions
 from ..output import CONFLICT, INTEGRITY, NOT_FOUND, error_answer, exit_code, json_line
-from ..questions import registry
 from ..resident_log import LogFollower, OpenWorkspace
 from ..work.status import status_answer
 from . import actions, forms, pages
@@ -141,14 +141,14 @@ class Server:
         given = _parameters(request, "sprint", "from", "to", "file")
         known = {name: value for name, value in given.items() if value}
         return HTMLResponse(
-            await self.reader.ask(lambda w: pages.compared(registry.Question(w, known)))
+            await self.reader.ask(lambda w: pages.compared(questions.Question(w, known)))
         )
 
     async def api(self, request: Request) -> Response:
         """Answer as a command does with `--json`."""
         command = request.path_params["command"].replace("/", " ")
         given = _parameters(request)
-        return await self.reader.ask(lambda w: _json(registry.answer(w, command, given)))
+        return await self.reader.ask(lambda w: _json(questions.answer(w, command, given)))
 
     async def metrics(self, request: Request) -> Response:
         """Answer with the figures of every sprint as OpenMetrics."""
@@ -176,7 +176,7 @@ class Server:
         asked = _parameters(request, "after").get("after", str(self.tail.position))
         # A page that was here before states what it has seen.
         seen = request.headers.get("last-event-id", asked)
-        after = registry.number(seen, field="after")
+        after = questions.number(seen, field="after")
         if self.listening >= STREAMS_MAX:
             return PlainTextResponse(
                 "refused: too many pages are open\n", 503, {"Retry-After": "5"}
@@ -211,7 +211,7 @@ class Server:
         if version is None:
             shown = await self.reader.ask(wanted.show)
             return HTMLResponse(forms.confirmation(wanted, shown, self.form_token))
-        expected = registry.number(version, field="version")
+        expected = questions.number(version, field="version")
         async with self._writing:
             await asyncio.to_thread(self._record, wanted, expected)
         self.tell(f"recorded: {command}")

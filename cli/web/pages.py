@@ -28,7 +28,7 @@ from sprintlog.projections.text.phrases import counted
 from sprintlog.projections.views.work import Status
 from sprintlog.projections.workspace import Workspace
 
-from ..questions.registry import Question, found_difference
+from ..questions import Question, found_difference
 from ..work.status import status_answer
 from .forms import forms
 from .markup import bar, document, head, hidden, link, served

@@ -87,7 +87,7 @@ def command(is_watched: bool, reading: ReadOptions) -> None:
     with open_workspace() as workspace:
         if is_watched:
             # Imported here: it stays, and needs more than what is asked once.
-            from ..pages.watch import plot_lines, watch
+            from .watch import plot_lines, watch
 
             watched = replace(reading, sprint_id=workspace.choose(reading.sprint_id))
             watch(workspace, lambda: _shown(workspace, watched, plot_lines))

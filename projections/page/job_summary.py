@@ -2,8 +2,8 @@
 
 import re
 
-from .charts.gantt import WAITS
-from .charts.layout import Timeline
+from .gantt import WAITS
+from .layout import Timeline
 
 BYTES_MAX = 1024 * 1024
 """A job's summary may not be longer."""

@@ -10,7 +10,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from ..history.blame import event_at
 from ..workspace import Workspace
 from .changed_files import FilesOfIterations
-from .charts.happened import EventStory
+from .happened import EventStory
 from .numbers import milliseconds
 from .versions import FileHistory, FollowedFile
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from . import gantt
 from .assets import asset
-from .charts import gantt
-from .charts.quality import HEIGHT, Levels, quality
 from .facts import Facts
 from .markup import Markup, tag
+from .quality import HEIGHT, Levels, quality
 from .sections.quality import scored
 from .sections.timeline import laid_out
 

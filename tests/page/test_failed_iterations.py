@@ -8,9 +8,9 @@ import pytest
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.projections.page.charts.happened import NOTES_MAX, IterationFailures
 from sprintlog.projections.page.document import facts_of
 from sprintlog.projections.page.facts import Facts
+from sprintlog.projections.page.happened import NOTES_MAX, IterationFailures
 from sprintlog.projections.page.sections.comparison import comparison
 from sprintlog.projections.page.sections.iterations import iterations
 from sprintlog.projections.page.sections.timeline import laid_out

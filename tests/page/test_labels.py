@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.projections.page.charts.labels import (
+from sprintlog.projections.page.document import facts_of
+from sprintlog.projections.page.labels import (
     AFTER,
     BEFORE,
     CHAR,
@@ -19,8 +20,7 @@ from sprintlog.projections.page.charts.labels import (
     Label,
     labels_of,
 )
-from sprintlog.projections.page.charts.layout import Timeline
-from sprintlog.projections.page.document import facts_of
+from sprintlog.projections.page.layout import Timeline
 from sprintlog.projections.page.sections.timeline import laid_out
 
 from .night import SPRINT, night

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sprintlog.projections.page.charts.labels import WHOLE
-from sprintlog.projections.page.charts.layout import (
+from sprintlog.projections.page.labels import WHOLE
+from sprintlog.projections.page.layout import (
     BAR_MIN,
     ROWS_MAX,
     Delay,

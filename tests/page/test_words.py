@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from sprintlog.projections.page.charts import gantt
-from sprintlog.projections.page.charts.layout import ticks, timeline
+from sprintlog.projections.page import gantt
 from sprintlog.projections.page.document import facts_of
+from sprintlog.projections.page.layout import ticks, timeline
 from sprintlog.projections.page.markup import command
 from sprintlog.projections.page.sections.timeline import laid_out
 from sprintlog.projections.text.decision_sentences import decided

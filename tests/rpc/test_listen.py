@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import sprintlog
-from sprintlog.cli.questions import registry
+from sprintlog.cli import questions
 from sprintlog.cli.rpc import listener, session
 from sprintlog.cli.rpc.listener import Listener
 from sprintlog.cli.rpc.meeting_place import SOCKET, met
@@ -183,7 +183,7 @@ def slow_question(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
     What is given tells when the server is busy with it.
     """
-    answer = registry.ROUTES["status"].answer
+    answer = questions.ROUTES["status"].answer
     began = threading.Event()
 
     def slow(asked: Any) -> Any:
@@ -191,8 +191,8 @@ def slow_question(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
         time.sleep(0.5)
         return answer(asked)
 
-    route = registry.ROUTES["status"]._replace(answer=slow)
-    monkeypatch.setitem(registry.ROUTES, "status", route)
+    route = questions.ROUTES["status"]._replace(answer=slow)
+    monkeypatch.setitem(questions.ROUTES, "status", route)
     return began
 
 

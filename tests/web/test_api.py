@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
-from sprintlog.cli.questions import registry
+from sprintlog.cli import questions
 from sprintlog.cli.web.app import PARAMETERS_MAX
 from sprintlog.projections.exports.openmetrics import METRICS, openmetrics
 from sprintlog.projections.views.answers import schemas
@@ -26,7 +26,7 @@ def test_each_answer_is_that_of_its_command(
     night: Path, done: Run, server_of: MakeServer
 ) -> None:
     """Under a command's words is what it prints with --json, by the schema it has."""
-    assert {*ASKED} == {*registry.ROUTES}
+    assert {*ASKED} == {*questions.ROUTES}
     with TestClient(make_app(server_of(night)), base_url=ORIGIN) as client:
         client.get(f"/?token={TOKEN}")
         for command, (given, typed) in ASKED.items():
@@ -72,7 +72,7 @@ def test_wrong_questions_get_one_line(
 
 def test_an_answer_is_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long log comes in pages, whatever somebody asks for; so do parameters."""
-    monkeypatch.setattr(registry, "EVENTS_MAX", 2)
+    monkeypatch.setattr(questions, "EVENTS_MAX", 2)
     assert len(client.get("/api/log?limit=1000").json()) == 2
     assert [x["position"] for x in client.get("/api/log?after=2").json()] == [3]
     many = "&".join(f"a{n}=1" for n in range(PARAMETERS_MAX + 1))

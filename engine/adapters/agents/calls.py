@@ -103,9 +103,9 @@ def _inner(command: str | None) -> str | None:
 
 READERS = {
     "claude": claude.read,
-    "codex": codex_rollout.read,
+    "codex": codex_rollout.read_rollout,
     "copilot": copilot.read,
-    "gemini": gemini_session.read,
+    "gemini": gemini_session.read_session,
 }
 """The agents that keep a transcript which can be compared with their hooks."""
 

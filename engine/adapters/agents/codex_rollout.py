@@ -37,7 +37,7 @@ _ITSELF = re.compile(r"^<\w+>")
 """What Codex tells the model of the surroundings stands within a mark."""
 
 
-def read(message: Data) -> out.Items | None:
+def read_rollout(message: Data) -> out.Items | None:
     """Return what a line says; None when it is none of a rollout."""
     kind = text(message.get("type"))
     if kind not in _LINES or not isinstance(message.get("payload"), dict):

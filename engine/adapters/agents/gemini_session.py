@@ -20,7 +20,7 @@ from .values import (
 )
 
 
-def read(message: Data) -> out.Items | None:
+def read_session(message: Data) -> out.Items | None:
     """Return what a line says; None when it is none of a session."""
     if {"sessionId", "projectHash"} <= message.keys():
         within = map(read, objects(message.get("messages")))

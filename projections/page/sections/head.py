@@ -24,9 +24,9 @@ from ...text.phrases import UNKNOWN, counted, duration
 from ...text.stops import worked
 from ...views.runs import BudgetStanding
 from ...views.work import STOPPED
-from ..charts.labels import WHOLE
-from ..charts.layout import percent
 from ..facts import Facts
+from ..labels import WHOLE
+from ..layout import percent
 from ..markup import NOTHING, Markup, command, joined, said, tag, text
 from ..numbers import cost, money, number, score, time, took
 

@@ -6,10 +6,10 @@ from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.usage import tokens_of
 
 from ...views.iterations import JudgedIteration
-from ..charts.quality import Levels, Scored, quality_svg, small
 from ..facts import Facts
 from ..markup import NOTHING, Markup, command, joined, section, tag, text, without
 from ..numbers import cost, known, money, number, score
+from ..quality import Levels, Scored, quality_svg, small
 
 PLOTS_MAX, WORSE_MAX = 14, 12
 """More figures have no plot; the table has all."""

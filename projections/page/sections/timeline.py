@@ -1,11 +1,11 @@
 """When what was done: rows of phases and iterations by the clock, waits, ways back."""
 
 from ...text.phrases import counted
-from ..charts import gantt
-from ..charts.happened import ITERATIONS
-from ..charts.layout import Timeline
-from ..charts.layout import timeline as placed
+from .. import gantt
 from ..facts import Facts
+from ..happened import ITERATIONS
+from ..layout import Timeline
+from ..layout import timeline as placed
 from ..markup import (
     Markup,
     command,

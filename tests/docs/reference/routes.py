@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from sprintlog.cli.questions.registry import EVENTS_MAX, ROUTES
+from sprintlog.cli.questions import EVENTS_MAX, ROUTES
 from sprintlog.cli.web.actions import ACTIONS
 from sprintlog.cli.web.app import SEND_SECONDS_MAX, STREAMS_MAX, Server, routes_of
 from sprintlog.cli.web.tail import KEPT_MAX

@@ -5,7 +5,7 @@ import inspect
 
 import msgspec
 
-from sprintlog.cli.questions.registry import EVENTS_MAX, ROUTES
+from sprintlog.cli.questions import EVENTS_MAX, ROUTES
 from sprintlog.cli.rpc import asked, calls, frames, listener, params, session
 from sprintlog.cli.rpc import rpc as command
 from sprintlog.cli.rpc.methods import METHODS

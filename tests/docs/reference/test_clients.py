@@ -2,7 +2,7 @@
 
 import pytest
 
-from sprintlog.cli.questions.registry import ROUTES
+from sprintlog.cli.questions import ROUTES
 from sprintlog.engine.commands import registered
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.projections.views.answers import ANSWERS

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.cli.questions.registry import ROUTES
+from sprintlog.cli.questions import ROUTES
 from sprintlog.cli.rpc import params
 from sprintlog.cli.upkeep.schema import commands_schema, events_schema
 from sprintlog.projections.views import answers

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..markup import Markup, drawing, joined, tag
 from .labels import WHOLE
 from .layout import Dot, Plot, height, percent, plot, step_place
+from .markup import Markup, drawing, joined, tag
 
 HEIGHT, PAD_TOP, PAD_BOTTOM = 230, 18, 26
 """In pixels: of all of it, and above and below the lines."""

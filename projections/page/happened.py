@@ -10,8 +10,8 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.answers.limits import WAITS_FOR
 
-from ...text.phrases import dollars, duration
-from ...views.iterations import JudgedIteration
+from ..text.phrases import dollars, duration
+from ..views.iterations import JudgedIteration
 from .layout import Delay, Instant, Return, Work
 
 FAILED_MAX = 400

@@ -38,9 +38,9 @@ from sprintlog.projections.views import (
 )
 from sprintlog.projections.workspace import Workspace
 
-from ..work.prompt_option import prompt_file_in
-from ..work.queue import requests_of
-from ..work.status import status_answer
+from .work.prompt_option import prompt_file_in
+from .work.queue import requests_of
+from .work.status import status_answer
 
 EVENTS_MAX = 1000
 """How many events one answer has at most; `after` asks for those that follow."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from itertools import chain, count
 
-from ..assets import asset
-from ..markup import NOTHING, Markup, classes, drawing, joined, tag
+from .assets import asset
 from .labels import AFTER, BEFORE, INSIDE, OVER, SIGN, THIN, WHOLE, WIDE, Label
 from .layout import Arrow, Bar, Gap, Stamp, Timeline, percent
+from .markup import NOTHING, Markup, classes, drawing, joined, tag
 
 ROW, BAR, AXIS, ARC = 26, 18, 22, 14
 """Heights in pixels: of a row, a bar, the axis, and one level of arrows."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sprintlog.engine.sprint.state.times import from_milliseconds
 
-from ...text.phrases import MONTHS
+from ..text.phrases import MONTHS
 from .labels import NO_LABEL, THIN, WHOLE, WIDE, Box, Label, labels_of
 
 BAR_MIN = 35

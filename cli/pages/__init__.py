@@ -1,1 +1,0 @@
-"""What is drawn: the page of a sprint, its drawings, and the live view in a terminal."""

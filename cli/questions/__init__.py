@@ -1,1 +1,0 @@
-"""What can be asked of a log beside by a process for each question."""
