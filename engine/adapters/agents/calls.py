@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ...sessions.events import FILES_MAX, ToolCalled, TouchedFile
 from ...sessions.names import session_stream
-from ..agents import claude, codex_rollout, copilot, gemini_session
+from . import claude, codex_rollout, copilot, gemini
 from .hook_calls import HookPlace, call_in
 from .items import Called, FileChanged, Fork, Item, Returned, Session
 from .values import mapping, parse
@@ -105,7 +105,7 @@ READERS = {
     "claude": claude.read,
     "codex": codex_rollout.read_rollout,
     "copilot": copilot.read,
-    "gemini": gemini_session.read_session,
+    "gemini": gemini.read_session,
 }
 """The agents that keep a transcript which can be compared with their hooks."""
 

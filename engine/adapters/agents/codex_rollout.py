@@ -107,7 +107,7 @@ def _response(payload: Data, at: str | None) -> out.Items:
 def _event(payload: Data, at: str | None) -> out.Items:
     kind = text(payload.get("type"))
     if kind == "item_completed":
-        return _item(mapping(payload.get("item")), payload, at)
+        return _rollout_item(mapping(payload.get("item")), payload, at)
     if kind == "token_count":
         return _counted(mapping(payload.get("info")))
     if kind == "task_complete":
@@ -134,7 +134,7 @@ def _counted(info: Data) -> out.Items:
     return (out.Used(usage_of(last), out.FigureSpan.CALL, "/".join(map(str, counts))),)
 
 
-def _item(item: Data, payload: Data, at: str | None) -> out.Items:
+def _rollout_item(item: Data, payload: Data, at: str | None) -> out.Items:
     kind, key = text(item.get("type")), text(item.get("id")) or None
     if kind == "CommandExecution":
         code = item.get("exit_code")

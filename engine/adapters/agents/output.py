@@ -24,7 +24,6 @@ from . import (
     cursor,
     droid,
     gemini,
-    gemini_session,
     opencode,
     pi,
 )
@@ -46,7 +45,7 @@ READERS: tuple[tuple[str, "Read | type[copilot_chat.Chat]"], ...] = (
     ("copilot-chat", copilot_chat.Chat),
     ("pi", pi.read),
     ("droid", droid.read),
-    ("gemini", gemini_session.read_session),
+    ("gemini", gemini.read_session),
     ("gemini", gemini.read),
     ("codex", codex_rollout.read_rollout),
     ("codex", codex.read),
