@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ...sessions.events import FILES_MAX, ToolCalled, TouchedFile
 from ...sessions.names import session_stream
-from . import claude, codex_rollout, copilot, gemini
+from . import claude, codex, copilot, gemini
 from .hook_calls import HookPlace, call_in
 from .items import Called, FileChanged, Fork, Item, Returned, Session
 from .values import mapping, parse
@@ -103,7 +103,7 @@ def _inner(command: str | None) -> str | None:
 
 READERS = {
     "claude": claude.read,
-    "codex": codex_rollout.read_rollout,
+    "codex": codex.read_rollout,
     "copilot": copilot.read,
     "gemini": gemini.read_session,
 }

@@ -1,4 +1,8 @@
-"""Gemini CLI: one object with `--output-format json`, or with `stream-json` many lines."""
+"""Gemini CLI: its output as one object or as lines, and the transcript of a session.
+
+A transcript is a header, messages and patches; a message that grows is written again under
+the same id. Older versions store the session as one document with a list of messages.
+"""
 
 from ...usage import Usage
 from ..agents import items as out
