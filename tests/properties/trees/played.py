@@ -118,7 +118,7 @@ class History(People):
         status = self._ask(name, "status", "--json")
         if status.code or status.json["sprint"] in self.trees[name].finished:
             return 0
-        return int(status.json["stats"]["current-iteration"])
+        return int(status.json["stats"].get("current-iteration", 0))
 
     def _has_ended(self, name: str, number: int) -> bool:
         listed = self._ask(name, "iteration", "list", "--json")
@@ -264,7 +264,8 @@ class History(People):
         status = self._ask(name, "status", "--json")
         if status.code:
             raise Contradiction("f", f"{name}: {status}")
-        sprint, number = status.json["sprint"], status.json["stats"]["current-iteration"]
+        sprint = status.json["sprint"]
+        number = status.json["stats"].get("current-iteration", 0)
         tree.sprint = tree.sprint or sprint
         others = {other.sprint for other in self.trees.values() if other is not tree}
         others |= {*tree.finished}

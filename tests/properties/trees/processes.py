@@ -21,7 +21,7 @@ class RealAgent(Agent):
 
     def __init__(self, world: World, tree: Path, place: Path, script: str, *, dies: bool):
         self._world, self._tree, self._dies = world, tree, dies
-        self._latest = self._number()
+        self._latest = self._now()
         self._said = open(place / "said", "wb")  # noqa: SIM115 (closed at its end)
         self._wrap = subprocess.Popen(
             [*COMMAND, "wrap", "--snapshot", "--", "/bin/sh", "-c", script],
@@ -33,9 +33,12 @@ class RealAgent(Agent):
         super().__init__(self._wrap.pid, place)
         self._recorder = 0
 
-    def _number(self) -> int:
+    def _now(self) -> tuple[str, int]:
+        """Return the sprint of the tree and its iteration; a new sprint may have none."""
         found = self._world.here(self._tree, "status", "--json")
-        return int(found.json["stats"]["current-iteration"]) if found.code == 0 else 0
+        if found.code:
+            return "", 0
+        return found.json["sprint"], found.json["stats"].get("current-iteration", 0)
 
     def begin(self) -> bool:
         """Wait until its iteration is recorded; return False if its recorder was killed."""
@@ -43,7 +46,8 @@ class RealAgent(Agent):
         while time.monotonic() < end:
             self._recorder = self._recorder or self._find_recorder()
             if (self._place / "ready").exists():
-                if self._is_at_work() and self._number() > self._latest:
+                now = self._now()
+                if self._is_at_work() and now[1] and now != self._latest:
                     (self._place / "begun").write_text(str(self._recorder))
                     return True
                 if self.was_killed:
