@@ -1,4 +1,5 @@
-"""Decoders of what agents print: bytes become neutral items, one module per agent.
+"""Decoders of agents' output and transcripts, one module per agent.
 
-They are pure: no clock, no file, no process. `output` is the way in, `ran` the way on.
+They turn bytes into the neutral items of `items.py` and are pure: no clock, file or
+process. Start with `output.py`, which recognizes the agent.
 """

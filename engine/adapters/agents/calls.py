@@ -1,4 +1,8 @@
-"""The calls of a session as what is read tells of them, one by one."""
+"""Tool calls read from an agent's transcript or output stream.
+
+Each call is built as if a hook had reported it, so that it can be compared with the
+calls that hooks recorded.
+"""
 
 import re
 import shlex
@@ -15,30 +19,41 @@ from .items import Called, FileChanged, Fork, Item, Returned, Session
 from .values import mapping, parse
 
 CALLS_MAX = 100_000
-"""So many calls of a session are compared; no session has more events."""
+"""The maximum number of calls compared per session; no session has more events."""
 _WORDS_CHARS_MAX = 64 * 1024
+READERS = {
+    "claude": claude.read,
+    "codex": codex.read_rollout,
+    "copilot": copilot.read,
+    "gemini": gemini.read_session,
+}
+"""The agents that keep a transcript which can be compared with their hooks."""
+AGENTS = ("claude", "codex", "copilot", "gemini", "opencode")
+"""The agents whose streams identify calls as their hooks or transcripts do."""
+SESSIONS_MAX = 100
+"""The maximum number of sessions in the output of one command."""
 
 
 class KeptCall(msgspec.Struct):
-    """A call that something else than a hook tells of."""
+    """A call reported by a source other than a hook."""
 
     call: ToolCalled
     at: str | None = None
-    """When it ended, else when it began; the agent's own clock."""
+    """When it ended, otherwise when it began, by the agent's clock."""
 
 
 class CallsTold:
-    """Takes what is said, and keeps the calls in it."""
+    """Collects the calls of one session from a sequence of items."""
 
     def __init__(self, agent: str, place: HookPlace, *, found_in: str) -> None:
         self._agent = agent
         self._place = place
         self._found_in = found_in
         self.calls: dict[str, KeptCall] = {}
-        """By the id that they have where they are told, in their order."""
+        """By their id in the source, in the order of the source."""
 
     def take(self, item: Item) -> None:
-        """Take the next item; what is of no call is passed over."""
+        """Take the next item; ignore items that do not belong to a call."""
         if isinstance(item, Called):
             self._called(item)
         elif isinstance(item, Returned | FileChanged) and item.key in self.calls:
@@ -52,7 +67,7 @@ class CallsTold:
     def _called(self, item: Called) -> None:
         if item.key is None or item.key in self.calls or len(self.calls) >= CALLS_MAX:
             return
-        # The stream of Codex counts its calls, and does not say what they were given.
+        # The stream of Codex numbers its calls and omits their input.
         is_counted = self._agent == "codex" and item.given is None
         given = {"command": _inner(item.command)} if is_counted else item.given
         message = {
@@ -79,7 +94,7 @@ class CallsTold:
 
 
 def _returned(call: ToolCalled, item: Returned) -> ToolCalled:
-    """Return a call with what is said of its end; said again, it is said better."""
+    """Return a call completed by its result; a later result is more accurate."""
     return msgspec.structs.replace(
         call,
         is_unfinished=False,
@@ -90,7 +105,7 @@ def _returned(call: ToolCalled, item: Returned) -> ToolCalled:
 
 
 def _inner(command: str | None) -> str | None:
-    """Return what a shell was told to run, where a command says that one was."""
+    """Return the script of a shell command line, or any other command unchanged."""
     shell = re.match(r"(?:/\S+/)?(?:ba|z|da)?sh -l?c ", command or "")
     if command is None or shell is None or len(command) > _WORDS_CHARS_MAX:
         return command
@@ -101,17 +116,8 @@ def _inner(command: str | None) -> str | None:
     return words[2] if len(words) == 3 else command
 
 
-READERS = {
-    "claude": claude.read,
-    "codex": codex.read_rollout,
-    "copilot": copilot.read,
-    "gemini": gemini.read_session,
-}
-"""The agents that keep a transcript which can be compared with their hooks."""
-
-
 class TranscriptCalls:
-    """Takes the lines of a session's transcript and keeps its calls."""
+    """Collects the calls of a session from the lines of its transcript."""
 
     def __init__(self, agent: str, stream: str, place: HookPlace) -> None:
         self._agent = agent
@@ -119,9 +125,9 @@ class TranscriptCalls:
         self._told = CallsTold(agent, place, found_in="transcript")
         self._is_own = False
         self.is_own = False
-        """Whether the first session that is named is the one that is meant."""
+        """Whether the first session named in the transcript is the requested one."""
         self.sessions: dict[str, None] = {}
-        """The sessions that the lines name, in their order."""
+        """The sessions named in the transcript, in order."""
 
     @property
     def calls(self) -> dict[str, KeptCall]:
@@ -129,7 +135,7 @@ class TranscriptCalls:
         return self._told.calls
 
     def take(self, lines: Iterable[bytes]) -> None:
-        """Take the lines of a file; one that is cut or strange is passed over."""
+        """Take the lines of a file; ignore truncated and unknown lines."""
         self._is_own, fork = False, Fork()
         for line in lines:
             message = mapping(parse(line))
@@ -142,18 +148,12 @@ class TranscriptCalls:
                     self._told.take(item)
 
 
-AGENTS = ("claude", "codex", "copilot", "gemini", "opencode")
-"""The agents whose streams name calls by what their hooks or transcripts say, too."""
-SESSIONS_MAX = 100
-"""So many sessions in what one command prints."""
-
-
 class StreamCalls:
-    """Takes what the output of a command says, and keeps the calls of each session."""
+    """Collects the calls of each session from the items of a command's output."""
 
     def __init__(self) -> None:
         self._now: dict[str, CallsTold] = {}
-        """By agent: the calls of the session that it is in."""
+        """By agent: the calls of its current session."""
         self._stream: dict[str, str] = {}
         self._told: list[tuple[str, str, CallsTold]] = []
 
@@ -171,11 +171,11 @@ class StreamCalls:
 
     def _session(self, agent: str, stream: str) -> None:
         if agent == "copilot":
-            # It says at its end which session it was.
+            # Copilot names its session only at the end.
             self._stream[agent] = stream
             self._close(agent)
         elif self._stream.get(agent) != stream or agent == "codex":
-            # Codex counts its calls anew each time it goes on with a session.
+            # Codex restarts the numbering of calls each time it resumes a session.
             self._close(agent)
             self._stream[agent] = stream
 
@@ -187,7 +187,7 @@ class StreamCalls:
     def sessions(self, agent: str | None, place: HookPlace) -> dict[str, list[KeptCall]]:
         """Return the calls of an agent by the streams of their sessions.
 
-        Paths are told from `place`. What is said without a session is nobody's.
+        Paths are relative to `place`. Calls outside any session are dropped.
         """
         if agent is not None:
             self._close(agent)

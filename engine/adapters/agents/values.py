@@ -1,4 +1,7 @@
-"""Reads a stranger's JSON: nothing in it is relied on, and what is not there is absent."""
+"""Lenient readers for the JSON of agents: values, figures, commands and diffs.
+
+The input is untrusted: a missing or malformed value is read as absent, never as an error.
+"""
 
 import json
 import re
@@ -13,18 +16,37 @@ from .items import FileChanged
 Data = dict[str, Any]
 """An object of JSON."""
 _COUNT_MAX, _AMOUNT_MAX = 10**13, 10**9
-"""Larger ones are no figures: sums of a million counts fit in 64 bits."""
+"""Larger values are rejected, so that sums of a million counts fit in 64 bits."""
 _LITERAL_CHARS = 6
-"""How far before the end of a cut text its reader may stop: `fals`, or half an escape."""
+"""How far before the end of truncated text the parser may stop: `fals`, half an escape."""
 _BEGIN = re.compile(r'[{\[]\s*(?:["{\[]|\Z)')
+_EXIT = re.compile(
+    r"^(?:Error: )?Exit code:? (-?\d{1,9})\b"
+    r"|^(?:Process exited with code|Exit Code:) (-?\d{1,9})\b",
+    re.MULTILINE,
+)
+_EXIT_AT_END = re.compile(
+    r"(?:Command exited with code |\[Process exited with code )(-?\d{1,9})\]?\s*\Z"
+)
+_OUTPUT_CHARS = 400
+"""The part of a tool's output, at its start or end, that is searched for an exit code."""
+_KINDS = {
+    "add": "created",
+    "create": "created",
+    "created": "created",
+    "write": "created",
+    "delete": "deleted",
+    "deleted": "deleted",
+    "remove": "deleted",
+}
 
 
 def parse(content: bytes) -> object:
-    """Return the JSON value that the bytes are; None when they are none."""
+    """Return the JSON value in the bytes; None if they are not JSON."""
     try:
         return msgspec.json.decode(content)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        # It is strict about halves of surrogate pairs, which cut texts have, and bytes.
+        # msgspec rejects invalid UTF-8 and the lone surrogates of truncated texts.
         if content.isascii() and b"\\u" not in content:
             return None
         try:
@@ -34,7 +56,7 @@ def parse(content: bytes) -> object:
 
 
 def is_cut(content: bytes) -> bool:
-    """Tell whether the bytes are a JSON object or list without its end."""
+    """Return whether the bytes are a truncated JSON object or list."""
     text = content.decode("utf-8", "replace").strip()
     if not _BEGIN.match(text):
         return False
@@ -65,7 +87,7 @@ def amount(value: object) -> float | None:
 
 
 def text(value: object) -> str:
-    """Return a text in which every character can be written; empty for anything else."""
+    """Return a string without lone surrogates; an empty one for any other value."""
     if not isinstance(value, str):
         return ""
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -91,20 +113,20 @@ def _list(value: object) -> list[Any]:
 
 
 def less(whole: int | None, part: int | None) -> int | None:
-    """Return a count without a part of it; None where that makes no sense."""
+    """Return a count minus a part of it; None if the part is larger than the whole."""
     if whole is None or part is None:
         return whole
     return whole - part if part <= whole else None
 
 
 def added(values: Iterable[int | None]) -> int | None:
-    """Return the sum of the counts that are known; None when none is."""
+    """Return the sum of the known counts; None if none is known."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
 
 def together(usages: Iterable[Usage]) -> Usage:
-    """Return the figures of several things that complement each other."""
+    """Return the sum of several usages, of the figures that are known."""
     sums: dict[str, Any] = {}
     for usage in usages:
         for name in FIGURES:
@@ -116,40 +138,19 @@ def together(usages: Iterable[Usage]) -> Usage:
 def tokens_in(figures: Data, *names: str) -> Usage:
     """Return the tokens by the names of input, output, cache reads and cache writes.
 
-    If all are zero, the agent has not learned them: no model works with no tokens.
+    If all are zero, the figures are unknown: no model works without tokens.
     """
     tokens = [count(figures.get(name)) for name in names]
     given, written, cached, kept = tokens if any(tokens) else [None] * 4
     return Usage(given, written, cached, kept)
 
 
-_EXIT = re.compile(
-    r"^(?:Error: )?Exit code:? (-?\d{1,9})\b"
-    r"|^(?:Process exited with code|Exit Code:) (-?\d{1,9})\b",
-    re.MULTILINE,
-)
-_EXIT_AT_END = re.compile(
-    r"(?:Command exited with code |\[Process exited with code )(-?\d{1,9})\]?\s*\Z"
-)
-_OUTPUT_CHARS = 400
-"""How far from its beginning a tool's own remark on its exit code stands."""
-_KINDS = {
-    "add": "created",
-    "create": "created",
-    "created": "created",
-    "write": "created",
-    "delete": "deleted",
-    "deleted": "deleted",
-    "remove": "deleted",
-}
-
-
 def command_of(given: Data) -> str | None:
-    """Return the command that a tool was given to run, if it runs any."""
+    """Return the command in the input of a tool, if there is one."""
     for name in ("command", "cmd"):
         value = given.get(name)
         if isinstance(value, list):
-            # A program with its arguments; a shell's own are left out.
+            # A program with its arguments; those of a shell itself are omitted.
             words = [text(word) for word in value]
             value = words[-1] if words[1:2] in (["-lc"], ["-c"]) else " ".join(words)
         if text(value):
@@ -158,7 +159,7 @@ def command_of(given: Data) -> str | None:
 
 
 def path_of(given: Data) -> str | None:
-    """Return the file that a tool was given, if it was."""
+    """Return the file path in the input of a tool, if there is one."""
     for name in ("file_path", "filePath", "path"):
         if text(given.get(name)):
             return text(given.get(name))
@@ -166,31 +167,31 @@ def path_of(given: Data) -> str | None:
 
 
 def exit_code_in(output: str) -> int | None:
-    """Return the exit code that a tool's answer begins with in words."""
+    """Return the exit code stated at the start of a tool's output."""
     found = _EXIT.search(output[:_OUTPUT_CHARS])
     return int(found[1] or found[2]) if found else None
 
 
 def exit_code_at_end(output: str) -> int | None:
-    """Return the exit code that a tool's answer ends with in words."""
+    """Return the exit code stated at the end of a tool's output."""
     found = _EXIT_AT_END.search(output[-_OUTPUT_CHARS:])
     return int(found[1]) if found else None
 
 
 def kind_of(word: object) -> str | None:
-    """Return what became of a file, in our words; None when that is not said."""
+    """Return the normalized kind of a file change; None if it is not stated."""
     said = text(word).lower()
     return _KINDS.get(said, "changed") if said else None
 
 
 def changed_by_diff(key: str | None, path: str, kind: str | None, diff: str) -> FileChanged:
-    """Return a change with the lines that a unified diff of it shows."""
+    """Return a file change with the line counts of its unified diff."""
     added, removed = lines_of_diff(diff.split("\n"))
     return FileChanged(key, path, kind, added, removed)
 
 
 def changed_by_patch(key: str | None, result: Data) -> list[FileChanged]:
-    """Return the change that Claude Code tells with its hunks, if it is one."""
+    """Return the file change in a tool result of Claude Code, if it has hunks."""
     path = text(result.get("filePath"))
     if not path or not isinstance(result.get("structuredPatch"), list):
         return []
@@ -203,7 +204,7 @@ def changed_by_patch(key: str | None, result: Data) -> list[FileChanged]:
 
 
 def lines_of_diff(lines: Iterable[str]) -> tuple[int, int]:
-    """Return how many lines came in and went out by a unified diff of one file."""
+    """Return how many lines a unified diff of one file adds and removes."""
     added = removed = 0
     is_head = False
     for line in lines:
@@ -219,5 +220,5 @@ def lines_of_diff(lines: Iterable[str]) -> tuple[int, int]:
 
 
 def line_count(content: str) -> int:
-    """Return how many lines a text has; a last one without its end is one, too."""
+    """Return the number of lines, including a last one without a newline."""
     return content.count("\n") + (content != "" and not content.endswith("\n"))

@@ -1,4 +1,9 @@
-"""From what a hook was handed to the event of its session: the way in for hooks."""
+"""Conversion of an agent's hook input into the event of its session.
+
+Input of any agent is first normalized to the form of Claude Code, which most agents
+already use with different event names. Copilot has a second form, in camel case, that
+does not name the event; opencode sends the form of its plugins.
+"""
 
 import re
 from datetime import UTC, datetime
@@ -30,7 +35,7 @@ MOMENTS = {
     **dict.fromkeys(("Stop", "AfterAgent", "stop", "agentStop"), TURN),
     **dict.fromkeys(("StopFailure", "errorOccurred", "Interrupt"), TURN_FAILED),
     **dict.fromkeys(("SessionEnd", "sessionEnd"), ENDED),
-    # What comes before says less than what comes after; the others are said elsewhere.
+    # Events before an action carry less than those after it; the rest are duplicates.
     **dict.fromkeys(
         (
             *("PreToolUse", "preToolUse", "BeforeTool", "PostToolBatch", "PostCompact"),
@@ -44,7 +49,7 @@ MOMENTS = {
         PASSED,
     ),
 }
-"""What the events of agents are, by their names."""
+"""The moment that each hook event of the agents marks, by its name."""
 _RENAMED = {
     "sessionId": "session_id",
     "toolName": "tool_name",
@@ -55,10 +60,45 @@ _RENAMED = {
     "agentId": "agent_id",
     "agentName": "agent_type",
 }
+_BUS = {
+    "session.created": "SessionStart",
+    "session.idle": "Stop",
+    "session.error": "StopFailure",
+    "session.compacted": "PreCompact",
+    "session.deleted": "SessionEnd",
+}
+
+
+HERE = HookPlace()
+_NO_TIME_MS = 253_402_300_800_000
+"""The year 10000: later timestamps are ignored."""
+_TURNS = ("prompt_id", "turn_id", "generation_id")
+
+
+class OddHookError(ValueError):
+    """The input of a hook has no known form."""
+
+
+class HookHeard(msgspec.Struct, frozen=True):
+    """The content of one hook call."""
+
+    stream: str
+    """The stream of its session."""
+    event: events.SessionEvent | None
+    """The event; None for a known one that another hook reports in more detail."""
+    key: str = ""
+    """The idempotency key: equal for the same event from any source."""
+    counts: str = ""
+    """The type of events whose count belongs to the key, if nothing else distinguishes
+    the event from an identical one before the session was resumed."""
+    likeness: str = ""
+    """What identifies a call in a transcript or stream if the call has no id."""
+    said_ms: int | None = None
+    """The time by the agent's clock, in milliseconds since 1970."""
 
 
 def one_form(message: Data) -> Data:
-    """Return what a hook was handed with the names that most agents use."""
+    """Return the input of a hook with the names that most agents use."""
     if text(message.get("k")):
         return _of_plugin(message)
     if "sessionId" not in message:
@@ -70,7 +110,7 @@ def one_form(message: Data) -> Data:
 
 
 def agent_of(message: Data, told: str) -> str:
-    """Return whose hook it is: some agents run the hooks of others, in their form."""
+    """Return the agent that ran the hook: some run the hooks of other agents."""
     if text(message.get("k")):
         return "opencode"
     if "sessionId" in message or "tool_result" in message or "initial_prompt" in message:
@@ -81,7 +121,7 @@ def agent_of(message: Data, told: str) -> str:
     if is_dated and event in ("BeforeAgent", "AfterAgent", "BeforeTool", "AfterTool"):
         return "gemini"
     if is_dated and told == "claude":
-        # Claude Code says no time; Copilot runs its hooks where a folder is trusted.
+        # Claude Code states no time; Copilot runs Claude's hooks in trusted folders.
         return "copilot"
     if "turn_id" in message and "model" in message:
         return "codex"
@@ -89,7 +129,7 @@ def agent_of(message: Data, told: str) -> str:
 
 
 def _unnamed(message: Data) -> str:
-    """Return which event of Copilot it is, by what it holds."""
+    """Return the event of Copilot's unnamed input, recognized by its fields."""
     if text(message.get("hookName")):
         return text(message["hookName"])
     if "toolName" in message:
@@ -111,7 +151,7 @@ def _unnamed(message: Data) -> str:
 
 
 def _of_plugin(message: Data) -> Data:
-    """Return what opencode told a plugin: `k` says what it is, `t` when it was."""
+    """Return the input of opencode's plugin: `k` is its kind, `t` its time."""
     kind, said = text(message.get("k")), mapping(message.get("o"))
     time = {"timestamp": message.get("t")}
     if kind == "after":
@@ -144,43 +184,8 @@ def _of_plugin(message: Data) -> Data:
     }
 
 
-_BUS = {
-    "session.created": "SessionStart",
-    "session.idle": "Stop",
-    "session.error": "StopFailure",
-    "session.compacted": "PreCompact",
-    "session.deleted": "SessionEnd",
-}
-
-
-HERE = HookPlace()
-
-
-class OddHookError(ValueError):
-    """What a hook was handed is not what an agent says."""
-
-
-class HookHeard(msgspec.Struct, frozen=True):
-    """What a hook told."""
-
-    stream: str
-    """That of its session."""
-    event: events.SessionEvent | None
-    """What happened; None for what is known, and said better by another hook."""
-    key: str = ""
-    """The same for the same event, by whatever way it is heard of."""
-    counts: str = ""
-    """The type of events whose number belongs to the key, where nothing else tells it
-    from the same before the session was resumed."""
-    likeness: str = ""
-    """What a call has in common with those that a transcript or stream told of, where no
-    id tells it."""
-    said_ms: int | None = None
-    """When that was by the agent's clock, in milliseconds since 1970."""
-
-
 def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
-    """Return what a hook of an agent was told; raise `OddHookError` for anything else."""
+    """Return the content of an agent's hook input; raise `OddHookError` if unknown."""
     if agent not in AGENTS:
         raise OddHookError("nobody knows this agent")
     found = parse(content)
@@ -245,7 +250,7 @@ def _event(moment: str, message: Data, agent: str, place: HookPlace) -> events.S
 
 
 def _said(words: object) -> tuple[int | None, str | None]:
-    """Return how long words are, and their digest."""
+    """Return the length and the digest of a text."""
     if not isinstance(words, str):
         return None, None
     said = text(words)
@@ -255,7 +260,7 @@ def _said(words: object) -> tuple[int | None, str | None]:
 def _told_apart(
     event: events.SessionEvent, message: Data
 ) -> tuple[tuple[object, ...], str]:
-    """Return what tells an event from all others of its type in its session."""
+    """Return what distinguishes an event from others of its type in its session."""
     at = _milliseconds(message.get("timestamp"))
     if isinstance(event, events.ToolCalled):
         if event.call:
@@ -279,13 +284,8 @@ def _told_apart(
     return (digest_of(message),), ""
 
 
-_NO_TIME_MS = 253_402_300_800_000
-"""The year 10000."""
-_TURNS = ("prompt_id", "turn_id", "generation_id")
-
-
 def _milliseconds(value: object) -> int | None:
-    """Return a time as milliseconds since 1970, as agents write it in two ways."""
+    """Return a time, a number or ISO 8601, as milliseconds since 1970."""
     if type(value) is int and 0 < value < 2**53:
         return value
     try:

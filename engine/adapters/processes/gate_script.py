@@ -1,6 +1,7 @@
-"""Runs a gate's script: within a time limit, its output within a bound, nothing left over.
+"""Supervised runs of gate scripts, agent commands and iteration hooks.
 
-How it is run is in `supervised.py`.
+Each has a time limit and bounded output, and no process that it started outlives it; see
+`supervised.py`. An agent gets its prompt on standard input, a hook's output goes to a file.
 """
 
 import os
@@ -18,11 +19,48 @@ from .output import Output, note
 from .supervised import TICK_SECONDS, OutcomeUnknownError, ProgramEnded, run_kept
 
 TRANSCRIPT_BYTES_MAX = 64 * 1024 * 1024
-"""What a hook prints beyond this is read and not kept."""
+"""Output of a hook beyond this is read and discarded."""
+ENVIRONMENT = (
+    "CI",
+    "CONDA_PREFIX",
+    "HOME",
+    "JAVA_HOME",
+    "LANG",
+    "LANGUAGE",
+    "LOGNAME",
+    "NO_COLOR",
+    "PATH",
+    "SHELL",
+    "SPRINTLOG_DIR",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "VIRTUAL_ENV",
+)
+"""The variables passed to a script, with every `LC_…` and `XDG_…`; no others are."""
+ENVIRONMENT_PREFIXES = ("LC_", "XDG_")
+
+
+class AgentRun(NamedTuple):
+    """The outcome and the output of an agent's command."""
+
+    exit_code: int | None
+    """Negative for the signal that ended it; None if unknown."""
+    timed_out: bool
+    duration_ms: int | None
+    output: Output
+    errors: Output
+    unknown: str | None = None
+    """Why the outcome is unknown although the command ended."""
+
+
+class ScriptLostError(SprintlogError):
+    """The supervisor of a script ended or hung without reporting its outcome."""
 
 
 class Transcript(Output):
-    """Output that is kept in a file, up to a bound."""
+    """Output that is written to a file, up to a limit."""
 
     def __init__(self, descriptor: int | None) -> None:
         super().__init__()
@@ -53,10 +91,10 @@ def run_hook_command(
     stop: int | None = None,
     started: Callable[[int], None] = lambda pid: None,
 ) -> str | None:
-    """Run a command with a shell in a folder; return how it failed, once all of it ended.
+    """Run a shell command; once all its processes ended, return why it failed, or None.
 
-    Both of its outputs go to the transcript, a new file in the place of one that is
-    there. What reads the descriptor `stop` ends it.
+    Its standard output and error go to the transcript, which replaces an existing file.
+    The command is ended when `stop` becomes readable.
     """
     try:
         with ExitStack() as opened:
@@ -86,12 +124,12 @@ def run_hook_command(
 
 
 def _open(path: Path, folder: Path, kept: ExitStack) -> int:
-    """Make a file below a folder, over no link and in no folder of git's or a log."""
+    """Create a file below a folder, never through a link or in a folder of git or a log."""
     parts = path.relative_to(folder).parts
     if not may_take_files("/".join(parts)):
         raise OSError(EINVAL, "no place for a transcript", str(path))
     with opened(folder) as root, opened_below(root, "/".join(parts[:-1]), make=True) as at:
-        # What somebody put there may be a link or a pipe; it is not written to.
+        # An existing entry may be a link or a pipe; it is never written to.
         with suppress(FileNotFoundError):
             os.unlink(parts[-1], dir_fd=at)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -101,7 +139,7 @@ def _open(path: Path, folder: Path, kept: ExitStack) -> int:
 
 
 class _Heard(Output):
-    """Output that somebody listens to as it comes."""
+    """Output that is passed to a listener as it arrives."""
 
     def __init__(self, listen: Callable[[bytes], None]) -> None:
         super().__init__()
@@ -111,19 +149,6 @@ class _Heard(Output):
         """Take the next bytes."""
         super().feed(chunk)
         self._listen(chunk)
-
-
-class AgentRun(NamedTuple):
-    """How an agent's command ended, and what it printed."""
-
-    exit_code: int | None
-    """Minus the number of the signal that ended it; None when nobody knows."""
-    timed_out: bool
-    duration_ms: int | None
-    output: Output
-    errors: Output
-    unknown: str | None = None
-    """Why nobody can say how it ended, although it did."""
 
 
 def run_agent(
@@ -138,10 +163,10 @@ def run_agent(
     tick: Callable[[], None] = lambda: None,
     watch: Callable[[int, bool], float] = lambda pid, has_printed: TICK_SECONDS,
 ) -> AgentRun:
-    """Run a command in a folder; return once it and all it started ended.
+    """Run a command in a folder; return once it and all processes it started ended.
 
-    The descriptors `held` stay open until then. `listen` is given its output as it
-    comes. `tick` is called once a minute; for `watch` see `run_kept`.
+    The descriptors `held` stay open until then. `listen` is called with its output as it
+    arrives. `tick` is called once a minute; for `watch` see `run_kept`.
     """
     output, errors = _Heard(listen), Output()
     try:
@@ -165,36 +190,10 @@ def run_agent(
     return AgentRun(ended.exit, ended.timed_out, took, output, errors)
 
 
-ENVIRONMENT = (
-    "CI",
-    "CONDA_PREFIX",
-    "HOME",
-    "JAVA_HOME",
-    "LANG",
-    "LANGUAGE",
-    "LOGNAME",
-    "NO_COLOR",
-    "PATH",
-    "SHELL",
-    "SPRINTLOG_DIR",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-    "USER",
-    "VIRTUAL_ENV",
-)
-"""What a script gets of the environment, with every `LC_…` and `XDG_…`; nothing else."""
-ENVIRONMENT_PREFIXES = ("LC_", "XDG_")
-
-
-class ScriptLostError(SprintlogError):
-    """The supervisor of a script ended or hung without saying how the script ended."""
-
-
 def environment_of(
     given: Mapping[str, str], *, extra: Iterable[str] = (), **own: object
 ) -> dict[str, str]:
-    """Return what a script gets of an environment: the stated names, `extra`, and `own`."""
+    """Return the environment of a script: the listed names, `extra`, and `own`."""
     names = {*ENVIRONMENT, *extra}
     chosen = {
         name: value
@@ -207,10 +206,10 @@ def environment_of(
 def run_script(
     script: str, *, folder: Path, environment: Mapping[str, str], timeout_seconds: float
 ) -> GateResult:
-    """Run a script with a shell in a folder; return once it and all it started ended.
+    """Run a shell script; return once it and all processes it started ended.
 
-    Whatever ends this early ends the script too. Raise `ScriptLostError` when nobody
-    can say how it went.
+    An exception that ends this call ends the script too. Raise `ScriptLostError` if the
+    outcome is unknown.
     """
     output = Output()
     ended = run_kept(
@@ -233,7 +232,7 @@ def _result(ended: ProgramEnded, output: Output, seconds: float) -> GateResult:
     code, notes = ended.exit, []
     exit_code = 128 - code if code < 0 else code
     if ended.timed_out:
-        # What a script says of itself once it was told to end is no result.
+        # The exit status of a script that was asked to end is not its result.
         exit_code = 128 + (9 if code == -9 else 15)
         notes.append(f"ended at its time limit of {seconds:g} s")
     if ended.left_behind:

@@ -1,7 +1,7 @@
-"""Which process this is, and whether another one is still the same one as before.
+"""The identity of this machine and of a process.
 
-A process number is given again after a while, so it takes the process's start and the
-machine's start to name a process.
+Process numbers are reused, so a process is identified by its number, its start time and
+the boot of its machine.
 """
 
 import os
@@ -16,10 +16,41 @@ from ...errors import InvalidInputError
 
 VARIABLE = "SPRINTLOG_HOST"
 CHARS_MAX = 64
+_PROC = Path("/proc")
+ABOVE_MAX = 12
+"""The maximum number of ancestors of this process that are searched."""
+
+
+class Process(NamedTuple):
+    """A process, identified uniquely on its machine."""
+
+    pid: int
+    started: str
+    """When it started; empty if it has ended."""
+    boot_id: str
+    """The boot of the machine; empty if the system does not report it."""
+
+
+class Marks(NamedTuple):
+    """Figures of a process that change if it writes or forks."""
+
+    written: int
+    """Bytes written, to any file."""
+    faults: int
+    """Page faults of its ended children: every child has some."""
+    below: frozenset[int]
+    """Its descendants."""
+    age: float = inf
+    """Seconds since the latest of them started."""
+
+    def has_forked_since(self, before: "Marks") -> bool:
+        """Return whether a process was started; the end of a known one does not count."""
+        is_ended = self.faults != before.faults and not before.below - self.below
+        return is_ended or bool(self.below - before.below)
 
 
 def host() -> str:
-    """Return this machine's name: SPRINTLOG_HOST, where two would be called the same."""
+    """Return this machine's name; SPRINTLOG_HOST overrides it if two would be equal."""
     named = os.environ.get(VARIABLE)
     if not named:
         return os.uname().nodename
@@ -30,23 +61,8 @@ def host() -> str:
     return named
 
 
-_PROC = Path("/proc")
-ABOVE_MAX = 12
-"""So many processes above this one are looked at."""
-
-
-class Process(NamedTuple):
-    """A process as its system tells it from all others."""
-
-    pid: int
-    started: str
-    """When it began; empty when it is gone."""
-    boot_id: str
-    """Which start of the machine that was; empty where the system does not say."""
-
-
 def process(pid: int | None = None) -> Process:
-    """Return the process with a number, this one when none is given."""
+    """Return the process with a number; this process by default."""
     number = os.getpid() if pid is None else pid
     return Process(number, _started(number), _boot_id())
 
@@ -67,7 +83,7 @@ def ancestor(names: Collection[str]) -> Process | None:
 
 
 def is_alive(known: Process) -> bool:
-    """Tell whether a process that was seen before is still there."""
+    """Return whether a process seen earlier is still running."""
     return known.started != "" and process(known.pid) == known
 
 
@@ -85,14 +101,14 @@ def _started(pid: int) -> str:
         text = (_PROC / str(pid) / "stat").read_text()
     except (OSError, UnicodeDecodeError):
         return ""
-    # After the name, which may hold anything: state, …, start in ticks since the boot.
+    # After the name, which may contain anything: state, …, start in ticks since boot.
     state, *fields = text.rpartition(")")[2].split()
     return "" if state == "Z" else fields[18]
 
 
 def _started_by_ps(pid: int) -> str:
-    """Return what `ps` says, on systems that have no /proc."""
-    # Imported here: it would cost every command that shows a sprint.
+    """Return the start time from `ps`, on systems without /proc."""
+    # Imported here: it would slow down every command that shows a sprint.
     import subprocess
 
     told = subprocess.run(
@@ -102,24 +118,6 @@ def _started_by_ps(pid: int) -> str:
         check=False,
     )
     return told.stdout.decode(errors="replace").strip()
-
-
-class Marks(NamedTuple):
-    """What changes if a program writes or forks."""
-
-    written: int
-    """How many bytes, to any file."""
-    faults: int
-    """Page faults of its children that ended: every child has some."""
-    below: frozenset[int]
-    """The processes below it."""
-    age: float = inf
-    """How many seconds ago the latest of them began."""
-
-    def has_forked_since(self, before: "Marks") -> bool:
-        """Return whether a process was started; the end of a known one is no sign."""
-        is_ended = self.faults != before.faults and not before.below - self.below
-        return is_ended or bool(self.below - before.below)
 
 
 def marks_of_child(parent: int) -> Marks | None:

@@ -1,4 +1,8 @@
-"""Signals that end a process, taken at places where nothing is half done."""
+"""Signal handling: deferral of signals to safe points, and forwarding to a child.
+
+`Signals` defers signals that end this process until nothing is half-done.
+`WaitingSignals` forwards them to a running command at once, and does not end this process.
+"""
 
 import os
 import signal
@@ -18,49 +22,50 @@ FORWARDED = (
     signal.SIGTSTP,
     signal.SIGCONT,
 )
-"""What is handed on to the command when it is sent to us alone."""
+"""Signals that are forwarded to the command if they were sent to this process alone."""
 OURS = (signal.SIGWINCH, signal.SIGCONT)
-"""What we have to do something about ourselves."""
+"""Signals that this process handles itself."""
 _STOP = signal.SIGURG
-"""Ends the waiting; it means nothing to anybody else."""
+"""Ends the wait; it has no other use here."""
 _SENT = (0, -1, -6)
 """SI_USER, SI_QUEUE, SI_TKILL: another process sent it, not the terminal."""
 HandOn = Callable[[int, bool], None]
-"""Is given a signal, and whether it was sent to us alone."""
+"""Called with a signal, and whether it was sent to this process alone."""
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class WaitingSignals:
-    """Holds signals back, from before anything is started until all of it has ended.
+    """Blocks signals from before a command is started until all of it has ended.
 
-    Whatever comes before there is somebody to hand it to waits for that.
+    Signals that arrive before the command is running are delivered once it is.
     """
 
     def __init__(self) -> None:
-        # What we were started to ignore stays ignored, by the command, too.
+        # Signals ignored at startup stay ignored, in the command as well.
         self._numbers = {
             number for number in FORWARDED if signal.getsignal(number) != signal.SIG_IGN
         } | {signal.SIGWINCH}
         self.descriptor, self._writing = os.pipe()
-        """Where those are read that are `OURS`."""
+        """Readable when signals of `OURS` arrived."""
         self.before: Any = set()
-        """What was held back already: so it is to be for whatever is started."""
+        """The signal mask on entry, which a started command inherits."""
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        """Hold the signals back from now on."""
+        """Block the signals."""
         if signal.SIGINT in self._numbers:
-            # Before and after, an interrupt ends us plainly, not within Python.
+            # Before and after, an interrupt ends this process without a traceback.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
         self.before = signal.pthread_sigmask(signal.SIG_BLOCK, {*self._numbers, _STOP})
         return self
 
     def start(self, hand_on: HandOn) -> None:
-        """Hand on what has come and what comes, whatever else we wait for meanwhile."""
+        """Forward pending and future signals from a separate thread."""
         thread = threading.Thread(target=self._wait, args=(hand_on,), daemon=True)
         try:
             thread.start()
         except RuntimeError:
-            # Where there can be no further thread, a signal ends us as it does anybody.
+            # Without a further thread, signals get their default effect.
             signal.pthread_sigmask(signal.SIG_SETMASK, self.before)
         else:
             self._thread = thread
@@ -71,14 +76,14 @@ class WaitingSignals:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let them be as before."""
+        """Restore the signal mask."""
         if self._thread is not None:
             signal.pthread_kill(self._thread.ident or 0, _STOP)
             self._thread.join()
         signal.pthread_sigmask(signal.SIG_SETMASK, self.before)
 
     def read(self) -> bytes:
-        """Return the numbers of those that came and are `OURS`."""
+        """Return the numbers of the `OURS` signals that arrived."""
         return os.read(self.descriptor, 1024)
 
     def _wait(self, hand_on: HandOn) -> None:
@@ -87,7 +92,7 @@ class WaitingSignals:
                 info = signal.sigwaitinfo({*self._numbers, _STOP})
                 number, is_alone = info.si_signo, info.si_code in _SENT
             else:
-                # Where nobody says who sent it, it was the terminal, which tells all.
+                # If the sender is unknown, assume the terminal, which signals the group.
                 number = signal.sigwait({*self._numbers, _STOP})
                 is_alone = number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
             if number == _STOP:
@@ -96,9 +101,6 @@ class WaitingSignals:
                 hand_on(number, is_alone)
             if number in OURS:
                 os.write(self._writing, bytes([number]))
-
-
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class InterruptedBySignal(BaseException):
@@ -110,7 +112,7 @@ class InterruptedBySignal(BaseException):
 
 
 class Signals:
-    """While it is entered, signals wait until `interruptible` is entered as well."""
+    """Context in which signals are deferred until `interruptible` is entered as well."""
 
     def __init__(self) -> None:
         self._came: int | None = None
@@ -119,7 +121,7 @@ class Signals:
 
     def __enter__(self) -> Self:
         for number in ENDING:
-            # A signal that is ignored, as by nohup, stays so.
+            # An ignored signal, as with nohup, stays ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._take)
         return self
@@ -130,7 +132,7 @@ class Signals:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Raise `InterruptedBySignal` in here when a signal comes, or came before."""
+        """Raise `InterruptedBySignal` inside for a pending signal or a new one."""
         self._is_open = True
         try:
             if self._came is not None:

@@ -1,7 +1,9 @@
-"""Runs a program within a time limit, reads what it prints, and leaves nothing of it.
+"""Runs of programs under a supervisor process, which ends everything they leave running.
 
-A supervisor process starts the program and ends what it leaves (see `supervisor.py`);
-here its output is read while it runs.
+The supervisor starts the program and enforces its time limit (see `supervisor.py`); this
+module reads the output meanwhile. The supervisor adopts orphaned processes of the program,
+unless the program kills it first. So this process is a subreaper as well (on Linux) while
+supervisors run, and ends the orphans of a dead one.
 """
 
 import json
@@ -27,11 +29,49 @@ from .supervisor import FORMAT, KILL_SECONDS, SET_CHILD_SUBREAPER, children, prc
 
 _LOCK = Lock()
 _supervisors: set[int] = set()
-"""Those of all threads that are not waited for yet."""
+"""The running supervisors of all threads."""
+LINGER_SECONDS = 0.5
+"""How long the processes that a program left running may take to end."""
+GRACE_SECONDS = 2.0
+"""Seconds between SIGTERM and SIGKILL."""
+PATIENCE_SECONDS = 15.0
+"""How long after the time limit a supervisor may take to answer."""
+
+_START = """\
+import json, os
+with os.fdopen(os.dup(0), "rb") as told:
+    line = told.readline()
+if line:
+    source, order = json.loads(line)
+    exec(source)
+    main(order)
+"""
+_SUPERVISOR = [sys.executable, "-I", "-S", "-c", _START]
+"""Its source is sent with the order: `pkill -f` would match words of an argument."""
+_SOURCE = own_text(__name__, "supervisor.py")
+"""Read at import: an upgrade may replace the file while a program runs."""
+_PIPE_BYTES_MAX = 1024 * 1024
+TICK_SECONDS = 60.0
+
+
+class OutcomeUnknownError(SprintlogError):
+    """A program ended, and its supervisor's answer has an unknown format."""
+
+
+class ProgramEnded(NamedTuple):
+    """The outcome of a program."""
+
+    exit: int
+    """Its exit code, or the negative number of the signal that ended it."""
+    timed_out: bool
+    seconds: float
+    left_behind: int
+    """How many processes it left running; they were ended."""
+    unkillable: int
 
 
 class Orphans:
-    """While it is entered, whatever a dead supervisor left becomes our child."""
+    """Context in which the orphans of a dead supervisor become children of this process."""
 
     def __init__(self) -> None:
         self._known: set[int] = set()
@@ -49,7 +89,7 @@ class Orphans:
                 prctl(SET_CHILD_SUBREAPER, 0)
 
     def start(self, command: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
-        """Start a supervisor, which is never taken for an orphan."""
+        """Start a supervisor, which is never treated as an orphan."""
         with _LOCK:
             prctl(SET_CHILD_SUBREAPER, 1)
             supervisor = subprocess.Popen(command, **options)
@@ -58,7 +98,7 @@ class Orphans:
         return supervisor
 
     def end(self) -> None:
-        """End all that became our child since, and what becomes so while they end."""
+        """Kill all processes adopted since entry, including those adopted meanwhile."""
         last = time.monotonic() + KILL_SECONDS
         while time.monotonic() < last and (found := self._found()):
             for pid in found:
@@ -69,7 +109,7 @@ class Orphans:
             time.sleep(0.005)
 
     def _found(self) -> list[int]:
-        """Return the orphans: what a program starts is never in our own session."""
+        """Return the orphans: processes of a program are always in another session."""
         with _LOCK:
             known = self._known | _supervisors
             return [pid for pid in children() if pid not in known and _is_elsewhere(pid)]
@@ -80,46 +120,6 @@ def _is_elsewhere(pid: int) -> bool:
         return os.getsid(pid) != os.getsid(0)
     except (ProcessLookupError, PermissionError):
         return False
-
-
-LINGER_SECONDS = 0.5
-"""How long what a program left behind may take to end by itself."""
-GRACE_SECONDS = 2.0
-"""How long after SIGTERM what is left is killed."""
-PATIENCE_SECONDS = 15.0
-"""How long after the limit a supervisor that does not answer is given up."""
-
-_START = """\
-import json, os
-with os.fdopen(os.dup(0), "rb") as told:
-    line = told.readline()
-if line:
-    source, order = json.loads(line)
-    exec(source)
-    main(order)
-"""
-_SUPERVISOR = [sys.executable, "-I", "-S", "-c", _START]
-"""Its source comes with the order: as an argument, `pkill -f` would find words in it."""
-_SOURCE = own_text(__name__, "supervisor.py")
-"""Read now: an upgrade may replace the file while a program runs."""
-_PIPE_BYTES_MAX = 1024 * 1024
-TICK_SECONDS = 60.0
-
-
-class OutcomeUnknownError(SprintlogError):
-    """A program ended, and its supervisor's answer was not understood."""
-
-
-class ProgramEnded(NamedTuple):
-    """How a program ended."""
-
-    exit: int
-    """Its exit code, or minus the number of the signal that ended it."""
-    timed_out: bool
-    seconds: float
-    left_behind: int
-    """How many processes it left running; they were ended."""
-    unkillable: int
 
 
 def run_kept(
@@ -138,16 +138,16 @@ def run_kept(
     stopping_seconds: float = 0.0,
     started: Callable[[int], None] = lambda pid: None,
 ) -> ProgramEnded | None:
-    """Run a program; return once it and all it started ended, None if nobody knows how.
+    """Run a program until all its processes ended; return None if the outcome is unknown.
 
-    It reads the text `given`, if any. It prints to `output`, and on standard error to
-    `errors`, if given. The descriptors `held` stay open until all is over. Raise
-    `OutcomeUnknownError` if the program ended and nobody can say how. `tick` is called
-    every `TICK_SECONDS`, `started` with the process id. `watch` is called with the process
-    id of the supervisor, and whether the program has printed; it returns in how many
-    seconds it is called again at the latest, or 0 to end the program. The end of this, or
-    of what `stop` reads, ends the program: at once, or by SIGTERM, with `stopping_seconds`
-    for it.
+    The program reads the text `given`, if any, on standard input. Its output goes to
+    `output`, and its standard error to `errors` if passed. The descriptors `held` stay
+    open until the end. Raise `OutcomeUnknownError` if the program ended and its
+    supervisor's answer has an unknown format. `tick` is called every `TICK_SECONDS`,
+    `started` with the process id of the supervisor. `watch` is called with that id and
+    whether the program has printed; it returns the maximum number of seconds until its
+    next call, or 0 to end the program. An exception in this call, or a readable `stop`,
+    ends the program: at once, or with SIGTERM and `stopping_seconds` to react.
     """
     keep_ours()
     with ExitStack() as opened:
@@ -198,7 +198,7 @@ def _hand_over(
     order: Mapping[str, Any], ours: socket.socket, ends: Collection[Any]
 ) -> None:
     """Send the order to the supervisor, and close the ends that are its own."""
-    # Where it is gone already, that it answers nothing says so.
+    # If it has ended already, the missing answer reveals that.
     with suppress(ConnectionError):
         ours.sendall(json.dumps([_SOURCE, order]).encode() + b"\n")
     for end in ends:
@@ -206,7 +206,7 @@ def _hand_over(
 
 
 def _understood(answer: bytes) -> ProgramEnded:
-    """Return what a supervisor answered; raise `OutcomeUnknownError` for anything else."""
+    """Return a supervisor's answer; raise `OutcomeUnknownError` if it is malformed."""
     try:
         said = json.loads(answer)
         if said.pop("format") == FORMAT:
@@ -230,8 +230,8 @@ def _pipe(opened: ExitStack) -> tuple[FileIO, FileIO]:
 
 @contextmanager
 def _file_with(text: str) -> Iterator[int]:
-    """Give a descriptor to read a text from: no pipe, whose reader could stop us."""
-    # Imported here: a gate's script is given nothing.
+    """Yield a descriptor to read a text from: a file, because a pipe could block us."""
+    # Imported here: a gate's script has no input.
     import tempfile
 
     with tempfile.TemporaryFile() as file:
@@ -249,7 +249,7 @@ def _listen(
     look: Callable[[bool], float],
     stop: int | None,
 ) -> bytes:
-    """Read what a program prints as it comes, until its supervisor has answered."""
+    """Read the program's output as it arrives, until its supervisor has answered."""
     answer, ticked, pause, is_told = b"", time.monotonic(), TICK_SECONDS, False
     with selectors.DefaultSelector() as selector:
         for reading, feed in feeds.items():
@@ -288,26 +288,26 @@ def _read(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, 1 << 16)
     except ConnectionResetError:
-        # It was killed before it read what it was told.
+        # The supervisor was killed before it read its order.
         return b""
 
 
 def _drain(feeds: Mapping[FileIO, Output]) -> None:
-    """Read what is left in the pipes, and no more than a pipe can hold."""
+    """Read the rest of the pipes, at most the capacity of a pipe each."""
     for reading, feed in feeds.items():
         os.set_blocking(reading.fileno(), False)
         room = _PIPE_BYTES_MAX
-        # None stands for an empty pipe that somebody could still write into.
+        # None means an empty pipe that still has a writer.
         while room > 0 and (chunk := reading.read(1 << 16)):
             feed.feed(chunk)
             room -= len(chunk)
 
 
 def _leave(supervisor: "subprocess.Popen[bytes]", ours: socket.socket) -> None:
-    """Let the supervisor go; when it is still at work it ends everything first."""
+    """Release the supervisor; if it is still at work, it ends everything first."""
     with suppress(OSError):
         ours.shutdown(socket.SHUT_WR)
-    # A program may have stopped it.
+    # The program may have stopped the supervisor.
     supervisor.send_signal(signal.SIGCONT)
     try:
         supervisor.wait(timeout=PATIENCE_SECONDS)

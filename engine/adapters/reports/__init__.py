@@ -1,5 +1,5 @@
-"""Reads what tools report about a work tree: tests, coverage, lint, types, size, cost.
+"""Readers of tool reports on a work tree: tests, coverage, lint, types, size and cost.
 
-One module for each format; `measurement.py` is the door. Whatever is not read exactly is
-refused: a metric that is missing is missing, never zero.
+A report is read exactly or rejected: a missing metric is missing, never zero. Start with
+`measurement.py`, the entry point; `formats.py` lists the formats, one reader each.
 """

@@ -1,4 +1,7 @@
-"""Measures a work tree: runs what writes reports, reads them, and has sources counted."""
+"""Measurement of a work tree: run its commands, read their reports, measure the sources.
+
+If no report is named, the reports that the commands wrote to usual places are read.
+"""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,104 +23,51 @@ from .report import Report
 
 _PLACES = tuple(dict.fromkeys(at for one in TABLE.values() for at in one.places.split()))
 _WRITTEN = "written by the measure"
-
-
-def usual_stamps(root: Path) -> dict[Path, measurement.Stamp]:
-    """Return the stamps of the reports at the usual places, before a measure runs."""
-    return measurement.stamps(report for place in _PLACES for report in _at(place, root))
-
-
-def read_usual(
-    root: Path, before: Mapping[Path, measurement.Stamp], see: Callable[[Report], None]
-) -> measurement.Measured:
-    """Return the figures of the reports that a measure wrote to the usual places.
-
-    Reports that state the same figure are not read. The notes name each report that the
-    measure wrote, and whether it was read; `see` gets those that were.
-    """
-    found: dict[str, tuple[measurement.Measured, list[Report]]] = {}
-    notes: list[str] = []
-    for place in _PLACES:
-        reports = _at(place, root)
-        after = measurement.stamps(reports)
-        fresh = [one for one in reports if after.get(one.path) != before.get(one.path)]
-        seen: list[Report] = []
-        try:
-            measured = measurement.read_reports(fresh, folder=root, see=seen.append)
-        except SprintlogError as error:
-            notes.append(f"{place} is {_WRITTEN} and not read: {error.message}")
-            continue
-        if measured.metrics:
-            found[place] = measured, seen
-    read: list[measurement.Measured] = []
-    for place, (measured, seen) in found.items():
-        names = measured.metrics.keys()
-        same = [at for at, (other, _) in found.items() if names & other.metrics.keys()]
-        if len(same) > 1:
-            notes.append(
-                f"{' and '.join(same)} are {_WRITTEN} and not read, because they state the "
-                "same figures: name one with --report"
-            )
-            continue
-        for report in seen:
-            see(report)
-        notes.append(f"{place} is {_WRITTEN} and read as {measured.origins[0].format}")
-        read.append(measured)
-    together = measurement.merged(read)
-    return together._replace(notes=(*dict.fromkeys(notes), *together.notes))
-
-
-def _at(place: str, root: Path) -> list[measurement.WantedReport]:
-    with suppress(NotFoundError):
-        return measurement.wanted(place, folder=root)
-    return []
-
-
 TIMEOUT_SECONDS = 600.0
-"""How long each command may take, unless it is said."""
+"""The default time limit of each command."""
 LAST_LINE = "last-line"
-"""The format of what a command says in its last line."""
+"""The format of figures in the last line of a command's output."""
 LINE_CHARS_MAX = 4_000
 _PASSED_OF_ALL = re.compile(r"([0-9]{1,12})/([0-9]{1,12})", re.ASCII)
 
 
 class MeasurementOrder(NamedTuple):
-    """What is to be measured."""
+    """A request for a measurement."""
 
     reports: Sequence[str] = ()
-    """Files, patterns of files, each perhaps with its format before: `junit=a.xml`."""
+    """Files or glob patterns, each with an optional format: `junit=a.xml`."""
     sources: Sequence[str] = ()
     """Files and folders whose size and complexity are measured."""
     runs: Sequence[str] = ()
     """Commands run first: they write the reports, or print the figures themselves."""
     builds: Sequence[str] = ()
-    """Commands that succeed when the work can be built; their last line may say more."""
+    """Build commands, which must succeed; their last line may state figures."""
     timeout_seconds: float = TIMEOUT_SECONDS
     pointers: Mapping[str, str] = {}
-    """Where in JSON reports metrics of one's own are, by their names."""
+    """JSON pointers to custom metrics in JSON reports, by metric name."""
     own: Sequence[str] = ()
-    """The names of all metrics of one's own."""
+    """The names of all custom metrics."""
 
     @property
     def printing(self) -> Sequence[str]:
-        """Return the commands whose figures are in their last line: no report has any."""
+        """Return the commands that state figures in their last line, if no report does."""
         return () if self.reports or self.sources else self.runs
 
 
 class Ran(NamedTuple):
-    """A command that was run, and how it ended."""
+    """A command and its result."""
 
     command: str
     result: GateResult
 
     @property
     def failed(self) -> bool:
-        """Tell whether it ended with a failure."""
+        """Return whether the command failed."""
         return self.result.timed_out or self.result.exit_code != 0
 
 
 class Capture:
-    """One measuring of a work tree; it knows what was run, also when it fails.
+    """One measurement of a work tree; its runs are available even after a failure.
 
     Commands run in `root`; names of files belong to `folder`.
     """
@@ -146,18 +96,18 @@ class Capture:
         return self._seen.found
 
     def runs(self, *, masks: bool) -> tuple[MeasuringRun, ...]:
-        """Return what is kept of the commands that were run so far."""
+        """Return the records of the commands run so far."""
         ran = self._ran[:RUNS_MAX]
         return tuple(run_as_kept(*one, masks=masks) for one in ran)
 
     @property
     def culprit(self) -> Ran | None:
-        """Return the last command that failed, else the last one; None without any."""
+        """Return the last failed command, otherwise the last one; None if none ran."""
         found = [one for one in self._ran if one.failed] or self._ran
         return found[-1] if found else None
 
     def measure(self) -> measurement.Measured:
-        """Return what was measured; raise `SprintlogError` unless all of it could be."""
+        """Return the measured figures; raise `SprintlogError` if any part fails."""
         asked, folder = self.asked, self._folder
         before = measurement.stamps(_there(asked, folder)) if asked.runs else {}
         self._usual = usual_stamps(self._root) if asked.printing else {}
@@ -176,7 +126,7 @@ class Capture:
         return together._replace(notes=(*notes, *together.notes))
 
     def _run_all(self) -> list[str]:
-        """Run what writes the reports; return what failed."""
+        """Run the commands that write the reports; return notes on failures."""
         notes: list[str] = []
         for command in () if self.asked.printing else self.asked.runs:
             result = self._run(command)
@@ -193,7 +143,7 @@ class Capture:
     def _read(
         self, before: Mapping[Path, measurement.Stamp], failure: str | None
     ) -> measurement.Measured:
-        """Return what the reports say; one that is not there is missing for a reason."""
+        """Return the figures of the reports; a missing report is blamed on `failure`."""
         try:
             reports = [
                 one
@@ -271,8 +221,59 @@ class Capture:
         return result
 
 
+def usual_stamps(root: Path) -> dict[Path, measurement.Stamp]:
+    """Return the stamps of the reports at the usual places, before a measure runs."""
+    return measurement.stamps(report for place in _PLACES for report in _at(place, root))
+
+
+def read_usual(
+    root: Path, before: Mapping[Path, measurement.Stamp], see: Callable[[Report], None]
+) -> measurement.Measured:
+    """Return the figures of the reports that a measure wrote to the usual places.
+
+    Reports that state the same figure are not read. The notes name each report that the
+    measure wrote, and whether it was read; `see` gets those that were.
+    """
+    found: dict[str, tuple[measurement.Measured, list[Report]]] = {}
+    notes: list[str] = []
+    for place in _PLACES:
+        reports = _at(place, root)
+        after = measurement.stamps(reports)
+        fresh = [one for one in reports if after.get(one.path) != before.get(one.path)]
+        seen: list[Report] = []
+        try:
+            measured = measurement.read_reports(fresh, folder=root, see=seen.append)
+        except SprintlogError as error:
+            notes.append(f"{place} is {_WRITTEN} and not read: {error.message}")
+            continue
+        if measured.metrics:
+            found[place] = measured, seen
+    read: list[measurement.Measured] = []
+    for place, (measured, seen) in found.items():
+        names = measured.metrics.keys()
+        same = [at for at, (other, _) in found.items() if names & other.metrics.keys()]
+        if len(same) > 1:
+            notes.append(
+                f"{' and '.join(same)} are {_WRITTEN} and not read, because they state the "
+                "same figures: name one with --report"
+            )
+            continue
+        for report in seen:
+            see(report)
+        notes.append(f"{place} is {_WRITTEN} and read as {measured.origins[0].format}")
+        read.append(measured)
+    together = measurement.merged(read)
+    return together._replace(notes=(*dict.fromkeys(notes), *together.notes))
+
+
+def _at(place: str, root: Path) -> list[measurement.WantedReport]:
+    with suppress(NotFoundError):
+        return measurement.wanted(place, folder=root)
+    return []
+
+
 def _there(asked: MeasurementOrder, folder: Path) -> list[measurement.WantedReport]:
-    """Return the reports that are there before anything is run."""
+    """Return the reports that exist before any command runs."""
     found: list[measurement.WantedReport] = []
     for text in asked.reports:
         with suppress(NotFoundError):
@@ -281,11 +282,11 @@ def _there(asked: MeasurementOrder, folder: Path) -> list[measurement.WantedRepo
 
 
 def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str, Any]:
-    """Return the metrics in the last line of an output; none where it has another form.
+    """Return the metrics in the last line of an output; empty if it has another form.
 
-    It is `PASSED/ALL` and nothing else, or a JSON object in which any key is a metric.
-    `own` are the names of those that the rules in force declare. Raise `SprintlogError`
-    where such a line cannot be a measurement.
+    The line must be exactly `PASSED/ALL`, or a JSON object in which any key is a metric.
+    `own` are the names of declared custom metrics. Raise `SprintlogError` if such a line
+    is not a valid measurement.
     """
     line = output.rstrip().rpartition("\n")[2].strip()
     if len(line) > LINE_CHARS_MAX:
@@ -306,7 +307,7 @@ def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str
 def _checked_line(
     said: dict[str, Any], command: str, own: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return metrics that can be together; raise `RefusedError` naming the line."""
+    """Return consistent metrics; raise `RefusedError` that names the line."""
     try:
         check_metrics(said, own)
     except RefusedError as error:

@@ -1,4 +1,9 @@
-"""Coverage reports: Clover, JaCoCo, Cobertura, the JSON of coverage.py, and lcov."""
+"""Coverage reports: LCOV, coverage.py's JSON, Cobertura, Clover and JaCoCo.
+
+LCOV and Cobertura XML have many writers (coverage.py, istanbul, vitest, gcovr,
+cargo-llvm-cov), so both are read leniently where these differ. The JSON is that of
+`coverage json` in versions 5 to 7. Clover and JaCoCo reports state the sums themselves.
+"""
 
 import re
 from typing import Annotated, NamedTuple
@@ -12,6 +17,8 @@ from .xml_events import Attributes, walk
 _LINE = re.compile(rb"DA:([0-9]{1,10}),([0-9]{1,19})(?:,.*)?")
 _SUM = re.compile(rb"L([FH]):([0-9]{1,16})")
 _OTHER = re.compile(rb"(?:TN|VER|[A-Z]{2,6}):.*|#.*|")
+_TOLERANCE = 0.005
+"""Rates in Cobertura reports have at least two digits."""
 
 
 class _Source:
@@ -23,14 +30,14 @@ class _Source:
         self.stated = {b"F": 0, b"H": 0}
 
     def counts(self) -> tuple[int, int]:
-        """Return how many lines are covered, of how many; sums count only without lines."""
+        """Return covered and total lines; stated sums are used only without lines."""
         if self.seen:
             return len(self.hit), len(self.seen)
         return self.stated[b"H"], self.stated[b"F"]
 
 
 def read_lcov(report: Report) -> Found:
-    """Return the coverage of lines; refuse what is no LCOV."""
+    """Return the line coverage; reject anything but LCOV."""
     sources = _sources(report)
     counts = [source.counts() for source in sources.values()]
     covered, total = sum(one for one, _ in counts), sum(all_ for _, all_ in counts)
@@ -94,7 +101,7 @@ class _CoverageJson(msgspec.Struct):
 
 
 def read_coverage_py(report: Report) -> Found:
-    """Return the coverage as it is stated: with branches, where they were measured."""
+    """Return the coverage as stated, including branches if they were measured."""
     document = decode(report, _CoverageJson)
     totals = document.totals
     covered, total = totals.covered_lines, totals.num_statements
@@ -102,7 +109,7 @@ def read_coverage_py(report: Report) -> Found:
         raise report.bad("more lines are covered than there are", field="totals")
     sources = frozenset(map(report.source, document.files))
     return Found(
-        # It calls nothing of nothing 100 %.
+        # coverage.py reports 100 % if there are no lines.
         coverage=Coverage(
             covered, total, totals.percent_covered if total else None, sources
         ),
@@ -111,12 +118,8 @@ def read_coverage_py(report: Report) -> Found:
     )
 
 
-_TOLERANCE = 0.005
-"""Rates are written with two digits or more."""
-
-
 def read_cobertura(report: Report) -> Found:
-    """Return the coverage of lines; refuse what is no Cobertura report."""
+    """Return the line coverage; reject anything but a Cobertura report."""
     lines = _CountedLines(report)
     walk(report, start=lines.start, end=lines.end, text=lines.text)
     covered, total = lines.totals()
@@ -127,7 +130,7 @@ def read_cobertura(report: Report) -> Found:
 
 
 class _CountedLines:
-    """The lines of a report, counted as they come; a line of two classes is one line."""
+    """The lines of a Cobertura report; a line of two classes counts once."""
 
     def __init__(self, report: Report) -> None:
         self.root: Attributes = {}
@@ -151,7 +154,7 @@ class _CountedLines:
             self._file = self.files.setdefault(name, {})
         elif tag == "source":
             self.roots.append("")
-        # The lines of methods are there again among those of their class.
+        # The lines of methods are repeated among those of their class.
         elif tag == "line" and self._open[-3:] == ["class", "lines", "line"]:
             number = attributes.get("number", "")
             hit = self._report.counted(attributes.get("hits", ""), "hits") > 0
@@ -159,7 +162,7 @@ class _CountedLines:
             self._file[number] = self._file.get(number, False) or hit
 
     def text(self, text: str) -> None:
-        # It comes in pieces, which belong to the <source> that began last.
+        # Text arrives in pieces, which belong to the latest <source>.
         if self._open and self._open[-1] == "source":
             self.roots[-1] += text
 
@@ -167,7 +170,7 @@ class _CountedLines:
         self._open.pop()
 
     def totals(self) -> tuple[int | None, int | None]:
-        """Return the stated sums, else those of the lines, else nothing."""
+        """Return the stated sums, otherwise those of the lines, otherwise None."""
         names = ("lines-covered", "lines-valid")
         if all(name in self.root for name in names):
             covered, total = (self._report.counted(self.root[n], n) for n in names)
@@ -178,17 +181,17 @@ class _CountedLines:
         return (sum(seen), len(seen)) if seen else (None, None)
 
     def percentage(self, covered: int | None, total: int | None) -> float | None:
-        """Return what part of the lines the report says was run."""
+        """Return the percentage of covered lines that the report states."""
         rate = self._rate()
         if rate is None or total == 0:
             return None
-        # Counted lines may be fewer than those the rate is about: what is stated counts.
+        # The rate may cover more lines than the report lists: the stated rate wins.
         if covered is None or total is None or "lines-valid" not in self.root:
             return 100 * rate
         if abs(rate - covered / total) > _TOLERANCE:
             problem = f"{rate:g} is not {covered} of {total} lines"
             raise self._report.bad(problem, field="line-rate")
-        # The same rate, not rounded.
+        # The same rate, unrounded.
         return 100 * covered / total
 
     def _rate(self) -> float | None:

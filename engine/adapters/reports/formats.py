@@ -1,4 +1,7 @@
-"""The table of formats; a report's format is named, or recognized by its content."""
+"""The table of report formats, their readers, and detection of a format by content.
+
+The output of agent commands is one of the formats: it states the cost of the agent's run.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -13,6 +16,12 @@ from .report import COUNT_MAX, Found, Report
 from .suites import cargo_test, dotnet, go_test, jest, junit, playwright, tap
 from .xml_events import root_of
 
+T = TypeVar("T")
+EXTENSION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+"""The name of an extension's format: the vendor, a dash, and its own name."""
+_Keys = dict[str, msgspec.Raw]
+"""The keys of an object; the values are not decoded."""
+
 
 def read(report: Report) -> Found:
     """Return the tokens, cost, turns and duration that an agent states."""
@@ -26,21 +35,18 @@ def read(report: Report) -> Found:
     return Found(usage=usage)
 
 
-T = TypeVar("T")
-
-
 class Format(NamedTuple):
     """A format: its reader, and how its reports are recognized."""
 
     read: Callable[[Report], Found]
     marks: tuple[str, ...] = ()
-    """Words that a report has all of: `<` and its first XML tag with attributes of it,
-    or `{` and keys of its JSON object (that of its first line), or `[` and keys of the
-    first object in its list. One mark is enough."""
+    """Alternative sets of words, one of which a report must contain completely: `<` and
+    its first XML tag with attributes, or `{` and keys of its JSON object (that of its
+    first line), or `[` and keys of the first object in its list."""
     places: str = ""
-    """Where its reports usually are in a work tree; a pattern stands for several files."""
+    """Paths or glob patterns of its usual places in a work tree."""
     text: bytes = b""
-    """A pattern in the first line and the last one, with a newline between the two."""
+    """A pattern searched in the first and the last line, joined by a newline."""
 
 
 TABLE: Mapping[str, Format] = {
@@ -93,29 +99,26 @@ TABLE: Mapping[str, Format] = {
     # Gemini CLI and Antigravity CLI print objects without a type.
     "agent": Format(read, ("{ type", "{ response stats", "{ conversation_id", "[ type")),
 }
-"""Each format that is recognized by its content, by its name on the command line."""
+"""The formats recognized by content, by their names on the command line."""
 
 READERS = {name: one.read for name, one in TABLE.items()}
 
 FORMATS = (*READERS, json_values.FORMAT)
 """The names of all formats."""
 
-EXTENSION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
-"""What the format of an extension is like: whose it is, and what it is called."""
-
 
 def is_format(name: str) -> bool:
-    """Tell whether a format is called that; what looks like an extension's is asked for."""
+    """Return whether a format has this name; extensions are searched for theirs."""
     if name in FORMATS or not EXTENSION.fullmatch(name):
         return name in FORMATS
-    # Imported here: it is asked for by a name that is none of ours.
+    # Imported here: only names of extensions require it.
     from ...extensions import installed
 
     return any(one.name == name for one in installed("report"))
 
 
 def read_as(name: str, report: Report) -> Found:
-    """Return what a report says in a format; an extension that fails is named."""
+    """Return the content of a report; errors of an extension name the extension."""
     if (reader := READERS.get(name)) is not None:
         return reader(report)
     from ...extensions import ExtensionError, loaded, named
@@ -131,12 +134,8 @@ def read_as(name: str, report: Report) -> Found:
     return found
 
 
-_Keys = dict[str, msgspec.Raw]
-"""The keys of an object; what they stand for is passed over."""
-
-
 def format_of(report: Report) -> str:
-    """Return the name of a report's format; raise `InvalidInputError` for no known one."""
+    """Return the name of a report's format; raise `InvalidInputError` if it is unknown."""
     content = report.content.strip()
     words, ends = set[str](), b""
     if content.startswith((b"{", b"[")):
@@ -160,7 +159,7 @@ def _words_of_json(report: Report, content: bytes) -> set[str]:
         listed = _decoded(report, content, list[_Keys])
         return {"[", *listed[0]} if listed else {"[]"}
     try:
-        # Perhaps an object in each line.
+        # The report may have an object in each line.
         keys = msgspec.json.decode(content.partition(b"\n")[0], type=_Keys)
     except (msgspec.DecodeError, ValueError, RecursionError):
         keys = _decoded(report, content, _Keys)

@@ -1,4 +1,7 @@
-"""Reads JSON of a known shape from a stranger: bounded, and no key twice."""
+"""Bounded decoding of untrusted JSON reports, and custom metrics selected by JSON pointers.
+
+A report with a duplicate key is rejected.
+"""
 
 import json
 import re
@@ -11,7 +14,7 @@ from .report import COUNT_MAX, DEPTH_MAX, VALUES_MAX, Found, Report
 
 T = TypeVar("T")
 
-# It takes a text without an end as well: nothing is looked at twice.
+# Matches an unterminated text as well, so that the search stays linear.
 _TEXTS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -21,25 +24,27 @@ _PATH = re.compile(r"(.*?) - at `\$?(.*)`", re.DOTALL)
 
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
+FORMAT = "json"
+_MISSING = object()
 
 
 class Counted(msgspec.Struct):
-    """An object of which only is counted how many there are."""
+    """An object that is only counted."""
 
 
 def decode(report: Report, shape: type[T]) -> T:
-    """Return what a report holds, in the shape it should have."""
+    """Return the content of a report, decoded as the given type."""
     return decode_text(report, report.content, shape)
 
 
 def decode_text(
     report: Report, content: bytes, shape: type[T], *, line: int | None = None
 ) -> T:
-    """Return what some of a report's bytes hold."""
+    """Return part of a report's content, decoded as the given type."""
     check_size(report, content, line=line)
     try:
         found = msgspec.json.decode(content, type=shape)
-        # Of a key that is there twice, msgspec takes the last without a word.
+        # msgspec silently takes the last of duplicate keys.
         twice = _key_there_twice(content)
     except RecursionError as error:
         raise report.bad(_TOO_DEEP, line=line) from error
@@ -54,12 +59,12 @@ def decode_text(
 
 
 def check_size(report: Report, content: bytes, *, line: int | None = None) -> None:
-    """Raise `InvalidInputError` for JSON that is too deep or holds too much."""
+    """Raise `InvalidInputError` for JSON that is nested too deeply or too large."""
     bare = _TEXTS.sub(b"", content)
     if bare.count(b",") + bare.count(b":") + bare.count(b"[") > VALUES_MAX:
         raise report.bad(f"holds more than {VALUES_MAX} keys and values", line=line)
     brackets = bare.translate(_BRACKETS, _NOT_BRACKETS)
-    # Each turn takes away the innermost level.
+    # Each iteration removes the innermost level.
     for _ in range(DEPTH_MAX):
         if not brackets:
             return
@@ -76,7 +81,7 @@ def _key_there_twice(content: bytes) -> str | None:
             last = {name: place for place, (name, _) in enumerate(pairs)}
             twice.extend(n for place, (n, _) in enumerate(pairs) if last[n] != place)
 
-    # Numbers stay text: reading long ones takes long, and nobody asks for them.
+    # Numbers stay text: they are not used here, and long ones are slow to parse.
     json.loads(content, object_pairs_hook=notice, parse_int=str, parse_float=str)
     return json.dumps(twice[0][:_KEY_CHARS_SHOWN]) if twice else None
 
@@ -89,14 +94,10 @@ def _where(message: str) -> tuple[str, str | None]:
     return found[1], found[2].removeprefix(".") or None
 
 
-FORMAT = "json"
-_MISSING = object()
-
-
 def read(report: Report, pointers: Mapping[str, str]) -> Found:
-    """Return the metrics that the report has, by their names and pointers.
+    """Return the metrics in the report, given their pointers by name.
 
-    Raise `InvalidInputError` where it has none of them, or something else than a number.
+    Raise `InvalidInputError` if the report has none of them, or one is not a number.
     """
     if not pointers:
         raise report.bad(
@@ -118,7 +119,7 @@ def read(report: Report, pointers: Mapping[str, str]) -> Found:
 
 
 def _at(given: Any, pointer: str) -> Any:
-    """Return what a JSON pointer names (RFC 6901), `_MISSING` where nothing is there."""
+    """Return the value at a JSON pointer (RFC 6901), or `_MISSING`."""
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(given, dict) and key in given:

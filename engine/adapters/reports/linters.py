@@ -1,4 +1,8 @@
-"""Reports of linters and type checkers: ESLint, mypy, Ruff and tsc."""
+"""Reports of linters and type checkers: tsc, Ruff, mypy and ESLint.
+
+tsc and mypy print plain text (`tsc --pretty false`). With `--output json`, mypy prints
+JSON lines, mixed with plain text if it aborts, and an empty line if there are no errors.
+"""
 
 import re
 from typing import Literal
@@ -12,14 +16,19 @@ _LINE = re.compile(
     rb"(?:\S.*\([0-9]+,[0-9]+\): )?(?P<kind>error|warning|message) TS[0-9]+: .*|"
     rb"Found (?P<stated>[0-9]{1,15}) errors?\b.*|  .*|"
 )
-"""A line that it prints; those that explain the error above them are indented."""
+"""A line of tsc's output; explanations of the preceding error are indented."""
+_TEXT = re.compile(
+    rb"(?:.+?: )?(?P<kind>error|note|warning): .*|"
+    rb"Found (?P<stated>[0-9]{1,15}) errors? in .*|Success: .*|"
+)
+"""A line of mypy's plain text, or an empty line."""
 
 
 def read_tsc(report: Report) -> Found:
-    """Return the count of type errors; refuse lines that tsc does not print.
+    """Return the count of type errors; reject lines that tsc does not print.
 
-    A file without errors must state that there are none: tsc itself prints nothing then,
-    and neither does a tsc that was never run.
+    A file without errors must state that there are none: the empty output of a clean run
+    could also come from a tsc that never ran.
     """
     errors, stated = 0, -1
     for number, line in report.lines():
@@ -42,18 +51,11 @@ class _Finding(msgspec.Struct):
 
 
 def read_ruff(report: Report) -> Found:
-    """Return the counts of errors and warnings; refuse what is not of Ruff."""
+    """Return the counts of errors and warnings; reject anything but Ruff's JSON."""
     findings = decode(report, list[_Finding])
     errors = sum(one.severity in (None, "error") for one in findings)
     warnings = sum(one.severity == "warning" for one in findings)
     return Found({"lint_errors": errors, "lint_warnings": warnings}, tool="ruff")
-
-
-_TEXT = re.compile(
-    rb"(?:.+?: )?(?P<kind>error|note|warning): .*|"
-    rb"Found (?P<stated>[0-9]{1,15}) errors? in .*|Success: .*|"
-)
-"""A line of its plain text; an empty one too."""
 
 
 class _MypyMessage(msgspec.Struct):
@@ -61,11 +63,11 @@ class _MypyMessage(msgspec.Struct):
     line: int
     message: str
     severity: Literal["error", "note", "warning"] = "error"
-    """Missing in the first versions, which told of errors alone."""
+    """Missing in the first versions, which reported only errors."""
 
 
 def read_mypy(report: Report) -> Found:
-    """Return the count of type errors; refuse what is not of mypy."""
+    """Return the count of type errors; reject lines that mypy does not print."""
     errors = stated = 0
     for number, text in report.lines():
         line = text.strip()
@@ -77,7 +79,7 @@ def read_mypy(report: Report) -> Found:
             stated = max(stated, int(found["stated"] or 0))
         else:
             raise report.bad("not a line that mypy prints", line=number)
-    # Errors that are about no line are only in the sum.
+    # Errors without a line are only in the sum.
     return Found({"type_errors": max(errors, stated)}, tool="mypy")
 
 
@@ -89,7 +91,7 @@ class _File(msgspec.Struct, rename="camel"):
 
 
 def read_eslint(report: Report) -> Found:
-    """Return the counts of errors and warnings; refuse what is not of ESLint."""
+    """Return the counts of errors and warnings; reject anything but ESLint's JSON."""
     files = decode(report, list[_File])
     for index, file in enumerate(files):
         if file.error_count + file.warning_count != len(file.messages):

@@ -1,6 +1,10 @@
-"""What the files of the last snapshot looked like, so that only changed ones are read.
+"""A cache of file stats from the last snapshot, so that only changed files are read.
 
-This is a cache: without it, or when it is damaged, every file is read again.
+Without the cache, or if it is damaged, every file is read again. A stat is trusted only if
+a later write changes it. A write through a memory map updates the time only if the page
+was clean, and hardly ever on a memory file system. So files that are open for writing are
+not trusted; where leases cannot detect that, their pages are flushed first; on memory file
+systems no file is trusted.
 """
 
 import os
@@ -19,34 +23,47 @@ from .entries import Stat, TreeEntry
 
 IN_MEMORY = frozenset({"ramfs", "tmpfs"})
 LEASING = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "xfs"})
-"""Where a lease is refused for as long as a file can be written by a map, too."""
+"""File systems that refuse a lease while a file may be written through a memory map."""
+SETTLED_NS, TICK_NS = 2_000_000_000, 20_000_000
+"""The age below which a changed file may change again without a new time stamp; the
+second applies to time stamps finer than a millisecond."""
+_UNKNOWN = (0, 0, -1, 0)
+_STORED = tuple[str, dict[bytes, Stat]]
+
+
+class Known(NamedTuple):
+    """The tree of a snapshot, and the stats of its files at that time."""
+
+    tree: str
+    """The id of its git tree; empty if unknown."""
+    files: dict[str, Stat]
 
 
 class Quiet:
-    """Knows which files of one tree can be believed to look as they are."""
+    """Decides which file stats of one tree can be trusted."""
 
     def __init__(self, root: Path) -> None:
         self._kind = kind_of(root)
         self.device = root.stat().st_dev
         self.is_local = self._kind in LEASING
-        """Whether its files have the times of this system."""
+        """Whether file times come from this system's clock."""
 
     def prepare(self, descriptor: int) -> None:
-        """Do what has to be done before a file is looked at and read."""
+        """Flush a file before it is checked and read, if its file system requires it."""
         if self._kind not in LEASING | IN_MEMORY:
-            # A disk that is full or fails here says so when the file is read.
+            # A full or failing disk is reported when the file is read.
             with suppress(OSError):
                 os.fsync(descriptor)
 
     def is_kept(self, descriptor: int, device: int) -> bool:
-        """Tell whether what is written to a file after this will be seen by its time."""
+        """Return whether any later write to a file will change its time."""
         if device != self.device or self._kind in IN_MEMORY:
             return False
         return not is_being_written(descriptor)
 
 
 def kind_of(root: Path) -> str | None:
-    """Return the type of the file system a tree lies on; None where nobody tells."""
+    """Return the type of a tree's file system; None if unknown."""
     try:
         mounts = MOUNTS.read_text("utf-8", "surrogateescape")
     except OSError:
@@ -54,23 +71,8 @@ def kind_of(root: Path) -> str | None:
     return file_system(root.resolve(), mounts)
 
 
-SETTLED_NS, TICK_NS = 2_000_000_000, 20_000_000
-"""What changed later than this before it was looked at may change again within the same
-time: the second holds where times are kept that are finer than a millisecond."""
-_UNKNOWN = (0, 0, -1, 0)
-_STORED = tuple[str, dict[bytes, Stat]]
-
-
-class Known(NamedTuple):
-    """The tree of a snapshot, and its files as they looked then."""
-
-    tree: str
-    """The id of its git tree; empty when nothing is known."""
-    files: dict[str, Stat]
-
-
 def load(path: Path) -> Known:
-    """Return what is known of the last snapshot."""
+    """Return the cached stats of the last snapshot."""
     with suppress(OSError, ValueError):
         check, _, body = read_whole(path).partition(b"\n")
         if int(check) == crc32(body):
@@ -80,15 +82,15 @@ def load(path: Path) -> Known:
 
 
 def cache_of(folder: Path, root: Path) -> Path:
-    """Return where a store keeps what is known of the files below a root."""
+    """Return the path of the cache for a root in the folder of a store."""
     return folder / f"known-{sha256(os.fsencode(root)).hexdigest()[:16]}"
 
 
 def settled(one: Stat, now_ns: int, *, is_local: bool) -> Stat:
-    """Return how a file looked at a moment, as if it had changed if it may do so unseen.
+    """Return a file's stat, marked as changed if a later change could go unnoticed.
 
-    That is one that changed just before: it may change once more within the same time.
-    `is_local` files have the time of this system, and one as fine as they show.
+    A file that changed just before `now_ns` may change again with the same time stamp.
+    The times of `is_local` files come from this system's clock, at the precision shown.
     """
     mode, size, changed_ns, inode = one
     margin = TICK_NS if is_local and changed_ns % 1_000_000 else SETTLED_NS
@@ -96,10 +98,10 @@ def settled(one: Stat, now_ns: int, *, is_local: bool) -> Stat:
 
 
 def save(path: Path, tree: str, files: Mapping[str, Stat]) -> None:
-    """Keep what the files looked like."""
+    """Save the stats of the files."""
     known = {os.fsencode(name): one for name, one in files.items()}
     draft = path.with_name(f"{path.name}.new")
-    # Without it the next snapshot only takes longer.
+    # Without the cache the next snapshot only takes longer.
     with suppress(OverflowError, OSError):
         body = msgspec.msgpack.encode((tree, known))
         with held_open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC) as file:
@@ -114,10 +116,10 @@ def save_restored(
     present: Mapping[str, TreeEntry],
     placed: Mapping[str, Stat],
 ) -> None:
-    """Keep the stats of the files of a snapshot that was restored.
+    """Save the stats of the files of a restored snapshot.
 
     Only files that were `placed`, or were `present` before with the same content, are
-    known: a restore leaves some files alone, whatever the snapshot contains of them.
+    known: a restore leaves some files of the snapshot unchanged.
     """
     before = load(cache).files
     looked = {

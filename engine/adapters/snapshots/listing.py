@@ -1,7 +1,9 @@
-"""The files of a work tree, found without following anything out of it.
+"""The listing of a work tree's files, without those that git ignores.
 
-Each folder is opened from the one above it, so that one which becomes a link in the
-meantime leads nowhere. Nothing is read here but names and what the system says of them.
+Each folder is opened relative to its parent, so that a folder replaced by a link is not
+followed out of the tree; only names and stats are read. The ignored files come from git,
+which gets the tree's `.gitignore` files and index, but our own git directory, so that no
+setting of the tree's repository takes effect.
 """
 
 import errno
@@ -25,22 +27,30 @@ from .entries import LeftOut, Listing, mark_of, parents_of, stat_of
 
 NO_LIST = "the list of tracked files could not be read: ignored ones are missing"
 SECONDS_MAX = 60.0
-"""How long git may look for them: a list that is a pipe would hold it for ever."""
+"""The time limit of git: an index that is a pipe would block it forever."""
 _SEGMENT = {"*": "[^/]*", "?": "[^/]"}
+NESTED = "a repository of its own"
+OTHER_TREE = "another work tree of this repository"
+SPECIAL = "neither file, link nor folder"
+GITS_OWN = "named like git's own folder"
+TOO_DEEP = "too many folders deep"
+TOO_MANY = "more files than a snapshot takes"
+DEPTH_MAX = 250
+_REFUSALS = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def unseen(git: Git, root: Path) -> tuple[frozenset[str], str | None]:
-    """Return what git ignores below a root (folders end with a slash), and a problem.
+    """Return the paths that git ignores below a root, and a problem or None.
 
-    A tracked file is never ignored. Where the list of tracked files cannot be read, the
-    problem says so.
+    Folders end with a slash. A tracked file is never ignored. If the list of tracked
+    files cannot be read, the problem describes why.
     """
     top, index, exclude, objects = _repository(root)
     call = ["ls-files", "-z", "--others", "--ignored", "--directory", "--exclude-standard"]
     call += [f"--exclude-from={exclude}"] if exclude is not None else []
 
     def ignored(tracked: Path, **more: str) -> frozenset[str]:
-        # What the person and the machine ignore everywhere is in their settings.
+        # The user's and the machine's global excludes are in their git settings.
         places = {"GIT_WORK_TREE": str(top), "GIT_INDEX_FILE": str(tracked), **more}
         listed = git.run_in(
             root,
@@ -58,25 +68,25 @@ def unseen(git: Git, root: Path) -> tuple[frozenset[str], str | None]:
         if index is None:
             raise
     try:
-        # A sparse one names folders; git finds their files in the objects.
+        # A sparse index names folders; git finds their files in the objects.
         return ignored(index, GIT_ALTERNATE_OBJECT_DIRECTORIES=str(objects)), None
     except GitError:
-        # A split one, or one of another format: git needs more than it.
+        # A split index, or one of another format, depends on further files.
         return ignored(none), f"{NO_LIST} ({index})"
 
 
 def matcher(patterns: Iterable[str]) -> re.Pattern[str] | None:
-    """Return what matches the paths that patterns name; None without patterns.
+    """Return a regular expression for the paths of patterns; None without patterns.
 
-    A pattern is a path from the root; `*` and `?` stay within one name, `**` stands for
-    any folders, and a folder's own name for all that is in it.
+    A pattern is a path from the root; `*` and `?` match within one name, `**` matches any
+    folders, and the name of a folder matches everything in it.
     """
     made = "|".join(f"(?:{_translated(pattern)}(?:/.*)?)" for pattern in patterns)
     return re.compile(made, re.DOTALL) if made else None
 
 
 def may_lead_to(patterns: Iterable[str], folder: str) -> bool:
-    """Tell whether something in a folder can match one of the patterns."""
+    """Return whether a path in a folder can match one of the patterns."""
     depth = folder.count("/") + 1
     for pattern in patterns:
         parts = pattern.strip("/").split("/")
@@ -101,7 +111,7 @@ def _translated(pattern: str) -> str:
 
 
 def _repository(root: Path) -> tuple[Path, Path | None, Path | None, Path | None]:
-    """Return the top of the tree around a root, its index, list of ignored and objects."""
+    """Return the top of the tree around a root, its index, exclude file and objects."""
     found = repository_around(root)
     if found is None:
         return root, None, None, None
@@ -114,34 +124,24 @@ def _repository(root: Path) -> tuple[Path, Path | None, Path | None, Path | None
     )
 
 
-NESTED = "a repository of its own"
-OTHER_TREE = "another work tree of this repository"
-SPECIAL = "neither file, link nor folder"
-GITS_OWN = "named like git's own folder"
-TOO_DEEP = "too many folders deep"
-TOO_MANY = "more files than a snapshot takes"
-DEPTH_MAX = 250
-_REFUSALS = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-
-
 class WantedPaths(NamedTuple):
-    """What of a tree is to be listed."""
+    """The selection of files in a tree."""
 
     unseen: frozenset[str] = frozenset()
-    """What git ignores; folders end with a slash."""
+    """Paths that git ignores; folders end with a slash."""
     patterns: Sequence[str] = ()
-    """Ignored files that are taken all the same."""
+    """Patterns of ignored files that are included nevertheless."""
     also: frozenset[str] = frozenset()
-    """Paths that are taken whatever is said of them."""
+    """Paths that are always included."""
     without: frozenset[tuple[int, int]] = frozenset()
-    """Folders that are left alone, by device and inode."""
+    """Folders that are skipped, by device and inode."""
     files_max: int = 1_000_000
     own: frozenset[str] = frozenset()
-    """Files and folders of ours, which are nobody's work; `also` goes before."""
+    """Files and folders of sprintlog, which are excluded unless they are in `also`."""
 
 
 def list_tree(root: Path, wanted: WantedPaths) -> Listing:
-    """Return what stands below a root."""
+    """Return the listing of the files below a root."""
     lister = _Lister(root, wanted)
     with opened(root) as descriptor:
         lister.walk(descriptor, "", depth=0, is_taken=True)
@@ -149,9 +149,9 @@ def list_tree(root: Path, wanted: WantedPaths) -> Listing:
 
 
 def refusal(path: str, error: OSError) -> str:
-    """Return why something cannot be read; raise `RefusedError` where the disk failed.
+    """Return why a file is unreadable; raise `RefusedError` if the disk failed.
 
-    What is left out for a reason is one thing, what nobody can tell another.
+    A denied file is left out of the listing, but a disk error makes the listing unreliable.
     """
     if error.errno not in _REFUSALS:
         raise RefusedError(
@@ -176,9 +176,9 @@ class _Lister:
         self._hold_own = parents_of(wanted.own)
 
     def walk(self, descriptor: int, prefix: str, *, depth: int, is_taken: bool) -> bool:
-        """List an open folder, unless it is a repository of its own; return whether.
+        """List an open folder and return True; return False if it is a repository.
 
-        Of one that git ignores only what is asked for is listed.
+        In an ignored folder, only requested files are listed.
         """
         with os.scandir(descriptor) as listed:
             entries = list(listed)
@@ -187,7 +187,7 @@ class _Lister:
             if inner_git is not None:
                 self._leave_repository(prefix.rstrip("/"), inner_git)
                 return False
-            # The tree's own repository is not worth a word.
+            # The tree's own repository is not reported.
             for name in sorted(gits if prefix else gits - {".git"}):
                 self._leave(prefix + name, GITS_OWN)
             entries = [entry for entry in entries if entry.name not in gits]
@@ -200,7 +200,7 @@ class _Lister:
             try:
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
-                continue  # It is gone since.
+                continue  # The file was removed meanwhile.
             path = prefix + entry.name
             if path in self._wanted.own and not (
                 path in self._wanted.also or path in self._on_the_way
@@ -253,7 +253,7 @@ class _Lister:
             if not self.walk(inner, f"{path}/", depth=depth + 1, is_taken=is_taken):
                 return
             if len(self.found.files) > known or (
-                # A folder that only we have made is not theirs either.
+                # A folder that only sprintlog created is excluded as well.
                 is_taken and path not in self._hold_own
             ):
                 self.found.folders[path] = status.st_mode & 0o777

@@ -1,4 +1,7 @@
-"""Making a snapshot anew without a text; what does not hold it stays byte for byte."""
+"""Removal of a text from stored snapshots, and the search for objects that contain it.
+
+Files that do not contain the text stay identical, byte for byte.
+"""
 
 import gzip
 import zlib
@@ -12,18 +15,20 @@ from .store import Store
 
 GZIP = b"\x1f\x8b"
 INFLATED_BYTES_MAX = 64 << 20
-"""So much of a compressed file is looked at."""
+"""The maximum number of decompressed bytes that are searched."""
+_ZLIB = b"\x78"
+"""The first byte of every compressed stream of git."""
 
 
 class Rewritten(NamedTuple):
-    """A snapshot that takes the place of another one."""
+    """A snapshot that replaces another one."""
 
     commit: str
     tree: str
 
 
 def unzipped(content: bytes) -> bytes:
-    """Return what is in a file that gzip made; nothing for any other file."""
+    """Return the content of a gzip file; nothing for any other file."""
     if content[:2] != GZIP:
         return b""
     try:
@@ -34,7 +39,7 @@ def unzipped(content: bytes) -> bytes:
 
 
 def without(content: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    """Return a file's bytes after a change, also where gzip made them."""
+    """Return a file's bytes after a change, which also applies inside gzip."""
     inner = unzipped(content)
     changed = change(inner)
     if changed != inner:
@@ -43,7 +48,7 @@ def without(content: bytes, change: Callable[[bytes], bytes]) -> bytes:
 
 
 def rewrite(store: Store, commit: str, contents: Mapping[str, bytes]) -> Rewritten:
-    """Make a snapshot with other contents in some of its files; the lock must be held."""
+    """Create a snapshot with some files replaced; the caller must hold the lock."""
     entries = store.read(commit).files
     tree, moment = store.git.run("show", "-s", "--format=%T %ct", commit).split()
     lines = (
@@ -54,12 +59,8 @@ def rewrite(store: Store, commit: str, contents: Mapping[str, bytes]) -> Rewritt
     return Rewritten(*make_commit(store, tree.decode(), int(moment), lines))
 
 
-_ZLIB = b"\x78"
-"""How every compressed stream of git's begins."""
-
-
 def objects_holding(git: Git, forms: Sequence[bytes]) -> Iterator[str]:
-    """Yield the id of every object that holds a form: bytes, names, messages."""
+    """Yield the id of every object that contains a form, in contents, names or messages."""
     call = ("cat-file", "--batch", "--batch-all-objects", "--unordered")
     with git.start(*call) as process:
         assert process.stdout is not None
@@ -72,7 +73,7 @@ def objects_holding(git: Git, forms: Sequence[bytes]) -> Iterator[str]:
 
 
 def inflated(content: bytes) -> Iterator[bytes]:
-    """Yield what can be read of the compressed streams in a file that may be damaged."""
+    """Yield the readable compressed streams in a file that may be damaged."""
     start = content.find(_ZLIB)
     while start >= 0:
         with suppress(zlib.error):

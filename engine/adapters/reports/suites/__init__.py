@@ -1,1 +1,4 @@
-"""Reads the reports of test runners; `tally.py` turns what each one lists into counts."""
+"""Readers of test runners' reports, one module per runner.
+
+`tally.py` turns the listed results into counts; `../formats.py` lists the readers.
+"""
