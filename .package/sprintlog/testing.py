@@ -1,9 +1,9 @@
 """What an extension has to do, kind by kind: call it in the tests of your package."""
 
-from .cli.extending.kits.events import check_event_type as check_event_type
-from .cli.extending.kits.importers import check_importer as check_importer
-from .cli.extending.kits.projections import check_projection as check_projection
-from .cli.extending.kits.readers import (
+from .cli.extending.kits import check_event_type as check_event_type
+from .cli.extending.kits import check_importer as check_importer
+from .cli.extending.kits import check_projection as check_projection
+from .cli.extending.kits import (
     check_agent as check_agent,
     check_notifier as check_notifier,
     check_report as check_report,

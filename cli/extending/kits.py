@@ -1,0 +1,353 @@
+"""Test kits for the authors of extensions: what an extension of each kind must do."""
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, get_args
+
+import msgspec
+
+from sprintlog.engine.adapters.agents.items import Item
+from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.reports.report import COUNT_MAX, Found, Report
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.extensions import Extension
+from sprintlog.engine.log.codec import encode
+from sprintlog.engine.log.event import check_tag
+from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.service.streams.extension_events import (
+    checked_data,
+    event_as_said,
+    struct_problem,
+)
+from sprintlog.engine.sprint.agent.notices import NOTICES, Notice
+from sprintlog.engine.sprint.answers.verdict import Answer
+from sprintlog.engine.sprint.commands import RecordExtensionEvent
+from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
+from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
+from sprintlog.engine.sprint.phases.lifecycle import StartSprint
+from sprintlog.engine.sprint.plan.create import CreateSprint, check_sprint_id
+from sprintlog.projections.extended import ExtendedProjection, SprintReading, reading_of
+from sprintlog.projections.runner import Happened, catch_up_sprint, happened
+from sprintlog.projections.workspace import Workspace
+
+from ..begin.import_extended import read_with, record_imported
+from ..intake.others.imported import Imported, document_of, facts_of
+from ..record import Options
+
+PLAN: dict[str, Any] = {
+    "phases": [{"id": name, "prompt": f"Do {name}"} for name in ("one", "two", "three")]
+}
+SPRINT = "kit"
+FIRST_SECOND = 1_768_467_600
+"""When the sprint begins: what a kit gives back is the same each time."""
+
+
+def must(is_so: bool, rule: str) -> None:
+    """Raise `AssertionError` saying a rule that is broken."""
+    if not is_so:
+        raise AssertionError(rule)
+
+
+@contextmanager
+def refused(rule: str) -> Iterator[None]:
+    """Hold that what is done is refused with an error of sprintlog's, and no other."""
+    try:
+        yield
+    except SprintlogError:
+        return
+    except Exception as error:
+        raise AssertionError(f"{rule}; it failed with {error!r}") from error
+    raise AssertionError(rule)
+
+
+@contextmanager
+def workspace() -> Iterator[Workspace]:
+    """Give a workspace in memory with the sprint `kit` in it."""
+    with TemporaryDirectory() as folder:
+        # By its whole name: a link on the way is no matter of the extension's.
+        root, seconds = Path(folder).resolve(), count(FIRST_SECOND)
+        with Workspace.in_memory(root, clock=lambda: next(seconds) * 1000) as made:
+            made.handle(CreateSprint(PLAN), sprint_id=SPRINT)
+            yield made
+
+
+def plain(value: Any, rule: str) -> str:
+    """Return a value as JSON with sorted keys; raise `AssertionError` for what is none."""
+    try:
+        return json.dumps(value, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"{rule}: {error}") from error
+
+
+def tree_of(path: Path) -> dict[str, str]:
+    """Return the digest of each file below a path, by its name."""
+    files = [path] if path.is_file() else sorted(path.rglob("*"))
+    return {
+        str(file): sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()
+    }
+
+
+def check_event_type(
+    tag: str,
+    kind: type[msgspec.Struct],
+    *,
+    examples: Sequence[dict[str, Any]],
+    refuses: Sequence[dict[str, Any]] = (),
+) -> None:
+    """Try an event type with examples of its data, and with data that it refuses.
+
+    Raise `AssertionError` saying the rule that is broken.
+    """
+    must(bool(examples), "give an example of its data")
+    check_tag(tag)
+    must((problem := struct_problem(kind)) is None, f"{tag} {problem}")
+    must(bool((kind.__doc__ or "").strip()), f"{tag}: its docstring says what happened")
+    plain(msgspec.json.schema(kind), f"{tag} has a JSON Schema")
+    extension = Extension("event", tag, f"{kind.__module__}:{kind.__name__}", "kit", "0")
+    for data in examples:
+        said = checked_data(extension, kind, data)
+        must(checked_data(extension, kind, said) == said, f"{tag}: what is kept is taken")
+        _is_recorded(tag, kind, said)
+        with refused(f"{tag} refuses a field that it does not have"):
+            checked_data(extension, kind, {**data, "no-such-field": 1})
+    for data in refuses:
+        with refused(f"{tag} has to refuse {data}"):
+            checked_data(extension, kind, data)
+
+
+def _is_recorded(tag: str, kind: type[msgspec.Struct], said: dict[str, Any]) -> None:
+    shape = getattr(kind, "schema_version", 1)
+    event = event_as_said(tag, said, shape=shape)
+    with workspace() as made:
+        before = made.sprint(SPRINT).document
+        command = RecordExtensionEvent(event)
+        (recorded,) = made.handle_with(SPRINT, command, masks=False).events
+        must(recorded.type == tag, f"{tag} is recorded as what it is")
+        must(recorded.payload == encode(event), f"{tag}: the payload is its data")
+        must(CODEC.decode(recorded) == event, f"{tag} is read without its package")
+        must(made.sprint(SPRINT).document == before, f"{tag} changes no plan")
+        must(not event.remains().data, f"{tag}: erased, nothing of it is left")
+
+
+Importing = Callable[[Path], Imported]
+
+
+def check_importer(
+    name: str, read: Importing, path: Path, *, refuses: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """Try an importer with a file or a folder; return what comes of it, as plain data.
+
+    That fits a golden file. `refuses` are paths that it does not take. Raise
+    `AssertionError` saying the rule that is broken.
+    """
+    before = tree_of(path)
+    must(bool(before), f"{path} is there")
+    extension = Extension("importer", name, "kit:kit", "kit", "0")
+    imported = read_with(extension, read, path)
+    must(read_with(extension, read, path) == imported, "the same source says the same")
+    must(tree_of(path) == before, "nothing of the source is changed")
+    for sprint in imported.sprints:
+        check_sprint_id(sprint.id)
+    _recorded(name, imported, path)
+    for bad in refuses:
+        with refused(f"{bad} has to be refused"):
+            read_with(extension, read, bad)
+    said = _described(name, imported, path)
+    # As a stored result has it: lists for tuples.
+    stored: dict[str, Any] = json.loads(plain(said, "what is imported is JSON"))
+    return stored
+
+
+def _recorded(name: str, imported: Imported, path: Path) -> None:
+    options = Options({"actor": "import:kit", "as_json": True})
+    with workspace() as made:
+        try:
+            first = record_imported(made, path, imported, options, kind=name)
+        except SprintlogError as error:
+            raise AssertionError(f"what is read can be recorded: {error}") from error
+        must(first > 0, "something is recorded")
+        again = record_imported(made, path, imported, options, kind=name)
+        must(again == 0, "the same source again brings nothing")
+
+
+def _described(name: str, imported: Imported, path: Path) -> dict[str, Any]:
+    sprints = []
+    for one in imported.sprints:
+        document = document_of(one, kind=name, file=path) if one.phases else None
+        facts = [[type(f).__name__, *f] for f in facts_of(one, file=path)]
+        told = {"id": one.id, "goal": one.goal, "document": document, "facts": facts}
+        sprints.append(told)
+    said: dict[str, Any] = {"sprints": sprints, "found": imported.found}
+    said["unread"] = [
+        [x.file.removeprefix(str(path)), x.line, x.problem] for x in imported.unread
+    ]
+    return msgspec.to_builtins(said)  # type: ignore[no-any-return]
+
+
+Data = dict[str, Any]
+_ENDS = Extension("projection", "kit", "kit:kit", "kit", "0")
+
+
+def check_projection(
+    made: Callable[[], SprintReading], *, events: Sequence[tuple[str, Data]] = ()
+) -> Any:
+    """Try a projection on a small sprint with a rollback and its undoing.
+
+    `events` are types and data of extensions' events to be in it. Return what the
+    projection says at the end. Raise `AssertionError` saying the rule that is broken.
+    """
+    reading_of(_ENDS, made)
+    with workspace() as log:
+        _play(log, events)
+        everything = [*happened(log, SPRINT)]
+        said = _shown(made, everything, every=0)
+        for every in (1, 2, 3):
+            again = _shown(made, everything, every=every)
+            must(again == said, f"kept every {every} events, it says the same")
+        for end in range(len(everything) + 1):
+            _shown(made, everything[:end], every=0)
+        must(_shown(made, everything, every=0) == said, "read once more, it says the same")
+        _by_the_runner(log, made, said)
+    return msgspec.json.decode(said)
+
+
+def _shown(made: Callable[[], SprintReading], all_: Sequence[Happened], every: int) -> str:
+    """Return what it says; its state goes through JSON every so many events."""
+    reading = made()
+    state = reading.begin()
+    for number, one in enumerate(all_, start=1):
+        state = reading.evolve(state, one)
+        if every and number % every == 0:
+            # A new one: what is remembered beside the state would be lost.
+            state, reading = msgspec.json.decode(_encoded(state)), made()
+    before = _encoded(state)
+    shown = plain(
+        msgspec.to_builtins(reading.show(state), str_keys=True), "what it says is JSON"
+    )
+    must(_encoded(state) == before, "show() changes nothing of the state")
+    return shown
+
+
+def _encoded(state: Any) -> bytes:
+    try:
+        return msgspec.json.encode(state)
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise AssertionError(f"its state is plain data: {error}") from error
+
+
+def _by_the_runner(log: Workspace, made: Callable[[], SprintReading], said: str) -> None:
+    for _ in range(2):
+        projection = ExtendedProjection(_ENDS, made(), log.log, SPRINT)
+        catch_up_sprint(log, projection)
+        must(plain(projection.show(), "JSON") == said, "the runner gives the same")
+    must(projection.mark() is not None, "what it keeps is found again")
+
+
+def _play(log: Workspace, events: Sequence[tuple[str, Data]]) -> None:
+    """Record work, what extensions say, a rollback, more of both, and an undoing."""
+
+    def say() -> None:
+        for tag, data in events:
+            event = event_as_said(tag, data)
+            log.handle_with(SPRINT, RecordExtensionEvent(event))
+
+    log.handle(StartSprint(), sprint_id=SPRINT)
+    log.handle(StartPhase("one"), sprint_id=SPRINT)
+    log.handle(CompletePhase("one", "first"), sprint_id=SPRINT)
+    point = log.sprint(SPRINT).version
+    say()
+    log.handle(StartPhase("two"), sprint_id=SPRINT)
+    log.handle(RollBack(point), sprint_id=SPRINT)
+    log.handle(Undo(), sprint_id=SPRINT)
+    say()
+    log.handle(RollBack(point), sprint_id=SPRINT)
+    log.handle(StartPhase("two"), sprint_id=SPRINT)
+    say()
+
+
+Decoder = Callable[[dict[str, Any]], Iterable[Item] | None]
+STRANGE: tuple[dict[str, Any], ...] = (
+    {},
+    {"type": None},
+    {"type": "result", "usage": []},
+    {"type": {"type": []}, "message": 1, "id": None},
+    {"": "", "text": ["\x00", {"a": None}], "usage": {"input_tokens": "many"}},
+)
+"""Messages that are no agent's, or broken."""
+
+
+def check_agent(
+    name: str, read: Decoder, output: bytes, *, others: Sequence[dict[str, Any]] = ()
+) -> Answer:
+    """Try a decoder with what its agent prints; return what is understood of it.
+
+    `others` are messages that are another agent's. Raise `AssertionError` saying the
+    rule that is broken.
+    """
+    for message in (*STRANGE, *others):
+        before = copy.deepcopy(message)
+        try:
+            items = read(message)
+        except Exception as error:
+            raise AssertionError(f"no message makes it fail; {message}: {error!r}") from (
+                error
+            )
+        must(message == before, "a message is not changed")
+        must(items is None or not message or message in STRANGE, f"is not its: {message}")
+
+    def listed(message: dict[str, Any]) -> tuple[Item, ...] | None:
+        found = read(message)
+        items = None if found is None else tuple(found)
+        for item in items or ():
+            must(isinstance(item, get_args(Item)), f"gives items, not {item!r}")
+        return items
+
+    whole = _heard(name, listed, [output])
+    pieces = [output[at : at + 7] for at in range(0, len(output), 7)]
+    must(_heard(name, listed, pieces) == whole, "in pieces it says the same")
+    return whole
+
+
+def _heard(name: str, read: Any, pieces: Iterable[bytes]) -> Answer:
+    hearing = Hearing(agent=name, read=read)
+    for piece in pieces:
+        hearing.feed(piece)
+    answer, activity = hearing.heard()
+    must(activity.agent == name, "some of its output is understood")
+    return answer
+
+
+def check_report(
+    read: Callable[[Report], Found], content: bytes, *, refuses: Sequence[bytes] = ()
+) -> Found:
+    """Try a format with one of its reports; return what is found in it.
+
+    `refuses` are reports that are none of this format. Raise `AssertionError` saying the
+    rule that is broken.
+    """
+    folder = Path("/tree")
+    found = read(Report("report", content, folder))
+    must(isinstance(found, Found), "gives what it found as Found")
+    must(
+        all(type(n) is int and 0 <= n <= COUNT_MAX for n in found.counts.values()),
+        "counts are whole numbers from 0 on",
+    )
+    again = read(Report("report", content, folder))
+    must(again == found, "the same report says the same")
+    for bad in (b"\x00\xff\xfe not text", *refuses):
+        with refused(f"a report that is none is refused: {bad[:40]!r}"):
+            read(Report("report", bad, folder))
+    return found
+
+
+def check_notifier(notify: Callable[[dict[str, Any]], object]) -> None:
+    """Hand a notifier one notice of each kind; what it raises is what is wrong."""
+    for word in NOTICES:
+        notice = Notice(notice=word, sprint="kit", at="2026-01-15T09:00:00Z", why="a kit")
+        notify(msgspec.to_builtins(notice))
