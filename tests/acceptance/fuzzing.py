@@ -12,12 +12,15 @@ from typing import NamedTuple
 
 from tests.faults.runner import ROOT, environment
 from tests.fuzz.figures import AGENTS
+from tests.fuzz.imports import IMPORTERS
 from tests.fuzz.targets import TARGETS
 
 from .criterion import Verdict
 
 AT_ONCE = max((os.cpu_count() or 2) // 2, 1)
 GRACE_SECONDS = 120
+MEMORY_MIB_MAX = 512
+"""A decoder or an importer that is fed with mutated lines needs no more."""
 
 
 class Fed(NamedTuple):
@@ -57,11 +60,21 @@ def readers(
     return Verdict(not broke, counts, broke)
 
 
-def figures(data: Path, seed: int, *, lines: int = 20_000) -> Verdict:
+def figures(data: Path, seed: int) -> Verdict:
     """Feed each decoder with mutated lines; none may break or state an invented figure."""
+    return _figures("tests.fuzz.figures", "decoders", AGENTS, seed)
 
-    def fed(agent: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "tests.fuzz.figures", agent, str(lines), str(seed)]
+
+def imports(data: Path, seed: int) -> Verdict:
+    """Feed each importer with mutated lines; none may break or state an invented figure."""
+    return _figures("tests.fuzz.imports", "importers", tuple(IMPORTERS), seed)
+
+
+def _figures(
+    module: str, noun: str, names: tuple[str, ...], seed: int, *, lines: int = 20_000
+) -> Verdict:
+    def fed(name: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", module, name, str(lines), str(seed)]
         return subprocess.run(
             command,
             cwd=ROOT,
@@ -72,14 +85,16 @@ def figures(data: Path, seed: int, *, lines: int = 20_000) -> Verdict:
         )
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        done = dict(zip(AGENTS, pool.map(fed, AGENTS), strict=True))
+        done = dict(zip(names, pool.map(fed, names), strict=True))
     problems = [f"{name}: {x.stderr[-400:]}" for name, x in done.items() if x.returncode]
     outcomes = [json.loads(x.stdout) for x in done.values() if not x.returncode]
     problems += [f"{one['agent']}: {x}" for one in outcomes for x in one["problems"]]
+    large = [one for one in outcomes if one["memory"] > MEMORY_MIB_MAX]
+    problems += [f"{one['agent']}: {one['memory']} MiB" for one in large]
     for one in outcomes:
         print(f"      { ({**one, 'problems': len(one['problems'])}) }", flush=True)
     counts = (
-        f"{len(done)} decoders, {lines} mutated lines each,"
+        f"{len(done)} {noun}, {lines} mutated lines each,"
         f" {sum(one['figures'] for one in outcomes)} figures checked,"
         f" {sum(one['undecided'] for one in outcomes)} undecided, {len(problems)} problems"
     )

@@ -79,6 +79,7 @@ CRITERIA: dict[str, Criterion] = {
     "lost answers, signals and limits": file_faults.endings,
     "readers of what others made break on nothing": fuzzing.readers,
     "no mutated line makes a decoder break or invent a figure": fuzzing.figures,
+    "no mutated line makes an importer break or invent a figure": fuzzing.imports,
     "real journals are taken over whole": journals.texts,
     "the journal's example comes from commands": journals.example,
     "agents' real output is understood": agents.understood,

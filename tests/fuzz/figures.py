@@ -93,8 +93,8 @@ def _owner(name: str) -> str:
 
 def _reweighted(lines: list[str]) -> Iterator[bytes]:
     """Yield lines whose numbers are powers of one base, in the order of their sizes."""
-    found = [_loaded(line.encode()) for line in lines]
-    numbers = {x for one in found for x in _numbers(one)}
+    found = [json_of(line.encode()) for line in lines]
+    numbers = {x for one in found for x in numbers_in(one)}
     whole = sorted(x for x in numbers if type(x) is int and _SMALL <= x < _LARGE)
     base = max(3, min(32, int(2 ** (42 / (len(whole) + 1)))))
     weights: dict[Any, Any] = {x: base ** (at + 1) for at, x in enumerate(whole)}
@@ -119,14 +119,15 @@ def _weighed(found: Any, weights: dict[Any, Any]) -> Any:
     return made
 
 
-def _loaded(line: bytes) -> Any:
+def json_of(line: bytes) -> Any:
+    """Return the data of a text in JSON; None if it is not JSON."""
     try:
         return json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
 
 
-def _numbers(found: Any) -> Iterator[int | float]:
+def numbers_in(found: Any) -> Iterator[int | float]:
     """Yield the numbers in JSON, also in texts that contain JSON."""
     waiting = [found]
     while waiting:
@@ -134,7 +135,7 @@ def _numbers(found: Any) -> Iterator[int | float]:
         if type(one) in (int, float):
             yield one
         elif isinstance(one, str) and one[:1] in ("{", "["):
-            waiting.append(_loaded(one.encode("utf-8", "replace")))
+            waiting.append(json_of(one.encode("utf-8", "replace")))
         elif isinstance(one, dict):
             waiting.extend(one.values())
         elif isinstance(one, list):
@@ -150,7 +151,7 @@ def mutated(rng: random.Random, agent: str) -> tuple[bytes, int]:
         chosen = [*chosen[: LINES_MAX // 2], *lines[-LINES_MAX // 2 :]]
     places = rng.sample(range(len(chosen)), min(len(chosen), rng.randint(1, 3)))
     for place in places:
-        chosen[place] = _mutated_line(rng, chosen[place], lines)
+        chosen[place] = mutated_line(rng, chosen[place], lines)
     if rng.random() < 0.2:
         chosen.insert(rng.randrange(len(chosen)), rng.choice(chosen))
     if rng.random() < 0.1:
@@ -158,8 +159,9 @@ def mutated(rng: random.Random, agent: str) -> tuple[bytes, int]:
     return b"\n".join(chosen), len(places)
 
 
-def _mutated_line(rng: random.Random, line: bytes, lines: tuple[bytes, ...]) -> bytes:
-    found = _loaded(line)
+def mutated_line(rng: random.Random, line: bytes, lines: tuple[bytes, ...]) -> bytes:
+    """Return a line with some of its values or bytes changed."""
+    found = json_of(line)
     if not _places(found) or rng.random() < 0.3:
         return changed(line, [_change(rng) for _ in range(rng.randint(1, 3))])
     for _ in range(rng.randint(1, 3)):
@@ -173,7 +175,7 @@ def _mutated_line(rng: random.Random, line: bytes, lines: tuple[bytes, ...]) -> 
         elif how < 0.5:
             holder[last] = deepcopy(rng.choice(VALUES))
         elif how < 0.8:
-            other = _loaded(rng.choice(lines))
+            other = json_of(rng.choice(lines))
             for key in rng.choice(_places(other) or [()]):
                 other = other[key]
             holder[last] = other
@@ -248,7 +250,9 @@ def check(agent: str | None, content: bytes) -> tuple[int, int, list[str], Activ
     answer, activity = hearing.heard()
     (answer.text + (answer.error or "")).encode()
     found = [(name, x) for name, x in figures_of(answer, activity) if x]
-    stated = [x for one in (*content.split(b"\n"), content) for x in _numbers(_loaded(one))]
+    stated = [
+        x for one in (*content.split(b"\n"), content) for x in numbers_in(json_of(one))
+    ]
     finite = [x for x in stated if x == x and abs(x) not in (0, float("inf"))]
     numbers = Counter(_scaled(abs(x)) for x in finite)
     numbers = Counter({size: min(times, 12) for size, times in numbers.items()})

@@ -23,11 +23,11 @@ PHASES_MAX = 1_000
 _ID = re.compile(r"\W*([A-Z]{1,6}-?[0-9]+(?:[.-][0-9]+)*)\b.*")
 _FRONT = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
 _POSITION = re.compile(
-    r"^\W*(?:current )?phase\W*0*([0-9]{1,4})\b(?: of ([0-9]{1,4}))?"
-    r"(?:\W+([^\n]*?)\W*)?$",
+    r"^[^\w\n]*(?:current )?phase[^\w\n]*0*([0-9]{1,4})(?:\.([0-9]{1,4}))?\b"
+    r"(?: of ([0-9]{1,4})\b(?!\.\d))?(?:[^\w\n]+([^\n]*))?$",
     re.IGNORECASE | re.MULTILINE,
 )
-_STATED = re.compile(r"^\W*status\W+(.*)$", re.IGNORECASE | re.MULTILINE)
+_STATED = re.compile(r"^[^\w\n]*status[^\w\n]+(.*)$", re.IGNORECASE | re.MULTILINE)
 _CHAT = re.compile(r"^# aider chat started at (\S+ \S+)\s*$", re.MULTILINE)
 _AMOUNT = r"([0-9][0-9.,]*[kM]?)"
 _TOKENS = re.compile(
@@ -92,19 +92,21 @@ def read_state(path: Path) -> Imported:
     progress = stated.get("progress") if isinstance(stated.get("progress"), dict) else {}
     position = _POSITION.search(text[front.end() :] if front else text)
     current = _number(position[1] if position else stated.get("current_phase"))
-    total = _number(progress.get("total_phases")) or _number(position and position[2])
+    total = _number(progress.get("total_phases")) or _number(position and position[3])
     done = _number(progress.get("completed_phases"))
     if not total or total > PHASES_MAX:
         problem = f"states no number of phases from 1 to {PHASES_MAX}"
         raise InvalidInputError(problem, file=str(path), field="progress.total_phases")
     if done is None:
         said = _STATED.search(text)
-        is_over = said is not None and "complete" in said[1].lower()
-        done = max(0, (current or 1) - (not is_over))
+        # A phase that was inserted later has a fraction: the one before it is done.
+        is_over = (said and "complete" in said[1].lower()) or (position and position[2])
+        done = max(0, (current or 0) - (not is_over))
     phases = []
     for number in range(1, total + 1):
-        is_current = number == current and position is not None
-        title = (position[3] if is_current and position else "") or f"Phase {number}"
+        is_current = number == current and position is not None and not position[2]
+        named = position[4] if is_current and position else None
+        title = (named or "").rstrip(" )]*`") or f"Phase {number}"
         status = COMPLETED if number <= done else IN_PROGRESS if is_current else PENDING
         phases.append({"id": f"phase-{number}", "prompt": title, "status": status})
     milestone = stated.get("milestone") or ""

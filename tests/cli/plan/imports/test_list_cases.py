@@ -273,3 +273,25 @@ def test_items_without_check_boxes_are_counted(folder: Path, done: Run) -> None:
     (folder / "fix_plan.md").write_text(f"{PLAIN}{boxes}")
     answer = done("import", "fix_plan.md", "--json").json
     assert answer["found"] == {"item": 2, "passed": 1, "unmarked item": 3}
+
+
+@pytest.mark.parametrize(
+    ("position", "expected"),
+    [
+        ("Phase: 3 of 4 (Totals)\nStatus: In progress", "ccip"),
+        ("Phase: 3 of 4 (Totals)\nStatus: Phase complete", "cccp"),
+        ("Phase: 2.1 of 4 (Receipts)\nStatus: In progress", "ccpp"),
+        ("Status: complete", "pppp"),
+    ],
+)
+def test_a_state_completes_the_phases_that_it_states(
+    folder: Path, done: Run, position: str, expected: str
+) -> None:
+    """The phases before the current one are completed; without a number, none is."""
+    front = "---\ngsd_state_version: '1.0'\nprogress:\n  total_phases: 4\n---\n"
+    (folder / "STATE.md").write_text(f"{front}\n## Current Position\n\n{position}\n")
+    done("init", "--here")
+    done("import", "gsd", "STATE.md")
+    phases = done("show", "progress", "--json").json["phases"]
+    assert letters(phases) == expected
+    assert [x["prompt"] for x in phases if x["status"] == "in-progress"] in ([], ["Totals"])
