@@ -1,4 +1,7 @@
-"""The shape every command shares: a command as data, which a pure function decides on."""
+"""The base of all commands: structs of arguments, decided on by pure functions.
+
+Also the valid forms of an actor, and the digest that an idempotency key stands for.
+"""
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -14,16 +17,17 @@ from .errors import InvalidInputError, of_another_type
 from .log.event import Event
 
 UNNAMED: Final = ("runtime", "operator")
-"""Who causes an event where nobody says more of it."""
+"""The actors that need no name."""
 ACTORS: Final = ("agent:", "operator:", "import:")
 FORMS: Final = "runtime, operator, operator:NAME, agent:NAME or import:NAME"
-
-
-def check_actor(actor: str) -> str:
-    """Return the actor; raise `InvalidInputError` for a form that has no meaning."""
-    if actor in UNNAMED or (actor.startswith(ACTORS) and actor[-1] != ":"):
-        return actor
-    raise InvalidInputError(f"{actor[:40]!r} is no actor: give {FORMS}", field="actor")
+Decider = Callable[[Any, Any, str], list[Event]]
+"""Returns the events of a command, given a state, the command and the time, or raises."""
+_NEVER_EMPTY = ("reason", "error", "details")
+"""Optional text fields of a command: None if omitted, never empty."""
+NOT_THE_TYPE = AttributeError, LookupError, TypeError, ValueError
+"""The exceptions that Python raises if a rule gets a value of the wrong type."""
+OLDER_DIGESTS_MAX = 4096
+_EMPTY: tuple[object, ...] = None, False, "", (), [], {}
 
 
 def _name(struct: str) -> str:
@@ -32,13 +36,14 @@ def _name(struct: str) -> str:
 
 
 class Command(msgspec.Struct, frozen=True, tag_field="type", tag=_name):
-    """What somebody asks for: its fields are the arguments, its tag is its name.
+    """A request for a change: its fields are the arguments, its tag is its name.
 
-    Beside it is the function that decides on it. The `COMMANDS` of its topic have both.
+    Next to each command is the function that decides on it; `COMMANDS` of its topic maps
+    one to the other.
     """
 
     stream: ClassVar[str] = "sprint"
-    """What kind of stream decides on it."""
+    """The kind of stream that decides on it."""
 
     @classmethod
     def name(cls) -> str:
@@ -52,35 +57,60 @@ class JournalCommand(Command, frozen=True):
     stream: ClassVar[str] = "journal"
 
 
-Decider = Callable[[Any, Any, str], list[Event]]
-"""From a state, a command and the time to the events that happen; or it refuses."""
 Commands = dict[type[Command], Decider]
 """The commands of a topic, each with the function that decides on it."""
 Causes = Callable[..., Command]
 Events = dict[type[Event], Causes]
-"""Which command causes an event, by equal names of fields, or made of the event."""
+"""The command that causes an event, or a function that makes it from the event.
+
+The fields of such a command are filled from fields of the same name.
+"""
+
+
+class GivenArguments(dict[str, Any]):
+    """The arguments of a command by name, with the defaults of those that have one."""
+
+    defaults: Mapping[str, Any] = MappingProxyType({})
+
+
+class KeyDigest(bytes):
+    """The digest of a command and its arguments, which an idempotency key stands for.
+
+    Arguments at their defaults are omitted, so a field that a later version adds with a
+    default does not change the digest.
+    """
+
+    older: Iterator[bytes] = iter(())
+    """The digests by earlier versions, which included every field known at that time.
+
+    Any field at its default may have been unknown then. A matching digest agrees in all
+    other fields.
+    """
+
+
+def check_actor(actor: str) -> str:
+    """Return the actor; raise `InvalidInputError` if its form is invalid."""
+    if actor in UNNAMED or (actor.startswith(ACTORS) and actor[-1] != ":"):
+        return actor
+    raise InvalidInputError(f"{actor[:40]!r} is no actor: give {FORMS}", field="actor")
 
 
 def rule_of(command: Command) -> Decider:
     """Return the function that decides on a command.
 
-    Its topic was imported by whoever made the command, so nothing more is.
+    Creating the command has imported its topic, so nothing else is imported.
     """
     struct = type(command)
     rule: Decider = sys.modules[struct.__module__].COMMANDS[struct]
     return rule
 
 
-_NEVER_EMPTY = ("reason", "error", "details")
-"""Fields of a command that are texts, or None if they are not given."""
-
-
 def decided(
     decide: Command | Callable[[Any, str], list[Event]], state: Any, at: str
 ) -> list[Event]:
-    """Return what is decided on a command, or by what decides in its place.
+    """Return the events of a command, or of a function that decides in its place.
 
-    Raise `InvalidInputError` for a reason, an error or details that are an empty text.
+    Raise `InvalidInputError` if the reason, the error or the details are an empty text.
     """
     if isinstance(decide, Command):
         for name in _NEVER_EMPTY if decide.stream == Command.stream else ():
@@ -90,15 +120,11 @@ def decided(
     return decide(state, at)
 
 
-NOT_THE_TYPE = AttributeError, LookupError, TypeError, ValueError
-"""What Python raises where a rule meets a value of another type."""
-
-
 def check_types(command: Command) -> None:
-    """Raise `InvalidInputError` naming the first field whose value is of another type.
+    """Raise `InvalidInputError` naming the first field whose value has the wrong type.
 
-    Python asks no type of who makes a command, and to look at each takes as long as to
-    decide: so this is asked where deciding failed.
+    Python does not check the types of arguments, and checking each takes as long as
+    deciding: so this is called only after deciding has failed.
     """
     kind = type(command).__name__
     hint = f"`sprintlog schema commands` has the fields of {kind}"
@@ -121,39 +147,18 @@ def check_types(command: Command) -> None:
 def made_of(
     event: Event, made: Causes, left_out: Mapping[str, Any] = MappingProxyType({})
 ) -> Command:
-    """Return the command that causes an event; `left_out` says what stands for nothing."""
+    """Return the command that causes an event.
+
+    A field whose value in the event equals that in `left_out` keeps its default.
+    """
     if (names := getattr(made, "__struct_fields__", None)) is None:
         return made(event)
     said = {name: getattr(event, name) for name in names if hasattr(event, name)}
     return made(**{n: x for n, x in said.items() if n not in left_out or x != left_out[n]})
 
 
-OLDER_DIGESTS_MAX = 4096
-_EMPTY: tuple[object, ...] = None, False, "", (), [], {}
-
-
-class GivenArguments(dict[str, Any]):
-    """The arguments of a command by name, with the defaults of those that have one."""
-
-    defaults: Mapping[str, Any] = MappingProxyType({})
-
-
-class KeyDigest(bytes):
-    """What an idempotency key stands for: a command, and its arguments but for defaults.
-
-    So a field that a later version adds with a default changes nothing.
-    """
-
-    older: Iterator[bytes] = iter(())
-    """The same by earlier versions, which digested every field that the command had then.
-
-    Any of those that are at their defaults may have been unknown. Whatever matches agrees
-    in all others.
-    """
-
-
 def digest_of(name: str, arguments: Mapping[str, Any]) -> KeyDigest:
-    """Return what an idempotency key stands for: a command and its arguments."""
+    """Return the digest of a command's name and its arguments."""
     defaults = getattr(arguments, "defaults", {})
     said = {n: x for n, x in arguments.items() if x != defaults.get(n)}
     digest, optional = KeyDigest(_sha256(name, said)), [*(arguments.keys() - said.keys())]
@@ -168,12 +173,12 @@ def digest_of(name: str, arguments: Mapping[str, Any]) -> KeyDigest:
 
 
 def digest(command: Command) -> KeyDigest:
-    """Return what an idempotency key of a command stands for."""
+    """Return the digest of a command, which its idempotency key stands for."""
     return digest_of(command.name(), arguments_of(command))
 
 
 def arguments_of(command: Command, typed: Collection[str] | None = None) -> GivenArguments:
-    """Return the fields of a command that a key stands for, all of them or some."""
+    """Return the fields of a command: all of them, or only the `typed` ones."""
     given = asdict(command)
     found = GivenArguments(
         given if typed is None else {name: given[name] for name in typed}

@@ -1,7 +1,7 @@
-"""What a journal consists of, field by field and in the order of progress.json.
+"""The parts of a journal, field by field in the order of progress.json, with their rules.
 
-The rules of the fields hold for what is recorded from now on, and for files that are
-read; stored events are decoded whatever they say. Empty fields are omitted, as by the
+The rules (JRN-070, and the closed word lists) apply to new records and imported files;
+stored events are decoded without them. Empty fields are omitted, as by the
 specification's own writer: absent values, "", [] and counters at 0. `false` is a
 statement and is written.
 """
@@ -71,6 +71,13 @@ PATTERN_TYPES = (
     "deployment-pattern",
 )
 CONFIDENCES = ("high", "medium", "low")
+REQUIRED = "field is required"
+INTEGER_MAX = 2**63 - 1
+
+# The form of RFC 3339 that both readers in the specification accept.
+_MOMENT = re.compile(
+    r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d{1,9})?\d*(Z|[+-]\d{2}:\d{2})", re.ASCII
+)
 
 
 class FieldRule(NamedTuple):
@@ -80,10 +87,10 @@ class FieldRule(NamedTuple):
     words: tuple[str, ...] = ()
     """Its closed word list, if it has one."""
     least: int | None = None
-    """The lowest number allowed, in a field for one."""
+    """The minimum of a numeric field."""
     is_moment: bool = False
     pattern: str = ""
-    """The form of an id in files; our own ids follow from the rules."""
+    """The pattern of an id in files; generated ids always match it."""
 
 
 ANY = FieldRule()
@@ -104,78 +111,78 @@ class Observation(ClosedObject, frozen=True, kw_only=True):
     """Something noticed while working on an entry."""
 
     type: Annotated[str, FieldRule(True, OBSERVATION_TYPES)]
-    """`blocker` (cannot go on), `finding` (noticed) or `completion` (was there already)."""
+    """`blocker` (cannot go on), `finding` (noticed) or `completion` (already done)."""
     title: Needed
-    """What it is, in a few words."""
+    """A short description."""
     description: str = ""
-    """What was noticed, and what the agent thought of it."""
+    """The details, and the agent's assessment."""
     file: str = ""
     """The file it is about."""
     category: Annotated[str, FieldRule(words=CATEGORIES)] = ""
-    """What kind of thing it is, of the list in the specification."""
+    """The category, from the list in the specification."""
     severity: Annotated[str, FieldRule(words=SEVERITIES)] = ""
     """`critical`, `high`, `medium`, `low` or `info`."""
     action_taken: Annotated[str, FieldRule(words=ACTIONS)] = ""
-    """What was done about it: `fixed`, `deferred`, `escalated`, `documented` or `none`."""
+    """The action taken: `fixed`, `deferred`, `escalated`, `documented` or `none`."""
     related_learning_id: str = ""
-    """The learning that it led to."""
+    """The learning that resulted from it."""
 
 
 class Context(ClosedObject, frozen=True, kw_only=True):
     """How an iteration came about."""
 
     retry_count: Count = 0
-    """How often this PRD was tried again before."""
+    """The number of earlier retries of this PRD."""
     previous_failure_reason: str = ""
-    """Why the iteration before failed."""
+    """Why the previous iteration failed."""
     recovery_action: Annotated[str, FieldRule(words=RECOVERY_ACTIONS)] = ""
     """`retry`, `fix-state`, `break-chunks`, `skip` or `manual`."""
     recovery_guidance: str = ""
-    """What was advised for this iteration."""
+    """The guidance for this iteration."""
     dependencies_completed: tuple[str, ...] = ()
-    """PRDs completed before; they need no entry of their own."""
+    """PRDs completed earlier; they do not need entries."""
     blocker_verified: bool | None = None
-    """Whether somebody checked what is said to block."""
+    """Whether the reported blocker was checked."""
     blocker_valid: bool | None = None
-    """Whether it was found to block."""
+    """Whether the check confirmed it."""
 
 
 class Entry(ClosedObject, frozen=True, kw_only=True):
     """One iteration's work on a PRD, as it ended."""
 
     id: Annotated[str, FieldRule(pattern=state.ENTRY_ID)] = ""
-    """`{prd_id}-{iteration}`, in small letters, digits and dashes."""
+    """`{prd_id}-{iteration}`, in lower-case letters, digits and dashes."""
     timestamp: Moment = ""
-    """When it ended: RFC 3339, as it was given."""
+    """When it ended: RFC 3339, stored verbatim."""
     prd_id: Needed = ""
-    """The PRD that was worked on, as it was given."""
+    """The PRD that was worked on, stored verbatim."""
     iteration: FromOne = 0
-    """The how many-th of this PRD, from 1."""
+    """The number of the iteration of this PRD, from 1."""
     status: Annotated[str, FieldRule(True, STATUSES)] = ""
     """`completed`, `failed`, `blocked` or `partial`."""
     duration_seconds: Count = 0
-    """How long it took."""
+    """The duration."""
     summary: str = ""
-    """What happened, in one line."""
+    """A summary in one line."""
     observations: tuple[Observation, ...]
-    """What was noticed."""
+    """The observations made during the work."""
     files_modified: tuple[str, ...] = ()
-    """Paths of the files it changed."""
+    """Paths of the changed files."""
     git_commits: tuple[str, ...] = ()
-    """The commits it made, in whatever form they were given."""
+    """The commits made, in any form."""
     context: Context | None = None
-    """How it came about."""
+    """How the iteration came about."""
 
 
 class Learning(ClosedObject, frozen=True, kw_only=True):
-    """Something that holds beyond the iteration in which it was learned."""
+    """An insight that applies beyond the iteration in which it was gained."""
 
     id: Annotated[str, FieldRule(pattern=state.LEARNING_ID)] = ""
     """`learning-` and four digits."""
     type: Annotated[str, FieldRule(True, LEARNING_TYPES)] = ""
-    """Its kind, of the list in the specification."""
+    """The kind, from the list in the specification."""
     content: Needed = ""
-    """What was learned."""
+    """The insight itself."""
     context: str = ""
     """Where it applies."""
     source_prd_id: Needed = ""
@@ -183,37 +190,37 @@ class Learning(ClosedObject, frozen=True, kw_only=True):
     source_entry_id: str = ""
     """The entry it was learned from."""
     created_at: Moment = ""
-    """When it was learned: RFC 3339, as it was given."""
+    """When it was learned: RFC 3339, stored verbatim."""
     times_referenced: Count = 0
-    """How often it had been used when it came in; its references are added to that."""
+    """How often it was used before it was recorded; later references are added to that."""
     still_valid: bool
-    """Whether it held when it came in."""
+    """Whether it was valid when it was recorded."""
 
 
 class Pattern(ClosedObject, frozen=True, kw_only=True):
-    """Something that the codebase does in the same way again and again."""
+    """A recurring convention of the codebase."""
 
     id: Annotated[str, FieldRule(pattern=state.PATTERN_ID)] = ""
     """`pattern-` and four digits."""
     name: Needed = ""
-    """What it is called."""
+    """The name."""
     type: Annotated[str, FieldRule(True, PATTERN_TYPES)] = ""
-    """Its kind, of the list in the specification."""
+    """The kind, from the list in the specification."""
     description: str = ""
-    """What it is, and how to follow it."""
+    """The convention, and how to follow it."""
     examples: tuple[str, ...] = ()
-    """Paths or pieces of code that show it."""
+    """Paths or code snippets that show it."""
     discovered_at: Moment = ""
-    """When it was discovered: RFC 3339, as it was given."""
+    """When it was discovered: RFC 3339, stored verbatim."""
     source_prd_id: str = ""
-    """The PRD it was discovered in."""
+    """The PRD in which it was discovered."""
     confidence: Annotated[str, FieldRule(words=CONFIDENCES)] = ""
     """`high`, `medium` or `low`."""
 
 
 @cache
 def rules_of(kind: type[ClosedObject]) -> dict[str, FieldRule]:
-    """Return the rule of each field of a part, in their order."""
+    """Return the rule of each field of a part, in order."""
     fields = [field for field in structs.fields(kind) if field.name != "extra"]
     return {
         field.name: next(iter(getattr(field.type, "__metadata__", ())), ANY)
@@ -221,24 +228,15 @@ def rules_of(kind: type[ClosedObject]) -> dict[str, FieldRule]:
     }
 
 
-REQUIRED = "field is required"
-INTEGER_MAX = 2**63 - 1
-
-# The form of RFC 3339 that both readers of the specification take.
-_MOMENT = re.compile(
-    r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d{1,9})?\d*(Z|[+-]\d{2}:\d{2})", re.ASCII
-)
-
-
 def refuse(field: str, problem: str, hint: str | None = None) -> RefusedError:
-    """Return the refusal of a field."""
+    """Return the error for an invalid field."""
     return RefusedError(f"{field}: {problem}", hint=hint, field=field)
 
 
 def event_time(text: str, *, field: str) -> str:
-    """Return a time as the log can take it; raise `RefusedError` for what is none.
+    """Return a time in the log's precision; raise `RefusedError` if it is invalid.
 
-    The first moment of year 1 is what other tools write for no time at all.
+    The first moment of year 1 counts as missing: other tools write it for no time.
     """
     match = _MOMENT.fullmatch(text)
     try:
@@ -255,9 +253,9 @@ def event_time(text: str, *, field: str) -> str:
 
 
 def check(part: ClosedObject, field: str) -> None:
-    """Raise `RefusedError` naming the first field that says what it may not.
+    """Raise `RefusedError` naming the first field with an invalid value.
 
-    A field with a time comes last: it is filled in if nothing else is wrong.
+    Times are checked last: a missing one is filled in if all else is valid.
     """
     moments = []
     for name, rule in rules_of(type(part)).items():
@@ -275,7 +273,7 @@ def check(part: ClosedObject, field: str) -> None:
 
 
 def _problem(rule: FieldRule, value: Any) -> str | None:
-    """Return why a field may not say that."""
+    """Return why the value of a field is invalid; None if it is valid."""
     if rule.least is not None:
         if rule.least > 0 and value < rule.least:
             return f"must be >= {rule.least}"

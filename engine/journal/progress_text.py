@@ -1,8 +1,10 @@
-"""Read a progress.txt of the form that many loops keep: dated entries, learnings, patterns.
+"""Import of a progress.txt in the form that many loops keep: entries, learnings, patterns.
 
-An entry begins at `## [date] - STORY` and ends at a line of dashes; below
-`**Learnings for future iterations:**` stands what was learned, below `## Codebase Patterns`
-what the codebase does again and again. Whatever else there is stays in the text alone.
+An entry begins at `## [date] - STORY` and ends at a line of dashes. Its learnings follow
+`**Learnings for future iterations:**`; the patterns follow `## Codebase Patterns`. Other
+text is kept only in the whole text, which is stored as well (JRN-114). Known parts are
+recognized by their content, so importing a text again adds nothing, and a longer version
+adds only its new parts.
 """
 
 import re
@@ -21,46 +23,6 @@ from .rules import AddLearning, DiscoverPattern, DraftJournal, RecordEntry
 from .state import Journal, entry_id
 
 NAME_CHARACTERS_MAX = 80
-
-
-class Noted(NamedTuple):
-    """What was learned in an entry."""
-
-    type: str
-    content: str
-
-
-class Told(NamedTuple):
-    """One entry."""
-
-    prd_id: str
-    timestamp: str
-    """RFC 3339; a time without a zone that is known is taken as UTC."""
-    status: str
-    summary: str
-    files: tuple[str, ...]
-    seen: tuple[str, ...]
-    """The other lines of a session's entry."""
-    noted: tuple[Noted, ...]
-
-
-class Habit(NamedTuple):
-    """One pattern."""
-
-    name: str
-    type: str
-    description: str
-
-
-class Parsed(NamedTuple):
-    """What a text says in the known form."""
-
-    entries: list[Told]
-    patterns: list[Habit]
-    unread: list[str]
-    """Headings with text below that are neither."""
-
-
 SESSION_CHARS_MAX = 160
 _HEADING = re.compile(r"#{2,3}\s+(.*\S)")
 _RULE = re.compile(r"-{3,}\s*")
@@ -74,7 +36,7 @@ _SESSION = re.compile(
     r"(?:[T ]+(?P<hours>\d{1,2}:\d{2})(?P<seconds>:\d{2})?)?(?P<zone>Z)?[\])]?",
     re.ASCII,
 )
-"""The heading of a session: its date comes last."""
+"""The heading of a session, which ends with its date."""
 _STORY = re.compile(
     r"([A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*-\d+)\b[\s:\u2013\u2014-]*(.*)", re.ASCII
 )
@@ -90,7 +52,7 @@ _HOURS = {
     "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11,
     "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 }  # fmt: skip
-"""The zones that programs name by letters, by their hours from UTC."""
+"""The abbreviations of time zones, with their hours from UTC."""
 _ENDINGS = {
     "blocked": parts.BLOCKED,
     "failed": parts.FAILED,
@@ -108,10 +70,66 @@ _KINDS = (
 )
 _BY_WORD = [(kind, re.compile(rf"\b(?:{w})\b", re.IGNORECASE)) for kind, w in _KINDS]
 _OTHERWISE = "api-pattern"
+LEGACY = "learning-0000"
+"""The id of the first imported text; no other learning ever gets this number."""
+CONTEXT = "Migrated from progress.txt"
+SOURCE = "migration"
+"""The PRD id of imported parts that have none."""
+
+
+class Noted(NamedTuple):
+    """A learning of an entry."""
+
+    type: str
+    content: str
+
+
+class Told(NamedTuple):
+    """One entry."""
+
+    prd_id: str
+    timestamp: str
+    """RFC 3339; a time without a known zone is taken as UTC."""
+    status: str
+    summary: str
+    files: tuple[str, ...]
+    seen: tuple[str, ...]
+    """The other lines of a session's entry."""
+    noted: tuple[Noted, ...]
+
+
+class Habit(NamedTuple):
+    """One pattern."""
+
+    name: str
+    type: str
+    description: str
+
+
+class Parsed(NamedTuple):
+    """The content of a text in the known form."""
+
+    entries: list[Told]
+    patterns: list[Habit]
+    unread: list[str]
+    """Headings of sections that are neither."""
+
+
+class TakeText(JournalCommand, frozen=True):
+    """Import a text that another tool kept; `ours` is the current journal.
+
+    The whole text is stored as one learning, besides its entries, learnings and patterns.
+    This creates the journal if there is none; a blank text adds no learning. If parts were
+    recognized, the learning with the whole text is marked invalid, so that agents do not
+    get both.
+    """
+
+    text: str
+    ours: JournalDocument | None = None
 
 
 def parse_text(text: str) -> Parsed:
-    """Return the entries and patterns of a text, in its order; none of an unknown form."""
+    """Return the entries and patterns of a text, in order; ignore unknown forms."""
     entries: list[Told] = []
     patterns: list[Habit] = []
     unread: list[str] = []
@@ -130,7 +148,7 @@ def _sections(text: str) -> Iterator[tuple[str, list[str]]]:
     heading, lines = "", list[str]()
     for line in text.splitlines():
         found = _HEADING.fullmatch(line.rstrip())
-        # What was learned is a heading of its own in some texts.
+        # In some texts a heading introduces the learnings.
         if found and not _begins_learnings(found[1]):
             yield heading, lines
             heading, lines = found[1], []
@@ -143,7 +161,7 @@ def _sections(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _bullets(lines: Iterable[str]) -> list[tuple[int, str]]:
-    """Return the points of a list, how far each is indented, with lines that go on."""
+    """Return the indentation and text of each list item, with its continuation lines."""
     found: list[tuple[int, list[str]]] = []
     goes_on = False
     for line in lines:
@@ -158,7 +176,7 @@ def _bullets(lines: Iterable[str]) -> list[tuple[int, str]]:
 
 
 def _entry(heading: str, lines: list[str]) -> Told | None:
-    # A session's heading is short; to match a long one takes long.
+    # A session's heading is short; matching a long one is slow.
     session = _SESSION.fullmatch(heading) if len(heading) < SESSION_CHARS_MAX else None
     dated = _DATED.fullmatch(heading) or session
     timestamp = _moment(dated) if dated else None
@@ -206,13 +224,13 @@ def _moment(dated: re.Match[str]) -> str | None:
 
 
 def _status(said: str) -> str:
-    """Return how an entry ended: an entry is written when a story is done, mostly."""
+    """Return the status of an entry; by default completed, as entries follow the work."""
     words = re.findall(r"[a-z]+", said.lower())
     return next((_ENDINGS[word] for word in words if word in _ENDINGS), parts.COMPLETED)
 
 
 def _paths(said: str) -> Iterator[str]:
-    """Yield what of a list is the path of a file; what is said of it is no part of that."""
+    """Yield the file paths in a list, without comments in parentheses."""
     without = re.sub(r"\([^()]*\)", "", said)
     for part in without.split(","):
         path = part.strip().rstrip(".").strip("`").strip()
@@ -235,26 +253,6 @@ def _habit(said: str) -> Habit:
     if len(name) > NAME_CHARACTERS_MAX:
         name = f"{name[: NAME_CHARACTERS_MAX - 1]}…"
     return Habit(name, kind, said)
-
-
-LEGACY = "learning-0000"
-"""The learning that the first text became; no other is ever given this number."""
-CONTEXT = "Migrated from progress.txt"
-SOURCE = "migration"
-"""Stands for the PRD of what is of none."""
-
-
-class TakeText(JournalCommand, frozen=True):
-    """Take a text over that another tool kept; `ours` is what the journal has.
-
-    The whole text is kept as one learning, with its entries, learnings and patterns. A
-    journal begins with that; a text that says nothing becomes no learning. Where its
-    parts stand by themselves the whole is kept as one that no longer holds, so that
-    nobody is handed both.
-    """
-
-    text: str
-    ours: JournalDocument | None = None
 
 
 def take_text(journal: Journal, command: TakeText, at: str) -> list[Event]:
@@ -287,14 +285,14 @@ COMMANDS: Commands = {TakeText: take_text}
 
 
 def came_from(document: JournalDocument, text: str) -> bool:
-    """Tell whether the whole of a text was taken over before."""
+    """Return whether a text was imported before, as a whole."""
     return any(x.content == text and x.context == CONTEXT for x in document.learnings)
 
 
 def _record(taking: DraftJournal, entry: parts.Entry) -> str:
-    """Take over an entry, which is the next of its PRD; return its id."""
+    """Record an entry as the next one of its PRD; return its id."""
     number = taking.journal.next_iteration(entry.prd_id)
-    # PRDs of other names may share their ids: no text is refused for that.
+    # Different PRD names may lead to the same id, which must not reject a text.
     while entry_id(entry.prd_id, number) in taking.journal.entries:
         number += 1
     (recorded,) = taking.decide(RecordEntry(replace(entry, iteration=number)))
@@ -320,7 +318,7 @@ def _whole(journal: Journal, text: str, parsed: Parsed, at: str) -> Event:
 def _take_entries(
     taking: DraftJournal, document: JournalDocument, entries: list[Told]
 ) -> list[str]:
-    """Take over what is new of the entries; return the id of each."""
+    """Record the new entries; return the id of each entry."""
     known = {(x.prd_id, x.timestamp, x.summary): x.id for x in document.entries}
     ids = []
     for told in entries:

@@ -1,4 +1,9 @@
-"""Queries of a journal, with results in the order of recording (JRN-080 to JRN-085)."""
+"""Queries of a journal (JRN-080 to JRN-085), and the recovery proposed after a failure.
+
+Results are in the order of recording. A recovery is to retry with guidance that helped
+before, or to ask a person; other actions are recorded only if somebody chose them
+(JRN-107).
+"""
 
 import re
 from collections import Counter
@@ -10,6 +15,31 @@ from ..journal import parts
 from .document import JournalDocument
 from .parts import Entry, Learning, Observation, Pattern
 from .state import iteration_reached
+
+FAILURES_MAX = 3
+"""The number of unsuccessful entries after which a person must review."""
+NOTHING_FOUND = "No automated recovery found"
+ALIKE = Fraction(1, 2)
+"""The minimum similarity of texts about the same problem."""
+SHARED_MIN = 2
+"""The minimum number of common words; fewer are not significant."""
+
+_WORD = re.compile(r"[^\W_]{3,}")
+
+
+class Recovery(NamedTuple):
+    """A proposed recovery, and its source."""
+
+    action: str
+    """`retry` or `manual`."""
+    guidance: str
+    failures: int
+    """Unsuccessful entries since the last one that was completed."""
+    entry: str = ""
+    """The entry with a similar blocker that was resolved later."""
+    learning: str = ""
+    """The learning with the guidance."""
+    similarity: Fraction = Fraction(0)
 
 
 def recent_observations(document: JournalDocument, count: int) -> list[Observation]:
@@ -28,40 +58,40 @@ def entries_of(document: JournalDocument, prd_id: str) -> list[Entry]:
 
 
 def blockers(document: JournalDocument) -> list[Observation]:
-    """Return every observation that says it blocked, resolved or not."""
+    """Return every blocker, resolved or not."""
     return [o for o in _observations(document.entries) if o.type == parts.BLOCKER]
 
 
 def learnings_of_type(document: JournalDocument, type_: str) -> list[Learning]:
-    """Return the learnings of a type that still hold."""
+    """Return the valid learnings of a type."""
     return [x for x in document.learnings if x.type == type_ and x.still_valid]
 
 
 def patterns_of_type(document: JournalDocument, type_: str) -> list[Pattern]:
-    """Return the patterns of a type, however confident."""
+    """Return the patterns of a type, at any confidence."""
     return [pattern for pattern in document.patterns if pattern.type == type_]
 
 
 def attempts(document: JournalDocument, prd_id: str) -> int:
-    """Return how often a PRD was tried: its entries, completed ones too."""
+    """Return how often a PRD was tried: the number of its entries, completed or not."""
     return len(entries_of(document, prd_id))
 
 
 def next_iteration(document: JournalDocument, prd_id: str) -> int:
-    """Return the next iteration of a PRD: after the highest, whatever lacks before."""
+    """Return the next iteration of a PRD: the highest plus one, even if there are gaps."""
     found = entries_of(document, prd_id)
     taken = (iteration_reached(e.id, e.prd_id, e.iteration) for e in found)
     return max(taken, default=0) + 1
 
 
 def last_entry(document: JournalDocument, prd_id: str) -> Entry | None:
-    """Return the entry of a PRD that was recorded last, whatever its time says."""
+    """Return the entry of a PRD that was recorded last, regardless of its time."""
     found = entries_of(document, prd_id)
     return found[-1] if found else None
 
 
 def failure_patterns(document: JournalDocument) -> dict[str, int]:
-    """Return how often each category was observed in entries failed or blocked."""
+    """Return how often each category was observed in failed or blocked entries."""
     failed = [e for e in document.entries if e.status in (parts.FAILED, parts.BLOCKED)]
     return dict(Counter(o.category for o in _observations(failed) if o.category))
 
@@ -70,34 +100,8 @@ def _observations(entries: Iterable[Entry]) -> list[Observation]:
     return [observation for entry in entries for observation in entry.observations]
 
 
-FAILURES_MAX = 3
-"""After so many unsuccessful entries a person has to look."""
-NOTHING_FOUND = "No automated recovery found"
-ALIKE = Fraction(1, 2)
-"""From here on two texts are about the same."""
-SHARED_MIN = 2
-"""Fewer words in common than this say nothing."""
-
-_WORD = re.compile(r"[^\W_]{3,}")
-
-
-class Recovery(NamedTuple):
-    """What is proposed, and by what."""
-
-    action: str
-    """`retry` or `manual`."""
-    guidance: str
-    failures: int
-    """Unsuccessful entries since the last one that was completed."""
-    entry: str = ""
-    """The entry whose blocker was alike and was resolved later."""
-    learning: str = ""
-    """The learning that says what to do."""
-    similarity: Fraction = Fraction(0)
-
-
 def recover(document: JournalDocument, prd_id: str, *, failure: str) -> Recovery:
-    """Return what to do about a failure of a PRD."""
+    """Return the recovery to propose for a failure of a PRD."""
     failures = unsuccessful(document, prd_id)
     if failures >= FAILURES_MAX:
         said = f"PRD {prd_id} has failed {failures} times - needs human review"
@@ -106,7 +110,7 @@ def recover(document: JournalDocument, prd_id: str, *, failure: str) -> Recovery
         *_by_blocker(document, failure, failures),
         *_by_learning(document, failure, failures),
     ]
-    # Of several alike the later one: what was learned last is likely to hold still.
+    # Of several equally similar ones take the latest, which is most likely still valid.
     for kind in ("entry", "learning"):
         alike = [recovery for recovery in found if getattr(recovery, kind)]
         if alike:
@@ -116,7 +120,7 @@ def recover(document: JournalDocument, prd_id: str, *, failure: str) -> Recovery
 
 
 def unsuccessful(document: JournalDocument, prd_id: str) -> int:
-    """Return how many entries of a PRD followed the last one that was completed."""
+    """Return the number of entries of a PRD after its last completed one."""
     count = 0
     for entry in entries_of(document, prd_id):
         count = 0 if entry.status == parts.COMPLETED else count + 1
@@ -124,7 +128,7 @@ def unsuccessful(document: JournalDocument, prd_id: str) -> int:
 
 
 def failure_of(document: JournalDocument, prd_id: str) -> str:
-    """Return what the last entry of a PRD says of its failure; empty for a success."""
+    """Return the failure described in a PRD's last entry; empty if it completed."""
     last = last_entry(document, prd_id)
     if last is None or last.status == parts.COMPLETED:
         return ""
@@ -150,10 +154,10 @@ def _by_blocker(
 
 
 def _workaround(document: JournalDocument, index: int, blocker: Observation) -> str:
-    """Return what resolved a blocker: its PRD was completed later on.
+    """Return the resolution of a blocker; empty unless its PRD was completed later.
 
-    In this order: the learning it names, the guidance of the entry that was completed, a
-    learning of that entry, its summary.
+    In this order: the learning that the blocker names, the guidance of the completed
+    entry, a learning of that entry, its summary.
     """
     prd_id = document.entries[index].prd_id
     later = (x for x in document.entries[index + 1 :] if x.prd_id == prd_id)
@@ -189,10 +193,10 @@ def _by_learning(
 
 
 def similarity(one: str, other: str) -> Fraction:
-    """Return how alike two texts are, from 0 to 1; anybody can check it by hand.
+    """Return the similarity of two texts, from 0 to 1; it can be checked by hand.
 
-    A word is a run of three or more letters and digits, in small letters. The measure is
-    how many of the words of the text that has fewer of them stand in the other one as well.
+    A word is a run of three or more letters and digits, case-folded. The similarity is the
+    share of the words of the text with fewer words that the other text contains as well.
     """
     ours, theirs = (frozenset(_WORD.findall(text.casefold())) for text in (one, other))
     shared = len(ours & theirs)

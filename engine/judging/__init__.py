@@ -1,5 +1,5 @@
-"""The judgement of loop iterations: pure rules over what was measured.
+"""The judgement of loop iterations: scores, classes, alerts, and the best iteration. Pure.
 
-Everything here follows from events: scores, classes, alerts, what to do next, and which
-iteration was best. It knows no sprint; `engine/sprint` gives it the iterations.
+Everything follows from events of measurements. It may import only the log and errors, and
+knows no sprint: `engine/sprint` passes it the iterations. Start with `evaluation.py`.
 """

@@ -1,4 +1,9 @@
-"""What changed between two measurements, exactly; None where a side is missing."""
+"""Changes between two measurements: exact deltas, alerts, and the class of an iteration.
+
+A delta is unknown if one of the two measurements lacks the metric. Alerts report what
+got worse since the previous iteration, with a severity and an action. The classes are
+baseline, forward, plateau, regression and stalled.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -13,10 +18,50 @@ from .metrics import Figures, with_own
 from .own_metrics import HIGHER, weighed
 
 Amount = TypeVar("Amount", int, Fraction)
+CRITICAL, HIGH, MEDIUM = "CRITICAL", "HIGH", "MEDIUM"
+SEVERITIES = (CRITICAL, HIGH, MEDIUM)
+
+ACTIONS = {
+    "test_deletion": "immediate_alert_and_rollback",
+    "working_tests_failing": "immediate_alert_and_rollback",
+    "coverage_regression": "alert_and_flag_iteration",
+    "error_increase": "alert_regression",
+    "functionality_loss": "alert_and_flag_iteration",
+    "file_deletion": "alert_and_review",
+    "complexity_explosion": "alert_complexity",
+}
+"""The action for every type of alert, in the order in which they are reported."""
+BASELINE, FORWARD, PLATEAU = "baseline", "forward", "plateau"
+REGRESSION, STALLED = "regression", "stalled"
+
+CLASS_MEANS = {
+    PLATEAU: "neither better nor worse than the one before",
+    STALLED: "the third plateau in a row, or later",
+}
+"""Explanations of the classes that are not self-explanatory."""
+STALL_LENGTH = 3
+"""The number of plateaus in a row that may be a stall."""
+STALL_MESSAGE = "No meaningful progress for 3 iterations"
+STALL_ALTERNATIVES = (
+    "Consider different approach",
+    "Request human intervention",
+    "Try alternative strategy",
+)
+
+
+class Alert(msgspec.Struct, frozen=True):
+    """A metric that got worse."""
+
+    severity: str
+    type: str
+    message: str
+    action: str
+    triggered_at: int
+    """The number of the iteration that raised it."""
 
 
 class Deltas(NamedTuple):
-    """Differences to an earlier measurement: now minus then."""
+    """Differences from an earlier measurement: now minus then."""
 
     test_count: int | None = None
     tests_passed: int | None = None
@@ -25,17 +70,17 @@ class Deltas(NamedTuple):
     error_count: int | None = None
     file_count: int | None = None
     complexity: Fraction | None = None
-    """The part by which it grew; not known where it was 0."""
+    """The relative growth; None if the complexity was 0."""
     own: Mapping[str, Fraction] = MappingProxyType({})
-    """Metrics of one's own that both have, by their names."""
+    """The custom metrics in both measurements, by name."""
 
     def known(self) -> dict[str, Any]:
-        """Return all by their names, metrics of one's own last; None is not known."""
+        """Return all differences by name, custom metrics last; None if unknown."""
         return with_own(self._asdict())
 
 
 def deltas(now: Figures, then: Figures) -> Deltas:
-    """Return what changed from one measurement to another."""
+    """Return the differences between two measurements."""
     return Deltas(
         test_count=_less(now.test_count, then.test_count),
         tests_passed=_less(now.tests_passed, then.tests_passed),
@@ -49,9 +94,9 @@ def deltas(now: Figures, then: Figures) -> Deltas:
 
 
 def improved(change: Deltas, own: Sequence[OwnMetric] = ()) -> list[str]:
-    """Return the metrics that say an iteration went forward.
+    """Return the metrics that improved.
 
-    Of metrics of one's own those that weigh something do.
+    Of custom metrics, only those with a weight count.
     """
     better: dict[str, Number | None] = {
         "test_count": change.test_count,
@@ -73,36 +118,10 @@ def _growth(now: Fraction | None, then: Fraction | None) -> Fraction | None:
     return None if now is None or not then else (now - then) / then
 
 
-CRITICAL, HIGH, MEDIUM = "CRITICAL", "HIGH", "MEDIUM"
-SEVERITIES = (CRITICAL, HIGH, MEDIUM)
-
-ACTIONS = {
-    "test_deletion": "immediate_alert_and_rollback",
-    "working_tests_failing": "immediate_alert_and_rollback",
-    "coverage_regression": "alert_and_flag_iteration",
-    "error_increase": "alert_regression",
-    "functionality_loss": "alert_and_flag_iteration",
-    "file_deletion": "alert_and_review",
-    "complexity_explosion": "alert_complexity",
-}
-"""Every type of alert with the action it asks for, in the order in which they are told."""
-
-
-class Alert(msgspec.Struct, frozen=True):
-    """Something that got worse."""
-
-    severity: str
-    type: str
-    message: str
-    action: str
-    triggered_at: int
-    """The number of the iteration that raised it."""
-
-
 def alerts(
     number: int, now: Figures, then: Figures, change: Deltas, limits: Thresholds
 ) -> tuple[Alert, ...]:
-    """Return what got worse, the worst first; a missing metric raises nothing."""
+    """Return the alerts, the most severe first; a missing metric raises none."""
     told = [
         Alert(severity, kind, message, ACTIONS[kind], number)
         for severity, kind, message in _worse(now, then, change, limits)
@@ -113,12 +132,12 @@ def alerts(
 def _worse(
     now: Figures, then: Figures, change: Deltas, limits: Thresholds
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield severity, type and message of what got worse, in the order of `ACTIONS`."""
+    """Yield severity, type and message of each alert, in the order of `ACTIONS`."""
     tests, passed = change.test_count or 0, change.tests_passed or 0
     if tests < 0:
         said = f"Test count decreased from {then.test_count} to {now.test_count}"
         yield CRITICAL, "test_deletion", said
-    # Passing tests that were removed are told apart from ones that fail now.
+    # Passing tests that were removed are distinguished from tests that fail now.
     if passed < min(tests, 0):
         yield CRITICAL, "working_tests_failing", "Previously passing tests now failing"
     limit = exact(limits.coverage_drop)
@@ -140,27 +159,10 @@ def _worse(
         yield MEDIUM, "complexity_explosion", said
 
 
-BASELINE, FORWARD, PLATEAU = "baseline", "forward", "plateau"
-REGRESSION, STALLED = "regression", "stalled"
-CLASS_MEANS = {
-    PLATEAU: "neither better nor worse than the one before",
-    STALLED: "the third plateau in a row, or later",
-}
-"""What the classes are that are no plain words."""
-STALL_LENGTH = 3
-"""So many plateaus in a row may be a stall."""
-STALL_MESSAGE = "No meaningful progress for 3 iterations"
-STALL_ALTERNATIVES = (
-    "Consider different approach",
-    "Request human intervention",
-    "Try alternative strategy",
-)
-
-
 def classify(
     change: Deltas, found: Sequence[Alert], own: Sequence[OwnMetric] = ()
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the class that one iteration has by itself, and every reason for it."""
+    """Return the class of an iteration, ignoring stalls, and every reason for it."""
     serious = [alert for alert in found if alert.severity in (CRITICAL, HIGH)]
     if serious:
         return REGRESSION, tuple(alert.message for alert in serious)
@@ -180,7 +182,7 @@ def stalled(
 ) -> str | None:
     """Return why an iteration stalled: the third plateau in a row, with even scores.
 
-    Both sequences end with the iteration itself; their classes are those by itself.
+    Both sequences end with the iteration itself; the classes are those of `classify`.
     """
     last = [one for one in scores[-STALL_LENGTH:] if one is not None]
     row = classes[-STALL_LENGTH:]

@@ -1,6 +1,8 @@
-"""The judgement of an iteration: its score, class and alerts, by the chain it was built on.
+"""The evaluation of a measured iteration: its score, class and alerts.
 
-A judgement depends on nothing that happened after the iteration was measured.
+An iteration is judged along the chain of iterations that it was built on, so its
+judgement does not depend on anything that happened after it was measured. A retraction
+evaluates the others as if the retracted measurement had never existed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -27,39 +29,8 @@ from .metrics import Figures, figures
 from .score import Score
 from .tracker import BASELINE_NUMBER, Best, TrackedIteration, Tracker, after
 
-
-def retraction(
-    tracker: Tracker,
-    number: int,
-    reason: str,
-    score_of: Callable[[TrackedIteration], Score],
-) -> events.MeasurementRetracted:
-    """Return the event that takes a measurement back.
-
-    The best is the one that it would be if the iteration had never been measured: each
-    other one is weighed by its score as it was, in the order of the events.
-    """
-    best: Best | None = None
-    complete: list[int] = []
-    incomplete: list[int] = []
-    for entry in tracker.measured:
-        if entry.number == number:
-            continue
-        found = score_of(entry)
-        lacks_some, best = after(best, entry.number, found, entry.version)
-        if lacks_some != entry.is_incomplete:
-            (incomplete if lacks_some else complete).append(entry.number)
-    return events.MeasurementRetracted(
-        number,
-        reason,
-        None if best is None else events.BestAnew(**asdict(best)),
-        tuple(complete),
-        tuple(incomplete),
-    )
-
-
 Fetch = Callable[[int], tuple[str, Event]]
-"""Answers when the event at a version happened, and its event."""
+"""Returns the time and the event at a version."""
 
 
 class Judgement(NamedTuple):
@@ -72,9 +43,9 @@ class Judgement(NamedTuple):
     figures: Figures
     score: Score
     classification: str | None
-    """None where there is nothing before it to compare it with."""
+    """None if there is no earlier measurement to compare with."""
     reasons: tuple[str, ...]
-    """Why it is of this class."""
+    """The reasons for the class."""
     alerts: tuple[Alert, ...] = ()
     previous: int | None = None
     from_previous: Deltas | None = None
@@ -84,18 +55,18 @@ class Judgement(NamedTuple):
 
 
 class BestScored(NamedTuple):
-    """The best iteration, as others are compared with it."""
+    """The best iteration, for comparison with others."""
 
     number: int
     score: Score
 
 
 Scored = Judgement | BestScored
-"""An iteration with its number and its score, whatever else is known of it."""
+"""An iteration with at least its number and its score."""
 
 
 class _Measured(NamedTuple):
-    """A measurement with what follows from it alone."""
+    """A measurement with the figures and the score derived from it alone."""
 
     entry: TrackedIteration
     at: str
@@ -119,12 +90,12 @@ class Judge:
         return [*self.some(sorted(entry.number for entry in self._tracker.measured))]
 
     def some(self, numbers: Iterable[int]) -> Iterator[Judgement]:
-        """Yield the judgements of many iterations; each is found at once."""
+        """Yield the judgements of many iterations, with a lookup by number."""
         self._entries = {entry.number: entry for entry in self._tracker.measured}
         return map(self.judge, numbers)
 
     def baseline(self) -> Judgement | None:
-        """Return what was measured before any change, None where nothing was."""
+        """Return the baseline's judgement; None if no baseline was measured."""
         if self._tracker.baseline is None:
             return None
         known = self._measured(BASELINE_NUMBER)
@@ -144,7 +115,7 @@ class Judge:
         return self._of_entry(entry).score
 
     def best(self) -> BestScored | None:
-        """Return the best iteration's score, from its event alone; None without one."""
+        """Return the best iteration's score, from its event alone, or None."""
         best = self._tracker.best
         if best is None:
             return None
@@ -165,7 +136,7 @@ class Judge:
             [one.score.value for one in chain[:STALL_LENGTH]][::-1],
             limits,
         )
-        # The baseline is no turn of the loop.
+        # The baseline is not an iteration of the loop.
         turns = [one for one in chain if one.entry.number != BASELINE_NUMBER]
         loop = find_loop(
             number,
@@ -195,7 +166,7 @@ class Judge:
     def _compare(
         self, chain: list[_Measured], back: int
     ) -> tuple[Deltas | None, tuple[Alert, ...], str | None, tuple[str, ...]]:
-        """Return deltas, alerts, class and reasons of one of a chain, by itself."""
+        """Return deltas, alerts, class and reasons of one link of a chain."""
         if back + 1 >= len(chain):
             return None, (), None, ("nothing before it was measured",)
         now, then = chain[back], chain[back + 1]
@@ -227,7 +198,7 @@ class Judge:
         entry = self._entry(number)
         if entry is None:
             raise NotFoundError(f"iteration {number} was not measured", iteration=number)
-        # What was measured anew stands at another version.
+        # A repeated measurement has another version.
         if entry.version not in self._known:
             self._known[entry.version] = self._of_entry(entry)
         return self._known[entry.version]
@@ -240,3 +211,33 @@ class Judge:
             given, tree = event.score, event.tree
         now, score = self._tracker.scored(event.metrics, entry.version, given)
         return _Measured(entry, at, event.metrics, now, score, tree)
+
+
+def retraction(
+    tracker: Tracker,
+    number: int,
+    reason: str,
+    score_of: Callable[[TrackedIteration], Score],
+) -> events.MeasurementRetracted:
+    """Return the event that retracts a measurement.
+
+    The best iteration becomes the one that it would be if the iteration had never been
+    measured: the others are compared by their unchanged scores, in event order.
+    """
+    best: Best | None = None
+    complete: list[int] = []
+    incomplete: list[int] = []
+    for entry in tracker.measured:
+        if entry.number == number:
+            continue
+        found = score_of(entry)
+        lacks_some, best = after(best, entry.number, found, entry.version)
+        if lacks_some != entry.is_incomplete:
+            (incomplete if lacks_some else complete).append(entry.number)
+    return events.MeasurementRetracted(
+        number,
+        reason,
+        None if best is None else events.BestAnew(**asdict(best)),
+        tuple(complete),
+        tuple(incomplete),
+    )

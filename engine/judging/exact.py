@@ -1,4 +1,7 @@
-"""Exact numbers: what a number says as a fraction, and how one is printed."""
+"""Exact numbers as fractions, and their decimal forms.
+
+Also two texts for hints: how to measure iterations, and why they are equal.
+"""
 
 from fractions import Fraction
 
@@ -6,31 +9,29 @@ HOW_TO_MEASURE = (
     "`sprintlog wrap --measure CMD -- COMMAND` measures each run, "
     "`sprintlog iteration end --metric NAME=VALUE` one"
 )
-"""Where nothing was measured."""
+"""The hint if no iteration was measured."""
 BY_EXIT_CODE = (
     "the exit code of a command alone: let its last line be like `3/4` (passed of all), or "
     "let it write a JUnit file for `--report`"
 )
-"""Why iterations are equal, and what tells them apart."""
-
-
+"""The hint if iterations score equally because only an exit status was measured."""
 Number = Fraction | int
 
 
 def exact(number: float) -> Fraction:
-    """Return a number as the decimal that was written, not as its nearest binary one."""
+    """Return a number as the decimal that was written, not as its binary approximation."""
     return Fraction(repr(number))
 
 
 def rounded(number: Number, places: int) -> Fraction:
-    """Return a number with so many decimals, halves away from zero."""
+    """Return a number rounded to a number of decimals, halves away from zero."""
     scale = 10**places
     whole = (abs(number) * scale * 2 + 1) // 2
     return Fraction(whole if number >= 0 else -whole, scale)
 
 
 def shown(number: Number, places: int, *, signed: bool = False) -> str:
-    """Return a number as people read it: halves away from zero, zero without a sign."""
+    """Return a number as text, halves rounded away from zero, zero without a sign."""
     value = rounded(number, places)
     text = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
     whole, decimals = (text[:-places], f".{text[-places:]}") if places else (text, "")
@@ -39,13 +40,13 @@ def shown(number: Number, places: int, *, signed: bool = False) -> str:
 
 
 def short(number: Number, places: int = 1) -> str:
-    """Return a number without decimals that are zero: 75, not 75.0."""
+    """Return a number without trailing zeros: 75, not 75.0."""
     text = shown(number, places)
     return text.rstrip("0").rstrip(".") if places else text
 
 
 def plain(number: Number, *, signed: bool = False) -> str:
-    """Return a number of any size as it is read at once, with six digits that count."""
+    """Return a number of any size as text, with six significant digits."""
     text = f"{float(number):.6g}"
     if number.denominator == 1:
         text = str(number.numerator)

@@ -1,6 +1,8 @@
-"""What a store of a log can do, duty by duty, and nothing more.
+"""The ports of a log's store: one protocol for each of its duties.
 
-Who is handed a part of a store names the port of that part; `Log` is all of them.
+Code that uses only part of a store should require the port of that part; `Log` combines
+them all. `OwnLeases` serves stores on a single machine, whose loops exclude each other by
+a file lock.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,44 +18,44 @@ from .envelope import Appended, Head, NewEvent, RecordedEvent, Span
 STREAM_CHARS_MAX = 160
 
 Clock = Callable[[], int]
-"""Answers the wall clock in milliseconds since 1970."""
+"""Returns the wall-clock time in milliseconds since 1970."""
 Entropy = Callable[[int], bytes]
-"""Answers that many unpredictable bytes."""
+"""Returns the given number of unpredictable bytes."""
+Form = str | tuple[str, int]
+"""The stored form of an event: its type, with its schema version unless that is 1."""
+Row = tuple[str, Form, str | bytes | None]
+"""Time, form and payload of an event."""
+Take = Callable[[list[RecordedEvent]], None]
+"""Takes the next events."""
 
 
 class Expect(Enum):
-    """What a caller may expect of a stream when it does not name a version."""
+    """The expected state of a stream, if no version is named."""
 
     NONE = "none"
-    """The stream holds nothing yet."""
+    """The stream is empty."""
     EXISTS = "exists"
-    """The stream holds at least one event."""
+    """The stream has at least one event."""
     ANY = "any"
-    """Whatever; the append goes to the end."""
+    """Any state; the events are appended at the end."""
 
 
 Expected = int | Expect
-"""An exact version (0 is the same as `Expect.NONE`), or one of the three words."""
-
-
-Form = str | tuple[str, int]
-"""How an event is stored: its type; with its schema version where that is not 1."""
-Row = tuple[str, Form, str | bytes | None]
-"""Time, form and payload of an event."""
+"""An exact version (0 is the same as `Expect.NONE`), or an `Expect`."""
 
 
 def form_of(type_: str, schema_version: int) -> Form:
-    """Return the form of an event."""
+    """Return the stored form of an event."""
     return type_ if schema_version == 1 else (type_, schema_version)
 
 
 def row_of(event: RecordedEvent) -> Row:
-    """Return what a fold needs of an event."""
+    """Return the part of an event that a fold needs."""
     return event.at, form_of(event.type, event.schema_version), event.payload
 
 
 class Page(msgspec.Struct, frozen=True):
-    """What a fold needs of some events of a stream, in order of version."""
+    """The parts of a stream's events that a fold needs, in order of version."""
 
     versions: Sequence[int]
     positions: Sequence[int]
@@ -64,36 +66,32 @@ class Page(msgspec.Struct, frozen=True):
         return self.positions[self.versions.index(version)]
 
     def until(self, version: int) -> "Page":
-        """Return the part of it that ends with one of its versions."""
+        """Return the page up to and including a version."""
         return self._cut(slice(self.versions.index(version) + 1))
 
     def after(self, version: int) -> "Page":
-        """Return the part of it that comes after one of its versions."""
+        """Return the page after a version."""
         return self._cut(slice(self.versions.index(version) + 1, None))
 
     def _cut(self, part: slice) -> "Page":
         return Page(self.versions[part], self.positions[part], self.rows[part])
 
 
-Take = Callable[[list[RecordedEvent]], None]
-"""Takes the events that come next."""
-
-
 def say_nothing(text: str) -> None:
-    """Let nobody hear of a wait."""
+    """Ignore the notice of a wait."""
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """How long is waited for others, and who hears of it."""
+    """How long to wait for other processes, and who is notified."""
 
     seconds: float = 30.0
     say: Callable[[str], None] = say_nothing
-    """Told once, when it has taken `quiet_seconds`."""
+    """Called once, after `quiet_seconds`."""
     quiet_seconds: float = 1.0
 
 
 WAIT = Wait()
-"""What is waited where nobody says more."""
+"""The default wait."""
 
 
 class EventStore(Protocol):
@@ -110,35 +108,35 @@ class EventStore(Protocol):
     ) -> Appended:
         """Append all events or none; when this returns they are durable.
 
-        A key seen before with the same digest answers with what was appended then
-        (`duplicate`), whatever `expect` says. Raise `ConflictError` when the stream is
-        not as expected, `KeyConflictError` for a key used for something else,
-        `BusyError` when the log stays locked.
+        If the key was used before with the same digest, return the events appended then
+        (`duplicate`), regardless of `expect`. Raise `ConflictError` if the stream is not
+        in the expected state, `KeyConflictError` if the key was used with another digest,
+        `BusyError` if the log stays locked.
         """
 
     def taking_over(self) -> AbstractContextManager[Take]:
-        """Give what takes events as they were recorded in another log.
+        """Return a context that copies events from another log, unchanged.
 
-        They are in the log when this ends without an error, all of them or none. Raise
-        `RefusedError` for events that are not the next ones.
+        All events are in the log once it exits without an error, otherwise none. Raise
+        `RefusedError` for events that do not follow the end of the log.
         """
 
     def find_key(self, key: str) -> list[RecordedEvent]:
-        """Return the events appended under an idempotency key, or an empty list."""
+        """Return the events appended with an idempotency key, or an empty list."""
 
     def find_id(self, id_: str) -> RecordedEvent | None:
-        """Return the event with an id, if there is one."""
+        """Return the event with an id, or None."""
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events in order of position: `after` exclusive, `until` inclusive.
 
-        The end is fixed when the first event is asked for.
+        The end is fixed when the first event is requested.
         """
 
     def pages(
         self, *, after: int = 0, until: int | None = None
     ) -> Iterator[list[StoredRow]]:
-        """Yield the rows of `read` as they are stored, many at a time."""
+        """Yield the stored rows of `read`, in batches."""
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
@@ -153,29 +151,29 @@ class EventStore(Protocol):
         until: int | None = None,
         only: str | None = None,
     ) -> Iterator[Page]:
-        """Yield what a fold needs of a stream, and no more, many rows at a time.
+        """Yield the parts of a stream's events that a fold needs, in batches.
 
-        The bounds are the same; `only` names the one type that is wanted.
+        The bounds are the same; `only` restricts it to one event type.
         """
 
     def head(self) -> Head:
-        """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
+        """Return the end of the log; position 0 and 32 zero bytes if it is empty."""
 
     def last_position(self) -> int:
-        """Return the last position, also where its event is damaged."""
+        """Return the last position, even if its event is damaged."""
 
     def streams(self) -> dict[str, int]:
-        """Return every stream's name with its last version, in order of name."""
+        """Return the last version of every stream, in order of name."""
 
     def version(self, stream: str) -> int:
-        """Return the stream's last version; 0 when it does not exist."""
+        """Return the stream's last version; 0 if it does not exist."""
 
     def hash_of(self, stream: str, version: int) -> bytes | None:
-        """Return the hash of a stream's event; None where there is none."""
+        """Return the hash of a stream's event; None if there is no such event."""
 
 
 class Erasing(Protocol):
-    """The one exception to what is never changed: payloads go, and an event says so."""
+    """The one exception to immutability: payloads are erased, and an event records it."""
 
     def erase(
         self,
@@ -185,65 +183,65 @@ class Erasing(Protocol):
         said: NewEvent,
         remainders: Sequence[bytes] = (),
     ) -> Appended | None:
-        """Append an event, and erase payload and salt of those before: both or neither.
+        """Append an event, and erase payload and salt of earlier ones: both or neither.
 
-        `remainders` are put in the places of their payloads, in their order, and all saved
-        states are dropped in the same moment; without any there is none. None where each
-        of them was erased before; then nothing is recorded. What was erased is in no file
-        of the store when this returns; where somebody who reads the log prevents that, it
-        is once the log was opened again.
+        `remainders` replace the payloads, in order; if there are none, no payload remains.
+        All saved states are dropped in the same transaction. If all payloads were erased
+        before, record nothing and return None. The erased data is in no file of the store
+        when this returns; if a concurrent reader prevents that, it is removed when the log
+        is opened again.
         """
 
     def give_back(self) -> None:
-        """Give space that nothing takes any more back to the disk."""
+        """Return unused space to the file system."""
 
 
 class Acknowledged(Protocol):
-    """The head once more, kept apart from the events: it tells of a lost end."""
+    """A copy of the head, stored apart from the events to detect a lost end."""
 
     def acknowledged(self) -> Head | None:
-        """Return the head as it was last kept, without a lock; None where it is gone.
+        """Return the stored head, read without a lock; None if it is missing.
 
-        It may stay behind the log.
+        It may be older than the head of the log.
         """
 
     def holds(self, head: Head) -> bool:
-        """Return whether the log has this very event; it has the head of an empty log."""
+        """Return whether the log contains the event of a head; true for an empty head."""
 
     def check_acknowledged(self) -> None:
-        """Raise `UnreadableError` when the log lacks an event once acknowledged."""
+        """Raise `UnreadableError` if the log lacks an acknowledged event."""
 
 
 class Maintenance(Protocol):
-    """What is asked about the store itself, and not about its events."""
+    """Questions about the store itself, rather than its events."""
 
     def problems(self) -> Iterator[str]:
-        """Yield what the store finds wrong with how it keeps the log."""
+        """Yield the problems that the store detects in its storage of the log."""
 
     def risks(self) -> Iterator[str]:
-        """Yield in words how what was acknowledged can be lost, as the store is set up."""
+        """Yield descriptions of how the store's setup could lose acknowledged events."""
 
     def parts(self) -> list[str]:
-        """Return the names of all that is kept, such as `events`, in order."""
+        """Return the names of the stored parts, such as `events`, in order."""
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
-        """Yield where some of the parts hold bytes that are one of the forms."""
+        """Yield the places in the given parts that contain one of the byte forms."""
 
     def described(self) -> dict[str, str]:
-        """Return how the log is kept, and why so, for those who look after it."""
+        """Return how the log is stored, and why, for its operators."""
 
 
 class Checkpoints(Protocol):
-    """Saved states by stream and version: a cache, which goes at will.
+    """Saved states by stream and version: a cache that may be deleted at any time.
 
-    What cannot be kept is let go in silence.
+    A state that cannot be saved is silently dropped.
     """
 
     def versions(self, stream: str, *, format_: int) -> list[int]:
-        """Return the versions that are saved in a format, newest first."""
+        """Return the versions saved in a format, newest first."""
 
     def load(self, stream: str, version: int, *, format_: int) -> bytes | None:
-        """Return a saved state, or None when there is none in this format."""
+        """Return a saved state, or None if there is none in this format."""
 
     def save(
         self,
@@ -255,88 +253,87 @@ class Checkpoints(Protocol):
         drop: Collection[int] = (),
         unless: Callable[[], bool] = bool,
     ) -> None:
-        """Keep a state; drop those of another format, and of the versions in `drop`.
+        """Save a state; drop those of other formats, and of the versions in `drop`.
 
-        `unless` is asked once nobody else can write any more: if true, nothing is kept.
+        `unless` is called under the write lock: if it returns true, nothing is saved.
         """
 
     def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
-        """Drop the states of a stream, but for some versions, and its status."""
+        """Drop the status of a stream, and its states except for some versions."""
 
     def status(self, stream: str, version: int) -> str | None:
-        """Return the status kept for exactly this version of a stream."""
+        """Return the status saved for exactly this version of a stream."""
 
     def keep_status(self, stream: str, version: int, status: str) -> None:
-        """Keep the status of a stream at a version, in place of the one before."""
+        """Save the status of a stream at a version, replacing the previous one."""
 
 
 class Digests(Protocol):
-    """The digests of all bytes that were ever written to a path, with their versions."""
+    """The digests of all contents ever written to a path, with their versions."""
 
     def know(self, path: str, digest: bytes, *, version: int) -> None:
-        """Keep a digest; where it is known it is from now on of this version."""
+        """Save a digest; if it is known, update its version."""
 
     def since(self, path: str, digest: bytes) -> int | None:
-        """Return the version that these bytes were written for, None if never."""
+        """Return the version for which this content was written; None if never."""
 
     def written(self, path: str) -> list[tuple[bytes, int]]:
-        """Return digest and version of all that was written to a path, newest first."""
+        """Return digest and version of all contents written to a path, newest first."""
 
     def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
-        """Return the newest version written to a path up to one; 0 when there is none.
+        """Return the newest version written to a path, up to `until`; 0 if none.
 
-        The one whose digest is `without` is not counted.
+        The version whose digest is `without` is ignored.
         """
 
     def below(self, folder: str) -> set[str]:
-        """Return the paths below a folder that were ever written to."""
+        """Return the paths below a folder that were ever written."""
 
     def forget(self, path: str) -> None:
         """Drop all digests of a path."""
 
 
 class Locks(Protocol):
-    """Locks among all that have the log open, each with a name of its own."""
+    """Named locks among all processes that have the log open."""
 
     @property
     def wait(self) -> Wait:
-        """Return how long is waited for others, also for what is locked elsewhere."""
+        """Return how long to wait for others, including locks outside the store."""
 
     def hold(self, name: str) -> AbstractContextManager[None]:
-        """Be the only one that holds a name.
+        """Hold a lock exclusively.
 
-        Raise `BusyError` with the names of the holders when others hold it for longer
-        than is waited.
+        Raise `BusyError` with the names of the holders if they hold it beyond the wait.
         """
 
 
 class LeaseHeld(msgspec.Struct, frozen=True):
-    """Who works on a stream of a log that many machines share."""
+    """The holder of a lease on a stream of a shared log."""
 
     host: str
     since: str
     heartbeat: str
-    """When it was heard of last, by the server's clock."""
+    """The time of its last heartbeat, by the server's clock."""
     seconds_left: float
-    """After so long without a further word the lease is over."""
+    """The seconds until the lease expires, without a further heartbeat."""
 
 
 class Leases(Protocol):
-    """One worker for a stream, among all machines that share the log."""
+    """Leases that admit one worker per stream among the machines that share the log."""
 
     def of(self, stream: str) -> LeaseHeld | None:
-        """Return who works on a stream, where anybody does and another could."""
+        """Return the holder of a stream's lease; None if no lease is held or needed."""
 
     def hold(self, stream: str, *, holder: str, host: str) -> AbstractContextManager[None]:
-        """Be the only one who works on a stream; `holder` is who may take over its own.
+        """Hold the lease of a stream; the same `holder` may take over its own lease.
 
-        Raise `BusyError` naming the host where another one does. Who loses the lease, since
-        nothing was heard of it for too long, cannot append to the stream any more.
+        Raise `BusyError` naming the host of another holder. A worker whose lease expired
+        for lack of heartbeats can no longer append to the stream.
         """
 
 
 class Log(EventStore, Erasing, Acknowledged, Maintenance, Protocol):
-    """A whole store: one log with everything that is kept beside it."""
+    """A whole store: one log with its caches, locks and leases."""
 
     @property
     def checkpoints(self) -> Checkpoints:
@@ -344,7 +341,7 @@ class Log(EventStore, Erasing, Acknowledged, Maintenance, Protocol):
 
     @property
     def digests(self) -> Digests:
-        """Return the digests of what was written."""
+        """Return the digests of written contents."""
 
     @property
     def locks(self) -> Locks:
@@ -352,19 +349,19 @@ class Log(EventStore, Erasing, Acknowledged, Maintenance, Protocol):
 
     @property
     def leases(self) -> Leases:
-        """Return who works on which stream."""
+        """Return the leases."""
 
     def close(self) -> None:
-        """Give back what the store holds; further calls are errors."""
+        """Release the store's resources; further calls are errors."""
 
 
 class OwnLeases:
-    """Gives every lease at once: a loop is kept alone by a lock of its machine."""
+    """Grants every lease: on one machine a file lock admits one loop at a time."""
 
     def of(self, stream: str) -> LeaseHeld | None:
-        """Return that nobody else works on it."""
+        """Return None: no other machine has a lease."""
         return None
 
     def hold(self, stream: str, *, holder: str, host: str) -> AbstractContextManager[None]:
-        """Hold it."""
+        """Return a context without effect."""
         return nullcontext()

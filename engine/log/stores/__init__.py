@@ -1,4 +1,9 @@
-"""Where a log is kept: a further store is its folder, and one line in `STORES`."""
+"""Stores of a log: memory, SQLite and PostgreSQL; this module opens one by its address.
+
+Stores handle envelopes and may import neither codec, event nor upcast; only the service,
+projections and the command line may import them. A new store is a folder here, and a line
+in `STORES`. Start with the protocols in `../port.py`.
+"""
 
 import re
 import time
@@ -16,16 +21,14 @@ STORES: Final = {
     "sqlite": ("sqlite.store", "SqliteLog"),
     "postgresql": ("postgres.store", "PostgresLog"),
 }
-"""Module and class by the scheme of an address; only the one that is wanted is imported.
+"""Module and class by the scheme of an address; only the requested one is imported.
 
-The class opens a log, its `create` makes one.
+The class opens a log; its `create` creates one.
 """
-
-
 EXTENSION: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
-"""What a scheme of an extension is like: whose it is, and what it is called."""
+"""The scheme of an extension's store: the vendor, a dash, and its own name."""
 SERVED: Final = ("postgresql", "postgres")
-"""The schemes of addresses that name a server; what a machine keeps itself is beside it."""
+"""The schemes of addresses that name a server; each machine has local files besides."""
 
 
 def wall_clock() -> int:
@@ -41,9 +44,9 @@ def create_log(
     wait: Wait = WAIT,
     beside: "Path | None" = None,
 ) -> Log:
-    """Make an empty log at an address; raise `RefusedError` where one exists.
+    """Create an empty log at an address; raise `RefusedError` if one exists.
 
-    `beside` is the folder in which this machine keeps what is its own of a log on a server.
+    `beside` is the folder of this machine's local files for a log on a server.
     """
     store, place, more = _store(url, beside)
     log: Log = store.create(place, clock=clock, entropy=entropy, wait=wait, **more)
@@ -62,9 +65,9 @@ def open_log(
 ) -> Log:
     """Open the log at an address: `memory:`, `sqlite:PATH`, `postgresql://…`, or a path.
 
-    A plain path is one of SQLite's; one in memory is empty. `check_head=False` opens one
-    whose end is lost, too. Raise `NotFoundError` where there is none, `UnreadableError` for
-    what is no log of ours.
+    A plain path names a SQLite log; a log in memory starts empty. `check_head=False` also
+    opens a log whose end was lost. Raise `NotFoundError` if there is no log, and
+    `UnreadableError` if the file is not a sprintlog log.
     """
     store, place, more = _store(url, beside)
     log: Log = store(
@@ -76,12 +79,12 @@ def open_log(
 
 
 def is_extension(scheme: str) -> bool:
-    """Tell whether a scheme can be that of a store which an extension brings."""
+    """Return whether a scheme has the form of an extension's store."""
     return EXTENSION.fullmatch(scheme) is not None
 
 
 def _of_extension(scheme: str) -> Any:
-    # Imported here: it is asked for by an address that names no store of ours.
+    # Imported here: only addresses of third-party stores require it.
     from ...extensions import loaded
 
     try:
@@ -91,12 +94,12 @@ def _of_extension(scheme: str) -> Any:
 
 
 def is_served(url: str) -> bool:
-    """Tell whether an address names a server, and not a place of this machine."""
+    """Return whether an address names a server, rather than a place on this machine."""
     return url.partition(":")[0] in SERVED
 
 
 def _store(url: str, beside: "Path | None") -> tuple[Any, str, dict[str, Any]]:
-    """Return the class of an address, where in that store, and what else it is told."""
+    """Return the class of an address, the place in its store, and further arguments."""
     scheme, colon, place = url.partition(":")
     if not colon or "/" in scheme:
         scheme, place = "sqlite", url
@@ -117,7 +120,7 @@ def _store(url: str, beside: "Path | None") -> tuple[Any, str, dict[str, Any]]:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "psycopg":
             raise
-        # Imported here: the library is seldom missing.
+        # Imported here: the library is rarely missing.
         from ...extras import not_installed
 
         raise not_installed(

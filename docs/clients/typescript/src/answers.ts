@@ -98,7 +98,7 @@ export interface AgentRunAnswer {
   prompt_sha256: string | null;
 }
 
-/** Something that got worse. */
+/** A metric that got worse. */
 export interface Alert {
   severity: string;
   type: string;
@@ -605,7 +605,7 @@ export interface LeakFound {
   command: string;
 }
 
-/** Something that holds beyond the iteration in which it was learned. */
+/** An insight that applies beyond the iteration in which it was gained. */
 export interface Learning {
   extra?: { [name: string]: unknown };
   id?: string;
@@ -801,7 +801,7 @@ export interface PathsLeftOut {
   paths: FileLeft[];
 }
 
-/** Something that the codebase does in the same way again and again. */
+/** A recurring convention of the codebase. */
 export interface Pattern {
   extra?: { [name: string]: unknown };
   id?: string;

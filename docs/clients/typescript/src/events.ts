@@ -424,7 +424,7 @@ export interface KeptReport {
   kept?: string | null;
 }
 
-/** Something that holds beyond the iteration in which it was learned. */
+/** An insight that applies beyond the iteration in which it was gained. */
 export interface Learning {
   extra?: { [name: string]: unknown };
   id?: string;
@@ -588,7 +588,7 @@ export interface OwnMetric {
   pointer?: string | null;
 }
 
-/** Something that the codebase does in the same way again and again. */
+/** A recurring convention of the codebase. */
 export interface Pattern {
   extra?: { [name: string]: unknown };
   id?: string;

@@ -1,7 +1,9 @@
-"""Appends to a log on a server, and the head that this machine was told last.
+"""Appends to a log on a PostgreSQL server, and the head last acknowledged to this machine.
 
-An own last event that is still the end of the log needs no lock: the next one is put right
-behind it, and the keys of the table refuse whoever comes second. Everybody else queues.
+If this writer's last event is still the end of the log, its next event needs no lock: it
+is inserted right behind, and the table's keys reject a concurrent one. All other appends
+queue for the log's lock. If others append as well, the lock is released before the commit
+reaches the disk, so that writers share the wait for it.
 """
 
 from collections.abc import Sequence
@@ -27,22 +29,22 @@ from .leases import ServerLeases
 from .queries import ServerQueries
 
 ALONE_UNTIL_SURE = 16
-"""So many appends between which nobody else wrote: then this writer is alone again."""
+"""The number of appends without one of another writer until this one counts as alone."""
 
 
 class Pace:
-    """What a writer learned of others from where its appends came."""
+    """Detects other writers by the positions of this writer's appends."""
 
     def __init__(self) -> None:
         self.is_shared = False
-        """Whether the log's lock is given back before the disk is waited for.
+        """Whether to release the log's lock before waiting for the disk.
 
-        That is a second transaction in the server, which helps only whoever waits.
+        That takes a second transaction on the server, which only helps waiting writers.
         """
         self._alone = 0
 
     def found(self, *, is_alone: bool) -> None:
-        """Learn whether anybody had appended since the last append of this writer."""
+        """Note whether no one else appended since this writer's previous append."""
         self._alone = self._alone + 1 if is_alone else 0
         if not is_alone:
             self.is_shared = True
@@ -51,7 +53,7 @@ class Pace:
 
 
 class Appending(NamedTuple):
-    """What is to be appended: all of it or nothing."""
+    """The events of one append, which is atomic."""
 
     stream: str
     events: Sequence[NewEvent]
@@ -61,14 +63,14 @@ class Appending(NamedTuple):
     key_digest: bytes | None = None
 
     def behind(self, head: Head, version: int) -> list[RecordedEvent]:
-        """Return the events as those that follow a head and a version."""
+        """Return the events chained onto the given head and stream version."""
         return place(
             self.stream, self.events, head, version, self.stamps, self.key, self.key_digest
         )
 
 
 class ServerAppends:
-    """What records in one log, for the thread that opened it."""
+    """Appends to one log, for the thread that opened it."""
 
     def __init__(
         self,
@@ -88,10 +90,10 @@ class ServerAppends:
         self._stamping = stamping
         self._head_file = head_file
         self._patience = str(patience)
-        """For how many milliseconds an append waits for others."""
+        """The time that an append waits for others, in milliseconds."""
         self.pace = Pace()
         self.head: Head | None = None
-        """What the log must hold: the head that was told last."""
+        """The head last acknowledged, which the log must contain."""
         self._own: RecordedEvent | None = None
 
     def append(
@@ -103,7 +105,7 @@ class ServerAppends:
         key: str | None,
         key_digest: bytes | None,
     ) -> Appended:
-        """Append all events or none, as the port says; on return they are committed."""
+        """Append all events or none (see the port); on return they are committed."""
         check_limits(stream, new_events, key=key, key_digest=key_digest)
         stamps = self._stamping.stamp(len(new_events))
         wanted = Appending(stream, new_events, stamps, expect, key, key_digest)
@@ -111,7 +113,7 @@ class ServerAppends:
         return self._queued(wanted) if own is None else self._next(own, wanted)
 
     def _own_before(self, wanted: Appending) -> RecordedEvent | None:
-        """Return the own last event, where one new event can be right behind it."""
+        """Return this writer's last event if a new one may follow it without a lock."""
         own, stream = self._own, wanted.stream
         if own is None or own.stream != stream or len(wanted.events) > 1:
             return None
@@ -120,7 +122,7 @@ class ServerAppends:
         return own if meets(wanted.expect, own.version) else None
 
     def _next(self, own: RecordedEvent, wanted: Appending) -> Appended:
-        """Append one event right behind the own last; queue where that is not the end."""
+        """Append one event right behind this writer's last, or queue if others appended."""
         stamps = wanted.stamps
         values = (
             *(self._log, own.position, own.hash, self._patience, own.stream, own.version),
@@ -131,13 +133,13 @@ class ServerAppends:
         ((hash_,),), is_again = self._connection.call(rows.APPEND_NEXT, values, again=again)
         self.pace.found(is_alone=hash_ is not None)
         if hash_ is None:
-            # Repeated, it may have been overtaken by itself.
+            # If the call was repeated, its first attempt may have succeeded.
             return self._queued(wanted, is_again=is_again)
         head = Head(own.position, own.hash)
         return self._recorded(wanted.behind(head, own.version), hash_)
 
     def _queued(self, wanted: Appending, *, is_again: bool = False) -> Appended:
-        """Append behind whoever else does; `is_again` where it may have come through."""
+        """Append under the log's lock; `is_again` if an earlier try may have succeeded."""
         stream, new_events, stamps, expect, key, key_digest = wanted
         count, token = len(new_events), self._leases.tokens.get(stream)
         before = (*self._known(), token and stream, token or 0)
@@ -165,7 +167,7 @@ class ServerAppends:
         outcome, position, hash_, version, last = rows.append_answer(answer)
         if outcome == "known":
             if not (first := self._queries.find_key(str(key))):
-                # It was not on the disk yet when the server crashed.
+                # It was not yet on disk when the server crashed.
                 return self._queued(wanted, is_again=is_again)
             check_key(first[0], key_digest)
             return Appended(first, duplicate=True)
@@ -177,7 +179,7 @@ class ServerAppends:
                 hint="`sprintlog status` says who works on it",
             )
         if outcome == "done":
-            # Its answer was lost: what it did is what the log says.
+            # Its answer was lost: read the result from the log.
             return self._found(position, count)
         self._check_outcome(outcome)
         self.pace.found(is_alone=position == before[1])
@@ -191,7 +193,7 @@ class ServerAppends:
         said: NewEvent,
         remainders: Sequence[bytes],
     ) -> Appended | None:
-        """Append an event and erase payloads; return None where there are none."""
+        """Append an event and erase payloads; return None if there are none to erase."""
         check_limits(stream, [said], key=None, key_digest=None)
         stamps = self._stamping.stamp(1)
         wanted = Appending(stream, [said], stamps, Expect.ANY)
@@ -210,27 +212,27 @@ class ServerAppends:
         return self._recorded(wanted.behind(Head(position, hash_), version), last)
 
     def acknowledge(self, head: Head) -> None:
-        """Take a head as told: from now on the log must hold it."""
+        """Save an acknowledged head, which the log must contain from now on."""
         self.head, self._own = head, None
         if self._head_file is not None:
             self._head_file.write(head)
 
     def acknowledged(self) -> Head | None:
-        """Return the head that this machine was told last; None where it is not known."""
+        """Return the head last acknowledged to this machine; None if it is unknown."""
         return self._head_file.read() if self._head_file else self.head or START
 
     def _known(self) -> tuple[int, int, bytes]:
-        """Return which log, and the head it must hold."""
+        """Return the id of the log, and the position and hash of the head it must have."""
         head = self.head or START
         return self._log, head.position, head.hash
 
     def _found(self, position: int, count: int) -> Appended:
-        """Return what the log has from a position on."""
+        """Return the result of an append found in the log at a position."""
         events = self._queries.read(after=position - 1, until=position + count - 1)
         return self._told(list(events))
 
     def _told(self, events: list[RecordedEvent]) -> Appended:
-        """Answer with events, whose last one the log must hold from now on."""
+        """Acknowledge the last of the events, and return them as the result."""
         own = events[-1]
         self.acknowledge(Head(own.position, own.hash))
         self._own = own
@@ -247,7 +249,7 @@ class ServerAppends:
             )
 
     def _recorded(self, events: list[RecordedEvent], last: bytes) -> Appended:
-        """Compare what the server made of an append with our own, and answer."""
+        """Check that the server computed the same hash, and return the result."""
         if events[-1].hash != last:
             raise UnreadableError(
                 "the server chained the event in another way than we do: its functions are "

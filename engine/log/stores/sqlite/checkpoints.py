@@ -1,4 +1,7 @@
-"""Saved states in the log's own database: a cache, which goes at will."""
+"""Saved states, and digests of written files, in the log's own database.
+
+Saved states are a cache that may be deleted at any time.
+"""
 
 import sqlite3
 from collections.abc import Callable, Collection
@@ -7,63 +10,8 @@ from contextlib import suppress
 from ....errors import SprintlogError
 from .connection import Connection
 
-
-class SqliteDigests:
-    """Digests by path, with the version that each stands for."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._rows = connection.rows
-        self._begin_to_write = connection.begin_to_write
-
-    def know(self, path: str, digest: bytes, *, version: int) -> None:
-        """Keep a digest."""
-        self._begin_to_write()
-        self._rows(
-            "INSERT INTO written (path, digest, version) VALUES (?, ?, ?)"
-            " ON CONFLICT (path, digest) DO UPDATE SET version = excluded.version",
-            (path, digest, version),
-        )
-
-    def since(self, path: str, digest: bytes) -> int | None:
-        """Return the version that these bytes were written for, None if never."""
-        rows = self._rows(
-            "SELECT version FROM written WHERE path = ? AND digest = ?", (path, digest)
-        )
-        return rows[0][0] if rows else None
-
-    def written(self, path: str) -> list[tuple[bytes, int]]:
-        """Return digest and version of all that was written to a path, newest first."""
-        return self._rows(
-            "SELECT digest, version FROM written WHERE path = ? ORDER BY version DESC",
-            (path,),
-        )
-
-    def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
-        """Return the newest version written to a path up to one; 0 when there is none."""
-        ((version,),) = self._rows(
-            "SELECT coalesce(max(version), 0) FROM written"
-            " WHERE path = ? AND version <= ? AND digest != ?",
-            (path, until, without),
-        )
-        return int(version)
-
-    def below(self, folder: str) -> set[str]:
-        """Return the paths below a folder that were ever written to."""
-        # The character after the slash ends what begins so.
-        rows = self._rows(
-            "SELECT DISTINCT path FROM written WHERE path > ? AND path < ?",
-            (f"{folder}/", f"{folder}0"),
-        )
-        return {path for (path,) in rows}
-
-    def forget(self, path: str) -> None:
-        """Drop all digests of a path."""
-        self._begin_to_write()
-        self._rows("DELETE FROM written WHERE path = ?", (path,))
-
-
 _LARGE = 256 * 1024
-"""Bytes of a state from which on it is read through little memory."""
+"""The size above which a state is read with a small page cache."""
 
 _FROM = "FROM checkpoints WHERE stream = ? AND version = ? AND format = ?"
 _DROP = "DELETE FROM checkpoints WHERE stream = ? AND version = ?"
@@ -72,14 +20,14 @@ _DROP = "DELETE FROM checkpoints WHERE stream = ? AND version = ?"
 class SqliteCheckpoints:
     """Saved states by stream and version.
 
-    A database that may not be written is read without them.
+    On a read-only database, saving has no effect.
     """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def versions(self, stream: str, *, format_: int) -> list[int]:
-        """Return the versions that are saved in a format, newest first."""
+        """Return the versions saved in a format, newest first."""
         rows = self._connection.rows(
             "SELECT version FROM checkpoints WHERE stream = ? AND format = ?"
             " ORDER BY version DESC",
@@ -88,14 +36,14 @@ class SqliteCheckpoints:
         return [version for (version,) in rows if isinstance(version, int)]
 
     def load(self, stream: str, version: int, *, format_: int) -> bytes | None:
-        """Return a saved state, or None when there is none in this format."""
+        """Return a saved state, or None if there is none in this format."""
         key = (stream, version, format_)
-        # The length stands before the state: the pages of a large one are not read here.
+        # The length precedes the state: the pages of a large state are not read here.
         rows = self._connection.rows(
             f"SELECT CASE WHEN length(state) <= {_LARGE} THEN state END {_FROM}", key
         )
         if rows == [(None,)]:
-            # Each page of it is come by once.
+            # Each of its pages is read once.
             with self._connection.walking():
                 if (large := self._large(key)) is not None:
                     return large
@@ -104,9 +52,9 @@ class SqliteCheckpoints:
         return state if isinstance(state, bytes) else None
 
     def _large(self, key: tuple[str, int, int]) -> bytes | None:
-        """Return a state read straight into its own memory: as a value it is made twice.
+        """Return a state read directly into its bytes; as a column it is copied twice.
 
-        None where it is gone meanwhile or busy, or in the table of an older version.
+        Return None if it was deleted meanwhile, is busy, or is in an older table.
         """
         raw = self._connection.raw
         try:
@@ -126,7 +74,7 @@ class SqliteCheckpoints:
         drop: Collection[int] = (),
         unless: Callable[[], bool] = bool,
     ) -> None:
-        """Keep a state, and drop some, and those of another format."""
+        """Save a state; drop those of other formats, and of the versions in `drop`."""
         execute = self._connection.rows
         with suppress(SprintlogError), self._connection.transaction():
             if unless():
@@ -144,7 +92,7 @@ class SqliteCheckpoints:
                 execute(_DROP, (stream, gone))
 
     def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
-        """Drop the states of a stream, but for some versions, and its status."""
+        """Drop the status of a stream, and its states except for some versions."""
         if self._connection.steps is not None:
             return
         rows = self._connection.rows(
@@ -160,7 +108,7 @@ class SqliteCheckpoints:
         self._connection.rows("DELETE FROM checkpoints")
 
     def status(self, stream: str, version: int) -> str | None:
-        """Return the status kept for exactly this version of a stream."""
+        """Return the status saved for exactly this version of a stream."""
         rows = self._connection.rows(
             "SELECT status FROM statuses WHERE stream = ? AND version = ?",
             (stream, version),
@@ -169,7 +117,7 @@ class SqliteCheckpoints:
         return status if isinstance(status, str) else None
 
     def keep_status(self, stream: str, version: int, status: str) -> None:
-        """Keep the status of a stream at a version."""
+        """Save the status of a stream at a version."""
         with suppress(SprintlogError):
             self._connection.rows(
                 "INSERT INTO statuses (stream, version, status) VALUES (?, ?, ?)"
@@ -177,3 +125,57 @@ class SqliteCheckpoints:
                 " status = excluded.status",
                 (stream, version, status),
             )
+
+
+class SqliteDigests:
+    """Digests by path, with the version of each."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._rows = connection.rows
+        self._begin_to_write = connection.begin_to_write
+
+    def know(self, path: str, digest: bytes, *, version: int) -> None:
+        """Save a digest; if it is known, update its version."""
+        self._begin_to_write()
+        self._rows(
+            "INSERT INTO written (path, digest, version) VALUES (?, ?, ?)"
+            " ON CONFLICT (path, digest) DO UPDATE SET version = excluded.version",
+            (path, digest, version),
+        )
+
+    def since(self, path: str, digest: bytes) -> int | None:
+        """Return the version for which this content was written; None if never."""
+        rows = self._rows(
+            "SELECT version FROM written WHERE path = ? AND digest = ?", (path, digest)
+        )
+        return rows[0][0] if rows else None
+
+    def written(self, path: str) -> list[tuple[bytes, int]]:
+        """Return digest and version of all contents written to a path, newest first."""
+        return self._rows(
+            "SELECT digest, version FROM written WHERE path = ? ORDER BY version DESC",
+            (path,),
+        )
+
+    def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
+        """Return the newest version written to a path, up to `until`; 0 if none."""
+        ((version,),) = self._rows(
+            "SELECT coalesce(max(version), 0) FROM written"
+            " WHERE path = ? AND version <= ? AND digest != ?",
+            (path, until, without),
+        )
+        return int(version)
+
+    def below(self, folder: str) -> set[str]:
+        """Return the paths below a folder that were ever written."""
+        # "0" follows "/" in the order of characters.
+        rows = self._rows(
+            "SELECT DISTINCT path FROM written WHERE path > ? AND path < ?",
+            (f"{folder}/", f"{folder}0"),
+        )
+        return {path for (path,) in rows}
+
+    def forget(self, path: str) -> None:
+        """Drop all digests of a path."""
+        self._begin_to_write()
+        self._rows("DELETE FROM written WHERE path = ?", (path,))

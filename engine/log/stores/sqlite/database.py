@@ -1,4 +1,9 @@
-"""Making and opening the database file: modes, pragmas, and no trust in what is found."""
+"""Creation and opening of the database file, which is not trusted, and its identity.
+
+Pragmas and modes are set here. If a file is replaced, removed or restored while a process
+has it open, SQLite goes on writing into a file without a name, and those writes are lost.
+`Identity` detects that.
+"""
 
 import os
 import sqlite3
@@ -19,36 +24,47 @@ from .schema import APPLICATION_ID, MIGRATIONS, check_schema, migrate, stand_in
 
 SQLITE_VERSION = sqlite3.sqlite_version_info
 BUSY_MILLISECONDS = 250
-"""How long SQLite itself waits; longer waits are ours, so that they can be interrupted."""
+"""How long SQLite itself waits; longer waits are in Python, which can be interrupted."""
 _PLAIN_IN_URI = frozenset(
     b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
 
+class Opened(msgspec.Struct, frozen=True):
+    """An open database, and how it was opened."""
+
+    connection: sqlite3.Connection
+    mode: JournalMode
+    only_read: errors.SprintlogError | None
+    """Why it is read-only, if opening it for writing failed."""
+    is_behind: bool
+    """Whether its schema is older; the first write migrates it."""
+
+
 def head_path(path: Path) -> Path:
-    """Return where the head file of a database lies."""
+    """Return the path of the head file of a database."""
     return path.with_name(f"{path.name}-head")
 
 
 def wal_path(path: Path) -> Path:
-    """Return where SQLite keeps the write-ahead log of a database."""
+    """Return the path of the write-ahead log of a database."""
     return path.with_name(f"{path.name}-wal")
 
 
 def mark_path(path: Path) -> Path:
-    """Return the file beside a database that says something is still to be cleared."""
+    """Return the path of the file that marks an unfinished erasure."""
     return path.with_name(f"{path.name}-erasing")
 
 
 def uri_of(path: Path) -> str:
-    """Return the URI of a file; `Path.as_uri` imports what reads all kinds of them."""
+    """Return the URI of a file; `Path.as_uri` would import the URL parser."""
     name = os.fsencode(path.absolute())
     plain = (chr(byte) if byte in _PLAIN_IN_URI else f"%{byte:02X}" for byte in name)
     return f"file://{''.join(plain)}"
 
 
 def check_is_sqlite(path: Path, what: str) -> None:
-    """Raise `RefusedError` where no file of SQLite is: other stores have no such thing."""
+    """Raise `RefusedError` unless there is a SQLite file: other stores have none."""
     if not path.exists():
         raise errors.RefusedError(
             f"{what} is for logs in SQLite, and there is none at {path}",
@@ -58,7 +74,7 @@ def check_is_sqlite(path: Path, what: str) -> None:
 
 
 def create_database(path: Path, *, wait: Wait) -> None:
-    """Make an empty log; it appears under its name only when it is complete."""
+    """Create an empty log; it appears under its name only when complete."""
     try:
         path.parent.parent.mkdir(parents=True, exist_ok=True)
         _make_folder(path.parent)
@@ -66,7 +82,7 @@ def create_database(path: Path, *, wait: Wait) -> None:
     except OSError as error:
         raise _not_created(path, error) from error
     try:
-        # Two creators at once would otherwise replace one another's log.
+        # Otherwise two concurrent creators would replace each other's log.
         take(folder, path.parent, wait)
         _refuse_leftovers(path)
         draft = path.with_name(f"{path.name}-new")
@@ -76,7 +92,7 @@ def create_database(path: Path, *, wait: Wait) -> None:
         _fill(draft)
         draft.rename(path)
         os.fsync(folder)
-        # The folder may be new too, and its own name must outlive a power cut.
+        # The folder may be new too, and its name must survive a power failure.
         sync(path.parent.parent)
     except OSError as error:
         raise _not_created(path, error) from error
@@ -86,23 +102,12 @@ def create_database(path: Path, *, wait: Wait) -> None:
         os.close(folder)
 
 
-class Opened(msgspec.Struct, frozen=True):
-    """A database that was opened, and how."""
-
-    connection: sqlite3.Connection
-    mode: JournalMode
-    only_read: errors.SprintlogError | None
-    """Why it can only be read, where it was opened for writing in vain."""
-    is_behind: bool
-    """Whether its schema is an older one, which the first write brings to today's."""
-
-
 def open_database(path: Path, *, readonly: bool, wait: Wait, entropy: Entropy) -> Opened:
-    """Return a connection to an existing log whose schema is ours, or was once.
+    """Return a connection to an existing log with the current or an older schema.
 
-    A log of an older schema can only be read until `bring_up_to_date`, and one on a full
-    disk or a read-only file system at all. Raise `BusyError` when others hold it for
-    longer than is waited.
+    A log with an older schema is read-only until `bring_up_to_date`; a log on a full disk
+    or a read-only file system stays read-only. Raise `BusyError` if other processes hold
+    it beyond the wait.
     """
     mode = choose_journal_mode(path.parent)
     patience: Patience | None = None
@@ -128,7 +133,7 @@ def _open_as_it_can(path: Path, mode: JournalMode, *, readonly: bool) -> Opened:
 
 
 def bring_up_to_date(opened: Opened) -> str:
-    """Apply the pending steps of a schema, let the log be written, and say so in a line."""
+    """Migrate the schema, enable writes, and return a line that reports it."""
     opened.connection.execute("PRAGMA query_only=OFF")
     set_journal_mode(opened.connection, opened.mode)
     migrate(opened.connection)
@@ -154,7 +159,7 @@ def _open(path: Path, mode: JournalMode, *, readonly: bool) -> Opened:
             raise
         raise explained(error, path) from error
     except UnicodeDecodeError as error:
-        # Python cannot even read the message in which SQLite quotes the schema.
+        # Python cannot decode the message in which SQLite quotes the schema.
         raise errors.UnreadableError(
             f"{path} is damaged: its schema is no text", hint=errors.RESCUE
         ) from error
@@ -170,7 +175,7 @@ def _fill(draft: Path) -> None:
 
 
 def _connect(path: Path, query: str) -> sqlite3.Connection:
-    # A URI, because a plain name would make the file where it is missing.
+    # A URI, because a plain name would create a missing file.
     connection = sqlite3.connect(
         f"{uri_of(path)}?{query}",
         uri=True,
@@ -192,8 +197,8 @@ def _connect_readonly(path: Path) -> sqlite3.Connection:
     try:
         return _connect(path, "mode=ro")
     except sqlite3.OperationalError as error:
-        # In a folder that cannot be written SQLite fails to share its write-ahead
-        # log; where there is none, the file is all there is to read.
+        # In a read-only folder SQLite cannot share its write-ahead log; without one,
+        # the database file is complete.
         wal = wal_path(path)
         if is_busy(error) or (wal.exists() and wal.stat().st_size):
             raise
@@ -205,7 +210,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700)
     except FileExistsError:
         return
-    # The umask may have taken away even our own rights.
+    # The umask may have removed even the owner's permissions.
     folder.chmod(0o700)
 
 
@@ -216,7 +221,7 @@ def _refuse_leftovers(path: Path) -> None:
         )
     for name in (wal_path(path), path.with_name(f"{path.name}-journal"), head_path(path)):
         if os.path.lexists(name):
-            # SQLite would play another log's journal into the new one.
+            # SQLite would apply another log's journal to the new one.
             raise errors.RefusedError(
                 f"{name} is left of a log that is gone",
                 hint="restore that log, or move the file away to begin a new one",
@@ -239,15 +244,15 @@ def _not_created(path: Path, error: OSError) -> errors.RefusedError:
 
 
 class Identity:
-    """The database file and its write-ahead log as they were when we met them."""
+    """The identity of the database file and its write-ahead log when they were opened."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._wal = os.fspath(path), os.fspath(wal_path(path))
         self._folder = os.fspath(path.absolute().parent)
         self._settled: os.stat_result | None = None
-        """The folder as it was when its names were the right ones.
+        """The stat of the folder when its names were last known to be right.
 
-        Kept only once the clock has gone on, so that no later change has the same time.
+        Saved only after the clock has advanced, so that later changes have a later time.
         """
         found = stat(self._path)
         self._known = found.st_dev, found.st_ino
@@ -260,13 +265,13 @@ class Identity:
             )
 
     def check(self, *, wal: bool) -> None:
-        """Raise `LostLogError` when a file is gone or another one has its name.
+        """Raise `LostLogError` if a file was removed or replaced.
 
-        `wal` says that something of ours was just written to the write-ahead log.
+        `wal` states that this process has just written to the write-ahead log.
         """
-        # No name comes, goes or gets another file without a new change time of its
-        # folder. Looking at the folder alone saves a third of an append: once somebody
-        # looked at a file, Linux gives its next write an exact time, which is dear.
+        # Adding, removing or replacing a name changes the time of its folder. Checking
+        # only the folder saves a third of an append: after a stat of a file, Linux gives
+        # its next write an exact time, which is expensive.
         if (
             (settled := self._settled)
             and (folder := _met(self._folder))
@@ -278,9 +283,9 @@ class Identity:
         self._look(wal=wal)
 
     def _look(self, *, wal: bool) -> None:
-        """Look at each file, and at the folder last."""
+        """Check each file, and the folder last."""
         self._settled = None
-        # First: what is written from here on gets the time of our last write, or a later.
+        # First: later writes get the time of our last write or a later one.
         met = _met(self._wal) if wal else None
         if _file(_met(self._path)) != self._known:
             raise self._lost(self._path)
@@ -290,8 +295,8 @@ class Identity:
             self._known_wal = _file(met)
         elif _file(met) != self._known_wal:
             raise self._lost(self._wal)
-        # Last: a folder that changed before that write has not changed since, so the
-        # names above were its names, and its next change cannot have the same time.
+        # Last: a folder whose change time precedes that write has not changed since, so
+        # the names checked above are valid, and its next change has a later time.
         folder = _met(self._folder)
         if met and folder and folder.st_ctime_ns < met.st_ctime_ns:
             self._settled = folder

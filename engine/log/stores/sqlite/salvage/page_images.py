@@ -1,9 +1,10 @@
-"""Every image of a page that a log's files hold, read as bytes and without SQLite.
+"""All images of pages in a log's files, read as bytes without SQLite, and private copies.
 
-A page can be there several times: in the database, in the write-ahead log once for each
-commit that changed it, and in a rollback journal as it was. SQLite shows one of them, up
-to the first that is damaged; whoever rescues a log wants them all. The formats are those
-of https://www.sqlite.org/fileformat2.html.
+A page can have several images: in the database, in the write-ahead log once for each
+commit that changed it, and in a rollback journal before its change. SQLite shows only one
+of them, up to the first damaged one; a rescue needs them all. The formats are described in
+https://www.sqlite.org/fileformat2.html. Even for reading, SQLite recovers a write-ahead
+log and creates files, so a log that must not change is examined in a copy.
 """
 
 import os
@@ -19,9 +20,9 @@ from ...descriptors import give_back
 from ..database import head_path
 
 PAGE_BYTES = 4096
-"""The size of a page where the database's header does not tell any more."""
+"""The size of a page if the database's header is unreadable."""
 SUFFIXES = ("", "-wal", "-journal")
-"""What the names of the three files end with."""
+"""The suffixes of the three files."""
 
 _MAGIC = b"SQLite format 3\0"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -29,16 +30,17 @@ _WAL_HEADER, _FRAME_HEADER = 32, 24
 _DATABASE, _WAL, _JOURNAL = range(3)
 
 Sums = tuple[int, int]
+Stamp = tuple[int, int, int] | None
 
 
 class Image(NamedTuple):
-    """Where one image of a page is, and whether it is what somebody committed."""
+    """The place of one image of a page, and whether it was committed."""
 
     file: int
     offset: int
     number: int
     committed: bool
-    """False for what a crash, or damage in front of it, leaves in doubt."""
+    """False if a crash, or damage before it, leaves that in doubt."""
 
 
 class PageImages:
@@ -56,13 +58,13 @@ class PageImages:
             raise
         self.page_bytes, reserved = _shape(header)
         self.usable = sorted({self.page_bytes - reserved, self.page_bytes}, reverse=True)
-        """How much of a page may be used; the header that says it may be damaged."""
+        """The possible sizes of a page's usable part; a damaged header may misstate it."""
         self.images = [*self._of_database(), *self._of_journal(), *self._of_wal()]
         self._newest = {image.number: image for image in self.images}
         self._committed = {i.number: i for i in self.images if i.committed}
 
     def close(self) -> None:
-        """Give back the files."""
+        """Close the files."""
         for descriptor in self._descriptors:
             if descriptor is not None:
                 give_back(descriptor)
@@ -70,26 +72,26 @@ class PageImages:
 
     @property
     def unread(self) -> int:
-        """Return how many places the disk did not give."""
+        """Return the number of places that the disk failed to read."""
         return len(self._unread)
 
     def header(self) -> bytes | None:
-        """Return the database's header, where it is one."""
+        """Return the database's header; None if it is damaged."""
         found = (self.newest(1, committed=True) or b"")[:100]
         return found if _is_known(found) else None
 
     def content(self, image: Image) -> bytes:
-        """Return a page's bytes; zeros where the disk fails or the file ends."""
+        """Return a page's bytes, filled with zeros if the disk fails or the file ends."""
         found = self._bytes(image.file, image.offset, self.page_bytes)
         return found.ljust(self.page_bytes, b"\0")
 
     def newest(self, number: int, *, committed: bool) -> bytes | None:
-        """Return the bytes of a page as they were last, if there are any."""
+        """Return the newest bytes of a page, or None."""
         image = (self._committed if committed else self._newest).get(number)
         return self.content(image) if image else None
 
     def _of_database(self) -> Iterator[Image]:
-        # What a journal has an older image of, or nothing yet, may not be committed.
+        # A page with an older image in a journal, or a new page, may be uncommitted.
         older = {image.number for image in self._of_journal()}
         last = int.from_bytes(self._bytes(_JOURNAL, 16, 4)) if older else None
         for offset in range(0, self._size(_DATABASE), self.page_bytes):
@@ -98,7 +100,7 @@ class PageImages:
             yield Image(_DATABASE, offset, number, committed)
 
     def _of_journal(self) -> Iterator[Image]:
-        """Yield the pages as they were before the commit that did not end."""
+        """Yield the images of pages before an unfinished commit."""
         header = self._bytes(_JOURNAL, 0, 28)
         if not header.startswith(_JOURNAL_MAGIC) or len(header) < 28:
             return
@@ -116,11 +118,11 @@ class PageImages:
             yield Image(_JOURNAL, offset + 4, int.from_bytes(found[:4]), True)
 
     def _of_wal(self) -> Iterator[Image]:
-        """Yield the frames, each compared with the one in front of it.
+        """Yield the frames, each checked against its predecessor.
 
-        SQLite stops at the first frame that is damaged. Here the sums stored in that
-        frame start the next comparison, so those that come after it still count, as
-        long as all frames of their commit do.
+        SQLite stops at the first damaged frame. Here the checksum stored in that frame
+        starts the next comparison, so that later frames are valid if all frames of their
+        commit are.
         """
         header = self._bytes(_WAL, 0, _WAL_HEADER)
         order = ">" if header[3:4] and header[3] & 1 else "<"
@@ -149,7 +151,7 @@ class PageImages:
         return 0 if descriptor is None else os.fstat(descriptor).st_size
 
     def _bytes(self, file: int, offset: int, count: int) -> bytes:
-        """Return what can be read there; less at the end, nothing of a bad sector."""
+        """Return the readable bytes: fewer at the end, none in a bad sector."""
         descriptor = self._descriptors[file]
         if descriptor is None:
             return b""
@@ -172,7 +174,7 @@ def _is_known(header: bytes) -> bool:
 
 
 def _shape(header: bytes) -> tuple[int, int]:
-    """Return the size of a page, and how many bytes of it are reserved."""
+    """Return the size of a page, and the number of reserved bytes in it."""
     said = int.from_bytes(header[16:18])
     if not _is_known(header) or said & (said - 1) or not 512 <= said <= 32768:
         return PAGE_BYTES, 0
@@ -180,7 +182,7 @@ def _shape(header: bytes) -> tuple[int, int]:
 
 
 def _added(content: bytes, sums: Sums, order: str) -> Sums:
-    """Return the write-ahead log's checksum, carried on over more bytes."""
+    """Return the write-ahead log's checksum, continued over more bytes."""
     first, second = sums
     whole = len(content) // 8 * 8
     for one, other in struct.iter_unpack(order + "II", content[:whole]):
@@ -194,11 +196,8 @@ def _sums(stored: bytes) -> Sums:
     return first, second
 
 
-Stamp = tuple[int, int, int] | None
-
-
 def files_now(path: Path) -> list[Stamp]:
-    """Return of each file of a log which one it is, its size, and when it changed."""
+    """Return inode, size and time of change of each file of a log."""
     found: list[Stamp] = []
     for name in _files(path):
         try:
@@ -211,14 +210,15 @@ def files_now(path: Path) -> list[Stamp]:
 
 @contextmanager
 def private_copy(path: Path) -> Iterator[Path]:
-    """Give a copy of a log in a folder that goes afterwards; raise `OSError`.
+    """Yield a copy of a log in a temporary folder; raise `OSError`.
 
-    Somebody who writes meanwhile can spoil it: `files_now` tells. Not for a process
-    that has the log open: closing a file it read would give up SQLite's locks on it.
+    A concurrent writer can corrupt the copy; compare `files_now` before and after. Do not
+    use it in a process that has the log open: closing a file that was read would release
+    SQLite's locks on it.
     """
     with TemporaryDirectory(prefix="sprintlog-doctor-") as folder:
         copy = Path(folder).resolve() / path.name
-        # The head first: one that is older than the log is no alarm.
+        # The head first: a head that is older than the log raises no alarm.
         names = [(head_path(path), head_path(copy))]
         for source, target in [*names, *zip(_files(path), _files(copy), strict=True)]:
             if source.exists():
