@@ -1,4 +1,8 @@
-"""Sessions that agents keep as iterations, each once, whoever recorded them before."""
+"""Sessions from agents' transcripts: imported as iterations, and their unrecorded cost.
+
+Each session is recorded once, whichever source recorded it first. If no other source saw
+the end of a session, the cost in its transcript is recorded, once.
+"""
 
 from operator import attrgetter
 from typing import NamedTuple
@@ -16,20 +20,91 @@ from .streams.catalogue import CODEC, sprint_stream
 from .workspace import ServiceWorkspace
 from .wrap import sprint_for
 
+_KEY = attrgetter("key")
+
 
 class Recovered(NamedTuple):
-    """Whether a session's tokens are recorded, and where."""
+    """Whether the tokens of a session are recorded, and where."""
 
     is_known: bool
-    """Whether somebody else stated them."""
+    """Whether another source recorded them."""
     sprint: str | None = None
     events: int = 0
+
+
+class KnownSessions:
+    """The sessions recorded in the sprints of a log; each run is decoded once."""
+
+    def __init__(self, workspace: ServiceWorkspace) -> None:
+        self.workspace = workspace
+        self._runs: dict[str, list[tuple[int, AgentRan]]] = {}
+        """By sprint, with their versions."""
+        self._owners: dict[str, frozenset[str]] = {}
+        """By the key of a call, the sessions it is recorded for."""
+
+    def before(self, sprint_id: str, session: AgentRan) -> list[AgentRan]:
+        """Return the runs of a session recorded in a sprint."""
+        known = self._runs.setdefault(sprint_id, [])
+        after = known[-1][0] if known else 0
+        stream = sprint_stream(sprint_id)
+        rows = self.workspace.log.scan(stream, after=after, only=AgentRan.type)
+        for version, _, run in CODEC.events_of_rows(rows):
+            assert isinstance(run, AgentRan)
+            known.append((version, run))
+            owners = frozenset(run.sessions)
+            self._owners |= dict.fromkeys((*map(_KEY, run.calls), *run.tools), owners)
+        return session_runs.runs_of(session, [run for _, run in known])
+
+    def sprint_of(
+        self, session: AgentRan, named: str | None, *, actor: str, at: str | None
+    ) -> str:
+        """Return the sprint that has a session, otherwise the named one, or create one."""
+        sprints = self.workspace.sprints()
+        known = [one for one in sprints if self.before(one, session)]
+        if known:
+            return named if named in known else known[0]
+        when = at or self.workspace.now()
+        return sprint_for(self.workspace, named, place=None, actor=actor, at=when)
+
+    def elsewhere(self, session: AgentRan) -> set[str]:
+        """Return the keys of a session's calls that are recorded for other sessions."""
+        keys = self._owners.keys() & {*map(_KEY, session.calls), *session.tools}
+        return {key for key in keys if self._owners[key].isdisjoint(session.sessions)}
+
+
+class SessionBegins:
+    """Begins an iteration for a session; raises if that would end another one."""
+
+    def __call__(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide."""
+        session_runs.check_not_under_way(sprint)
+        return start_wrapped(sprint, StartWrapped(), at)
+
+
+class SessionEnds:
+    """Records the part of a session that is not recorded yet."""
+
+    def __init__(
+        self, known: KnownSessions, session: AgentRan, summary: str | None
+    ) -> None:
+        self._known = known
+        self._session = session
+        self._summary = summary
+
+    def __call__(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on the latest records: another import may have been first."""
+        session = self._session
+        before = self._known.before(sprint.id, session)
+        elsewhere = self._known.elsewhere(session)
+        return session_runs.session_ended(
+            sprint, session, before=before, summary=self._summary, elsewhere=elsewhere
+        )
 
 
 def recover(
     workspace: ServiceWorkspace, stream: str, session: AgentRan, *, actor: str, at: str
 ) -> Recovered:
-    """Record what a session cost in the sprint that it worked on, if nobody did."""
+    """Record the cost of a session in the sprint it worked on, unless it is known."""
     for one in workspace.sprints():
         before = session_runs.runs_of(session, workspace.repository.events(one, AgentRan))
         if any(map(session_runs.is_stated, before)):
@@ -44,7 +119,7 @@ def recover(
     if any(
         session_runs.is_stated(x) and not x.sessions and x.iteration == number for x in runs
     ):
-        # Its result did not name it.
+        # The result of that run did not name the session.
         return Recovered(True, sprint_id)
     seen = [x for x in runs if x.found_in is None and _is_same(x, session, number)]
     found = replace(session, iteration=number, found_in="transcript", is_rest=bool(seen))
@@ -69,7 +144,7 @@ def recover(
 
 
 def _is_same(run: AgentRan, session: AgentRan, number: int | None) -> bool:
-    """Tell whether a run was that session's, or the one of its iteration."""
+    """Return whether a run belongs to a session, or to the session's iteration."""
     if run.sessions and session.sessions:
         return not set(run.sessions).isdisjoint(session.sessions)
     return run.iteration == number
@@ -78,7 +153,7 @@ def _is_same(run: AgentRan, session: AgentRan, number: int | None) -> bool:
 def _linked(
     workspace: ServiceWorkspace, first: RecordedEvent
 ) -> tuple[str, int | None] | None:
-    """Return the sprint whose work a session is part of, and the iteration it began in."""
+    """Return the sprint that a session belongs to, and the iteration it began in."""
     work = first.correlation_id
     for sprint_id in workspace.sprints():
         events = [*workspace.log.read_stream(sprint_stream(sprint_id))]
@@ -87,7 +162,7 @@ def _linked(
         starts = [x for x in events if x.type == IterationStarted.type]
         own = [x for x in starts if x.correlation_id == work]
         before = [x for x in own or starts if x.position < first.position]
-        # A wrapped command's hooks may be heard before its iteration is recorded.
+        # The hooks of a wrapped command may run before its iteration is recorded.
         meant = before[-1] if before else next(iter(own), None)
         return sprint_id, None if meant is None else _number(meant)
     return None
@@ -96,75 +171,3 @@ def _linked(
 def _number(recorded: RecordedEvent) -> int | None:
     event = CODEC.decode(recorded) if recorded.payload is not None else None
     return event.number if isinstance(event, IterationStarted) else None
-
-
-_KEY = attrgetter("key")
-
-
-class KnownSessions:
-    """The sessions that the sprints of a log know; each recorded run is decoded once."""
-
-    def __init__(self, workspace: ServiceWorkspace) -> None:
-        self.workspace = workspace
-        self._runs: dict[str, list[tuple[int, AgentRan]]] = {}
-        """By sprint, with their versions."""
-        self._owners: dict[str, frozenset[str]] = {}
-        """By the key of a call, the sessions that it is recorded of."""
-
-    def before(self, sprint_id: str, session: AgentRan) -> list[AgentRan]:
-        """Return what a sprint has recorded of a session by now."""
-        known = self._runs.setdefault(sprint_id, [])
-        after = known[-1][0] if known else 0
-        stream = sprint_stream(sprint_id)
-        rows = self.workspace.log.scan(stream, after=after, only=AgentRan.type)
-        for version, _, run in CODEC.events_of_rows(rows):
-            assert isinstance(run, AgentRan)
-            known.append((version, run))
-            owners = frozenset(run.sessions)
-            self._owners |= dict.fromkeys((*map(_KEY, run.calls), *run.tools), owners)
-        return session_runs.runs_of(session, [run for _, run in known])
-
-    def sprint_of(
-        self, session: AgentRan, named: str | None, *, actor: str, at: str | None
-    ) -> str:
-        """Return the sprint that knows a session, else the one that is meant; make one."""
-        sprints = self.workspace.sprints()
-        known = [one for one in sprints if self.before(one, session)]
-        if known:
-            return named if named in known else known[0]
-        when = at or self.workspace.now()
-        return sprint_for(self.workspace, named, place=None, actor=actor, at=when)
-
-    def elsewhere(self, session: AgentRan) -> set[str]:
-        """Return the keys of its calls that are recorded of other sessions."""
-        keys = self._owners.keys() & {*map(_KEY, session.calls), *session.tools}
-        return {key for key in keys if self._owners[key].isdisjoint(session.sessions)}
-
-
-class SessionBegins:
-    """Begins an iteration for a session; refuses where it would end one."""
-
-    def __call__(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide."""
-        session_runs.check_not_under_way(sprint)
-        return start_wrapped(sprint, StartWrapped(), at)
-
-
-class SessionEnds:
-    """Says what a session did beyond what was recorded of it."""
-
-    def __init__(
-        self, known: KnownSessions, session: AgentRan, summary: str | None
-    ) -> None:
-        self._known = known
-        self._session = session
-        self._summary = summary
-
-    def __call__(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide, on what is recorded by now: another import may have been first."""
-        session = self._session
-        before = self._known.before(sprint.id, session)
-        elsewhere = self._known.elsewhere(session)
-        return session_runs.session_ended(
-            sprint, session, before=before, summary=self._summary, elsewhere=elsewhere
-        )

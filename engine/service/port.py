@@ -1,4 +1,8 @@
-"""What it means to act on a stream: what is decided, under which conditions, what came."""
+"""The ports of the service: actions on a stream, their envelope and outcome, state files.
+
+`Service` is the workspace as its helpers see it; `StateFiles` is the port to the files
+that are written after a commit, and to edits of them by others.
+"""
 
 from _thread import get_ident
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -25,63 +29,34 @@ if TYPE_CHECKING:
     from ..journal.document import JournalDocument
     from ..journal.state import Journal
 
-
-class Refreshed(msgspec.Struct, frozen=True):
-    """What happened to a state file."""
-
-    path: str | None
-    """None when there is no state file in this work tree."""
-    state: str
-    """`same`, `written`, `missing`, `stale`, `edited`, `imported` or `elsewhere`."""
-    digest: str = ""
-    """sha256 of our bytes, in hexadecimal."""
-    kept: str | None = None
-    """Name of the copy of somebody else's bytes."""
-    problem: str | None = None
-    """A sentence for the person at the terminal."""
-
-
-class StateFiles:
-    """What is written for others to read. Here it is nothing, so nobody changes it either.
-
-    What others changed in the files of a work tree they let be recorded.
-    """
-
-    def refresh(self, stream: str) -> Refreshed:
-        """Bring a stream's state file up to date; keep what others made of it."""
-        return Refreshed(None, "elsewhere")
-
-    def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
-        """Do the same with the files of a sprint's loop; add what was found there."""
-        return refreshed
-
-    def compare(self, sprint: Sprint) -> Refreshed:
-        """Compare a sprint's state file with its state; write nothing."""
-        return Refreshed(None, "elsewhere")
-
-    def foreign(self, path: str) -> bytes | None:
-        """Return what stands at a path where somebody else wrote it, else None."""
-        return None
-
-    def hand_over(self, path: str, *, of: str) -> None:
-        """Keep a finished sprint's last file in the log's folder; its place gets free."""
-
-
 Decide = Command | Callable[[Sprint, str], list[Event]]
-"""A command, or what decides by the sprint and the time, as its function does."""
-
-
+"""A command, or a function of the sprint and the time that decides like a command's."""
 DecideOnJournal = Command | Callable[["Journal", str], list[Event]]
 """The same for the journal."""
 
 Skippable = Literal[
     "finish_restores", "refuse_edits", "refuse_strangers", "record_lost_run"
 ]
-"""The middlewares that an action can do without: those that it is itself part of."""
+"""The middlewares that an action may skip, because it is part of them itself."""
+
+
+class Refreshed(msgspec.Struct, frozen=True):
+    """The result of updating a state file."""
+
+    path: str | None
+    """None if there is no state file in this work tree."""
+    state: str
+    """`same`, `written`, `missing`, `stale`, `edited`, `imported` or `elsewhere`."""
+    digest: str = ""
+    """sha256 of the written bytes, in hexadecimal."""
+    kept: str | None = None
+    """The name of the copy of an edited file."""
+    problem: str | None = None
+    """A sentence for the user."""
 
 
 class Envelope(TypedDict, total=False):
-    """What an action says about its events, and when it is to be recorded at all."""
+    """The metadata of an action's events, and the conditions for recording them."""
 
     actor: str
     at: str | None
@@ -95,55 +70,70 @@ class Envelope(TypedDict, total=False):
 
 
 class Handled(msgspec.Struct, Generic[State], frozen=True):
-    """What an action did."""
+    """The outcome of an action."""
 
     state: State
-    """What it was done to, as it is now."""
+    """The state after the action."""
     events: list[RecordedEvent]
-    """Empty when the same command had been fulfilled before."""
+    """Empty if the command was fulfilled before."""
     duplicate: bool = False
-    """True when a key answered with what was recorded the first time."""
+    """Whether the events were recorded earlier with the same key."""
+
+
+class StateFiles:
+    """The port to state files. This class itself writes none, and finds no edits.
+
+    Implementations also record edits that others made to the files of a work tree.
+    """
+
+    def refresh(self, stream: str) -> Refreshed:
+        """Update a stream's state file; keep a copy of an edited one."""
+        return Refreshed(None, "elsewhere")
+
+    def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
+        """Update the files of a sprint's loop; add their problems to the result."""
+        return refreshed
+
+    def compare(self, sprint: Sprint) -> Refreshed:
+        """Compare a sprint's state file with its state; write nothing."""
+        return Refreshed(None, "elsewhere")
+
+    def foreign(self, path: str) -> bytes | None:
+        """Return the content at a path if sprintlog did not write it, otherwise None."""
+        return None
+
+    def hand_over(self, path: str, *, of: str) -> None:
+        """Move a finished sprint's last file to the log's folder, freeing its place."""
 
 
 class Outcome(Handled[Sprint], frozen=True):
-    """What an action on a sprint did."""
+    """The outcome of an action on a sprint."""
 
     @property
     def sprint(self) -> Sprint:
-        """Return the sprint as it is now."""
+        """Return the sprint after the action."""
         return self.state
 
     @classmethod
     def of(cls, handled: Handled[Sprint]) -> "Outcome":
-        """Return what an action did as one on a sprint."""
+        """Return the outcome of an action as that of one on a sprint."""
         return cls(handled.state, handled.events, handled.duplicate)
 
 
-def refuse(problem: str) -> None:
-    """Let nothing go on beside a problem: this is what is done where nobody is told."""
-    raise RefusedError(problem)
-
-
-def mention(service: "Service", problem: str) -> None:
-    """Report a problem, unless nobody listens: what was recorded stays recorded."""
-    with suppress(RefusedError):
-        service.tell(problem)
+class AloneError(Exception):
+    """The action has effects outside the log: it must be committed on its own."""
 
 
 class MovedOnError(Exception):
-    """Deciding has itself moved the stream on, by so many events: decide anew."""
+    """Deciding has itself appended events to the stream, so decide again."""
 
     def __init__(self, events: int) -> None:
         super().__init__()
         self.events = events
 
 
-class AloneError(Exception):
-    """What is done has effects beside the log: nothing else may be committed with it."""
-
-
 class OfOneThread:
-    """An attribute of a workspace that only the thread that set it can read."""
+    """An attribute of a workspace, readable only in the thread that set it."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = f"_{name}"
@@ -161,7 +151,7 @@ class OfOneThread:
 
 
 class Service(Protocol):
-    """A workspace, for those that act on sprints and the files around them."""
+    """A workspace, for modules that act on sprints and their files."""
 
     location: Location
     log: Log
@@ -178,7 +168,7 @@ class Service(Protocol):
 
     @property
     def tree(self) -> WorkTree:
-        """Return the work tree as records name it."""
+        """Return the work tree, as named in records."""
 
     @property
     def journals(self) -> "Repository[Journal]":
@@ -196,7 +186,7 @@ class Service(Protocol):
         without: Collection[Skippable] = (),
         **envelope: Unpack[Envelope],
     ) -> Outcome:
-        """Let a sprint decide, and append that."""
+        """Decide on a sprint's current state, and append the events."""
 
     def now(self) -> str:
         """Return the time."""
@@ -208,16 +198,27 @@ class Service(Protocol):
         """Return a sprint's status at its head."""
 
     def sprint(self, sprint_id: str) -> Sprint:
-        """Return a sprint as it is."""
+        """Return the current state of a sprint."""
 
     def journal(self) -> "Journal":
-        """Return the journal's ids and counts as they are."""
+        """Return the current ids and counts of the journal."""
 
     def events(self, sprint_id: str | None = None) -> Iterator[RecordedEvent]:
         """Yield the events of a sprint."""
 
     def finish_restores(self, sprint: Sprint) -> int:
-        """Finish restores that were cut short; return how many events that recorded."""
+        """Finish interrupted restores; return the number of events recorded."""
 
     def observe(self, stream: str, event: EditObserved, *, key: str) -> None:
-        """Record an edit of a stream's file by somebody else, once under this key."""
+        """Record an external edit of a stream's file, once per key."""
+
+
+def refuse(problem: str) -> None:
+    """Raise a problem as an error: the default if nobody receives reports."""
+    raise RefusedError(problem)
+
+
+def mention(service: "Service", problem: str) -> None:
+    """Report a problem, unless nobody receives reports: the record is not affected."""
+    with suppress(RefusedError):
+        service.tell(problem)

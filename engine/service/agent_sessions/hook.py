@@ -1,7 +1,8 @@
-"""One hook of an agent: from the bytes it was handed to an event, or to a file that waits.
+"""The recording of one hook call: from its input to an event in the log or the spool.
 
-Its process starts for every tool that an agent calls. So it opens the log by itself, for
-one append, and imports nothing of sprints.
+A hook's process starts for every tool that an agent calls, so it opens the log directly,
+for one append, and imports nothing of sprints. The end of a turn also records the
+iteration counted by the `ralph-loop` plugin of Claude Code, from that plugin's file.
 """
 
 import os
@@ -32,31 +33,11 @@ from .places import folders
 from .spool import keep_odd
 
 PLACE = (".claude", "ralph-loop.local.md")
-"""Its folder in the work tree, and its name."""
+"""The folder and the name of the plugin's file in the work tree."""
 BYTES_MAX = 64 * 1024
 _LINE = r"(?m)^(iteration|max_iterations|session_id): *\"?([^\s\"]{1,80})\"? *$"
-
-
-class PluginLoop(NamedTuple):
-    """Where the plugin's loop stands."""
-
-    iteration: int | None = None
-    iterations_max: int | None = None
-    """0 for no limit."""
-    session: str | None = None
-
-
-def loop_in(content: bytes) -> PluginLoop:
-    """Return what the head of the file says."""
-    head = content.decode("utf-8", "replace").partition("\n---")[0]
-    said = dict(re.findall(_LINE, head))
-    counts = [said.get(name, "") for name in ("iteration", "max_iterations")]
-    known = [int(x) if re.fullmatch("[0-9]{1,9}", x) else None for x in counts]
-    return PluginLoop(known[0], known[1], said.get("session_id"))
-
-
 WAIT = Wait(seconds=0.2)
-"""How long a hook waits for others at each step: the agent waits for the hook."""
+"""How long a hook waits for other processes at each step: the agent waits for it."""
 AGENT_PROGRAMS = (
     "claude",
     "codex",
@@ -68,16 +49,34 @@ AGENT_PROGRAMS = (
 )
 """The names of the processes that run hooks."""
 TAKING_SECONDS = 0.3
-"""How long it takes in what waits since earlier hooks."""
+"""The time limit for recording the spooled events of earlier hooks."""
+
+
+class PluginLoop(NamedTuple):
+    """The progress of the plugin's loop."""
+
+    iteration: int | None = None
+    iterations_max: int | None = None
+    """0 for no limit."""
+    session: str | None = None
 
 
 class Hooked(msgspec.Struct, frozen=True):
-    """What became of a hook."""
+    """The result of a hook call."""
 
     location: Location
     heard: HookHeard
     event: RecordedEvent | None
-    """What is in the log; None for what waits or was not to be recorded."""
+    """The recorded event; None if it was spooled or is not recorded at all."""
+
+
+def loop_in(content: bytes) -> PluginLoop:
+    """Return the progress stated in the head of the plugin's file."""
+    head = content.decode("utf-8", "replace").partition("\n---")[0]
+    said = dict(re.findall(_LINE, head))
+    counts = [said.get(name, "") for name in ("iteration", "max_iterations")]
+    known = [int(x) if re.fullmatch("[0-9]{1,9}", x) else None for x in counts]
+    return PluginLoop(known[0], known[1], said.get("session_id"))
 
 
 def take_hook(
@@ -90,9 +89,9 @@ def take_hook(
     environment: Mapping[str, str],
     waits: bool = False,
 ) -> Hooked | None:
-    """Record what a hook was handed, or keep it; None where there is no log.
+    """Record the input of a hook, or spool it; return None if there is no log.
 
-    With `waits` it is kept, whatever the log could take.
+    With `waits` it is always spooled.
     """
     now = instant(wall_clock())
     try:
@@ -131,7 +130,7 @@ def take_hook(
 
 
 def _mark(location: Location, event: events.SessionEvent, stream: str, now: str) -> None:
-    """Record that an agent's turn began or ended, for those that restore files."""
+    """Mark the beginning or end of an agent's turn, for commands that restore files."""
     if isinstance(event, events.TurnEnded | events.SessionEnded):
         at_work.end(at_work.file_of(location, stream))
     elif isinstance(event, events.PromptGiven) or (
@@ -145,7 +144,7 @@ def _mark(location: Location, event: events.SessionEvent, stream: str, now: str)
 
 
 def _with_loop(event: events.TurnEnded, stream: str, root: Path) -> events.TurnEnded:
-    """Add which iteration a plugin's loop is in: its file goes when the loop ends."""
+    """Add the iteration of the plugin's loop, whose file is removed when the loop ends."""
     folder, name = PLACE
     try:
         with (
@@ -165,7 +164,7 @@ def _with_loop(event: events.TurnEnded, stream: str, root: Path) -> events.TurnE
 def _record(
     location: Location, draft: drafts.Draft, places: list[Path]
 ) -> RecordedEvent | None:
-    """Append an event and what waits; let it wait, too, where that cannot be done now."""
+    """Append an event, and spooled ones; spool it as well if appending fails."""
     try:
         log = open_log(
             location.url,

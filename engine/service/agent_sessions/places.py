@@ -1,4 +1,7 @@
-"""Where events of sessions wait that the log could not take."""
+"""The spool folders for session events that the log could not take, and heartbeat times.
+
+Hooks record a heartbeat of their agent's sprint at most once a minute.
+"""
 
 import os
 import time
@@ -11,42 +14,15 @@ from ..place.location import Location
 
 BEAT_SECONDS = 60
 MARK = "hook-beat"
-"""A file in the log's folder; when it was touched last is all that it says."""
-
-
-def is_due(folder: Path) -> bool:
-    """Tell whether a minute has passed since this was last said to anybody.
-
-    Of several that ask at once one is told so, or now and then two: that does no harm.
-    """
-    mark, now = folder / MARK, time.time()
-    try:
-        since = now - mark.lstat().st_mtime
-    except OSError:
-        since = BEAT_SECONDS
-    # A clock that was put back would else keep it silent.
-    if 0 <= since < BEAT_SECONDS:
-        return False
-    try:
-        flags = os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-        held = os.open(mark, flags, 0o600)
-        try:
-            os.utime(held, (now, now))
-        finally:
-            os.close(held)
-    except OSError:
-        return False
-    return True
-
-
+"""A file in the log's folder whose time is that of the last heartbeat."""
 SECONDS = 5.0
-"""How long a command takes in what hooks could not record; the next one goes on."""
+"""The time limit for recording spooled events; the next command continues."""
 FOLDER = "spool"
-"""In the folder of a log, and below the person's own one."""
+"""The name of the folder, in that of a log and below the user's state folder."""
 
 
 def folders(location: Location, environment: Mapping[str, str]) -> list[Path]:
-    """Return where events of a log may wait: beside it, or in the person's own folder."""
+    """Return the spool folders of a log: next to it, and in the user's state folder."""
     found = [location.folder / FOLDER]
     state = environment.get("XDG_STATE_HOME")
     if not state and (home := environment.get("HOME")):
@@ -59,7 +35,7 @@ def folders(location: Location, environment: Mapping[str, str]) -> list[Path]:
 
 
 class Spooled:
-    """What waits for a log, for those that record in it."""
+    """The spooled events of a log, for commands that record in it."""
 
     def __init__(self, log: EventStore, location: Location) -> None:
         self._log = log
@@ -67,12 +43,37 @@ class Spooled:
         self._places: list[Path] | None = None
 
     def take_in(self, environment: Mapping[str, str]) -> None:
-        """Record it, where anything waits."""
+        """Record the spooled events, if there are any."""
         places = self._places
         if places is None:
             places = self._places = folders(self._location, environment)
         if any(map(os.path.isdir, places)):
-            # Imported here: almost never does anything wait.
+            # Imported here: spooled events are rare.
             from .spool import take_in
 
             take_in(self._log, self._location, places, seconds=SECONDS)
+
+
+def is_due(folder: Path) -> bool:
+    """Return whether a minute has passed since this last returned true.
+
+    Of concurrent callers one gets true, or occasionally two, which is harmless.
+    """
+    mark, now = folder / MARK, time.time()
+    try:
+        since = now - mark.lstat().st_mtime
+    except OSError:
+        since = BEAT_SECONDS
+    # Otherwise a clock that was set back would suppress heartbeats.
+    if 0 <= since < BEAT_SECONDS:
+        return False
+    try:
+        flags = os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        held = os.open(mark, flags, 0o600)
+        try:
+            os.utime(held, (now, now))
+        finally:
+            os.close(held)
+    except OSError:
+        return False
+    return True

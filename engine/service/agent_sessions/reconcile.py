@@ -1,4 +1,8 @@
-"""What a transcript or stream tells and hooks did not is recorded under the same keys."""
+"""Reconciliation: recording the calls of a transcript or stream that hooks did not report.
+
+They are recorded under the keys that hooks would use, so each call is recorded once. A
+transcript is read without being named only if it is in the agent's own folder.
+"""
 
 import itertools
 import math
@@ -23,21 +27,46 @@ from .drafts import append, draft_of
 from .known_sessions import event_of
 
 FOLDERS = {agent: f".{agent}" for agent in ("claude", "codex", "copilot", "gemini")}
-"""In the person's folder: where an agent keeps what is its own."""
+"""The folder of each agent in the user's home."""
 NAMED_BY = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
-"""The variables by which a person gives an agent another folder."""
+"""The variables that specify another folder for an agent."""
 BYTES_MAX = 1024**3
-"""A longer transcript is not read."""
+"""The maximum size of a transcript."""
 _HOW = "`sprintlog session reconcile AGENT-ID --transcript FILE` names one"
+_TRIES = 50
+"""The maximum number of retries after concurrent appends by hooks or others."""
+
+
+class OneRun(NamedTuple):
+    """One run of an agent's command, to which a comparison is limited."""
+
+    work: str
+    """Its correlation id."""
+    since: int
+    """The position of the log when the run began."""
+
+
+class Taken(NamedTuple):
+    """The counts of a transcript's or a stream's calls by result."""
+
+    seen: int
+    """Calls that hooks reported."""
+    taken: int
+    """Calls recorded from this source, now or before."""
+    left: int
+    """Calls not recorded, because they may still be running or the time was up."""
+    only_hooks: int
+    recorded: int
+    """Calls that are new in the log."""
 
 
 def own_transcript(
     agent: str, said: str | None, environment: Mapping[str, str], *, root: Path
 ) -> Path:
-    """Return the file that a hook named, where it is in the agent's own folder.
+    """Return the transcript that a hook named, if it is in the agent's own folder.
 
-    What is below the work tree's `root` was recorded from there. A hook's words are
-    anybody's: what is elsewhere, or reached by a link, is not read.
+    Relative paths start at the work tree's `root`. The input of a hook is untrusted: a
+    file elsewhere, or reached through a link, is not read.
     """
     if not said:
         raise NotFoundError("no hook named a transcript of this session", hint=_HOW)
@@ -65,7 +94,7 @@ def own_transcript(
 
 
 def check_readable(file: Path) -> os.stat_result:
-    """Return what is known of a file; raise `SprintlogError` where it is none."""
+    """Return the stat of a file; raise `SprintlogError` if it cannot be read as one."""
     try:
         status = file.stat()
     except OSError as error:
@@ -78,40 +107,13 @@ def check_readable(file: Path) -> os.stat_result:
 
 
 def lines_of(file: Path) -> Iterator[bytes]:
-    """Yield a file's lines; one that is far too long is passed over."""
+    """Yield a file's lines, except lines that are far too long."""
     is_rest = False
     for piece in pieces_of(file, piece_max=LINE_BYTES_MAX):
         is_whole = piece.endswith(b"\n")
         if is_whole and not is_rest:
             yield piece
         is_rest = not is_whole
-
-
-_TRIES = 50
-"""So often what is known is read anew, since hooks or others record beside us."""
-
-
-class OneRun(NamedTuple):
-    """One run of an agent's command: what others did is none of it."""
-
-    work: str
-    """Its correlation id."""
-    since: int
-    """The position of the log when it began."""
-
-
-class Taken(NamedTuple):
-    """What came of the calls of a transcript or a stream."""
-
-    seen: int
-    """Of how many of them hooks told."""
-    taken: int
-    """How many were taken, now or before."""
-    left: int
-    """How many are not recorded: they may go on, or the time was over."""
-    only_hooks: int
-    recorded: int
-    """How many are new in the log."""
 
 
 def take_calls(
@@ -127,10 +129,10 @@ def take_calls(
 ) -> Taken:
     """Record the calls that only a transcript or a stream has, each once.
 
-    What has no end is recorded only where the session `is_over`: its hook may be to come.
-    A stream tells of one `run`: only what is known of that is compared. `work` is what
-    the calls belong to, else to what the session does. None is recorded after so many
-    `seconds`. Of a session that was erased, only what came after that is compared.
+    An unfinished call is recorded only if the session `is_over`: its hook may still come.
+    A stream covers one `run`: only the recorded calls of that run are compared. The calls
+    belong to `work`, by default that of the session. Nothing is recorded after `seconds`.
+    If the session was redacted, only later calls are compared.
     """
     until = time.monotonic() + seconds
     ends = {id(one.call): _moment(one.at, now) for one in kept}
@@ -145,7 +147,7 @@ def take_calls(
             for call in begun:
                 recorded += known.append(call, ends[id(call)])
         except ConflictError:
-            # A hook came in between: it may be of one of these calls.
+            # A hook recorded in between, perhaps one of these calls.
             if tried == _TRIES - 1:
                 raise
         else:
@@ -155,7 +157,7 @@ def take_calls(
 
 
 class _Known:
-    """The calls of a session that are recorded, and the way to record another one."""
+    """The recorded calls of a session, and the means to record further ones."""
 
     def __init__(self, log: EventStore, stream: str, run: OneRun | None, work: str) -> None:
         self._log = log
@@ -165,10 +167,10 @@ class _Known:
         self._version = 0
         self._likes = Counter[str]()
         self._erased = ""
-        """When the last of the events was that were erased."""
+        """The time of the latest erased event."""
         self.calls: list[ToolCalled] = []
         self.done = 0
-        """How many were appended, or had been in the meantime."""
+        """The number of calls appended here or meanwhile by others."""
         for recorded in log.read_stream(stream):
             self._version = recorded.version
             self._work = self._work or recorded.correlation_id or ""
@@ -184,14 +186,14 @@ class _Known:
                     self.calls.append(event)
 
     def is_told(self, at: str) -> bool:
-        """Tell whether it is known what was recorded of a call of then.
+        """Return whether a call at this time can be compared with the recorded ones.
 
-        Nobody can tell any more which of a transcript's calls it is that was erased.
+        An erased call can no longer be matched with one of the transcript.
         """
         return not self._erased or parse(at) > parse(self._erased)
 
     def append(self, call: ToolCalled, at: str) -> bool:
-        """Record a call; tell whether it is new. Raise `ConflictError` as a log does."""
+        """Record a call; return whether it is new. Raise `ConflictError` as a log does."""
         like = likeness(self._agent, call)
         expect: Expected = Expect.ANY
         key = key_of(self._stream, ToolCalled.type, call.call)
@@ -209,12 +211,12 @@ class _Known:
         return is_new
 
     def _has_no_id(self, call: ToolCalled) -> bool:
-        """Tell whether a hook would not name this call by the same id."""
+        """Return whether a hook would report this call without the same id."""
         return call.call is None or is_named_by_likeness(self._agent)
 
 
 def _moment(said: str | None, now: str) -> str:
-    """Return when it was by the agent's clock; now where that is no time."""
+    """Return the time by the agent's clock; now if that is invalid."""
     try:
         return normalise(said) if said else now
     except InvalidInputError:

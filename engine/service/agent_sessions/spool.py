@@ -1,7 +1,8 @@
-"""What could not be recorded at once waits in files, one for each event, and is taken in.
+"""The spool: events that could not be recorded at once, one file each, recorded later.
 
-It is recorded under its key, so a file that two take in at once, or that is there still
-since one was killed in between, is one event.
+Each is recorded under its idempotency key, so a file that two processes read, or that
+remains because its reader was killed, still results in one event. Hook input of an unknown
+form is kept elsewhere, in part, for inspection.
 """
 
 import os
@@ -23,16 +24,19 @@ from ..place.location import Location
 from .drafts import DRAFT_BYTES_MAX, DamagedDraftError, Draft, append_at_last, pack, unpack
 
 FOLDER = "not-understood"
-"""In a log's folder; lines that an import does not understand are there, too."""
+"""The folder of unknown inputs in a log's folder; imports keep unknown lines there too."""
 PREFIX = "hook-"
 HEAD_BYTES_MAX = 1024
 ODD_FILES_MAX = 100
-"""So many odd inputs are kept; the same again is the same file."""
+"""The maximum number of unknown inputs; equal ones share a file."""
+FILES_MAX = 10_000
+"""The maximum number of spooled events; further events are lost."""
+_FILE = r"\d{20}-[0-9a-f]{1,16}"
 
 
 def keep_odd(folder: Path, agent: str, why: str, content: bytes) -> None:
-    """Keep the beginning of an odd input, secrets masked, where there is room."""
-    # Cut behind the mask: half a secret is none that is known.
+    """Keep the beginning of an unknown input, with secrets masked, if there is room."""
+    # Cut after masking: half a secret would not be recognized.
     text = mask(content[: 64 * HEAD_BYTES_MAX].decode("utf-8", "replace"))
     odd = msgspec.json.encode(
         {
@@ -49,30 +53,25 @@ def keep_odd(folder: Path, agent: str, why: str, content: bytes) -> None:
             return
         replace_file(place / name, odd + b"\n", mode=0o600)
     except OSError:
-        # It would only have been looked at.
+        # The copy is only for inspection.
         return
 
 
 def count_odd(folder: Path) -> int:
-    """Return how many odd inputs of hooks are kept."""
+    """Return the number of unknown hook inputs kept."""
     try:
         return sum(name.startswith(PREFIX) for name in os.listdir(folder / FOLDER))
     except OSError:
         return 0
 
 
-FILES_MAX = 10_000
-"""So many events wait at most; what comes then is lost."""
-_FILE = r"\d{20}-[0-9a-f]{1,16}"
-
-
 def keep(places: list[Path], draft: Draft) -> bool:
-    """Let an event wait in the first folder that can be written; tell whether one could."""
+    """Spool an event in the first writable folder; return whether there was one."""
     return put(places, pack(draft))
 
 
 def put(places: list[Path], content: bytes, *, suffix: str = ".json") -> bool:
-    """Write a file into the first folder that can be written; return whether one could."""
+    """Write a file into the first writable folder; return whether there was one."""
     name = f"{time.time_ns():020d}-{os.urandom(8).hex()}{suffix}"
     for place in places:
         try:
@@ -87,9 +86,9 @@ def put(places: list[Path], content: bytes, *, suffix: str = ".json") -> bool:
 
 
 def _make(folder: Path) -> None:
-    """Make a folder that is ours alone; raise `OSError` where it is another's."""
+    """Create a private folder; raise `OSError` if it belongs to another user."""
     try:
-        # One of those above may be that of a log, which nobody else may read.
+        # A parent may be the folder of a log, which must be private too.
         for above in reversed([one for one in folder.parents if not one.exists()]):
             above.mkdir(mode=0o700, exist_ok=True)
         folder.mkdir(mode=0o700)
@@ -106,7 +105,7 @@ def _check_ours(folder: Path) -> None:
 
 
 def waiting(places: list[Path], suffix: str = ".json") -> list[Path]:
-    """Return the files that wait, the oldest first."""
+    """Return the spooled files, the oldest first."""
     found: list[Path] = []
     for place in places:
         try:
@@ -122,9 +121,9 @@ def waiting(places: list[Path], suffix: str = ".json") -> list[Path]:
 def take_in(
     log: EventStore, location: Location, places: list[Path], *, seconds: float
 ) -> int:
-    """Record what waits, for no longer than so many seconds; return how much was new.
+    """Record spooled events for at most `seconds`; return the number of new ones.
 
-    What is no event of ours goes to what was not understood.
+    A file that is not a valid event is moved to the unknown inputs.
     """
     until, taken = time.monotonic() + seconds, 0
     for path in waiting(places):
@@ -172,7 +171,7 @@ def _remove(path: Path) -> None:
 
 
 def _tidy(places: list[Path]) -> None:
-    """Remove folders in which nothing waits, so that nobody looks into them."""
+    """Remove empty spool folders, so that they are not searched again."""
     for place in _there(places):
         try:
             place.rmdir()

@@ -1,4 +1,8 @@
-"""What both loops of `run` stand on: the agent is asked, what came of it is recorded."""
+"""The driver of `run`: asks the agent, watches it, and records its run and its items.
+
+Both loops use it, for phases and for goals. `Pulse`, in its own module, reports whether
+the agent is at work, idle, or hung after its result.
+"""
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -40,90 +44,63 @@ from .notices import Notices
 from .pulse import Pulse
 from .spooled_runs import SpooledRun
 
-
-def items_in(
-    workspace: ServiceWorkspace,
-    sprint_id: str,
-    text: str,
-    *,
-    told: str,
-    **envelope: Unpack[Envelope],
-) -> SaidItems | None:
-    """Return what final words say, once the journal that is open has the learnings.
-
-    What only repeats lines of `told` says nothing.
-    """
-    said = said_beside(text, told=told)
-    if said is None or not said.learnings:
-        return said
-    # Imported here: few agents say what they learned.
-    from ..learnings import keep_learnings
-
-    return keep_learnings(workspace, sprint_id, said, **envelope)
-
-
 COMMAND_CHARS_MAX = 512
 BEAT_SECONDS = 5 * 60
-"""How often a heartbeat is recorded while an agent works."""
+"""The interval of heartbeats while an agent works."""
+Tell = Callable[[str], None]
+AfterRun = Callable[[AgentRunEnded], None]
 
 
 class Means(NamedTuple):
-    """What a loop works with."""
+    """The settings of a loop."""
 
     command: Sequence[str]
-    """The agent's command; it is given the prompt on its standard input."""
+    """The agent's command; it gets the prompt on standard input."""
     environment: Mapping[str, str]
     timeout_seconds: float
-    """How long the command may take."""
+    """The time limit of the command."""
     idle_seconds: float | None = None
-    """How long it may print nothing: see `Pulse`."""
+    """The maximum time without output: see `Pulse`."""
     actor: str = "runtime"
     waits: bool = True
-    """Whether it sleeps until a retry is due, or ends there."""
+    """Whether to sleep until a retry is due, rather than end."""
     masks: bool = True
     agent_variables: Sequence[str] | None = None
-    """What agents and hooks get of the environment beside what a script gets; None: all."""
+    """Variables for agents and hooks, in addition to those of scripts; None for all."""
     gate_variables: Sequence[str] = ()
-    """What more of the environment is passed on to a gate's script."""
+    """Additional variables for gate scripts."""
     hook_command: str | None = None
-    """What a shell runs for each hook that has no `command` of its own."""
+    """The shell command for hooks without a `command`."""
     measure: MeasureRules | None = None
-    """What is run and read after each iteration, before what the rules say of it."""
+    """The measurement after each iteration; it takes precedence over the sprint's rules."""
     measure_variables: Sequence[str] = ()
-    """What more of the environment is passed on to what is run for that."""
+    """Additional variables for the commands of the measurement."""
     rest_seconds: float = 1.0
-    """How long it rests after an iteration towards a goal in which nothing changed."""
+    """The pause after an iteration of a goal that changed nothing."""
     sleep: Callable[[float], None] = time.sleep
-    """What lets it wait."""
+    """The function used to wait."""
     show: Callable[[Action | None, float], None] | None = None
-    """Shows what is waited for, and for how many seconds more; None takes it away."""
+    """Shows the pending wait and its remaining seconds; None removes it."""
     budgets: Budgets = Budgets()
-    """What this run may spend."""
+    """The budgets of this run."""
     price: Price | None = None
-    """What tokens cost where the agent does not say it."""
+    """The price of tokens, if the agent does not report its cost."""
     stops_on_request: str | None = None
-    """At an undecided request of this priority or a higher one it ends at once."""
+    """The loop ends at an undecided request of at least this priority."""
     prompt_file: str | None = None
-    """A template for the prompt, by its path from the work tree's root."""
+    """The path of a prompt template, relative to the work tree's root."""
     notices: Notices | None = None
-    """What tells somebody what happens."""
+    """Sends notices of the loop's events."""
     told_wait_seconds: float = 600.0
-    """A wait that is longer is told."""
+    """The length from which a wait is notified."""
     options: Sequence[str] = ()
-    """What a person types to say the same of this that no rule says."""
+    """Command-line options that repeat the settings that no rule contains."""
     fallback: str | None = None
-    """What a shell runs for a prompt while a limit prevents `command`."""
-
-
-def agent_of(means: Means, program: str) -> str:
-    """Return who the agent is in what it records itself: its program's name."""
-    if means.actor.startswith("agent:"):
-        return means.actor
-    return f"agent:{PurePath(program).name or 'command'}"[:128]
+    """The shell command that gets the prompt while a limit prevents `command`."""
 
 
 class Reply(NamedTuple):
-    """What became of a prompt that was handed to the agent."""
+    """The result of a prompt to the agent."""
 
     run: AgentRun
     verdict: Verdict
@@ -131,21 +108,17 @@ class Reply(NamedTuple):
     prompt_sha256: str
     """sha256 of the prompt, in hexadecimal."""
     model: str | None = None
-    """The one that it was told to use."""
+    """The model it was asked to use."""
     is_priced: bool = False
-    """Whether its cost is computed from its tokens."""
+    """Whether the cost is computed from the tokens."""
     is_hung: bool = False
-    """Whether it was ended after its complete result."""
+    """Whether it hung after its complete result and was ended."""
     fallback: str | None = None
-    """The command of the fallback, if that was asked."""
-
-
-Tell = Callable[[str], None]
-AfterRun = Callable[[AgentRunEnded], None]
+    """The command of the fallback, if that was used."""
 
 
 class Driver:
-    """Knows one sprint, an agent's command, and how to record."""
+    """Runs an agent's command for one sprint, and records the results."""
 
     def __init__(
         self,
@@ -162,30 +135,30 @@ class Driver:
         self.means = means
         self.signals = signals
         self.lock = lock
-        """Held by every process that is started, so that none outlives its loop unseen."""
+        """Inherited by every started process, so that none outlives its loop unnoticed."""
         self.tell = tell
         self._beaten = time.monotonic()
         self.correlation = work_in(means.environment) or urandom(16).hex()
-        """Names all that this run records, and what its agents do."""
+        """Correlates everything that this run and its agents record."""
         self._after_run = after_run
         self._ended: AgentRunEnded | None = None
-        """The agent's last run, until its sessions were compared."""
+        """The agent's last run, until its sessions are compared."""
         self.is_asking = False
         """Whether an agent is at work."""
         self.unrecorded: SpooledRun | None = None
         """The agent's last run, until it is recorded."""
 
     def notify(self, notice: Notice) -> None:
-        """Tell somebody what happened, where anybody wants to hear."""
+        """Send a notice, if notices are enabled."""
         if self.means.notices is not None:
             self.means.notices.send(notice)
 
     def sprint(self) -> Sprint:
-        """Return the sprint as it is."""
+        """Return the current sprint."""
         return self.workspace.sprint(self.sprint_id)
 
     def environment(self, actor: str) -> dict[str, str]:
-        """Return the environment of what is run, which records as this actor."""
+        """Return the environment of a command that records as this actor."""
         given, more = self.means.environment, self.means.agent_variables
         return {
             **(given if more is None else environment_of(given, extra=more)),
@@ -193,7 +166,7 @@ class Driver:
             "SPRINTLOG_SPRINT": self.sprint_id,
             "SPRINTLOG_ACTOR": actor,
             CORRELATION: self.correlation,
-            # What is wrapped within is part of the iteration that is recorded here.
+            # A nested `wrap` belongs to the iteration that is recorded here.
             "SPRINTLOG_WITHIN": "run",
         }
 
@@ -206,7 +179,7 @@ class Driver:
         told: str = "",
         is_fallback: bool = False,
     ) -> Reply:
-        """Hand a prompt to the agent; return how that ended and what it means."""
+        """Run the agent with a prompt; return the result and its verdict."""
         self._beaten = time.monotonic()
         calls = StreamCalls()
         since = self.workspace.log.head().position
@@ -239,7 +212,7 @@ class Driver:
         self.unrecorded = self._spooled(run, command)
         follow(self.workspace)
         errors = run.errors.text()
-        # The end of a complete result counts, not how its program was ended.
+        # A complete result counts, regardless of how its program was ended.
         is_hung = run.timed_out and pulse.is_hung
         code = 0 if is_hung else run.exit_code
         answer, activity = with_errors(hearing.heard(), errors, exit_code=code)
@@ -271,7 +244,7 @@ class Driver:
     def _taken(
         self, run: AgentRun, verdict: Verdict, activity: Activity, since: int
     ) -> Usage | None:
-        """Return the usage of a run without the part that its sessions have recorded."""
+        """Return the usage of a run without the part recorded by its sessions."""
         return taken_alone(
             self.workspace,
             verdict.usage,
@@ -287,14 +260,14 @@ class Driver:
         return SpooledRun(urandom(8).hex(), self.sprint_id, words, *ended, *said)
 
     def compare_sessions(self) -> None:
-        """Let what the agent's hooks said be compared, once its run is recorded."""
+        """Start the comparison with the agent's hooks, after its run is recorded."""
         ended, self._ended = self._ended, None
         self.unrecorded = None
         if ended is not None and self._after_run is not None:
             self._after_run(ended)
 
     def _beat(self) -> None:
-        """Record a heartbeat when none was for a while; called every minute."""
+        """Record a heartbeat if it is due; called every minute."""
         if time.monotonic() - self._beaten < BEAT_SECONDS:
             return
         self._beaten = time.monotonic()
@@ -308,7 +281,7 @@ class Driver:
             self.means.sleep(max(seconds, 0.0))
 
     def handle(self, decide: Decide, *, without: Collection[Skippable] = ()) -> Outcome:
-        """Let the sprint decide, and append that."""
+        """Decide on the current sprint, and append the events."""
         envelope = self._envelope()
         return self.workspace.handle_with(
             self.sprint_id, decide, without=without, **envelope
@@ -326,9 +299,9 @@ class Driver:
         }
 
     def refresh(self) -> Refreshed:
-        """Bring the state files up to date, and tell what is wrong with them.
+        """Update the state files, and report their problems.
 
-        The journal's is among them where an agent's learnings went into it.
+        That includes the journal's file, if learnings of an agent were recorded.
         """
         refreshed = self.workspace.refresh(self.sprint_id)
         if refreshed.problem:
@@ -338,6 +311,34 @@ class Driver:
         return refreshed
 
 
+def items_in(
+    workspace: ServiceWorkspace,
+    sprint_id: str,
+    text: str,
+    *,
+    told: str,
+    **envelope: Unpack[Envelope],
+) -> SaidItems | None:
+    """Return the items in an agent's final answer; learnings go to the open journal.
+
+    Items that only repeat lines of `told` are ignored.
+    """
+    said = said_beside(text, told=told)
+    if said is None or not said.learnings:
+        return said
+    # Imported here: few answers have learnings.
+    from ..learnings import keep_learnings
+
+    return keep_learnings(workspace, sprint_id, said, **envelope)
+
+
+def agent_of(means: Means, program: str) -> str:
+    """Return the actor of events that the agent records: the name of its program."""
+    if means.actor.startswith("agent:"):
+        return means.actor
+    return f"agent:{PurePath(program).name or 'command'}"[:128]
+
+
 def ran_as(
     phase: str,
     reply: Reply,
@@ -345,7 +346,7 @@ def ran_as(
     is_repair: bool = False,
     iteration: int | None = None,
 ) -> AgentRan:
-    """Return what is recorded of an agent's run."""
+    """Return the event that records an agent's run."""
     run, verdict = reply.run, reply.verdict
     return AgentRan(
         phase,
@@ -372,7 +373,7 @@ def ran_as(
 
 
 def _said(run: AgentRun, verdict: Verdict, *, is_hung: bool) -> str:
-    """Return how a run ended, on one line."""
+    """Return a line that describes how a run ended."""
     words = (
         (verdict.reason or verdict.error or verdict.summary or "").strip().split("\n")[0]
     )

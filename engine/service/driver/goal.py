@@ -1,4 +1,8 @@
-"""The loop's half for a goal, and the hooks that are run after any iteration."""
+"""The part of the loop for goals, and the hooks that run after any iteration.
+
+Only the loop's own thread records. Hooks that run in parallel to the loop end with the
+loop at the latest, even if it ends by an error or a signal.
+"""
 
 import os
 import threading
@@ -28,7 +32,7 @@ from .follow_up import FollowUp
 
 
 class _News(NamedTuple):
-    """What a thread has to say: the process of its hook runs, or has ended."""
+    """A message of a hook's thread: its process has started, or has ended."""
 
     iteration: int
     hook: HookRun
@@ -42,16 +46,16 @@ class Hooks:
     def __init__(self, driver: Driver, directory: Path | None) -> None:
         self._driver = driver
         self._directory = directory
-        """The sprint's directory; without one no transcript is kept."""
+        """The sprint's directory, for transcripts; None to keep none."""
         self._news: SimpleQueue[_News] = SimpleQueue()
         self._beside: dict[str, threading.Thread] = {}
         self._end, self._ends = os.pipe()
-        """Nothing is written here: the end of it is what tells all hooks to end."""
+        """A pipe that is never written to: closing it ends all hooks."""
 
     def begin(self, iteration: int, hook: HookRun, *, again: bool = False) -> None:
-        """Run a hook to its end, or begin to when it may run beside the loop.
+        """Run a hook to its end, or start it if it may run in parallel to the loop.
 
-        One that is still running for an earlier iteration is waited for.
+        Wait for the same hook of an earlier iteration, if it is still running.
         """
         while hook.id in self._beside:
             self._take()
@@ -70,21 +74,21 @@ class Hooks:
         self._ended(iteration, hook, error)
 
     def has_news(self) -> bool:
-        """Tell whether anything became of the hooks that run beside the loop."""
+        """Return whether parallel hooks have sent messages."""
         return not self._news.empty()
 
     def collect(self) -> None:
-        """Record what became of the hooks that run beside the loop."""
+        """Record the pending messages of parallel hooks."""
         while not self._news.empty():
             self._take()
 
     def wait(self) -> None:
-        """Wait for all hooks that run beside the loop, and record how they ended."""
+        """Wait for all parallel hooks, and record how they ended."""
         while self._beside:
             self._take()
 
     def stop(self) -> None:
-        """End what still runs; nothing is recorded of it, so that it is run again."""
+        """End the running hooks without a record, so that they are run again."""
         os.close(self._ends)
         for thread in self._beside.values():
             thread.join()
@@ -98,7 +102,7 @@ class Hooks:
         try:
             error = self._run(iteration, hook, started)
         finally:
-            # Somebody waits for this, whatever happened.
+            # The loop waits for this message in any case.
             self._news.put(_News(iteration, hook, None, error))
 
     def _run(
@@ -125,7 +129,7 @@ class Hooks:
         )
 
     def _take(self) -> None:
-        """Wait for what a thread has to say, and record it."""
+        """Wait for the message of a thread, and record it."""
         with self._driver.signals.interruptible():
             iteration, hook, pid, error = self._news.get()
         if pid is not None:
@@ -143,18 +147,18 @@ class Hooks:
 
 
 class GoalWork:
-    """Performs what is next for a goal."""
+    """Performs the next actions of a goal."""
 
     def __init__(self, driver: Driver, follow_up: FollowUp) -> None:
         self._driver = driver
         self._follow_up = follow_up
         self.hooks: Hooks | None = None
-        """None until the first of them is begun."""
+        """None until the first hook starts."""
 
     def iterate(self, action: Action) -> None:
-        """Hand the goal to the agent once more."""
+        """Run the agent for one iteration of the goal."""
         assert action.prompt is not None
-        # What a loop that was killed did not come to; before the first the baseline.
+        # Catch up on steps that a killed loop missed; at first, that is the baseline.
         files = self._follow_up.files_at_start()
         self._driver.handle(begun_with(StartTurn(), files))
         self._driver.refresh()
@@ -181,7 +185,7 @@ class GoalWork:
         self._rest(number)
 
     def _rest(self, number: int) -> None:
-        """Rest after an iteration that changed nothing: what answers at once costs, too."""
+        """Pause after an iteration that changed nothing: immediate answers cost, too."""
         plan = self._driver.sprint().plan
         ended = plan.is_at_goal and plan.turns.ended == number
         if ended and plan.turns.idle and plan.status == IN_PROGRESS:
@@ -189,9 +193,9 @@ class GoalWork:
             self._driver.sleep(self._driver.means.rest_seconds)
 
     def _read(self, text: str, *, told: str) -> Verdict:
-        """Return the verdict on an answer, its prompts as they will be recorded.
+        """Return the verdict on an answer, with its prompts masked as when recorded.
 
-        So a step that is named again is known again.
+        So a step that is named again is recognized.
         """
         verdict = read_turn(text, told=told)
         if not isinstance(verdict, Turn) or not self._driver.means.masks:
@@ -200,7 +204,7 @@ class GoalWork:
         return structs.replace(verdict, pending=tuple(pending))
 
     def run_hooks(self, action: Action) -> None:
-        """Begin the hooks that are due after an iteration."""
+        """Start the hooks that are due after an iteration."""
         assert action.iteration is not None
         for hook in action.hooks:
             self._begin_hook(action.iteration, hook)
@@ -212,10 +216,10 @@ class GoalWork:
         self.hooks.begin(iteration, chosen, again=again)
 
     def take_up_hooks(self) -> None:
-        """See that every hook can be run; run again what a loop that was killed ran.
+        """Check that every hook can be run; rerun unfinished hooks of a killed loop.
 
-        It held the lock that is ours now, and so did all that it started: nothing of it
-        is left.
+        This loop holds the lock that the killed one and all its processes held, so none
+        of them is left.
         """
         plan = self._driver.sprint().plan
         hooks = {hook.id: hook for hook in hooks_of(plan.document)}
@@ -228,7 +232,7 @@ class GoalWork:
                 self._begin_hook(number, run_of(hooks[hook_id], number), again=True)
 
     def _with_command(self, hook: HookRun) -> HookRun:
-        """Return a hook with the command it is run by; raise `RefusedError` without any."""
+        """Return a hook with its command; raise `RefusedError` if there is none."""
         command = hook.command or self._driver.means.hook_command
         if not command:
             raise RefusedError(

@@ -1,7 +1,9 @@
-"""The reference loop: it performs what `next_action` answers, one thing at a time.
+"""The reference loop: performs the actions that `next_action` returns, one at a time.
 
-It keeps nothing in memory that the log does not say. Whoever kills it and starts it
-again goes on where it was; only an agent's run that was cut short is made once more.
+All its state is in the log: a killed loop that is started again continues from there, and
+repeats only an interrupted agent run. It waits by the wall clock in short naps, because a
+process's sleep does not count the time in which a laptop was suspended. A prompt file may
+be missing for a moment while a program replaces it.
 """
 
 import time
@@ -42,117 +44,14 @@ from .runs import warn_of_budgets
 
 NAP_SECONDS = 1.0
 EXPLAINED_SECONDS = 5.0
-"""How long a wait must be for `run` to print how to continue earlier."""
+"""The length of a wait from which `run` prints how to continue earlier."""
 BEAT_SECONDS = 10 * 60
-"""How often a heartbeat is recorded: sooner than a sprint is called stale."""
+"""The interval of heartbeats: shorter than the time after which a sprint is stale."""
 CLOCK_STEP_SECONDS = 30.0
-"""By more than this no two clocks drift apart in a nap: one of them was set."""
-
-
-class Waits:
-    """The waits of one loop."""
-
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
-        self._told: tuple[str | None, str | None] | None = None
-        self._beaten = time.monotonic()
-        self._is_explained = False
-        """Whether it was printed how to continue earlier."""
-
-    def wait(self, action: Action, *, version: int, has_news: Callable[[], bool]) -> None:
-        """Wait until the time has come, or until there is a reason to ask what is next.
-
-        That is whatever was recorded after `version`, or is to be, by `has_news`; or a
-        clock that was set. A signal ends it at once.
-        """
-        assert action.until is not None
-        self._tell(action)
-        until, driver = parse(action.until), self._driver
-        try:
-            while (left := (until - self._now()).total_seconds()) > 0:
-                if driver.means.show is not None:
-                    driver.means.show(action, left)
-                wall, clock = self._now(), time.monotonic()
-                driver.sleep(min(left, NAP_SECONDS))
-                slept = time.monotonic() - clock
-                if abs((self._now() - wall).total_seconds() - slept) > CLOCK_STEP_SECONDS:
-                    return
-                if has_news() or driver.sprint().version != version or self._beat():
-                    return
-        finally:
-            if driver.means.show is not None:
-                driver.means.show(None, 0)
-
-    def _now(self) -> datetime:
-        return parse(self._driver.workspace.now())
-
-    def _tell(self, action: Action) -> None:
-        """Say what is waited for, once for each wait."""
-        if self._told == (told := (action.phase, action.until)):
-            return
-        self._told, self._beaten = told, time.monotonic()
-        where = action.phase or f"iteration {action.iteration}"
-        self._driver.tell(f"wait   {where} until {action.until}: {action.why}")
-        assert action.until is not None
-        left = (parse(action.until) - self._now()).total_seconds()
-        if left > EXPLAINED_SECONDS and not self._is_explained:
-            self._is_explained = True
-            self._driver.tell(f"       {ASK_NOW}")
-        if left > self._driver.means.told_wait_seconds:
-            name, now = self._driver.sprint_id, self._driver.workspace.now()
-            self._driver.notify(of_wait(name, action, at=now))
-
-    def _beat(self) -> bool:
-        """Record a heartbeat when none was for a while; tell whether that was done."""
-        if time.monotonic() - self._beaten < BEAT_SECONDS:
-            return False
-        self._beaten = time.monotonic()
-        self._driver.handle(lifecycle.RecordHeartbeat())
-        return True
-
-
+"""The difference between two clocks after a nap that shows that one of them was set."""
 PATIENCE_SECONDS = 5.0
-"""How long a file that is gone is waited for: some programs replace it in two steps."""
+"""How long to wait for a missing file: some programs replace it in two steps."""
 _AGAIN_SECONDS = 0.25
-
-
-class Prompts:
-    """Gives each action the prompt that its agent is handed."""
-
-    def __init__(
-        self,
-        workspace: ServiceWorkspace,
-        file: str | None,
-        *,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._workspace = workspace
-        self._file = file
-        self._sleep = sleep
-
-    def told(self, sprint: Sprint, action: Action) -> Action:
-        """Return what is next with its prompt; a stop where its file cannot be read."""
-        tries = round(PATIENCE_SECONDS / _AGAIN_SECONDS)
-        while True:
-            try:
-                return with_prompt(self._workspace, sprint, action, file=self._file)
-            except NotFoundError as error:
-                if tries <= 0:
-                    return self._stop(action, error)
-            except RefusedError as error:
-                return self._stop(action, error)
-            tries -= 1
-            self._sleep(_AGAIN_SECONDS)
-
-    def _stop(self, action: Action, error: RefusedError) -> Action:
-        return Action(
-            STOP,
-            because=PERSON,
-            phase=action.phase,
-            iteration=action.iteration,
-            why=f"the prompt file: {error.message}",
-            hint="put that right; the same command goes on from here",
-        )
 
 
 class Runner:
@@ -161,7 +60,7 @@ class Runner:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._asked_at = 0
-        """The version of the sprint when it was asked last what is next."""
+        """The version of the sprint when the last action was determined."""
         self._follow_up = FollowUp(driver)
         self._goal = GoalWork(driver, self._follow_up)
         self._prompts = Prompts(
@@ -170,17 +69,17 @@ class Runner:
         self._waits = Waits(driver)
 
     def run(self) -> actions.Action:
-        """Perform what is next, again and again; return the answer that ended it.
+        """Perform actions until one ends the loop, and return it.
 
-        A signal ends what is being run and is recorded as `sprint-interrupted`; it is
+        A signal ends the running command and is recorded as `sprint-interrupted`; it is
         raised again as `InterruptedBySignal`.
         """
         workspace = self._driver.workspace
         workspace.finish_restores(self._driver.sprint())
-        # What is refused is not written over either.
+        # Rejected edits of state files must not be overwritten either.
         sprint = self._driver.sprint()
         refuse_edits(Handling(workspace, sprint, workspace.now(), {}))
-        # Who was killed before may have left the state files behind the log.
+        # A killed loop may not have updated the state files.
         if journal_is_open(workspace):
             workspace.behind.add(JOURNAL)
         self._driver.refresh()
@@ -211,7 +110,7 @@ class Runner:
             try:
                 performs[action.do](action)
             except RefusedError:
-                # Somebody else recorded meanwhile: what is to be done now is another thing.
+                # Another process recorded meanwhile, so the next action may differ.
                 if self._next() == action:
                     raise
             if self._goal.hooks is not None:
@@ -219,7 +118,7 @@ class Runner:
             self._driver.refresh()
 
     def _performs(self) -> dict[str, Callable[[actions.Action], None]]:
-        """Return what this loop does itself; anything else ends it."""
+        """Return the actions that this loop performs; any other ends it."""
         return {
             actions.START: self._start,
             actions.RESUME: self._resume,
@@ -260,7 +159,7 @@ class Runner:
         self._driver.handle(leaves.RetryPhase(action.phase))
 
     def _wait(self, action: actions.Action) -> None:
-        # What came after this was asked is a reason to ask again.
+        # Events recorded since the action was determined end the wait.
         self._waits.wait(action, version=self._asked_at, has_news=self._has_news)
 
     def _has_news(self) -> bool:
@@ -317,9 +216,9 @@ class Runner:
                 self._driver.tell(f"       {'passed' if passed else 'failed'}{how}")
 
     def _repair(self, action: actions.Action) -> None:
-        """Let the agent repair what a gate found.
+        """Let the agent repair the failure of a gate.
 
-        A failure that is worth another attempt waits as the policy has it.
+        A failed repair that is worth another attempt is repeated after the policy's wait.
         """
         assert action.phase is not None
         policy = policy_of(self._driver.sprint().document)
@@ -333,7 +232,7 @@ class Runner:
             ended = self._driver.record(EndRepair(ran, verdict, again))
             self._driver.compare_sessions()
             if any(event.type == RetryScheduled.type for event in ended.events):
-                # A limit is waited for, and then it is repaired.
+                # The loop waits for the limit, and then repairs.
                 return
             if not again:
                 break
@@ -343,7 +242,7 @@ class Runner:
     def _agent(
         self, action: actions.Action, *, is_repair: bool
     ) -> tuple[AgentRan, Verdict]:
-        """Hand a prompt to the agent; return how that ended and what it means."""
+        """Run the agent with a prompt; return the event of its run, and the verdict."""
         assert action.phase is not None
         assert action.prompt is not None
         own = {
@@ -355,6 +254,107 @@ class Runner:
         to, is_fallback = action.prompt, action.is_fallback
         asked = self._driver.ask(to, own, told=to, is_fallback=is_fallback)
         return ran_as(action.phase, asked, is_repair=is_repair), asked.verdict
+
+
+class Waits:
+    """The waits of one loop."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._told: tuple[str | None, str | None] | None = None
+        self._beaten = time.monotonic()
+        self._is_explained = False
+        """Whether it was printed how to continue earlier."""
+
+    def wait(self, action: Action, *, version: int, has_news: Callable[[], bool]) -> None:
+        """Wait until the action's time, or until the next action may have changed.
+
+        It may have changed if events were recorded after `version`, if `has_news` returns
+        true, or if a clock was set. A signal ends the wait at once.
+        """
+        assert action.until is not None
+        self._tell(action)
+        until, driver = parse(action.until), self._driver
+        try:
+            while (left := (until - self._now()).total_seconds()) > 0:
+                if driver.means.show is not None:
+                    driver.means.show(action, left)
+                wall, clock = self._now(), time.monotonic()
+                driver.sleep(min(left, NAP_SECONDS))
+                slept = time.monotonic() - clock
+                if abs((self._now() - wall).total_seconds() - slept) > CLOCK_STEP_SECONDS:
+                    return
+                if has_news() or driver.sprint().version != version or self._beat():
+                    return
+        finally:
+            if driver.means.show is not None:
+                driver.means.show(None, 0)
+
+    def _now(self) -> datetime:
+        return parse(self._driver.workspace.now())
+
+    def _tell(self, action: Action) -> None:
+        """Report the reason and the end of a wait, once for each wait."""
+        if self._told == (told := (action.phase, action.until)):
+            return
+        self._told, self._beaten = told, time.monotonic()
+        where = action.phase or f"iteration {action.iteration}"
+        self._driver.tell(f"wait   {where} until {action.until}: {action.why}")
+        assert action.until is not None
+        left = (parse(action.until) - self._now()).total_seconds()
+        if left > EXPLAINED_SECONDS and not self._is_explained:
+            self._is_explained = True
+            self._driver.tell(f"       {ASK_NOW}")
+        if left > self._driver.means.told_wait_seconds:
+            name, now = self._driver.sprint_id, self._driver.workspace.now()
+            self._driver.notify(of_wait(name, action, at=now))
+
+    def _beat(self) -> bool:
+        """Record a heartbeat if it is due; return whether it was."""
+        if time.monotonic() - self._beaten < BEAT_SECONDS:
+            return False
+        self._beaten = time.monotonic()
+        self._driver.handle(lifecycle.RecordHeartbeat())
+        return True
+
+
+class Prompts:
+    """Adds the agent's prompt to actions."""
+
+    def __init__(
+        self,
+        workspace: ServiceWorkspace,
+        file: str | None,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._workspace = workspace
+        self._file = file
+        self._sleep = sleep
+
+    def told(self, sprint: Sprint, action: Action) -> Action:
+        """Return an action with its prompt, or a stop if its file cannot be read."""
+        tries = round(PATIENCE_SECONDS / _AGAIN_SECONDS)
+        while True:
+            try:
+                return with_prompt(self._workspace, sprint, action, file=self._file)
+            except NotFoundError as error:
+                if tries <= 0:
+                    return self._stop(action, error)
+            except RefusedError as error:
+                return self._stop(action, error)
+            tries -= 1
+            self._sleep(_AGAIN_SECONDS)
+
+    def _stop(self, action: Action, error: RefusedError) -> Action:
+        return Action(
+            STOP,
+            because=PERSON,
+            phase=action.phase,
+            iteration=action.iteration,
+            why=f"the prompt file: {error.message}",
+            hint="put that right; the same command goes on from here",
+        )
 
 
 def _interrupted(sprint: Sprint, why: str, at: str) -> list[Event]:

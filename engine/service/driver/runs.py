@@ -1,4 +1,8 @@
-"""A run of the loop as it is recorded: that it began, and on every way out how it ended."""
+"""The record of a run of the loop: its beginning, and its end on every way out.
+
+Budgets are checked as well: a warning is recorded before one is exhausted, and a budget of
+money is rejected if the cost of the agent cannot be known.
+"""
 
 import os
 from collections.abc import Callable
@@ -24,59 +28,17 @@ from .notices import PATIENCE_SECONDS, SIGNAL_PATIENCE_SECONDS
 from .spooled_runs import keep
 
 SAYS_NO_COST = {"agy", "codex", "copilot", "cursor-agent", "droid", "gemini"}
-"""The programs of agents that say how many tokens they take, and not what it costs."""
-
-
-def warn_of_budgets(driver: Driver) -> None:
-    """Record of each budget once that most of it is spent, and say so."""
-    due = to_warn_of(driver.sprint(), driver.workspace.now())
-    if not due:
-        return
-    driver.handle(WarnOfBudgets())
-    for one in due:
-        driver.tell(f"budget {one.percent} %: {said(one)}")
-
-
-def check_cost_is_known(sprint: Sprint, means: Means) -> None:
-    """Raise `RefusedError` for a budget of money where nobody will say what it costs.
-
-    That is known of some agents, and of a command by its last run.
-    """
-    loops = sprint.knowledge.loops
-    limits = (means.budgets.cost_usd, loops.budgets.cost_usd)
-    if limits == (None, None):
-        return
-    if means.fallback:
-        # Its price is not known.
-        other = means._replace(command=means.fallback.split(), fallback=None, price=None)
-        check_cost_is_known(sprint, other)
-    if means.price is not None:
-        return
-    words = words_of(means.command)
-    words = words if not means.masks else tuple(map(mask, words))
-    said_so = loops.says_cost.get(" ".join(words))
-    name = PurePath(means.command[0]).name
-    if said_so is None:
-        said_so = name not in SAYS_NO_COST
-    if not said_so:
-        raise errors.RefusedError(
-            f"{name} does not say what it costs, so a budget of money cannot be kept",
-            hint="give `--price IN/OUT`, what a million tokens cost in dollars that are "
-            "given and that are written; or a budget of tokens: `--budget-tokens N`",
-            field="price",
-        )
-
-
+"""The programs of agents that report their tokens, but not the cost."""
 UNRECORDED = errors.NewerVersionError, errors.MovedLogError
-"""The errors at which the agent's last run waits in a file."""
+"""The errors after which the agent's last run is spooled."""
 ExitCode = Callable[[Action | BaseException], int]
-"""With what code a run ends, by the answer or the error that ended it."""
+"""Returns the exit status of a run, given the action or the error that ended it."""
 
 
 def recorded(driver: Driver, perform: Callable[[], Action], exit_code: ExitCode) -> Action:
-    """Perform a run and return the answer that ended it; its begin and end are recorded.
+    """Perform a run, record its beginning and end, and return the action that ended it.
 
-    What ends it early goes on, whether or not its end could be recorded.
+    An exception that ends it is raised again, even if the end could not be recorded.
     """
     run = os.urandom(8).hex()
     record_lost(driver.workspace, driver.sprint(), holds_lock=True)
@@ -112,6 +74,46 @@ def recorded(driver: Driver, perform: Callable[[], Action], exit_code: ExitCode)
     return last
 
 
+def warn_of_budgets(driver: Driver) -> None:
+    """Record and report once for each budget that most of it is spent."""
+    due = to_warn_of(driver.sprint(), driver.workspace.now())
+    if not due:
+        return
+    driver.handle(WarnOfBudgets())
+    for one in due:
+        driver.tell(f"budget {one.percent} %: {said(one)}")
+
+
+def check_cost_is_known(sprint: Sprint, means: Means) -> None:
+    """Raise `RefusedError` for a budget of money if the agent's cost cannot be known.
+
+    That is known of some agents, and of a command from its last run.
+    """
+    loops = sprint.knowledge.loops
+    limits = (means.budgets.cost_usd, loops.budgets.cost_usd)
+    if limits == (None, None):
+        return
+    if means.fallback:
+        # The price of the fallback is unknown.
+        other = means._replace(command=means.fallback.split(), fallback=None, price=None)
+        check_cost_is_known(sprint, other)
+    if means.price is not None:
+        return
+    words = words_of(means.command)
+    words = words if not means.masks else tuple(map(mask, words))
+    said_so = loops.says_cost.get(" ".join(words))
+    name = PurePath(means.command[0]).name
+    if said_so is None:
+        said_so = name not in SAYS_NO_COST
+    if not said_so:
+        raise errors.RefusedError(
+            f"{name} does not say what it costs, so a budget of money cannot be kept",
+            hint="give `--price IN/OUT`, what a million tokens cost in dollars that are "
+            "given and that are written; or a budget of tokens: `--budget-tokens N`",
+            field="price",
+        )
+
+
 def _tell(
     driver: Driver,
     because: str,
@@ -121,7 +123,7 @@ def _tell(
     *,
     is_signal: bool = False,
 ) -> None:
-    """Tell somebody how it ended, and wait until that is told."""
+    """Send a notice of the end, and wait until it is sent."""
     notices = driver.means.notices
     if notices is None:
         return
@@ -134,9 +136,9 @@ def _finish(driver: Driver, finish: FinishRun) -> None:
     try:
         driver.handle(finish, without=AROUND)
     except errors.LostLogError:
-        # The one who started the run reports it.
+        # The caller reports it.
         return
     except (errors.SprintlogError, OSError) as error:
-        # A disk that is full keeps nobody from saying why the loop ended.
+        # A full disk must not hide why the loop ended.
         with suppress(OSError):
             driver.tell(f"warning: how this run ended is not recorded: {error}")

@@ -1,1 +1,4 @@
-"""Where a log and its state files are, and whose they are."""
+"""The place of a log and its state files, and whether it can be trusted.
+
+Start with `location.py`, which finds or creates a log; `trees.py` identifies work trees.
+"""

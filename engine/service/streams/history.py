@@ -1,7 +1,8 @@
-"""A sprint followed through its history: every version once, voided ones included.
+"""The history of a sprint, version by version, including discarded events.
 
-One fold, in the order of the stream. Where a rollback goes back, the state of its target
-is taken up again as it was kept when the fold came by, so it costs no second fold.
+One fold, in stream order: at a rollback, the state of its target is restored from a copy
+made when the fold reached it. The appends that matter to a rollback, an undo or a fork are
+the original ones: a fork copies its events in a few large appends.
 """
 
 from collections import Counter
@@ -16,10 +17,20 @@ from ...sprint.state.sprint import Sprint, pack, unpack
 from .catalogue import sprint_stream
 
 
+class Walked(NamedTuple):
+    """An event, and the sprint after it; the next step modifies that sprint."""
+
+    version: int
+    event: Event
+    sprint: Sprint
+    back_to: int | None
+    """The target version of a rollback; 0 for before the first event."""
+
+
 def first_recorded(
     log: Log, sprint: Sprint, *, after: int, until: int
 ) -> Iterator[RecordedEvent]:
-    """Yield the events of a sprint, for a fork those that it copied from its origin."""
+    """Yield the events of a sprint; for a fork, the originals of the copied ones."""
     for last, stream in (*sprint.knowledge.forks, (until, sprint_stream(sprint.id))):
         end = min(last, until)
         if after < end:
@@ -33,28 +44,19 @@ def append_end(log: Log, sprint: Sprint, version: int) -> int:
     return version + sum(event.remaining for event in found)
 
 
-class Walked(NamedTuple):
-    """An event, and the sprint after it; the next step changes that sprint."""
-
-    version: int
-    event: Event
-    sprint: Sprint
-    back_to: int | None
-    """The version that a rollback went back to; 0 for before the first."""
-
-
 def walk(
     sprint: Sprint,
     events: Iterable[Versioned],
     rollbacks: Sequence[tuple[int, int]],
     at_version: Callable[[int], Sprint] | None = None,
 ) -> Iterator[Walked]:
-    """Yield events that follow a state, which is used up, each with the sprint after it.
+    """Yield the events after a state, each with the sprint after it.
 
-    `rollbacks` are those among the events, (version, target). If a target lies before the
-    state, unless that is the beginning, `at_version` returns the sprint after the rollback.
+    The given sprint is modified. `rollbacks` are (version, target) of those among the
+    events. If a target precedes the state, unless it is 0, `at_version` returns the sprint
+    after the rollback.
     """
-    # A log that was handed in may name a target yet to come: that voids nothing.
+    # An imported log may name a later version as the target: that discards nothing.
     targets = {at: to for at, to in rollbacks if to < at}
     wanted = Counter(to for to in targets.values() if to >= 1)
     kept = {sprint.version: pack(sprint)} if wanted[sprint.version] else {}
@@ -65,7 +67,7 @@ def walk(
             sprint = at_version(version)
         else:
             if back_to is not None:
-                # What was learned meanwhile stays: only the plan goes back.
+                # Knowledge gained meanwhile is kept: only the plan is rolled back.
                 state = unpack(kept[back_to]) if back_to >= 1 else Sprint(sprint.id)
                 state.knowledge, sprint = sprint.knowledge, state
             fold(sprint, [(version, at, event)])

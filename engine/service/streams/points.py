@@ -1,4 +1,10 @@
-"""The forms of `--at` and `--to`: from what a person says to a version of a stream."""
+"""Points in a log, as given to `--at` and `--to`, and the versions they refer to.
+
+The version at a time is found without reading all events. Imported events may be older
+than earlier ones, and clocks may be set back, so the earliest time of each block of events
+is saved: the last version no later than a time is in the last block whose earliest time is
+no later.
+"""
 
 import re
 from bisect import bisect_right
@@ -20,17 +26,31 @@ if TYPE_CHECKING:
 BLOCK_EVENTS = 512
 _MEANING = 1
 _TO_MICROSECONDS = 26
-"""The characters of a moment that count, without the `Z`: none of ours is finer."""
+"""The significant characters of a time, without the `Z`: up to microseconds."""
+FORMS = "position:N, version:N, iter:N, best, start, an ISO time, or `2h ago`"
+
+_NUMBERED = re.compile(r"(position|version|iter):(\d{1,18})", re.ASCII)
+_AGO = re.compile(r"(\d{1,6})\s*([smhd])\s+ago", re.ASCII)
+_MILLISECONDS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 class Times(Reading):
-    """The earliest moment of each whole block of a stream's events."""
+    """The earliest time of each complete block of a stream's events."""
 
     earliest: list[str]
 
 
+class Point(NamedTuple):
+    """A requested point in a log."""
+
+    form: str
+    """`position`, `version`, `iter`, `best` or `time`."""
+    number: int = 0
+    time: str = ""
+
+
 def last_until(log: Log, stream: str, moment: datetime) -> int:
-    """Return the last version that happened no later than a moment; 0 if none did."""
+    """Return the last version with a time not after a moment; 0 if there is none."""
     text = moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
     times, tail = _times(log, stream)
     found = _last(tail, text)
@@ -42,7 +62,7 @@ def last_until(log: Log, stream: str, moment: datetime) -> int:
 
 
 def _times(log: Log, stream: str) -> tuple[Times, list[tuple[int, str]]]:
-    """Return what is known of whole blocks, and the events behind the last of them."""
+    """Return the times of complete blocks, and the events after the last of them."""
     kept = KeptReading(log, TIMES, stream, Times, meaning=_MEANING)
     times = kept.load() or Times(0, [])
     before = times.version
@@ -55,10 +75,10 @@ def _times(log: Log, stream: str) -> tuple[Times, list[tuple[int, str]]]:
 
 
 def _rows(log: Log, stream: str, block: int) -> list[tuple[int, str]]:
-    """Return version and moment of the events in a block."""
+    """Return version and time of the events in a block."""
     after = block * BLOCK_EVENTS
     pages = log.scan(stream, after=after, until=after + BLOCK_EVENTS)
-    # A moment that goes on is the later one, so texts are compared as the moments are.
+    # A longer text is a later time, so comparing texts compares times.
     return [
         (version, at[:-1][:_TO_MICROSECONDS])
         for page in pages
@@ -68,22 +88,6 @@ def _rows(log: Log, stream: str, block: int) -> list[tuple[int, str]]:
 
 def _last(rows: list[tuple[int, str]], moment: str) -> int:
     return next((version for version, at in reversed(rows) if at <= moment), 0)
-
-
-FORMS = "position:N, version:N, iter:N, best, start, an ISO time, or `2h ago`"
-
-_NUMBERED = re.compile(r"(position|version|iter):(\d{1,18})", re.ASCII)
-_AGO = re.compile(r"(\d{1,6})\s*([smhd])\s+ago", re.ASCII)
-_MILLISECONDS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-
-
-class Point(NamedTuple):
-    """A point in a log as it was asked for."""
-
-    form: str
-    """`position`, `version`, `iter`, `best` or `time`."""
-    number: int = 0
-    time: str = ""
 
 
 def parse_point(text: str, *, now: int) -> Point:
@@ -113,8 +117,8 @@ def parse_point(text: str, *, now: int) -> Point:
 def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) -> int:
     """Return the version of the stream at a point; `head` is its state at the head.
 
-    By time: the last version that happened no later, in the order of the stream. Raise
-    `NotFoundError` when the stream had nothing then.
+    For a time: the last version in stream order with a time not after it. Raise
+    `NotFoundError` if the stream was empty then.
     """
     if point.form in ("best", "iter"):
         if not isinstance(head, Sprint):
@@ -137,11 +141,11 @@ def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) ->
 
 
 def target_of(log: Log, sprint: Sprint) -> int:
-    """Return the iteration that `best` means as a point: where a rollback to it goes.
+    """Return the iteration that the point `best` refers to, the target of a rollback.
 
-    Raise `NotFoundError` while there is none.
+    Raise `NotFoundError` if there is none.
     """
-    # Imported here: exact numbers would cost every recording command their import.
+    # Imported here: recording commands do not need exact numbers.
     from .judged import evaluate
 
     target = evaluate(log, sprint).target()
@@ -155,7 +159,7 @@ def target_of(log: Log, sprint: Sprint) -> int:
 
 
 def last_version(log: Log, stream: str, *, position: int = 0, moment: str = "") -> int:
-    """Return the last version up to a position, or that happened no later than a moment."""
+    """Return the last version up to a position, or no later than a moment."""
     if not moment:
         return _last_until(log, stream, position)
 
@@ -163,7 +167,7 @@ def last_version(log: Log, stream: str, *, position: int = 0, moment: str = "") 
 
 
 def _last_until(log: Log, stream: str, position: int) -> int:
-    """Return the last version up to a position, by halves: positions only grow."""
+    """Return the last version up to a position, by binary search."""
 
     def position_of(version: int) -> int:
         return next(log.read_stream(stream, after=version - 1, until=version)).position

@@ -1,1 +1,4 @@
-"""The files of the work tree: kept at the end of an iteration, and brought back."""
+"""The files of the work tree: measured, snapshotted after an iteration, and restored.
+
+Start with `snapshot.py` and `restore.py`; git and the reports are in `engine/adapters`.
+"""

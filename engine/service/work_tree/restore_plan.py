@@ -1,7 +1,7 @@
-"""What a restore comes down to: from a command, and what stands there, to a plan.
+"""Restore plans: the changes that bring snapshotted files back, or put a result elsewhere.
 
-The same command and the same snapshots give the same plan, whoever makes it and when: so a
-restore that was cut short is finished, given up or taken back by its plan.
+A plan follows from the command and the snapshots alone, so an interrupted restore can be
+finished, given up or undone by computing its plan again.
 """
 
 from typing import NamedTuple
@@ -18,24 +18,22 @@ from ..port import Service
 from .own_paths import OUTPUT, own_paths
 
 NOTHING = Snapshot("", {}, {}, [], 0, [])
+RESTORES_MAX = 10
+"""The maximum number of later restores whose ignored files are considered."""
 
 
 class RestoreOrder(NamedTuple):
-    """What is to be brought back, and where."""
+    """A request to restore files, and where to put them."""
 
     snapshot: str
     iteration: int | None = None
     paths: tuple[str, ...] = ()
     into: str = ""
-    """A folder of the work tree; empty for in place."""
+    """A folder in the work tree; empty to restore in place."""
     since: str = ""
-    """Only what differs from this snapshot."""
+    """Restrict it to files that differ from this snapshot."""
     undoes: int | None = None
-    """The version of the restore that is taken back: only what it touched."""
-
-
-RESTORES_MAX = 10
-"""So many earlier restores are asked for files that git ignored."""
+    """The version of the restore to undo; only its files are touched."""
 
 
 def plan_for(
@@ -47,9 +45,9 @@ def plan_for(
     *,
     before: int | None = None,
 ) -> PlacementPlan:
-    """Return how to get from what stands there to what is asked for.
+    """Return the plan that turns the present files into the requested ones.
 
-    Only restores `before` this version count, all without it.
+    Only restores `before` this version are considered; by default all.
     """
     for restore in taken_back(sprint, order):
         return against(way_back(workspace, store, sprint, restore), present)
@@ -57,7 +55,7 @@ def plan_for(
     if not order.into:
         ignored = _ignored_since(workspace, store, sprint, order, before)
         return plan(wanted, present, paths=order.paths, alone=alone, ignored=ignored)
-    # The folder may be that of a restore in the log, and that may be anybody's.
+    # The folder may come from a restore in the log, which is untrusted.
     if not may_take_files(order.into):
         raise RefusedError(f"{order.into[:80]!r} is no folder to put files into")
     base = store.read(order.since) if order.since else NOTHING
@@ -67,7 +65,7 @@ def plan_for(
 def plan_of(
     workspace: Service, store: Store, sprint: Sprint, restore: Restore
 ) -> PlacementPlan:
-    """Return the plan that a restore was begun with."""
+    """Return the original plan of a recorded restore."""
     event = restore.event
     order = RestoreOrder(*(getattr(event, name) for name in RestoreOrder._fields))
     present = store.read(event.before)
@@ -81,7 +79,7 @@ def _ignored_since(
     order: RestoreOrder,
     before: int | None,
 ) -> frozenset[str]:
-    """Return what git ignored when later restores began: they may replace .gitignore."""
+    """Return the files ignored when later restores began, which may replace .gitignore."""
     held = (h.version for h in sprint.knowledge.snapshots if h.snapshot == order.snapshot)
     since, until = max(held, default=0), sprint.version if before is None else before
     here = workspace.tree
@@ -97,23 +95,23 @@ def _ignored_since(
 def way_back(
     workspace: Service, store: Store, sprint: Sprint, restore: Restore
 ) -> PlacementPlan:
-    """Return how to get from what a restore made to what stood there before."""
+    """Return the plan that undoes a restore."""
     made = plan_of(workspace, store, sprint, restore)
     return reverse(made, store.read(restore.event.before))
 
 
 def taken_back(sprint: Sprint, order: RestoreOrder) -> list[Restore]:
-    """Return the restore that a command takes back, if it does."""
+    """Return the restore that an order undoes, if any."""
     return [r for r in sprint.knowledge.restored if r.version == order.undoes]
 
 
 def result_order(
     workspace: Service, sprint: Sprint, order: RestoreOrder, into: str = OUTPUT
 ) -> RestoreOrder:
-    """Return an order for what the loop changed, or its paths, elsewhere.
+    """Return an order that puts the loop's changes, or the given paths, elsewhere.
 
-    That is seen from the snapshot that was taken before the first iteration; without it,
-    and for that snapshot itself, all files are the result.
+    Changes are relative to the snapshot before the first iteration; without one, and for
+    that snapshot itself, the result is all files.
     """
     first = first_snapshot(sprint, tree=workspace.tree)
     is_seen = first is not None and first.iteration == 0 and not order.paths
