@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.service.agent_sessions import known_sessions
-from sprintlog.engine.service.gate_runs import is_alive
+from sprintlog.engine.service.lost_runs import is_alive
 from sprintlog.engine.service.prompts import with_prompt
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.streams.judged import Judged, evaluate

@@ -86,7 +86,7 @@ def _work() -> str | None:
     if "SPRINTLOG_CORRELATION" not in os.environ:
         return None
     # Imported here: within `run` and `wrap` alone it is said.
-    from sprintlog.engine.sessions.names import work_in
+    from sprintlog.engine.sessions.work import work_in
 
     return work_in(os.environ)
 

@@ -13,7 +13,7 @@ from sprintlog.projections.views.work import Status
 
 from .named_sprint import with_it
 from .output import REFUSED
-from .screen import phrases
+from .screen import times
 
 if TYPE_CHECKING:
     from sprintlog.engine.sprint.phases.waits import ScheduleRetry
@@ -43,7 +43,7 @@ def show_waiting(wait: Any, left: float) -> None:
     from sprintlog.projections.text.stops import waited_for
 
     from .output import clear_counting, counting_line
-    from .screen import phrases
+    from .screen import times
 
     if wait is None:
         clear_counting()
@@ -51,7 +51,7 @@ def show_waiting(wait: Any, left: float) -> None:
     minutes, seconds = divmod(int(left) + 1, 60)
     hours, minutes = divmod(minutes, 60)
     left_time = f"{hours}:{minutes:02d}:{seconds:02d} left"
-    counting_line(f"       waits {waited_for(wait, phrases.when)}: {left_time}")
+    counting_line(f"       waits {waited_for(wait, times.when)}: {left_time}")
 
 
 EXIT_CODES = {
@@ -80,5 +80,5 @@ def reason_lines(action: Action) -> list[str]:
 
 def standing_told(sprint: Sprint, found: Status, action: Action) -> Iterator[Told]:
     """Yield what a sprint is doing; or why it stopped, since when, and what leads on."""
-    for word, text in standing(sprint, found, action, phrases.when):
+    for word, text in standing(sprint, found, action, times.when):
         yield word, (with_it(text) or text) if word == "hint" else text

@@ -12,11 +12,12 @@ from sprintlog.engine.adapters.agents.calls import READERS, StreamCalls, Transcr
 from sprintlog.engine.adapters.agents.hook_calls import HookPlace
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, SprintlogError
 from sprintlog.engine.service.agent_sessions import known_sessions, reconcile
+from sprintlog.engine.service.agent_sessions.ran import AgentRunEnded, hooked_sessions
 from sprintlog.engine.service.agent_sessions.reconcile import OneRun, Taken, take_calls
-from sprintlog.engine.service.agent_sessions.run_ended import AgentRunEnded, hooked_sessions
 from sprintlog.engine.service.from_transcripts import recover
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.sessions.names import session_of, work_in
+from sprintlog.engine.sessions.names import session_of
+from sprintlog.engine.sessions.work import work_in
 from sprintlog.projections.views.sessions import Reconciled
 from sprintlog.projections.workspace import Workspace
 

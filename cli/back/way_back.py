@@ -20,7 +20,7 @@ from sprintlog.projections.workspace import Handled
 
 from .. import output
 from ..record import Recording, stream_of, summary
-from ..screen import phrases
+from ..screen import times
 from .agreement import Agreement, agree, asks
 from .paths import SHOWN_MAX, left_lines, warn_of_kept
 
@@ -298,7 +298,7 @@ def _taken_back(run: Recording, outcome: Handled[Any]) -> list[str]:
 
     if (undone := undone_event(run.workspace.log, outcome.events)) is None:
         return []
-    return [f"took back: {described(undone)}, of {phrases.when(undone.at)}"]
+    return [f"took back: {described(undone)}, of {times.when(undone.at)}"]
 
 
 def file_lines(files: ChangedFiles | None) -> list[str]:

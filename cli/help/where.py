@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
-from sprintlog.engine.sprint.gates.policy import gate_of
+from sprintlog.engine.sprint.gates.gate import gate_of
 from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.state.given import mapping_of
 from sprintlog.engine.sprint.state.goal_settings import goal_said
@@ -28,7 +28,7 @@ from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, find_log, open_workspace
 from ..output import counted, wrapped
-from ..screen import phrases
+from ..screen import times
 
 NO_LOG = """\
 sprintlog is an append-only event log for coding-agent loops. It rebuilds state
@@ -118,7 +118,7 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
         return
     sprint = workspace.sprint(chosen)
     action = what_is_next(workspace, sprint)
-    told = dict(standing(sprint, status(workspace, sprint, action), action, phrases.when))
+    told = dict(standing(sprint, status(workspace, sprint, action), action, times.when))
     yield f"sprint  {sprint.id}, {_state(sprint, told)}"
     yield from _goal(sprint)
     pointed = sprint.plan.pointed()
@@ -213,7 +213,7 @@ def _after(action: Action, back: str | None = None) -> Iterator[str]:
     if action.details:
         yield f"        {action.details}"
     if action.do == actions.WAIT:
-        yield f"next    wait until {phrases.when(action.until)}"
+        yield f"next    wait until {times.when(action.until)}"
     elif action.do == actions.STOP:
         yield _next(back, action.hint or (None if back else "`sprintlog status`"))
     else:

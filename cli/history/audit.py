@@ -15,7 +15,7 @@ from sprintlog.projections.views.history import Audit
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import counted, print_bytes, print_json, print_text, wrapped
-from ..screen import phrases
+from ..screen import times
 from ..screen.pager import paged
 
 COLUMNS = (
@@ -86,7 +86,7 @@ BEHIND = " " * 6
 def _lines(decision: Decision) -> Sequence[str]:
     mark = " (observed)" if decision.observed else ""
     off = "" if decision.in_force else "  [no longer in force]"
-    head = f"{decision.version:>4}  {phrases.when(decision.at)}  {decision.actor}{mark}"
+    head = f"{decision.version:>4}  {times.when(decision.at)}  {decision.actor}{mark}"
     about = f" {decision.about}" if decision.about else ""
     said = f": {decision.said}" if decision.said else ""
     line = f"{head}  {decision.kind}  {decision.type}{about}{said}{off}"

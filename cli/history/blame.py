@@ -9,17 +9,16 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sprint.document.field_path import MISSING
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.projections.history.blame import Blame, blame
-from sprintlog.projections.history.blame_files import blame_best, blame_journal
+from sprintlog.projections.history.blame_files import STATE_FILES, blame_best, blame_journal
 from sprintlog.projections.history.blame_lines import Line, blame_lines
 from sprintlog.projections.history.causes import CAUSES_MAX, reason_of
 from sprintlog.projections.history.differences import shown
-from sprintlog.projections.history.files import STATE_FILES
 from sprintlog.projections.views.history import blamed, blamed_line
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import fitting, print_answer, print_json, print_text, table, wrapped
-from ..screen import phrases
+from ..screen import times
 from ..screen.pager import paged
 from ..screen.terminal import terminal
 
@@ -115,7 +114,7 @@ def _said(event: RecordedEvent) -> str:
     position = "" if terminal().width else f"  position {event.position}"
     return (
         f"{event.type}{observed}  version {event.version}{position}  "
-        f"{phrases.when(event.at)}  {event.actor}"
+        f"{times.when(event.at)}  {event.actor}"
     )
 
 
@@ -125,5 +124,5 @@ def _row(line: Line) -> tuple[str, ...]:
     if origin is not None:
         word = "of" if kind == RolledBack.type else "voided, now"
         kind = f"{kind} ({word} {origin.version})"
-    at = phrases.when(event.at)
+    at = times.when(event.at)
     return (str(event.version), at, event.actor, kind, f"│ {line.text}")

@@ -5,8 +5,8 @@ import re
 import click
 
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
+from sprintlog.projections.history.blame_files import STATE_FILES
 from sprintlog.projections.history.differences import difference
-from sprintlog.projections.history.files import STATE_FILES
 from sprintlog.projections.views import history as views
 from sprintlog.projections.workspace import Workspace
 

@@ -22,7 +22,7 @@ from sprintlog.projections.workspace import Workspace
 from .. import typed
 from ..context import AT_POINT, SINCE_POINT, ReadOptions, open_workspace, with_reading
 from ..output import counted, note, print_json, print_text
-from ..screen import phrases
+from ..screen import times
 from ..screen.pager import paged
 from ..screen.tables import FittedTable, Toned
 from ..screen.terminal import ATTENTION, BAD, QUIET, STDOUT, terminal
@@ -277,7 +277,7 @@ class _Lines:
         return (event.stream.removeprefix("sprint/"),) if self._of_log else ()
 
     def _short(self, event: RecordedEvent) -> tuple[str, ...]:
-        at = _quiet(phrases.when(event.at))
+        at = _quiet(times.when(event.at))
         said = _toned(event, what(event))
         return str(event.position), at, event.actor, *self._of(event), said
 

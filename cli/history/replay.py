@@ -12,7 +12,7 @@ from .. import typed
 from ..back.changes import changed
 from ..context import AT_POINT, ReadOptions, open_workspace, with_reading
 from ..output import fitting, print_json, print_text, progress
-from ..screen import phrases
+from ..screen import times
 from ..screen.pager import paged
 
 CHANGES_MAX = 12
@@ -98,7 +98,7 @@ def _asked() -> str:
 def _lines(step: ReplayStep) -> Iterator[str]:
     event = step.event
     why = f"  {step.reason}" if step.reason else ""
-    at = phrases.when(event.at)
+    at = times.when(event.at)
     yield fitting(f"{event.version:>4}  {at}  {event.actor}  {event.type}{why}")
     lines = [
         changed(change, indent=" " * 8)

@@ -16,7 +16,7 @@ from sprintlog.projections.views.sessions import SessionAnswer
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_json, with_point, with_reading
 from ..output import hint, print_bytes, print_json, print_text, table, wrapped
-from ..screen import phrases
+from ..screen import times
 from ..screen.pager import paged
 from ..screen.terminal import terminal
 
@@ -196,18 +196,18 @@ FILES_LISTED = 20
 
 def session_row(found: SessionAnswer) -> tuple[str, ...]:
     """Return a session's row in the list of them."""
-    at = phrases.when(found.last_at)
+    at = times.when(found.last_at)
     return short_name(f"session/{found.session}"), at, figures(found)
 
 
 def session_lines(found: SessionAnswer) -> Iterator[str]:
     """Yield what is known of a session."""
-    ended = phrases.when(found.ended_at) if found.ended_at else "end not known"
+    ended = times.when(found.ended_at) if found.ended_at else "end not known"
     reason = f" ({found.reason})" if found.reason else ""
     rows = {
         "session": found.session,
-        "started": phrases.when(found.started_at),
-        "last": phrases.when(found.last_at),
+        "started": times.when(found.started_at),
+        "last": times.when(found.last_at),
         "ended": f"{ended}{reason}",
         "model": found.model,
         "version": found.version,

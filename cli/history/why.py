@@ -13,7 +13,7 @@ from sprintlog.projections.history.why import WhyAnswer, why
 from .. import typed
 from ..context import open_workspace, with_json, with_sprint
 from ..output import fitting, print_answer, wrapped
-from ..screen import phrases
+from ..screen import times
 
 _PLACE = re.compile(r"(.+):(\d{1,9})", re.DOTALL | re.ASCII)
 ITERATIONS_MAX = 8
@@ -95,8 +95,8 @@ def _lines(found: WhyAnswer) -> Iterator[str]:
 def _when(found: WhyAnswer) -> str:
     ended, started = found.ended_at, found.started_at
     if ended is not None:
-        return f", ended {phrases.when(ended)}"
-    return f", begun {phrases.when(started)}" if started is not None else ""
+        return f", ended {times.when(ended)}"
+    return f", begun {times.when(started)}" if started is not None else ""
 
 
 def _known(found: WhyAnswer) -> Iterator[str]:

@@ -14,9 +14,13 @@ from pydantic import (
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.journal import parts
-from sprintlog.engine.journal.foreign import FIRST_SCHEMA, schema_version
+from sprintlog.engine.journal.foreign import (
+    ELSEWHERE,
+    FIRST_SCHEMA,
+    schema_version,
+    stranger,
+)
 from sprintlog.engine.journal.parts import REQUIRED
-from sprintlog.engine.journal.strangers import ELSEWHERE, stranger
 
 from .fields import Flag, OneOf, Text
 from .files import load, naming, within

@@ -14,7 +14,7 @@ from sprintlog.engine.sprint.document.first_generation import (
     is_first_generation,
     with_phases,
 )
-from sprintlog.engine.sprint.gates.policy import check_gates
+from sprintlog.engine.sprint.gates.gate import check_gates
 from sprintlog.engine.sprint.plan import shape
 from sprintlog.engine.sprint.plan.create import check_id, check_sprint_id
 from sprintlog.engine.sprint.state.goal_settings import RALPH

@@ -29,7 +29,7 @@ from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
 from ..output import hint, print_bytes, print_json, print_text
-from ..screen import phrases
+from ..screen import times
 from ..screen.pager import paged
 from ..stops import standing_told
 from .judgements import judged_at
@@ -73,7 +73,7 @@ def print_drawing(workspace: Workspace, reading: ReadOptions, word: str) -> None
 def print_job_summary(workspace: Workspace, reading: ReadOptions, report: str) -> None:
     """Print a report with its timeline, as long as the summary of a job may be."""
     from sprintlog.projections.page.document import facts_of
-    from sprintlog.projections.page.job_summary import job_summary
+    from sprintlog.projections.page.pictures import job_summary
     from sprintlog.projections.page.sections.timeline import laid_out
 
     name = workspace.choose(reading.sprint_id)
@@ -319,7 +319,7 @@ def _time(document: Mapping[str, Any], ended: str | None) -> str:
         # Imported documents say what they say.
         return ""
     took = duration(length.total_seconds() * 1000)
-    return f"{phrases.when(began)} to {phrases.when(ended)} ({took})"
+    return f"{times.when(began)} to {times.when(ended)} ({took})"
 
 
 def _write(

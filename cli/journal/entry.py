@@ -6,9 +6,8 @@ import click
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal import parts, queries
-from sprintlog.engine.journal.from_events import part_of
 from sprintlog.engine.journal.parts import Context, Entry, Observation
-from sprintlog.engine.journal.rules import RecordEntry
+from sprintlog.engine.journal.rules import RecordEntry, part_of
 
 from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point

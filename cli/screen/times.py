@@ -5,7 +5,24 @@ A zone of None is that of the system, for which every moment knows its own offse
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.sprint.state.times import parse
 from sprintlog.projections.text.phrases import MONTHS
+
+from .terminal import clock, terminal
+
+
+def when(text: object, *, is_relative: bool = False) -> str:
+    """Return a recorded time for people: short and local on a terminal, else as it is."""
+    said = str(text)
+    if terminal().has_utc:
+        return said
+    try:
+        moment = parse(said)
+    except InvalidInputError:
+        return said
+    told = relative if is_relative else short
+    return told(moment, now=moment_of(clock() * 1000), zone=None)
 
 
 def short(moment: datetime, *, now: datetime, zone: tzinfo | None) -> str:

@@ -17,7 +17,7 @@ from sprintlog.engine.service.work_tree import snapshot as snapshots
 from sprintlog.engine.sprint.events import SnapshotsPruned
 from sprintlog.engine.sprint.iterations.snapshots import KEEP_DEFAULT, PruneSnapshots
 from sprintlog.engine.sprint.state.times import parse, to_text
-from sprintlog.projections.health.room import in_units, old_copies, remove_copies
+from sprintlog.projections.health.findings import in_units, old_copies, remove_copies
 from sprintlog.projections.sql import read_model
 from sprintlog.projections.views.events import reference
 from sprintlog.projections.views.files import Pruned, Pruning

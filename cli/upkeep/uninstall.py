@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from sprintlog.engine import errors
 from sprintlog.engine.adapters.hooks.files import HOOKS, MCP, SCOPES, remembered_files
 from sprintlog.engine.adapters.hooks.forms import FORMS
-from sprintlog.engine.log.stores.lock_holder import lock_holders
+from sprintlog.engine.log.stores.locks import lock_holders
 from sprintlog.engine.service.place.location import ADDRESS, Location
 from sprintlog.engine.service.place.trust import owned_by_another
+from sprintlog.projections.health.findings import in_units, sizes
 from sprintlog.projections.health.kept_text import entry_of
-from sprintlog.projections.health.room import in_units, sizes
 from sprintlog.projections.views.log import Uninstalled
 
 from .. import typed

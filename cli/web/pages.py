@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.state.words import COMPLETED
+from sprintlog.projections.history.blame_files import STATE_FILES
 from sprintlog.projections.history.differences import told
-from sprintlog.projections.history.files import STATE_FILES
 from sprintlog.projections.page import document as page
 from sprintlog.projections.page.facts import Facts
 from sprintlog.projections.page.markup import (

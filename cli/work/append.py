@@ -199,7 +199,7 @@ def _append_of_extension(
 def _append_to_journal(
     workspace: Workspace, line: dict[str, Any], options: record.Options
 ) -> "Handled[Journal]":
-    from sprintlog.engine.journal.from_events import command_of, to_event
+    from sprintlog.engine.journal.rules import command_of, to_event
 
     if line.get("stream") not in (None, JOURNAL):
         raise RefusedError(f"stream: {line['type']} belongs to the journal", field="stream")

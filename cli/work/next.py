@@ -9,7 +9,7 @@ from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
 from ..output import print_json, print_text, wrapped
-from ..screen import phrases
+from ..screen import times
 from ..stops import reason_lines
 from .prompt_option import prompt_file_in, with_prompt_file
 
@@ -53,7 +53,7 @@ def _lines(action: Action, prompt: str | None) -> list[str]:
     # At a stop the number of the next one would be said beside the last one's.
     is_meant = action.iteration and action.do != STOP
     iteration = f"iteration {action.iteration}" if is_meant else None
-    until = phrases.when(action.until) if action.until else None
+    until = times.when(action.until) if action.until else None
     first = " ".join(filter(None, (action.do, action.phase, iteration, until)))
     lines = [first]
     # A stop says itself what it is for.

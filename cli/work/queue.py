@@ -41,7 +41,7 @@ from ..loop.approval import show_approval, tell_approval
 from ..output import hint, print_answer, table, warn
 from ..places import source_of
 from ..record import UNNAMED, Options, arguments_of, record, recording
-from ..screen import phrases
+from ..screen import times
 from .injection import Coming, named, of_workflow, with_position, with_workflow
 from .queue_input import name_request, read_asked
 
@@ -364,6 +364,4 @@ def _line(said: RequestHistory) -> str:
     elif said.type == RequestReopened.type:
         what = f"reopened: {said.reason}"
     voided = "" if said.in_force else "  (rolled back)"
-    return (
-        f"  {phrases.when(said.at)}  version {said.version}  {said.actor}  {what}{voided}"
-    )
+    return f"  {times.when(said.at)}  version {said.version}  {said.actor}  {what}{voided}"

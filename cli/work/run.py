@@ -14,7 +14,7 @@ from sprintlog.engine.adapters.processes.loop_lock import hold
 from sprintlog.engine.adapters.processes.process import host
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.own_files import keep_ours
-from sprintlog.engine.service.agent_sessions.run_ended import AgentRunEnded
+from sprintlog.engine.service.agent_sessions.ran import AgentRunEnded
 from sprintlog.engine.service.driver.agent import Driver, Means
 from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.service.driver.runs import check_cost_is_known, recorded
@@ -31,7 +31,7 @@ from ..loop.budget_options import budgets_and_price, raising_lines, with_run_bud
 from ..loop.dry_run import print_dry_run
 from ..named_sprint import told
 from ..record import check_actor
-from ..screen import phrases
+from ..screen import times
 from ..stops import run_ends_with, show_waiting
 from .loop_rules import Notifying, typed_again, with_notify, with_rules
 from .prompt_option import prompt_file_in, with_prompt_file
@@ -361,7 +361,7 @@ def _answer(sprint_id: str, last: Action, *, as_json: bool) -> None:
         output.print_text(f"{sprint_id}: done")
     else:
         where = f" at {last.phase}" if last.phase else ""
-        until = f" until {phrases.when(last.until)}" if last.until else ""
+        until = f" until {times.when(last.until)}" if last.until else ""
         output.print_text(f"{sprint_id}: {last.do}{where}{until}: {last.why}")
         if last.hint:
             output.print_text(f"hint: {last.hint}")

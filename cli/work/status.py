@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from sprintlog.engine.service.gate_runs import is_alive
+from sprintlog.engine.service.lost_runs import is_alive
 from sprintlog.engine.sprint.agent.actions import COMPLETE, STOP, Action
 from sprintlog.engine.sprint.gates.checks import run_of
-from sprintlog.engine.sprint.gates.gate import attempts_of
-from sprintlog.engine.sprint.gates.policy import gate_of
+from sprintlog.engine.sprint.gates.gate import attempts_of, gate_of
 from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.kept_files import left_words
 from sprintlog.engine.sprint.iterations.reflection import reflection_is_due
@@ -45,7 +44,7 @@ from ..output import (
     visible,
     wrapped,
 )
-from ..screen import phrases
+from ..screen import times
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
 from ..stops import standing_told
 
@@ -204,7 +203,7 @@ def _lines(
     silent = "  stale: silent for more than 15 minutes" if stale else ""
     seen = document.get("last-activity")
     if seen and not terminal().has_utc:
-        silent = f"  {phrases.when(seen, is_relative=True)}{', stale' if stale else ''}"
+        silent = f"  {times.when(seen, is_relative=True)}{', stale' if stale else ''}"
     lines[0] += coloured(visible(silent), ATTENTION if stale else None)
     lines[0] += f"  version {sprint.version}"
     if found.work_tree:
@@ -276,7 +275,7 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
         text += f": {node.data['error']}"
     # What work that goes on waits for is said above.
     if node.status in stuck and node.data.get("next-retry-at"):
-        text += f" (retry due {phrases.when(node.data['next-retry-at'])})"
+        text += f" (retry due {times.when(node.data['next-retry-at'])})"
     if gate_is_open(node.data) and node.status != "skipped":
         text += f" (gate {gate_status(node.data)}"
         tried = attempts_of(node)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sprintlog.engine.sessions.names import work_in
+from sprintlog.engine.sessions.work import work_in
 
 WITHIN = "SPRINTLOG_WITHIN"
 """Says to a command that it is part of an iteration that somebody records already.

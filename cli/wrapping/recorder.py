@@ -14,7 +14,7 @@ from sprintlog.engine.command import Command
 from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
 from sprintlog.engine.service import wrap
 from sprintlog.engine.service.agent_sessions.at_work import working
-from sprintlog.engine.service.agent_sessions.run_ended import AgentRunEnded
+from sprintlog.engine.service.agent_sessions.ran import AgentRunEnded
 from sprintlog.engine.service.driver import spooled_runs
 from sprintlog.engine.service.place.anchor import follow
 from sprintlog.engine.service.place.location import find

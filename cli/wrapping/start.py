@@ -20,7 +20,7 @@ from sprintlog.engine.adapters.processes.descriptors import (
 from sprintlog.engine.adapters.processes.keeper import become
 from sprintlog.engine.adapters.processes.signals import WaitingSignals
 from sprintlog.engine.adapters.processes.transparent import end_as, start_transparently
-from sprintlog.engine.sessions.names import CORRELATION
+from sprintlog.engine.sessions.work import CORRELATION
 
 from ..finder import keep_ours
 from .frames import (

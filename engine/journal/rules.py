@@ -1,13 +1,16 @@
 """The commands of the journal: what may be recorded, and as which events."""
 
+from typing import TypeVar
+
 from msgspec.structs import replace
 
-from ..command import Commands, Events, JournalCommand, rule_of
-from ..errors import NotFoundError
-from ..log.event import Event
-from . import events as f
+from ..command import Command, Commands, Events, JournalCommand, made_of, rule_of
+from ..errors import NotFoundError, RefusedError
+from ..journal import events as f
+from ..log.event import Event, event_of
 from .fold import fold
-from .parts import Entry, Learning, Pattern, check, refuse
+from .foreign import shape_of
+from .parts import ClosedObject, Entry, Learning, Pattern, check, refuse
 from .state import NUMBER_MAX, Journal, entry_id, pack, unpack
 
 
@@ -237,3 +240,52 @@ CAUSED: Events = {
     f.LearningRetired: RetireLearning,
     f.PatternDiscovered: DiscoverPattern,
 }
+
+
+Part = TypeVar("Part", bound=ClosedObject)
+
+BY_TAG = {event.type: event for event in f.JOURNAL_EVENTS}
+
+_PARTS: dict[type[Event], tuple[str, type[ClosedObject]]] = {
+    f.EntryRecorded: ("entry", Entry),
+    f.LearningAdded: ("learning", Learning),
+    f.PatternDiscovered: ("pattern", Pattern),
+}
+
+
+def to_event(tag: str, data: object) -> Event:
+    """Return the event of a tag from its data as JSON gives it.
+
+    What follows by itself may be missing: ids, iterations, times. Raise `RefusedError`
+    naming a field that is missing, unknown or of the wrong type.
+    """
+    kind = BY_TAG[tag]
+    if isinstance(data, dict):
+        if kind is f.JournalOpened:
+            data = {"created_at": "", **data}
+        name, shape = _PARTS.get(kind, ("", ClosedObject))
+        if name in data:
+            data = {**data, name: part_of(shape, data[name], field=f"data.{name}")}
+    return event_of(kind, data)
+
+
+def part_of(kind: type[Part], data: object, *, field: str) -> Part:
+    """Return an entry, observation, learning or pattern as a person gives it."""
+    part = shape_of(kind, data, field=field)
+    inner: list[ClosedObject] = [part]
+    if isinstance(part, Entry):
+        inner += [*part.observations, *filter(None, [part.context])]
+    for one in inner:
+        for name in one.extra:
+            known = ", ".join(n for n in type(one).__struct_fields__ if n != "extra")
+            raise refuse(field, f"there is no field {name[:40]!r}; allowed: {known}")
+    return part
+
+
+def command_of(event: Event) -> Command:
+    """Return the command that causes an event; raise `RefusedError` where there is none."""
+    made = CAUSED.get(type(event))
+    if made is None or (isinstance(event, f.LearningReferenced) and event.entry_id):
+        why = event.only_caused or "it is no event of the journal"
+        raise RefusedError(f"{event.type} cannot be asked for: {why}", command=event.type)
+    return made_of(event, made)

@@ -178,7 +178,7 @@ def _prune_snapshots(service: Service, sprint: Sprint, command: Any) -> Any:
 
 
 def _of_gate(service: Service, sprint: Sprint, command: Any) -> Any:
-    from .gate_runs import lost_run
+    from .lost_runs import lost_run
 
     return replace(command, lost=lost_run(sprint, command.phase))
 

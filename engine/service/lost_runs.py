@@ -6,16 +6,37 @@ Whoever is killed records nothing, so the next one that records does. A reader o
 import os
 from pathlib import Path
 
+from ..adapters.processes import process
 from ..adapters.processes import process as processes
 from ..adapters.processes.loop_lock import is_held, lock_of
 from ..adapters.processes.process import host
 from ..sprint.agent.actions import GATE
 from ..sprint.agent.next import next_action
-from ..sprint.events import RunStarted
+from ..sprint.events import GateStarted, RunStarted
+from ..sprint.gates.checks import run_of
+from ..sprint.gates.gate import find_gate
 from ..sprint.runs.record import LoseRun
 from ..sprint.state.sprint import Sprint
 from .port import Service, Skippable, mention
 from .streams.catalogue import sprint_stream
+
+OWN_RUNS: set[str] = set()
+"""The runs of this process: it may live on when one of them was lost."""
+
+
+def is_alive(started: GateStarted) -> bool:
+    """Tell whether the process that began a run is still at it."""
+    known = process.Process(started.pid, started.process_started, started.boot_id)
+    if started.pid == os.getpid():
+        return started.run in OWN_RUNS
+    return process.is_alive(known)
+
+
+def lost_run(sprint: Sprint, phase: str | None) -> str | None:
+    """Return the run of a gate that is under way by the log, and whose process is gone."""
+    started = run_of(sprint.plan, find_gate(sprint, phase))
+    return started.run if started is not None and not is_alive(started) else None
+
 
 AROUND: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
 """What does not keep the end of a run from being recorded."""

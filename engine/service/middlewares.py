@@ -254,7 +254,7 @@ def open_journal(action: "Handling[Journal]", events: list[Event]) -> list[Event
 def refuse_strangers(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
     """Begin no journal where another tool has a file."""
     from ..journal.events import JournalMoved, JournalOpened
-    from ..journal.strangers import check_no_stranger
+    from ..journal.foreign import check_no_stranger
 
     if events and isinstance(first := events[0], JournalOpened | JournalMoved):
         theirs = action.service.state_files.foreign(first.place)

@@ -1,17 +1,10 @@
-"""Names of agents' sessions: their streams, idempotency keys, and the environment variable.
-
-It imports little, because it is loaded before a wrapped command starts.
-"""
+"""Names of agents' sessions: their streams and idempotency keys."""
 
 import re
-from collections.abc import Mapping
 
 from .. import hashes
 from ..masking import mask
 
-CORRELATION = "SPRINTLOG_CORRELATION"
-"""The variable with the name of the work that a process and its children record for."""
-_NAME_CHARS_MAX = 128
 AGENTS = ("claude", "codex", "copilot", "cursor", "gemini", "opencode")
 """The agents whose hooks are supported."""
 _STREAM = "session/"
@@ -19,13 +12,6 @@ _PLAIN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}"
 _OURS = rf"session/(?:{'|'.join(AGENTS)})-{_PLAIN}"
 KEY = r"session:[0-9a-f]{40}"
 """The pattern of a session's keys."""
-
-
-def work_in(environment: Mapping[str, str]) -> str | None:
-    """Return the work that an environment names; None if it names none."""
-    said = environment.get(CORRELATION, "")
-    is_name = said.isascii() and said.isprintable() and 0 < len(said) <= _NAME_CHARS_MAX
-    return said if is_name else None
 
 
 def session_stream(agent: str, session: str) -> str:

@@ -11,9 +11,19 @@ from sprintlog.engine.service.agent_sessions.spool import FILES_MAX as WAITING_M
 from sprintlog.engine.service.place.state_places import NAMES, PROGRESS
 
 from ..state_files.refresh import Refreshed
-from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Check, Findings, Here
+from .findings import (
+    IN_GIT,
+    IN_TREE,
+    NOTE,
+    OK,
+    PROBLEM,
+    WARNING,
+    Check,
+    Findings,
+    Here,
+    in_units,
+)
 from .kept_text import FOLDER as NOT_UNDERSTOOD
-from .room import in_units
 
 FREE_BYTES_MIN = 64 * 1024 * 1024
 """With less room than this on the disk, sixteen write-ahead logs, doctor warns."""

@@ -14,7 +14,7 @@ from sprintlog.engine.adapters.git.repositories import repository_around
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.head_file import HeadFile
-from sprintlog.engine.log.stores.lock_holder import lock_holders
+from sprintlog.engine.log.stores.locks import lock_holders
 from sprintlog.engine.log.stores.sqlite.database import (
     SQLITE_VERSION,
     check_is_sqlite,

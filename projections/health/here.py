@@ -21,8 +21,7 @@ from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 from sprintlog.engine.sessions.names import session_of
 
 from ..state_files.files import EDITS
-from .findings import AgentLines, File, Here
-from .room import sizes
+from .findings import AgentLines, File, Here, sizes
 
 
 def look_here(

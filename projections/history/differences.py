@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.document.patch import Operation, diff
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 
-from .files import STATE_FILES, Standing, StateFile, journal_data
+from .blame_files import STATE_FILES, Standing, StateFile, journal_data
 
 _ALWAYS = {"last-activity", "stats.elapsed"}
 """Fields that nearly every event sets: nobody asks for them."""

@@ -1,12 +1,14 @@
 """What a person should know of the iterations before going on: quality, alerts, advice."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.exact import BY_EXIT_CODE, shown
 from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK
 from sprintlog.engine.judging.recommend import Recommendation
-from sprintlog.engine.judging.score import BUILD
+from sprintlog.engine.judging.score import BUILD, Score
 from sprintlog.engine.judging.target import is_as_good
 from sprintlog.engine.service.streams.judged import Judged
 from sprintlog.engine.sprint.events import OF_ITERATION
@@ -17,6 +19,38 @@ from sprintlog.engine.sprint.iterations.measurement import (
 from sprintlog.engine.sprint.state.knowledge import newest_first
 from sprintlog.engine.sprint.state.sprint import Knowledge, Sprint, open_iteration
 from sprintlog.engine.sprint.state.words import COMPLETED
+
+
+class ScorePart(Struct, frozen=True):
+    """One part of a score, and the points of its components."""
+
+    weight: float
+    points: float | None
+    contribution: float | None
+    components: dict[str, float | None]
+
+
+def score_fields(score: Score) -> dict[str, Any]:
+    """Return the fields of an answer that say a score."""
+    return {
+        "score": plain(score.value),
+        "is_score_given": score.is_given,
+        "measured_share": float(score.share),
+        "dimensions": {
+            one.name: ScorePart(
+                float(one.weight),
+                plain(one.points),
+                plain(one.contribution),
+                {c.name: plain(c.points) for c in one.components},
+            )
+            for one in score.dimensions
+        },
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return a number as JSON has it."""
+    return value if value is None or isinstance(value, int | str) else float(value)
 
 
 class IterationStanding(NamedTuple):

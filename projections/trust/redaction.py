@@ -32,8 +32,8 @@ from sprintlog.engine.sprint.events import SnapshotRewritten
 from sprintlog.engine.sprint.iterations.snapshots import rewrite_snapshot
 
 from ..health import text_places as places
+from ..health.findings import COPIES, remove_copies
 from ..health.kept_text import KEPT_TEXT, REDACTION_LOCK, UNDER_WAY
-from ..health.room import COPIES, remove_copies
 from ..state_files.journal_file import JournalFile
 from ..state_files.loop_place import files_of_loop
 from ..state_files.refresh import ProjectedFile

@@ -8,7 +8,7 @@ from sprintlog.engine.sprint.document.field_path import FieldChange
 from sprintlog.engine.sprint.state.given import MISSING
 
 from ..history import blame, blame_lines, decisions, differences, timeline
-from ..history.files import Standing
+from ..history.blame_files import Standing
 from ..sql import schema
 from .events import WholeEvent, envelope, filled
 

@@ -23,8 +23,7 @@ from sprintlog.engine.sprint.events import GitState
 from sprintlog.engine.sprint.iterations.described import Description
 
 from ..judging.iteration_report import IterationReport, is_best_preserved
-from ..judging.quality import advice_in_force
-from ..judging.score_fields import ScorePart, plain, score_fields
+from ..judging.quality import ScorePart, advice_in_force, plain, score_fields
 from ..judging.tracker import selection_data
 from .back import ChangedFiles
 from .costs import Spending, spending

@@ -18,8 +18,7 @@ from sprintlog.engine.sprint.events import (
     SnapshotTaken,
 )
 from sprintlog.engine.sprint.gates.checks import run_of
-from sprintlog.engine.sprint.gates.gate import attempts_of, is_due, repair_prompt
-from sprintlog.engine.sprint.gates.policy import gate_of
+from sprintlog.engine.sprint.gates.gate import attempts_of, gate_of, is_due, repair_prompt
 from sprintlog.engine.sprint.iterations.reflection import reflection_is_due
 from sprintlog.engine.sprint.phases.lifecycle import is_stale, need_of
 from sprintlog.engine.sprint.plan.goal_steps import steps_of

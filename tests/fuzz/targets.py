@@ -30,7 +30,7 @@ from sprintlog.engine.adapters.reports import formats, json_values
 from sprintlog.engine.adapters.reports.report import Report
 from sprintlog.engine.adapters.snapshots.without_text import unzipped, without
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.journal import from_events as of_journal
+from sprintlog.engine.journal import rules as of_journal
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.lines import read_lines

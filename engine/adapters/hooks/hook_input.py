@@ -12,8 +12,8 @@ import msgspec
 
 from ... import hashes
 from ...sessions import events
-from ...sessions.compare import likeness
 from ...sessions.names import AGENTS, key_of, session_stream
+from ...sessions.summary import likeness
 from ..agents.hook_calls import HookPlace, call_in, digest_of, word
 from ..agents.values import Data, count, mapping, parse, text
 

@@ -16,10 +16,9 @@ from ...sprint.gates.gate import GateResult
 from ..processes.gate_script import ScriptLostError, run_script
 from ..reports import measurement
 from .complexity import measure_sources
-from .evidence import RUNS_MAX, SeenReport, SeenReports, run_as_kept
 from .formats import TABLE
 from .json_values import decode
-from .report import Report
+from .report import RUNS_MAX, Report, SeenReport, SeenReports, run_as_kept
 
 _PLACES = tuple(dict.fromkeys(at for one in TABLE.values() for at in one.places.split()))
 _WRITTEN = "written by the measure"

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from ..agents.output import hear
-from . import coverage, json_values, linters, sarif
+from . import coverage, json_values, linters
 from .json_values import check_size
 from .report import COUNT_MAX, Found, Report
 from .suites import cargo_test, dotnet, go_test, jest, junit, playwright, tap
@@ -83,7 +83,7 @@ TABLE: Mapping[str, Format] = {
         coverage.read_lcov, (), "lcov.info coverage/lcov.info", rb"\A(?:TN|SF):"
     ),
     "coverage.py": Format(coverage.read_coverage_py, ("{ meta totals",), "coverage.json"),
-    "sarif": Format(sarif.read, ("{ version runs",)),
+    "sarif": Format(linters.read_sarif, ("{ version runs",)),
     # A clean run of Ruff prints an empty list, and no other tool does.
     "ruff": Format(linters.read_ruff, ("[ filename code message", "[]")),
     "eslint": Format(linters.read_eslint, ("[ filePath messages",)),

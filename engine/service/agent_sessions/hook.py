@@ -24,7 +24,7 @@ from ...log.envelope import RecordedEvent
 from ...log.port import Wait
 from ...log.stores import open_log, wall_clock
 from ...sessions import events
-from ...sessions.names import work_in
+from ...sessions.work import work_in
 from ..place import location as locations
 from ..place.location import Location
 from ..place.trust import check_trusted

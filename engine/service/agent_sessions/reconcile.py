@@ -19,9 +19,9 @@ from ...adapters.agents.output import LINE_BYTES_MAX
 from ...adapters.pieces import pieces_of
 from ...errors import ConflictError, InvalidInputError, NotFoundError
 from ...log.port import EventStore, Expect, Expected
-from ...sessions.compare import compare, is_named_by_likeness, likeness
 from ...sessions.events import ToolCalled
 from ...sessions.names import key_of, session_of, taken_key
+from ...sessions.summary import compare, is_named_by_likeness, likeness
 from ...sprint.state.times import normalise, parse
 from .drafts import append, draft_of
 from .known_sessions import event_of

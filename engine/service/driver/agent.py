@@ -21,7 +21,7 @@ from ...adapters.processes.signals import Signals
 from ...adapters.zones import moment_at
 from ...judging.loop_rules import MeasureRules
 from ...masking import cut
-from ...sessions.names import CORRELATION, work_in
+from ...sessions.work import CORRELATION, work_in
 from ...sprint.agent.actions import Action
 from ...sprint.agent.notices import Notice
 from ...sprint.answers.items import SaidItems
@@ -34,8 +34,7 @@ from ...sprint.state.sprint import Sprint
 from ...sprint.state.words import COMPLETED, is_agent
 from ...usage import Usage
 from ..after_commit import catch_up
-from ..agent_sessions.ran import figures
-from ..agent_sessions.run_ended import AgentRunEnded
+from ..agent_sessions.ran import AgentRunEnded, figures
 from ..place.anchor import follow
 from ..port import Decide, Envelope, Outcome, Refreshed, Skippable
 from ..resumed import taken_alone

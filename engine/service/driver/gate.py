@@ -16,10 +16,9 @@ from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...sprint.events import GateStarted
 from ...sprint.gates.checks import CheckGate, InterruptGate, StartGate
-from ...sprint.gates.gate import GateResult
-from ...sprint.gates.policy import gate_of
+from ...sprint.gates.gate import GateResult, gate_of
 from ...sprint.state.sprint import Sprint
-from ..gate_runs import OWN_RUNS
+from ..lost_runs import OWN_RUNS
 from ..port import Envelope, Outcome, Refreshed
 from ..streams.catalogue import CODEC
 from ..workspace import ServiceWorkspace

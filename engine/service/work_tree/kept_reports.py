@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...adapters.replace import replace_file
-from ...adapters.reports.evidence import SeenReport
+from ...adapters.reports.report import SeenReport
 from ...errors import BusyError
 from ...judging import events as f
 from ...judging.tracker import BASELINE_NUMBER

@@ -11,7 +11,7 @@ from ..iterations.goal import FailIteration, fail_iteration, reach_goal
 from ..iterations.loop import EndIteration, StartIteration, end_iteration, start_iteration
 from ..phases.lifecycle import need_human
 from ..plan.goal_steps import take_steps
-from ..queue.events_from_items import with_said
+from ..queue.returns import with_said
 from ..state.sprint import Sprint
 from ..state.words import COMPLETED, NO_SUCCESS
 from .runs import NO_REASON, as_failure, need_as_said, wait_as_said

@@ -6,8 +6,7 @@ asks again. What it must know from one question to the next is in the log.
 
 from msgspec.structs import replace
 
-from ..gates.gate import find_gate, is_due, next_attempt, repair_prompt
-from ..gates.policy import gate_of
+from ..gates.gate import find_gate, gate_of, is_due, next_attempt, repair_prompt
 from ..iterations.follow_up import Do, due, loop_rules
 from ..iterations.hook_tasks import hooks_due, transcript_of
 from ..iterations.loop import is_begun_for, over

@@ -12,7 +12,7 @@ from ..iterations.goal import CompleteGoal, FailIteration
 from ..iterations.loop import EndIteration
 from ..phases import leaves
 from ..phases.lifecycle import BlockSprint, NeedHuman
-from ..queue.events_from_items import take_said
+from ..queue.returns import take_said
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists, find_node
 from ..state.tree import gate_is_open

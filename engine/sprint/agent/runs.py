@@ -14,7 +14,7 @@ from ..phases import leaves
 from ..phases.lifecycle import BlockSprint, NeedHuman, block_sprint, need_human
 from ..phases.retry import next_retry_at, next_turn_at, policy_of, retries_used
 from ..phases.waits import limit_of_own, wait_for
-from ..queue.events_from_items import with_said
+from ..queue.returns import with_said
 from ..state.sprint import Sprint
 from ..state.transitions import check_goal, find_leaf, find_node
 from ..state.tree import gate_is_open, gate_status

@@ -19,7 +19,7 @@ from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_running
 from ..state.tree import Node, gate_is_open, gate_status, put
 from . import gate as gates
-from .policy import gate_of
+from .gate import gate_of
 
 SECONDS_MAX = 10**7
 """No gate is waited for longer."""

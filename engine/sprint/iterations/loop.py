@@ -145,7 +145,7 @@ def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]
     if command.said is None:
         return [ran, ended, *made_with]
     # Imported here: few agents say anything.
-    from ..queue.events_from_items import with_said
+    from ..queue.returns import with_said
 
     events = [ran, ended, *made_with]
     return with_said(sprint, events, command.said, at, steps=False)

@@ -8,7 +8,7 @@ from ...command import Command, Commands
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationStarted
-from ..queue.events_from_items import with_said
+from ..queue.returns import with_said
 from ..state.goal_settings import max_iterations
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists

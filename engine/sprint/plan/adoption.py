@@ -14,7 +14,7 @@ from ...log.event import Event
 from ..document.patch import apply, diff
 from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
 from ..fold import fold_ahead
-from ..gates.policy import check_gate, check_gates
+from ..gates.gate import check_gate, check_gates
 from ..phases import leaves, lifecycle
 from ..state import words
 from ..state.sprint import Sprint, pack, unpack

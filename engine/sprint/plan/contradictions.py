@@ -3,7 +3,7 @@
 from copy import deepcopy
 
 from ...errors import InvalidInputError
-from ..gates.policy import gate_problems
+from ..gates.gate import gate_problems
 from ..state.derived import settled
 from ..state.given import list_of, mapping_of
 from ..state.times import parse

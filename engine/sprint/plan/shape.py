@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from ...errors import RefusedError
-from ..gates.policy import GATE_RETRIES, GATE_TIMEOUT_SECONDS
+from ..gates.gate import GATE_RETRIES, GATE_TIMEOUT_SECONDS
 from ..state import words
 
 

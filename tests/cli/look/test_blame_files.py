@@ -9,8 +9,7 @@ import pytest
 from sprintlog.engine.sprint.document.field_path import MISSING, find
 from sprintlog.engine.sprint.document.field_path import Path as FieldPath
 from sprintlog.projections import Workspace
-from sprintlog.projections.history.blame_files import blame_best, blame_journal
-from sprintlog.projections.history.files import STATE_FILES
+from sprintlog.projections.history.blame_files import STATE_FILES, blame_best, blame_journal
 from sprintlog.projections.history.probe import token
 
 from ..conftest import Run

@@ -7,8 +7,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.gates.checks import RecordGate, StartGate
-from sprintlog.engine.sprint.gates.gate import GateResult
-from sprintlog.engine.sprint.gates.policy import GATE_RETRIES
+from sprintlog.engine.sprint.gates.gate import GATE_RETRIES, GateResult
 from sprintlog.engine.sprint.iterations.hook_tasks import TASK_FROM
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.plan.injection import InjectPhases

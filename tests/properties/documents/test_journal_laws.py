@@ -16,7 +16,7 @@ from sprintlog.engine.journal.document import JournalDocument, fold_document
 from sprintlog.engine.journal.events import JournalOpened
 from sprintlog.engine.journal.fold import fold
 from sprintlog.engine.journal.foreign import remarks, take_document
-from sprintlog.engine.journal.from_events import command_of, to_event
+from sprintlog.engine.journal.rules import command_of, to_event
 from sprintlog.engine.journal.state import Journal, pack, unpack
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.event import Event

@@ -8,7 +8,7 @@ from sprintlog.engine.log.codec import encode
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.answers import items as s
 from sprintlog.engine.sprint.answers.items import read_said
-from sprintlog.engine.sprint.queue.events_from_items import take_said
+from sprintlog.engine.sprint.queue.returns import take_said
 from sprintlog.engine.sprint.state.words import PRIORITIES, REQUEST_TYPES
 from tests.spec.conftest import Scenario, simple
 

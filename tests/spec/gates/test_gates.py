@@ -4,8 +4,13 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint.gates.gate import attempts_of, repair_prompt
-from sprintlog.engine.sprint.gates.policy import GATE_RETRIES, GATE_TIMEOUT_SECONDS, gate_of
+from sprintlog.engine.sprint.gates.gate import (
+    GATE_RETRIES,
+    GATE_TIMEOUT_SECONDS,
+    attempts_of,
+    gate_of,
+    repair_prompt,
+)
 
 from ..conftest import Data, Scenario
 from ..gated import at_its_gate, check, start

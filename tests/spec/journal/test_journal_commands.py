@@ -8,7 +8,7 @@ from sprintlog.engine.command import decided
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal import events as f
 from sprintlog.engine.journal import rules
-from sprintlog.engine.journal.from_events import command_of, to_event
+from sprintlog.engine.journal.rules import command_of, to_event
 from sprintlog.engine.log.event import Event
 
 from .journaled import AT, Diary, entry, learned, pattern

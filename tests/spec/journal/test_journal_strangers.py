@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.journal.strangers import stranger
+from sprintlog.engine.journal.foreign import stranger
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.iterations.wrapped import EndWrapped
 from sprintlog.engine.sprint.queue import decisions, rules
-from sprintlog.engine.sprint.queue.events_from_items import take_said
+from sprintlog.engine.sprint.queue.returns import take_said
 
 from ..conftest import Decision, Scenario, simple
 

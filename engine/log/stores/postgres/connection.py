@@ -19,7 +19,7 @@ from ....errors import RefusedError
 from ...port import Entropy, Wait
 from .address import Address
 from .errors import explained, is_passing, is_standby, unsure
-from .wire import BINARY, Statement, Value, statement_of
+from .rows import BINARY, Statement, Value, statement_of
 
 PAUSE_SECONDS = 0.05
 PAUSE_SECONDS_MAX = 1.0

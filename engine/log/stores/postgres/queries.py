@@ -9,7 +9,7 @@ from ...chain import Row as StoredRow
 from ...envelope import Head, RecordedEvent
 from ...port import Page, form_of
 from .connection import SETTLE, PendingAnswer, ServerConnection
-from .wire import INT4, INT8, TEXT, Statement, statement_of
+from .rows import INT4, INT8, TEXT, Statement, statement_of
 
 ROWS_PER_READ = 1024
 ROWS_PER_SCAN = 512

@@ -251,7 +251,7 @@ def no_locks(path: Path) -> SprintlogError | None:
 
     On such a disk no process holds a lock, and waiting for one is pointless.
     """
-    from ..lock_holder import why_no_lock
+    from ..locks import why_no_lock
 
     if reason := why_no_lock(path):
         return SprintlogError(
