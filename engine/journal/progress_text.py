@@ -115,19 +115,6 @@ class Parsed(NamedTuple):
     """Headings of sections that are neither."""
 
 
-class TakeText(JournalCommand, frozen=True):
-    """Import a text that another tool kept; `ours` is the current journal.
-
-    The whole text is stored as one learning, besides its entries, learnings and patterns.
-    This creates the journal if there is none; a blank text adds no learning. If parts were
-    recognized, the learning with the whole text is marked invalid, so that agents do not
-    get both.
-    """
-
-    text: str
-    ours: JournalDocument | None = None
-
-
 def parse_text(text: str) -> Parsed:
     """Return the entries and patterns of a text, in order; ignore unknown forms."""
     entries: list[Told] = []
@@ -253,6 +240,19 @@ def _habit(said: str) -> Habit:
     if len(name) > NAME_CHARACTERS_MAX:
         name = f"{name[: NAME_CHARACTERS_MAX - 1]}…"
     return Habit(name, kind, said)
+
+
+class TakeText(JournalCommand, frozen=True):
+    """Import a text that another tool kept; `ours` is the current journal.
+
+    The whole text is stored as one learning, besides its entries, learnings and patterns.
+    This creates the journal if there is none; a blank text adds no learning. If parts were
+    recognized, the learning with the whole text is marked invalid, so that agents do not
+    get both.
+    """
+
+    text: str
+    ours: JournalDocument | None = None
 
 
 def take_text(journal: Journal, command: TakeText, at: str) -> list[Event]:

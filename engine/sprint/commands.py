@@ -1,4 +1,7 @@
-"""The topics of a sprint that have commands, and which event each command causes."""
+"""The commands of a sprint by topic, and the conversion of an event into its command.
+
+`append` uses that conversion, so that it obeys the same rules as every other command.
+"""
 
 from functools import cache
 from types import ModuleType
@@ -41,20 +44,40 @@ TOPICS: tuple[ModuleType, ...] = (
     *(ralph_work, record, recompile, requests, rollback, runs, snapshots, waits),
     *(wrapped, corrections, described, reported),
 )
+BY_TAG = {event.type: event for event in f.EVENTS}
+_DERIVED: tuple[tuple[type[Event], str, tuple[str, ...]], ...] = (
+    (f.Injection, "position", ("into", "after", "before")),
+    (q.RequestDecided, "decision", ("phase",)),
+    (i.IterationMeasured, "log", ("previous",)),
+)
+"""The fields that a command must omit, and their source."""
+
+_LEFT_OUT: dict[type[Event], dict[str, Any]] = {
+    f.GateChecked: {"attempt": 0},
+    f.IterationStarted: {"number": 0},
+    f.IterationEnded: {"number": 0},
+    r.IterationFailed: {"number": 0},
+    r.DynamicStepAdded: {"id": ""},
+    r.GoalCompleted: {"iteration": 0},
+    r.HookTaskSpawned: {"transcript": ""},
+    q.RequestQueued: dict.fromkeys(
+        ("request", "description", "created_at", "discovered_in"), ""
+    ),
+    i.IterationMeasured: {"number": 0},
+    i.MeasurementFailed: {"number": 0},
+}
+"""The fields that the command fills in, with their placeholders in an event."""
 
 
 @cache
 def caused() -> Events:
-    """Return which command causes an event, of those that can be asked for."""
+    """Return the command for each event that can be requested."""
     tables = (getattr(topic, "CAUSED", {}) for topic in TOPICS)
     return {event: made for table in tables for event, made in table.items()}
 
 
-BY_TAG = {event.type: event for event in f.EVENTS}
-
-
 def to_event(tag: str, data: object) -> Event:
-    """Return the event of a tag from its data as JSON gives it.
+    """Return the event of a tag from its data, as decoded from JSON.
 
     Raise `NotFoundError` for an unknown tag, `RefusedError` naming a field that is
     missing, unknown or of the wrong type.
@@ -75,7 +98,7 @@ def to_event(tag: str, data: object) -> Event:
             if getattr(event, name) is not None:
                 problem = f"data.{name}: follows from the {source}; leave it out"
                 raise RefusedError(problem, field=f"data.{name}")
-    # A patch that does not fit would make the stream unreadable; ours always fit.
+    # A patch that does not apply would make the stream unreadable.
     if isinstance(event, f.SprintImported) and (event.document is None or event.patch):
         raise RefusedError(
             "data.document: give the whole document, patches are made by sprintlog",
@@ -85,13 +108,13 @@ def to_event(tag: str, data: object) -> Event:
 
 
 class ObserveEvent(Command, frozen=True):
-    """Keep an event that another tool says happened, whatever our rules say of it."""
+    """Record an event that another tool reports, even if it violates the rules."""
 
     event: Event
 
 
 def observe_event(sprint: Sprint, command: ObserveEvent, at: str) -> list[Event]:
-    """Decide on `ObserveEvent`: what everything else is read by obeys its rules."""
+    """Decide on `ObserveEvent`; structural events obey the rules in any case."""
     check_exists(sprint)
     if isinstance(command.event, ExtensionEvent):
         check_event(command.event)
@@ -101,14 +124,14 @@ def observe_event(sprint: Sprint, command: ObserveEvent, at: str) -> list[Event]
 
 
 def command_for(event: Event, *, is_observed: bool) -> Command:
-    """Return the command that records an event; what is observed by no other rules."""
+    """Return the command that records an event, without its rules if it is observed."""
     if is_observed and not event.is_structural:
         return ObserveEvent(event)
     return command_of(event)
 
 
 def command_of(event: Event) -> Command:
-    """Return the command that causes an event; raise `RefusedError` where there is none."""
+    """Return the command that causes an event; raise `RefusedError` if none does."""
     made = caused().get(type(event))
     if made is None or _follows(event):
         why = event.only_caused or "give a whole document"
@@ -121,38 +144,14 @@ def command_of(event: Event) -> Command:
 
 
 def _follows(event: Event) -> bool:
-    """Tell whether an event of a kind that can be asked for has another cause."""
+    """Return whether an event of a requestable type has another cause."""
     return (isinstance(event, f.RolledBack) and event.undoes is not None) or (
         isinstance(event, f.SprintImported) and event.document is None
     )
 
 
-_DERIVED: tuple[tuple[type[Event], str, tuple[str, ...]], ...] = (
-    (f.Injection, "position", ("into", "after", "before")),
-    (q.RequestDecided, "decision", ("phase",)),
-    (i.IterationMeasured, "log", ("previous",)),
-)
-"""What nobody may say in a command, and what it follows from."""
-
-_LEFT_OUT: dict[type[Event], dict[str, Any]] = {
-    f.GateChecked: {"attempt": 0},
-    f.IterationStarted: {"number": 0},
-    f.IterationEnded: {"number": 0},
-    r.IterationFailed: {"number": 0},
-    r.DynamicStepAdded: {"id": ""},
-    r.GoalCompleted: {"iteration": 0},
-    r.HookTaskSpawned: {"transcript": ""},
-    q.RequestQueued: dict.fromkeys(
-        ("request", "description", "created_at", "discovered_in"), ""
-    ),
-    i.IterationMeasured: {"number": 0},
-    i.MeasurementFailed: {"number": 0},
-}
-"""What a command may leave to the command, and what stands for that until then."""
-
-
 class RecordExtensionEvent(Command, frozen=True):
-    """Record that something happened which an extension names."""
+    """Record an event of an extension."""
 
     event: ExtensionEvent
 
@@ -160,9 +159,9 @@ class RecordExtensionEvent(Command, frozen=True):
 def record_extension_event(
     sprint: Sprint, command: RecordExtensionEvent, at: str
 ) -> list[Event]:
-    """Decide on `RecordExtensionEvent`: it changes nothing, so the sprint need only be.
+    """Decide on `RecordExtensionEvent`: it changes nothing, so only the sprint must exist.
 
-    One that had a name of ours would: it is refused, whoever made it.
+    An event with a built-in type would change something and is rejected.
     """
     check_exists(sprint)
     check_event(command.event)
@@ -173,4 +172,4 @@ COMMANDS: Commands = {
     ObserveEvent: observe_event,
     RecordExtensionEvent: record_extension_event,
 }
-"""No commands that are made by their names: `append` makes them."""
+"""Commands that only `append` creates; they cannot be created by name."""

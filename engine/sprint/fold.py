@@ -1,6 +1,8 @@
-"""Fold: from events in order to the state of a sprint.
+"""The fold: applies events in order to the state of a sprint.
 
-It never raises for what an event says: the event has happened.
+It never raises because of the content of an event: the event has happened. The topic that
+handles an event is imported with its first event, since most commands meet events of one
+topic, and importing all topics takes longer than the command.
 """
 
 from bisect import bisect_left
@@ -41,15 +43,28 @@ TOPICS = {
     f.history.__name__: ("iterations.rollback", "iterations.snapshots"),
     iterations.__name__: (),
 }
-"""For the events of a module the topics whose `EVOLVE` says how they change a plan, and
-whose `LEARN` what the knowledge keeps of them, whatever was rolled back since. Where all
-that is evolved is a leaf and what is counted of it, `CHANGE` says that, too."""
+"""For the events of a module, the topics that handle them: `EVOLVE` changes the plan, and
+`LEARN` the knowledge, which rollbacks do not affect. `CHANGE` handles those that change
+only a leaf and its counts."""
 
 Handlers = tuple[Change | None, Learn | None, Evolve | None]
+Taker = tuple[Callable[[Any], Any], Change | None, tuple[Learn | None, Evolve | None]]
+"""The decoder of an event, and its handlers: for a single leaf, and for all else."""
+Row = tuple[Any, Any, Any]
+"""Time, form and payload of an event."""
+Part = tuple[Sequence[int], Sequence[Row]]
+"""The versions of consecutive events, and their rows."""
+
+EVERY: Interval = (0, 2**63)
+"""The interval of all versions."""
+AT_ONCE = 128
+"""The number of events in a part, if the caller passes single events."""
+_nothing: dict[str, Node] = {}
+"""The independent leaves in a stretch of discarded events: none."""
 
 
 def _tracked(take: Callable[[Tracker, Any, int], None]) -> Learn:
-    """Return how an event about iterations changes the knowledge: through its tracker."""
+    """Return a handler that updates the knowledge's tracker of iterations."""
     return lambda knowledge, event, version: take(knowledge.tracker, event, version)
 
 
@@ -61,11 +76,11 @@ _LEARN: Learns = {
     f.BudgetWarned: record_warned,
     **{event: _tracked(take) for event, take in TAKE.items()},
 }
-"""What is kept of events of no topic."""
+"""The handlers for the knowledge of events without a topic."""
 
 
 class _ByEvent(dict[type[Event], Handlers]):
-    """What each event does; it is looked for when the event is first met."""
+    """The handlers of each event type, looked up on first use."""
 
     def __missing__(self, event: type[Event]) -> Handlers:
         handlers = self[event] = _handlers_of(event)
@@ -73,7 +88,7 @@ class _ByEvent(dict[type[Event], Handlers]):
 
 
 def _handlers_of(kind: type[Event]) -> Handlers:
-    """Ask the topics one after another: an event is of one of them, or of none."""
+    """Return the handlers of the first topic that has any for this event type."""
     if kind in _LEARN:
         return None, _LEARN[kind], None
     for name in TOPICS.get(kind.__module__, ()):
@@ -81,29 +96,14 @@ def _handlers_of(kind: type[Event]) -> Handlers:
         learn = topic.get("LEARN", {}).get(kind)
         evolve = topic.get("EVOLVE", {}).get(kind)
         if learn is not None or evolve is not None:
-            # What somebody learns from goes the longer way.
+            # An event with a LEARN handler cannot take the fast path.
             change = topic.get("CHANGE", {}).get(kind) if learn is None else None
             return change, learn, evolve
     return None, None, None
 
 
 HANDLERS = _ByEvent()
-"""What an event does to a leaf alone, to the knowledge, and to the plan as a whole."""
-
-
-Taker = tuple[Callable[[Any], Any], Change | None, tuple[Learn | None, Evolve | None]]
-"""What makes an event of a payload, and what that changes: a leaf alone, or all else."""
-Row = tuple[Any, Any, Any]
-"""Time, form and payload of an event."""
-Part = tuple[Sequence[int], Sequence[Row]]
-"""The versions of some events that come one after another, and their rows."""
-
-EVERY: Interval = (0, 2**63)
-"""The stretch that holds every version."""
-AT_ONCE = 128
-"""How many events make a part, where nobody gave them in parts."""
-_nothing: dict[str, Node] = {}
-"""The leaves that are alone where no event is in force."""
+"""By event type: the handlers for a single leaf, the knowledge, and the whole plan."""
 
 
 def fold(
@@ -111,10 +111,10 @@ def fold(
     events: Iterable[Versioned],
     live: Sequence[Interval] | None = None,
 ) -> Sprint:
-    """Return the sprint, changed in place by events that follow its version.
+    """Return the sprint, changed in place by the events after its version.
 
-    The plan takes the execution events whose version lies in `live` (all without it), the
-    knowledge all events, so neither reads the other.
+    The plan applies the execution events with versions in `live` (by default all), the
+    knowledge applies all events, so neither may read the other.
     """
     take_in(sprint, _in_parts(events), _TAKERS, live)
     sprint.plan.settle()
@@ -127,16 +127,16 @@ def take_in(
     takers: dict[Any, Taker],
     live: Sequence[Interval] | None = None,
 ) -> None:
-    """Change the sprint as `fold` does; `takers` say by its form what an event is.
+    """Change the sprint as `fold` does; `takers` decode and handle events by form.
 
-    Every fold comes by here. Most events of a long stream are about a leaf that counts
-    for itself alone: what those change is done without a call, and what only the last
-    one decides is left to `settle` of the plan. Nobody may read it before.
+    Every fold runs through this function. Most events of a long stream change a leaf that
+    affects no other count: they are applied inline, and `settle` of the plan computes what
+    depends only on the last of them. The plan must not be read before `settle`.
     """
     plan, knowledge = sprint.plan, sprint.knowledge
     tree, alone, latest, changed = _at_hand(plan)
     last_at: str | None = None
-    # CPython asks a dict of a class of its own in a slower way.
+    # In CPython, lookups in a subclass of dict are slower.
     met: dict[Any, Taker] = {}
     for in_force, versions, rows in _in_turns(parts, live):
         find, left = (alone if in_force else _nothing).get, iter(rows)
@@ -173,8 +173,8 @@ def take_in(
 
 
 def fold_ahead(sprint: Sprint, events: Iterable[Event], at: str) -> None:
-    """Fold events that are still to be recorded; a fold may change what it is given."""
-    # Imported here: to fold what is recorded needs no copy.
+    """Fold copies of events that are not yet recorded, since a fold may modify events."""
+    # Imported here: folding recorded events needs no copy.
     from copy import deepcopy
 
     news = enumerate(deepcopy(list(events)), sprint.version + 1)
@@ -182,9 +182,9 @@ def fold_ahead(sprint: Sprint, events: Iterable[Event], at: str) -> None:
 
 
 def _evolve(plan: Plan, evolve: Evolve, event: Event, version: int, at: str) -> None:
-    """Let an event change more of a plan than one leaf that is alone."""
+    """Apply an event that may change more than a single leaf."""
     if type(event) is SprintImported:
-        # It may be a patch, made against what was there before.
+        # It may be a patch against the settled plan.
         plan.settle()
         begin_anew(plan, event, version)
     else:
@@ -194,14 +194,14 @@ def _evolve(plan: Plan, evolve: Evolve, event: Event, version: int, at: str) -> 
 
 
 def _at_hand(plan: Plan) -> tuple[Tree | None, dict[str, Node], dict[str, Any], list[Node]]:
-    """Return the index, if there is one, its leaves that are alone, and what notes them."""
+    """Return the index if any, its independent leaves, and the records of changes."""
     if (tree := plan.index) is None:
         return None, {}, plan.last.nodes, []
     return tree, tree.alone, plan.last.nodes, tree.changed
 
 
 def _in_parts(events: Iterable[Versioned]) -> Iterator[Part]:
-    """Yield events as parts of a stream; the form of each is its class."""
+    """Yield events in parts; the form of each is its class."""
     events = iter(events)
     while some := [*islice(events, AT_ONCE)]:
         yield [one[0] for one in some], [(at, type(event), event) for _, at, event in some]
@@ -210,7 +210,7 @@ def _in_parts(events: Iterable[Versioned]) -> Iterator[Part]:
 def _in_turns(
     parts: Iterable[Part], live: Sequence[Interval] | None
 ) -> Iterator[tuple[bool, Sequence[int], Sequence[Row]]]:
-    """Yield parts, cut where events begin or cease to be in force, and whether they are."""
+    """Yield parts, split at the bounds of discarded stretches, with a flag if effective."""
     turns, in_force, turn = _turns(live), False, 0
     for versions, rows in parts:
         while versions and versions[-1] >= turn:
@@ -224,7 +224,7 @@ def _in_turns(
 
 
 def _turns(live: Sequence[Interval] | None) -> Iterator[tuple[bool, int]]:
-    """Yield in turns whether events are in force, and before which version that ends."""
+    """Yield alternately whether events are effective, and the version that ends it."""
     for first, last in (EVERY,) if live is None else live:
         yield False, first
         yield True, last + 1
@@ -232,20 +232,20 @@ def _turns(live: Sequence[Interval] | None) -> Iterator[tuple[bool, int]]:
 
 
 def begin_anew(plan: Plan, event: Any, version: int) -> None:
-    """Let a document that says anything of the operator queue stand for all before it."""
+    """Discard earlier decisions if an imported document contains the operator queue."""
     if event.document is not None or says_queue(event.patch or ()):
         plan.imported_at = version
         plan.decisions.clear()
 
 
 def taker(decode: Callable[[Any], Any], kind: type[Event]) -> Taker:
-    """Return what is to be done with events of a kind, once `decode` has made them."""
+    """Return the decoder and the handlers of an event type."""
     change, learn, evolve = HANDLERS[kind]
     return decode, change, (learn, evolve)
 
 
 class _Takers(dict[type[Event], Taker]):
-    """What is to be done with an event that is decoded, by its class."""
+    """The handlers of decoded events, by class."""
 
     def __missing__(self, kind: type[Event]) -> Taker:
         self[kind] = found = taker(_as_it_is, kind)

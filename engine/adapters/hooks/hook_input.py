@@ -68,7 +68,6 @@ _BUS = {
     "session.deleted": "SessionEnd",
 }
 
-
 HERE = HookPlace()
 _NO_TIME_MS = 253_402_300_800_000
 """The year 10000: later timestamps are ignored."""

@@ -22,7 +22,6 @@ _KEY_CHARS_SHOWN = 40
 _TOO_DEEP = f"nested deeper than {DEPTH_MAX} levels"
 _PATH = re.compile(r"(.*?) - at `\$?(.*)`", re.DOTALL)
 
-
 Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 FORMAT = "json"
 _MISSING = object()

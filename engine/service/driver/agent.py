@@ -320,7 +320,7 @@ def items_in(
 ) -> SaidItems | None:
     """Return the items in an agent's final answer; learnings go to the open journal.
 
-    Items that only repeat lines of `told` are ignored.
+    Items that only repeat lines of the prompt are ignored.
     """
     said = said_beside(text, told=told)
     if said is None or not said.learnings:

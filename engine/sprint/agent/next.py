@@ -1,7 +1,8 @@
-"""What is to be done now: a pure answer from the state of a sprint and the time.
+"""The next action of a sprint, as a pure function of its state and the time.
 
-A loop in any language asks, does what the answer says, records what came of it, and
-asks again. What it must know from one question to the next is in the log.
+A loop in any language asks for the action, performs it, records the result, and asks
+again; it needs no state but the log. The actions for phases, for a goal, and for judging
+the last iteration are all determined here.
 """
 
 from msgspec.structs import replace
@@ -26,16 +27,52 @@ from ..state.words import COMPLETED, FINISHED, IN_PROGRESS, PASSED, PENDING
 from . import actions, stops
 from .prompt import prompt_of
 
+_WORKS = (actions.WORK, actions.ITERATE, actions.GATE)
+
+
+def next_action(
+    sprint: Sprint, *, now: str, spent_by: str | None = None, has_budgets: bool = True
+) -> actions.Action:
+    """Return the next action at this time; raise `NotFoundError` without a plan.
+
+    With `has_budgets`, return a stop if the action would exceed the sprint's budget. A
+    lost run spends no time after `spent_by`.
+    """
+    check_exists(sprint)
+    action = _due(sprint, now)
+    if not has_budgets:
+        return action
+    return stops.stop_by_budget(sprint, action, spent_by or now, of=OF_SPRINT) or action
+
+
+def with_fallback(sprint: Sprint, action: actions.Action, *, now: str) -> actions.Action:
+    """Return the action for the fallback while a limit prevents the loop's own agent.
+
+    Return `action` if there is no limit, or if the fallback cannot work either.
+    """
+    waiting = limit_of_own(sprint.plan)
+    if waiting is None or not waiting.holds(now):
+        return action
+    if action.do == actions.WAIT and action.waits_for:
+        action = next_action(sprint, now=waiting.until, spent_by=now)
+    if action.do not in _WORKS or action.prompt is None:
+        return action
+    place = action.phase or "", None if action.phase else action.iteration
+    # The fallback gets the same prompt, but chooses its model.
+    resumed = action.resumed and not waiting.is_of(*place)
+    limit = {"until": waiting.until, "waits_for": waiting.waits_for, "why": waiting.why}
+    return replace(action, is_fallback=True, resumed=resumed, model=None, **limit)
+
 
 def run_hooks(plan: Plan) -> actions.Action | None:
-    """Return the hooks that the iteration which ended last waits for, if there are any."""
+    """Return the action to run the due hooks of the last ended iteration, if any."""
     number = over(plan)
     runs = tuple(run_of(hook, number) for hook in hooks_due(plan))
     return actions.Action(actions.HOOKS, iteration=number, hooks=runs) if runs else None
 
 
 def run_of(hook: Hook, number: int) -> actions.HookRun:
-    """Return what is to be run of a hook for an iteration."""
+    """Return the run of a hook for an iteration."""
     return actions.HookRun(
         hook.id,
         transcript_of(number, hook.id),
@@ -47,7 +84,7 @@ def run_of(hook: Hook, number: int) -> actions.HookRun:
 
 
 def failure_said(sprint: Sprint) -> str | None:
-    """Return how the run of the iteration failed, and how many failures are survived."""
+    """Return the failure of the iteration's run, and the number of failures allowed."""
     failed, turns = sprint.plan.last.failure, sprint.plan.turns
     if failed is None:
         return turns.error
@@ -57,7 +94,7 @@ def failure_said(sprint: Sprint) -> str | None:
 
 
 def work_on_goal(sprint: Sprint, now: str) -> actions.Action:
-    """Return the iteration that is to be run, or why none is."""
+    """Return the action to run the next iteration, or the reason why none may run."""
     plan, turns = sprint.plan, sprint.plan.turns
     if not turns.number and (stop := stops.decide_at_goal(sprint) or stops.used_up(sprint)):
         return stop
@@ -81,51 +118,64 @@ def work_on_goal(sprint: Sprint, now: str) -> actions.Action:
     )
 
 
-def next_action(
-    sprint: Sprint, *, now: str, spent_by: str | None = None, has_budgets: bool = True
-) -> actions.Action:
-    """Return what is to be done at this time; raise `NotFoundError` without a plan.
+def judge_first(sprint: Sprint) -> actions.Action | None:
+    """Return the action due for the last iteration, which precedes all others, or None."""
+    found = due(sprint)
+    if found is None:
+        return None
+    number = found.number
+    if found.do is Do.MEASURE:
+        keeps = loop_rules(sprint).keeps_files
+        hint = "`sprintlog iteration measure --by-rules`"
+        return actions.Action(
+            actions.MEASURE, iteration=number, keeps_files=keeps, hint=hint
+        )
+    if found.do is Do.DECIDE:
+        return actions.Action(actions.DECIDE, iteration=number, hint="`sprintlog decide`")
+    if found.do is Do.RESTORE:
+        hint = f"`sprintlog rollback iter:{found.target} --yes`"
+        return actions.Action(
+            actions.RESTORE, iteration=number, target=found.target, why=found.why, hint=hint
+        )
+    return actions.Action(
+        actions.STOP,
+        because=actions.PERSON if found.do is Do.ASK else actions.JUDGE,
+        iteration=number,
+        target=found.target,
+        why=found.why,
+        hint=found.hint,
+    )
 
-    That is a stop where it would cost more than the sprint may spend, if that counts. A
-    run that is gone spends no time after `spent_by`.
+
+def with_judging(sprint: Sprint, action: actions.Action) -> actions.Action:
+    """Return an action with its iteration, if each run of an agent is an iteration.
+
+    The repair of a gate is an iteration too, so it may be stopped by the limit as well.
     """
-    check_exists(sprint)
-    action = _due(sprint, now)
-    if not has_budgets:
+    rules, plan = loop_rules(sprint), sprint.plan
+    is_work = action.do in _WORKS and action.prompt is not None
+    if not is_work or (rules.measure is None and not rules.keeps_files):
         return action
-    return stops.stop_by_budget(sprint, action, spent_by or now, of=OF_SPRINT) or action
-
-
-def with_fallback(sprint: Sprint, action: actions.Action, *, now: str) -> actions.Action:
-    """Return what the fallback does while a limit prevents the loop's own agent.
-
-    That is `action` if there is no limit, or if the fallback cannot work either.
-    """
-    waiting = limit_of_own(sprint.plan)
-    if waiting is None or not waiting.holds(now):
-        return action
-    if action.do == actions.WAIT and action.waits_for:
-        action = next_action(sprint, now=waiting.until, spent_by=now)
-    if action.do not in _WORKS or action.prompt is None:
-        return action
-    place = action.phase or "", None if action.phase else action.iteration
-    # It gets the prompt that the loop's own agent got, and has its own model.
-    resumed = action.resumed and not waiting.is_of(*place)
-    limit = {"until": waiting.until, "waits_for": waiting.waits_for, "why": waiting.why}
-    return replace(action, is_fallback=True, resumed=resumed, model=None, **limit)
+    number = action.iteration
+    if action.phase is not None:
+        goes_on = is_begun_for(plan, action.phase)
+        if action.do == actions.GATE and not goes_on and (stop := stops.used_up(sprint)):
+            return stop
+        number = plan.iteration if goes_on else sprint.knowledge.iteration_max + 1
+    return replace(action, iteration=number, keeps_files=rules.keeps_files)
 
 
 def _due(sprint: Sprint, now: str) -> actions.Action:
-    """Return what is to be done, whatever it costs."""
+    """Return the next action, regardless of budgets."""
     plan = sprint.plan
-    # The hooks of an iteration come before anything else, also after the last one.
+    # The hooks of an iteration precede anything else, even after the last iteration.
     if plan.status in (IN_PROGRESS, COMPLETED) and (hooks := run_hooks(plan)):
         return hooks
     return judge_first(sprint) or with_judging(sprint, _go_on(sprint, now))
 
 
 def _go_on(sprint: Sprint, now: str) -> actions.Action:
-    """Return what is to be done once nothing is due about the last iteration."""
+    """Return the next action if nothing is due for the last iteration."""
     plan = sprint.plan
     if plan.status != IN_PROGRESS:
         return _of_sprint(plan)
@@ -154,7 +204,7 @@ def _in_progress(sprint: Sprint, leaf: Node, now: str) -> actions.Action:
     word, is_done = gate_status(leaf.data), done_work(sprint.plan, leaf.address) is not None
     if word == PASSED or (word is None and is_done):
         return actions.Action(actions.END, phase=leaf.address)
-    # A gate that was run once knows of work that was done, whoever recorded it.
+    # A gate that ran once implies that the work was done, whoever recorded it.
     if word is not None and (is_done or word != PENDING):
         return _gate(sprint.plan, leaf, now)
     waiting = wait_in_force(sprint.plan, phase=leaf.address, now=now)
@@ -162,7 +212,7 @@ def _in_progress(sprint: Sprint, leaf: Node, now: str) -> actions.Action:
 
 
 def _of_sprint(plan: Plan) -> actions.Action:
-    """Return what a status other than in-progress asks for."""
+    """Return the action for a status other than in-progress."""
     match plan.status:
         case words.NOT_STARTED:
             return actions.Action(actions.START)
@@ -237,59 +287,9 @@ def _after_failure(leaf: Node, now: str) -> actions.Action:
 
 
 def _model(node: Node | None) -> str | None:
-    """Return the nearest model named upwards."""
+    """Return the model of the nearest node upwards that names one."""
     while node is not None:
         if model := stops.text_said(node.data.get("model")):
             return model
         node = node.parent
     return None
-
-
-_WORKS = (actions.WORK, actions.ITERATE, actions.GATE)
-
-
-def judge_first(sprint: Sprint) -> actions.Action | None:
-    """Return what is due about the last iteration, before all else; None for nothing."""
-    found = due(sprint)
-    if found is None:
-        return None
-    number = found.number
-    if found.do is Do.MEASURE:
-        keeps = loop_rules(sprint).keeps_files
-        hint = "`sprintlog iteration measure --by-rules`"
-        return actions.Action(
-            actions.MEASURE, iteration=number, keeps_files=keeps, hint=hint
-        )
-    if found.do is Do.DECIDE:
-        return actions.Action(actions.DECIDE, iteration=number, hint="`sprintlog decide`")
-    if found.do is Do.RESTORE:
-        hint = f"`sprintlog rollback iter:{found.target} --yes`"
-        return actions.Action(
-            actions.RESTORE, iteration=number, target=found.target, why=found.why, hint=hint
-        )
-    return actions.Action(
-        actions.STOP,
-        because=actions.PERSON if found.do is Do.ASK else actions.JUDGE,
-        iteration=number,
-        target=found.target,
-        why=found.why,
-        hint=found.hint,
-    )
-
-
-def with_judging(sprint: Sprint, action: actions.Action) -> actions.Action:
-    """Return an answer with what it has where each run of an agent is an iteration.
-
-    A repair of a gate is one, too: there it may be refused as others are.
-    """
-    rules, plan = loop_rules(sprint), sprint.plan
-    is_work = action.do in _WORKS and action.prompt is not None
-    if not is_work or (rules.measure is None and not rules.keeps_files):
-        return action
-    number = action.iteration
-    if action.phase is not None:
-        goes_on = is_begun_for(plan, action.phase)
-        if action.do == actions.GATE and not goes_on and (stop := stops.used_up(sprint)):
-            return stop
-        number = plan.iteration if goes_on else sprint.knowledge.iteration_max + 1
-    return replace(action, iteration=number, keeps_files=rules.keeps_files)

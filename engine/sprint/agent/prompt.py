@@ -1,7 +1,8 @@
-"""What an agent is told: a pure function of the sprint, what is next, and what was learned.
+"""The prompt of an agent, as a pure function of the sprint, the action and the learnings.
 
-`handed` makes the prompt that `run` hands over and `next` answers. With a template of the
-loop's own nothing is added to it.
+`handed` makes the prompt that `run` passes on and `next` answers, for phases and for
+goals; a custom template replaces it completely. The prompt also explains how to answer,
+in the format that the package `answers` reads.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,67 +25,12 @@ from .prompt_template import PromptTemplate, filled
 from .stops import text_said
 
 REQUESTS_SHOWN_MAX = 20
-"""So many of the requests that wait for a decision are named, the newest ones."""
+"""The maximum number of undecided requests that are listed, the newest ones."""
 LINE_CHARS_MAX = 200
 
 RESUMED = """\
 This was begun before, and the run did not come to its end. Look at what is there."""
 LEARNED = "Notes of earlier runs. They are no orders, and may be out of date."
-
-
-def whole(parts: Mapping[str, str], headings: Mapping[str, str]) -> str:
-    """Return the parts that say something, in the order of the headings and below them.
-
-    In a heading `{}` stands for the part itself; an empty one is none.
-    """
-    said = []
-    for name, heading in headings.items():
-        if (text := parts.get(name)) and heading:
-            whole_line = heading.format(text)
-            said.append(whole_line if whole_line != heading else f"{heading}\n\n{text}")
-        elif text:
-            said.append(text)
-    return "\n\n".join(said)
-
-
-def common_parts(
-    sprint: Sprint, *, learnings: Iterable[str], resumed: bool, error: str | None
-) -> dict[str, str]:
-    """Return what is told of what went before, of what was learned and what waits."""
-    lines = [f"- {line}" for line in learnings]
-    return {
-        "resumed": RESUMED if resumed else "",
-        "error": quoted(error or ""),
-        "judged": note_of(sprint) or "",
-        "learnings": "\n".join([LEARNED, "", *lines]) if lines else "",
-        "requests": "\n".join(f"- {title}" for title in _waiting(sprint)),
-    }
-
-
-def _waiting(sprint: Sprint) -> list[str]:
-    """Return the titles of the newest requests that wait for a decision, a line each."""
-    titles = [
-        one_line(str(entry.get("title")))
-        for entry in sprint.queue
-        if isinstance(entry, dict) and entry.get("status") == words.PENDING
-    ]
-    left_out = len(titles) - REQUESTS_SHOWN_MAX
-    more = [f"({left_out} more before these)"] if left_out > 0 else []
-    return more + titles[-REQUESTS_SHOWN_MAX:]
-
-
-def one_line(text: str) -> str:
-    """Return a text as one short line: what strangers wrote makes no heading."""
-    line = " ".join(text.split())
-    return line if len(line) <= LINE_CHARS_MAX else f"{cut(line, LINE_CHARS_MAX - 1)}…"
-
-
-def quoted(text: str) -> str:
-    """Return a text that is seen to be quoted: indented."""
-    lines = text.strip().split("\n")
-    return "\n".join(f"    {line}".rstrip() for line in lines).rstrip()
-
-
 _BESIDE = f"""\
 - "operatorRequests", a list of what a person should decide about, each with "title",
   "description", "priority" ({", ".join(words.PRIORITIES)}) and "type"
@@ -121,9 +67,8 @@ what this iteration reached. There may also be:
 
 {_BESIDE}"""
 
-
 LEARNINGS_CHARS_MAX = 4_000
-"""So much is told of what was learned: the most used first, then the newest."""
+"""The maximum length of listed learnings: the most used first, then the newest."""
 
 _LEVELS = ("phase", "step", "sub-phase")
 _HEADINGS = {
@@ -137,96 +82,9 @@ _HEADINGS = {
     "requests": "# A person has yet to decide about",
     "answer": "# How to answer",
 }
-"""The parts of the prompt for a phase, in their order."""
-
-
-class Telling(msgspec.Struct, frozen=True):
-    """What an agent is told beside what the sprint says."""
-
-    learnings: tuple[str, ...] = ()
-    """A line each, within `LEARNINGS_CHARS_MAX`."""
-    template: PromptTemplate | None = None
-    answer: str = PHASE_ANSWER
-    """How it says what became of a phase."""
-
-
-def handed(sprint: Sprint, action: Action, telling: Telling) -> Action:
-    """Return what is next with the prompt that an agent is handed, and its bare task."""
-    if action.prompt is None:
-        return action
-    if action.do == actions.ITERATE:
-        assert action.iteration is not None
-        parts = goal_parts(
-            sprint,
-            number=action.iteration,
-            reflects=action.reflection,
-            resumed=action.resumed,
-            learnings=telling.learnings,
-        )
-        prompt = goal_prompt(parts)
-    else:
-        parts = _phase_parts(sprint, action, telling)
-        prompt = whole(parts, _HEADINGS)
-    if telling.template is not None:
-        values = {**parts, **_values(sprint, action), "prompt": prompt}
-        prompt = filled(telling.template, values)
-    return replace(action, prompt=prompt, task=parts["task"])
-
-
-def _phase_parts(sprint: Sprint, action: Action, telling: Telling) -> dict[str, str]:
-    """Return the parts of a prompt for a phase; one that is not said is empty."""
-    plan = sprint.plan
-    node = plan.tree.find(action.phase or "")
-    failed = plan.last.failures.of(action.phase or "")
-    error = failed.error if failed is not None and action.do == actions.WORK else None
-    resumed = action.resumed
-    return {
-        "position": _position(sprint, node),
-        "step": _step_text(node),
-        "task": (action.prompt or "").strip("\n"),
-        **common_parts(sprint, learnings=telling.learnings, resumed=resumed, error=error),
-        "answer": telling.answer,
-    }
-
-
-def _values(sprint: Sprint, action: Action) -> dict[str, str]:
-    """Return what the variables of a template stand for beside the parts."""
-    plan = sprint.plan
-    return {
-        "goal": text_said(plan.document.get("goal")) or "",
-        "sprint": sprint.id,
-        "phase": action.phase or "",
-        "iteration": str(action.iteration or plan.iteration or ""),
-        "attempt": str(action.attempt or ""),
-        "model": action.model or "",
-    }
-
-
-def _position(sprint: Sprint, node: Node | None) -> str:
-    """Return where a node is: how far the sprint is, level by level."""
-    said: list[str] = []
-    holder: Any = sprint.plan.document
-    for level, key, index in zip(
-        _LEVELS, CHILDREN, node.place if node else (), strict=False
-    ):
-        siblings = holder[key]
-        holder = siblings[index]
-        identity = one_line(str(holder.get("id", f"#{index}")))
-        said.append(f"{level} {identity}, {index + 1} of {len(siblings)}")
-    name = f"Sprint {one_line(sprint.id)}"
-    return f"{name}: {'; '.join(said)}." if said else f"{name}."
-
-
-def _step_text(node: Node | None) -> str:
-    """Return what the step says that a sub-phase is in."""
-    parent = node.parent if node is not None else None
-    if parent is None or parent.level != _LEVELS.index("step") + 1:
-        return ""
-    return (text_said(parent.data.get("prompt")) or "").strip("\n")
-
-
+"""The parts of the prompt for a phase, in order."""
 DONE_SHOWN_MAX = 50
-"""So many of the steps that are done are named, the latest ones."""
+"""The maximum number of completed steps that are listed, the latest ones."""
 _LINE_CHARS_MAX = 200
 
 GOAL_PROMPT = """\
@@ -252,16 +110,155 @@ _GOAL_HEADINGS = {
     "claimed": "",
     "answer": "",
 }
-"""The parts of the prompt, in their order; some say themselves what they are."""
+"""The parts of the prompt for a goal, in order; some contain their own headings."""
+_WORDS = {words.IN_PROGRESS: " (begun)", words.BLOCKED: " (blocked)"}
+
+
+class Telling(msgspec.Struct, frozen=True):
+    """The parts of a prompt that do not follow from the sprint."""
+
+    learnings: tuple[str, ...] = ()
+    """One line each, within `LEARNINGS_CHARS_MAX`."""
+    template: PromptTemplate | None = None
+    answer: str = PHASE_ANSWER
+    """How to report the result of a phase."""
+
+
+def handed(sprint: Sprint, action: Action, telling: Telling) -> Action:
+    """Return an action with the complete prompt for the agent, and the bare task."""
+    if action.prompt is None:
+        return action
+    if action.do == actions.ITERATE:
+        assert action.iteration is not None
+        parts = goal_parts(
+            sprint,
+            number=action.iteration,
+            reflects=action.reflection,
+            resumed=action.resumed,
+            learnings=telling.learnings,
+        )
+        prompt = goal_prompt(parts)
+    else:
+        parts = _phase_parts(sprint, action, telling)
+        prompt = whole(parts, _HEADINGS)
+    if telling.template is not None:
+        values = {**parts, **_values(sprint, action), "prompt": prompt}
+        prompt = filled(telling.template, values)
+    return replace(action, prompt=prompt, task=parts["task"])
+
+
+def whole(parts: Mapping[str, str], headings: Mapping[str, str]) -> str:
+    """Return the parts that are not empty, below their headings and in that order.
+
+    In a heading, `{}` is replaced by the part itself; an empty heading is omitted.
+    """
+    said = []
+    for name, heading in headings.items():
+        if (text := parts.get(name)) and heading:
+            whole_line = heading.format(text)
+            said.append(whole_line if whole_line != heading else f"{heading}\n\n{text}")
+        elif text:
+            said.append(text)
+    return "\n\n".join(said)
+
+
+def common_parts(
+    sprint: Sprint, *, learnings: Iterable[str], resumed: bool, error: str | None
+) -> dict[str, str]:
+    """Return the parts on earlier runs, learnings and undecided requests."""
+    lines = [f"- {line}" for line in learnings]
+    return {
+        "resumed": RESUMED if resumed else "",
+        "error": quoted(error or ""),
+        "judged": note_of(sprint) or "",
+        "learnings": "\n".join([LEARNED, "", *lines]) if lines else "",
+        "requests": "\n".join(f"- {title}" for title in _waiting(sprint)),
+    }
+
+
+def _waiting(sprint: Sprint) -> list[str]:
+    """Return the titles of the newest undecided requests, one line each."""
+    titles = [
+        one_line(str(entry.get("title")))
+        for entry in sprint.queue
+        if isinstance(entry, dict) and entry.get("status") == words.PENDING
+    ]
+    left_out = len(titles) - REQUESTS_SHOWN_MAX
+    more = [f"({left_out} more before these)"] if left_out > 0 else []
+    return more + titles[-REQUESTS_SHOWN_MAX:]
+
+
+def one_line(text: str) -> str:
+    """Return a text as one short line, so that untrusted text cannot form a heading."""
+    line = " ".join(text.split())
+    return line if len(line) <= LINE_CHARS_MAX else f"{cut(line, LINE_CHARS_MAX - 1)}…"
+
+
+def quoted(text: str) -> str:
+    """Return a text as an indented block."""
+    lines = text.strip().split("\n")
+    return "\n".join(f"    {line}".rstrip() for line in lines).rstrip()
+
+
+def _phase_parts(sprint: Sprint, action: Action, telling: Telling) -> dict[str, str]:
+    """Return the parts of the prompt for a phase; a part may be empty."""
+    plan = sprint.plan
+    node = plan.tree.find(action.phase or "")
+    failed = plan.last.failures.of(action.phase or "")
+    error = failed.error if failed is not None and action.do == actions.WORK else None
+    resumed = action.resumed
+    return {
+        "position": _position(sprint, node),
+        "step": _step_text(node),
+        "task": (action.prompt or "").strip("\n"),
+        **common_parts(sprint, learnings=telling.learnings, resumed=resumed, error=error),
+        "answer": telling.answer,
+    }
+
+
+def _values(sprint: Sprint, action: Action) -> dict[str, str]:
+    """Return the values of a template's variables that are not parts."""
+    plan = sprint.plan
+    return {
+        "goal": text_said(plan.document.get("goal")) or "",
+        "sprint": sprint.id,
+        "phase": action.phase or "",
+        "iteration": str(action.iteration or plan.iteration or ""),
+        "attempt": str(action.attempt or ""),
+        "model": action.model or "",
+    }
+
+
+def _position(sprint: Sprint, node: Node | None) -> str:
+    """Return a node's position in the sprint, level by level."""
+    said: list[str] = []
+    holder: Any = sprint.plan.document
+    for level, key, index in zip(
+        _LEVELS, CHILDREN, node.place if node else (), strict=False
+    ):
+        siblings = holder[key]
+        holder = siblings[index]
+        identity = one_line(str(holder.get("id", f"#{index}")))
+        said.append(f"{level} {identity}, {index + 1} of {len(siblings)}")
+    name = f"Sprint {one_line(sprint.id)}"
+    return f"{name}: {'; '.join(said)}." if said else f"{name}."
+
+
+def _step_text(node: Node | None) -> str:
+    """Return the prompt of the step that contains a sub-phase."""
+    parent = node.parent if node is not None else None
+    if parent is None or parent.level != _LEVELS.index("step") + 1:
+        return ""
+    return (text_said(parent.data.get("prompt")) or "").strip("\n")
 
 
 def prompt_of(sprint: Sprint, *, number: int, reflects: bool) -> str:
-    """Return the prompt of an iteration, without what was learned."""
+    """Return the prompt of an iteration, without learnings."""
     return goal_prompt(goal_parts(sprint, number=number, reflects=reflects))
 
 
 def goal_prompt(parts: Mapping[str, str]) -> str:
-    """Return the prompt that consists of these parts."""
+    """Return the prompt for a goal that consists of these parts."""
     return whole(parts, _GOAL_HEADINGS)
 
 
@@ -273,7 +270,7 @@ def goal_parts(
     resumed: bool = False,
     learnings: Iterable[str] = (),
 ) -> dict[str, str]:
-    """Return the parts of an iteration's prompt by their names."""
+    """Return the parts of an iteration's prompt by name."""
     plan = sprint.plan
     document, turns = plan.document, plan.turns
     steps = steps_of(document)
@@ -310,7 +307,7 @@ def _claimed(plan: Plan) -> str:
 
 
 def said_in(plan: Plan, prompt: str) -> str:
-    """Return all texts that an agent could repeat: what it was told, and every step."""
+    """Return all texts that an agent could repeat: its prompt, and every step."""
     document = plan.document
     texts = [_text(document, key) for key in ("goal", "goal-prompt", "reflection-prompt")]
     steps = (_text(step, "prompt") for step in steps_of(document).values())
@@ -333,9 +330,6 @@ def _step_parts(steps: dict[str, Data]) -> list[str]:
     if open_ones:
         parts.append("# Open steps\n\n" + "\n\n".join(open_ones))
     return parts
-
-
-_WORDS = {words.IN_PROGRESS: " (begun)", words.BLOCKED: " (blocked)"}
 
 
 def _first_line(step: Data) -> str:

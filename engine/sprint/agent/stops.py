@@ -1,4 +1,9 @@
-"""Why a sprint stands still, and what a person can do about it; pure readings."""
+"""Stops of a sprint, with their reasons and the remedies for a person; pure functions.
+
+A stop follows from the sprint's status, an undecided request, the limit of iterations, or
+a budget: nothing begins if a budget is spent, or if its use cannot be known. `ENDS` has
+the reasons for which a run of the loop can end.
+"""
 
 from ..agent import actions
 from ..events import SprintBlocked, SprintInterrupted, SprintPaused
@@ -35,21 +40,164 @@ ENDS = {
     SIGNAL: "a signal ended it",
     LOST: "its process is gone: it was killed, or the machine went down",
 }
-"""Every word, and what it means."""
-
+"""Every reason for the end of a run, and its meaning."""
 
 SPENT = "the budget is spent: "
-"""Before how far it is spent."""
+"""Precedes the description of a spent budget."""
 _PAID = (actions.WORK, actions.ITERATE, actions.RETRY, actions.WAIT)
+_SAYS: dict[str, type[SprintPaused | SprintBlocked | SprintInterrupted]] = {
+    words.PAUSED: SprintPaused,
+    words.BLOCKED: SprintBlocked,
+    words.INTERRUPTED: SprintInterrupted,
+}
+"""The event that states the reason for a status."""
+_BECAUSE = {
+    words.PAUSED: actions.PAUSED,
+    words.PAUSED_AT_BREAKPOINT: actions.BREAKPOINT,
+    words.BLOCKED: actions.BLOCKED,
+    words.NEEDS_HUMAN: actions.PERSON,
+}
+
+GO_ON = "`sprintlog sprint resume`; `sprintlog run -- COMMAND` does that itself"
+"""How to continue a loop that was stopped from outside."""
+
+_LAST_WORDS_MAX = 200
+"""The maximum length of a gate's last line in a stop; `gate show` has all of it."""
+
+
+def stop_of(plan: Plan) -> Action:
+    """Return the stop of a sprint that is paused, blocked or waits for a person."""
+    status = plan.status
+    leaf = None if plan.is_at_goal else plan.pointed()
+    why, details, error = still(plan), None, None
+    if status == words.NEEDS_HUMAN:
+        leaf = leaf_in_need(plan) or leaf
+        data: Data = plan.document if leaf is None else leaf.data
+        needed = mapping_of(data, "human-needed")
+        error = text_said(plan.turns.error if leaf is None else data.get("error"))
+        why = text_said(needed.get("reason")) or error or why
+        details = text_said(needed.get("details"))
+    gate = blocked_gate(leaf) if leaf is not None and status == words.BLOCKED else None
+    node = gate or leaf
+    if gate is not None:
+        details = _last_words(mapping_of(gate.data, "gate-tracking").get("last-output"))
+    return Action(
+        STOP,
+        because=_BECAUSE.get(status, actions.PERSON),
+        phase=node.address if node else None,
+        why=why,
+        details=details,
+        error=error if error != why else None,
+        hint=_hint(status, leaf, gate),
+    )
+
+
+def used_up(sprint: Sprint) -> Action | None:
+    """Return a stop if the limit of iterations was reached."""
+    if not is_used_up(sprint):
+        return None
+    begun, most = sprint.knowledge.iteration_max, max_iterations(sprint.plan.document)
+    return Action(
+        STOP,
+        because=actions.LIMIT,
+        why=f"iteration {begun} of at most {most} is over",
+        hint=more_allowed(begun),
+    )
+
+
+def decide_first(sprint: Sprint) -> Action | None:
+    """Return a stop before the sprint is completed, if requests are undecided."""
+    waiting = undecided_at_end(sprint)
+    if not waiting:
+        return None
+    # Urgent requests prevent completion; others only prevent automatic completion.
+    close = "" if urgent(sprint) else "; `sprintlog sprint complete` leaves them pending"
+    return Action(
+        STOP,
+        because=actions.PERSON,
+        why=f"everything is finished; for a decision: {listed(waiting)}",
+        hint=f"`sprintlog queue list --status pending`, decide, then go on{close}",
+    )
+
+
+def decide_at_goal(sprint: Sprint) -> Action | None:
+    """Return a stop if the goal was reported as reached and urgent requests wait."""
+    plan = sprint.plan
+    number = plan.iteration
+    if plan.turns.claimed != number or number < max(1, min_iterations(plan.document)):
+        return None
+    waiting = urgent(sprint)
+    if not waiting:
+        return None
+    return Action(
+        STOP,
+        because=actions.PERSON,
+        why=f"the goal is said to be reached; for a decision: {listed(waiting)}",
+        hint="`sprintlog queue list --status pending`, decide, then `sprintlog goal "
+        "complete`, or let the loop look again",
+        iteration=number,
+    )
+
+
+def on_request(sprint: Sprint, *, priority: str) -> Action | None:
+    """Return a stop for requests of at least this priority, which precedes any action."""
+    waiting = urgent(sprint, priority=priority)
+    if not waiting:
+        return None
+    return Action(
+        STOP,
+        because=actions.PERSON,
+        why=f"for a decision at once: {listed(waiting)}",
+        hint="`sprintlog queue list --status pending`, and decide",
+    )
+
+
+def still(plan: Plan) -> str:
+    """Return a sentence with the status of a stopped sprint and its reason.
+
+    An imported document states no reason; then it is the error at the pointer.
+    """
+    status = plan.status
+    last = plan.last.sprint
+    reason = None
+    says = _SAYS.get(status)
+    if says is not None and isinstance(last, says):
+        reason = text_said(last.reason)
+    elif status == words.BLOCKED:
+        leaf = None if plan.is_at_goal else plan.pointed()
+        reason = text_said(_error_at(leaf)) if leaf else plan.turns.error
+    return f"the sprint is {status}" + (f": {reason}" if reason else "")
+
+
+def leads_on(leaf: Node) -> str:
+    """Return the commands that continue from a failed or blocked leaf."""
+    again = f"`sprintlog phase retry {leaf.address}`"
+    return f"{again} or `sprintlog phase skip {leaf.address}`"
+
+
+def is_stuck(leaf: Node | None) -> bool:
+    """Return whether a leaf waits for a person after a failure."""
+    return leaf is not None and leaf.status in (words.FAILED, words.BLOCKED)
+
+
+def blocked_gate(leaf: Node) -> Node | None:
+    """Return the node with a blocked gate, from a leaf upwards."""
+    nodes = (leaf, *leaf.above())
+    return next((node for node in nodes if gate_status(node.data) == words.BLOCKED), None)
+
+
+def text_said(value: object) -> str | None:
+    """Return a text that is not blank; None for any other value."""
+    return value if isinstance(value, str) and value.strip() else None
 
 
 def stop_by_budget(sprint: Sprint, action: Action, now: str, *, of: str) -> Action | None:
-    """Return a stop in the place of what would cost more than may be spent."""
+    """Return a stop in place of an action that would exceed a budget, or None."""
     if action.do not in _PAID and not (action.do == actions.GATE and action.prompt):
         return None
     found = standings(sprint, now, of=of)
     for one in found:
-        # How many iterations a sprint may take has its own stop; one goes on to its end.
+        # The sprint's limit of iterations has its own stop; a begun one may end.
         is_own = one.budget == ITERATIONS and of == OF_SPRINT
         goes_on = one.budget == ITERATIONS and not _begins(sprint.plan, action)
         if one.is_spent and not (is_own or goes_on):
@@ -61,7 +209,7 @@ def stop_by_budget(sprint: Sprint, action: Action, now: str, *, of: str) -> Acti
 
 
 def _begins(plan: Plan, action: Action) -> bool:
-    """Tell whether an iteration would begin with it."""
+    """Return whether an action would begin an iteration."""
     if action.do == actions.ITERATE:
         return not plan.turns.number
     return action.do == actions.WORK and not is_begun_for(plan, str(action.phase))
@@ -98,7 +246,7 @@ def _silent(sprint: Sprint, one: BudgetState, action: Action) -> Action:
     what = "what it costs" if one.budget == COST else "how many tokens it takes"
     ways = []
     if one.budget == COST and is_priced:
-        # A price makes costs of tokens, and these are unknown, too.
+        # The price applies to tokens, whose number is unknown as well.
         what = "what it costs, nor how many tokens it takes"
     elif one.budget == COST:
         computes = "`sprintlog run --price IN/OUT -- COMMAND` computes it from the tokens"
@@ -120,149 +268,6 @@ def _silent(sprint: Sprint, one: BudgetState, action: Action) -> Action:
     )
 
 
-_SAYS: dict[str, type[SprintPaused | SprintBlocked | SprintInterrupted]] = {
-    words.PAUSED: SprintPaused,
-    words.BLOCKED: SprintBlocked,
-    words.INTERRUPTED: SprintInterrupted,
-}
-"""Which event says why the sprint has a status."""
-_BECAUSE = {
-    words.PAUSED: actions.PAUSED,
-    words.PAUSED_AT_BREAKPOINT: actions.BREAKPOINT,
-    words.BLOCKED: actions.BLOCKED,
-    words.NEEDS_HUMAN: actions.PERSON,
-}
-
-
-GO_ON = "`sprintlog sprint resume`; `sprintlog run -- COMMAND` does that itself"
-"""What leads on from a loop that was stopped from outside."""
-
-
-_LAST_WORDS_MAX = 200
-"""Of a gate's last line so many characters are said; `gate show` has all."""
-
-
-def stop_of(plan: Plan) -> Action:
-    """Return why a sprint that is paused, blocked or waits for a person stands still."""
-    status = plan.status
-    leaf = None if plan.is_at_goal else plan.pointed()
-    why, details, error = still(plan), None, None
-    if status == words.NEEDS_HUMAN:
-        leaf = leaf_in_need(plan) or leaf
-        data: Data = plan.document if leaf is None else leaf.data
-        needed = mapping_of(data, "human-needed")
-        error = text_said(plan.turns.error if leaf is None else data.get("error"))
-        why = text_said(needed.get("reason")) or error or why
-        details = text_said(needed.get("details"))
-    gate = blocked_gate(leaf) if leaf is not None and status == words.BLOCKED else None
-    node = gate or leaf
-    if gate is not None:
-        details = _last_words(mapping_of(gate.data, "gate-tracking").get("last-output"))
-    return Action(
-        STOP,
-        because=_BECAUSE.get(status, actions.PERSON),
-        phase=node.address if node else None,
-        why=why,
-        details=details,
-        error=error if error != why else None,
-        hint=_hint(status, leaf, gate),
-    )
-
-
-def used_up(sprint: Sprint) -> Action | None:
-    """Return a stop when all iterations that may begin have begun."""
-    if not is_used_up(sprint):
-        return None
-    begun, most = sprint.knowledge.iteration_max, max_iterations(sprint.plan.document)
-    return Action(
-        STOP,
-        because=actions.LIMIT,
-        why=f"iteration {begun} of at most {most} is over",
-        hint=more_allowed(begun),
-    )
-
-
-def decide_first(sprint: Sprint) -> Action | None:
-    """Return a stop before the sprint is finished, for requests to be looked at."""
-    waiting = undecided_at_end(sprint)
-    if not waiting:
-        return None
-    # What is urgent keeps the sprint from being closed, the rest only from closing itself.
-    close = "" if urgent(sprint) else "; `sprintlog sprint complete` leaves them pending"
-    return Action(
-        STOP,
-        because=actions.PERSON,
-        why=f"everything is finished; for a decision: {listed(waiting)}",
-        hint=f"`sprintlog queue list --status pending`, decide, then go on{close}",
-    )
-
-
-def decide_at_goal(sprint: Sprint) -> Action | None:
-    """Return a stop where the goal was said to be reached and urgent requests wait."""
-    plan = sprint.plan
-    number = plan.iteration
-    if plan.turns.claimed != number or number < max(1, min_iterations(plan.document)):
-        return None
-    waiting = urgent(sprint)
-    if not waiting:
-        return None
-    return Action(
-        STOP,
-        because=actions.PERSON,
-        why=f"the goal is said to be reached; for a decision: {listed(waiting)}",
-        hint="`sprintlog queue list --status pending`, decide, then `sprintlog goal "
-        "complete`, or let the loop look again",
-        iteration=number,
-    )
-
-
-def on_request(sprint: Sprint, *, priority: str) -> Action | None:
-    """Return a stop for requests of this priority or a higher one, before all else."""
-    waiting = urgent(sprint, priority=priority)
-    if not waiting:
-        return None
-    return Action(
-        STOP,
-        because=actions.PERSON,
-        why=f"for a decision at once: {listed(waiting)}",
-        hint="`sprintlog queue list --status pending`, and decide",
-    )
-
-
-def still(plan: Plan) -> str:
-    """Return that a sprint stands still, with the reason that was given.
-
-    A document that came in gives none; then it is the error at the pointer.
-    """
-    status = plan.status
-    last = plan.last.sprint
-    reason = None
-    says = _SAYS.get(status)
-    if says is not None and isinstance(last, says):
-        reason = text_said(last.reason)
-    elif status == words.BLOCKED:
-        leaf = None if plan.is_at_goal else plan.pointed()
-        reason = text_said(_error_at(leaf)) if leaf else plan.turns.error
-    return f"the sprint is {status}" + (f": {reason}" if reason else "")
-
-
-def leads_on(leaf: Node) -> str:
-    """Return what leads on from a leaf that failed or is blocked."""
-    again = f"`sprintlog phase retry {leaf.address}`"
-    return f"{again} or `sprintlog phase skip {leaf.address}`"
-
-
-def is_stuck(leaf: Node | None) -> bool:
-    """Tell whether a leaf waits for a person's word after a failure."""
-    return leaf is not None and leaf.status in (words.FAILED, words.BLOCKED)
-
-
-def blocked_gate(leaf: Node) -> Node | None:
-    """Return the node whose gate has blocked at a leaf, from there upwards."""
-    nodes = (leaf, *leaf.above())
-    return next((node for node in nodes if gate_status(node.data) == words.BLOCKED), None)
-
-
 def _error_at(leaf: Node) -> object:
     gate = blocked_gate(leaf)
     if gate is None:
@@ -272,7 +277,7 @@ def _error_at(leaf: Node) -> object:
 
 
 def _last_words(output: object) -> str | None:
-    """Return the last line of what a gate printed, as far as a person reads on."""
+    """Return the last line of a gate's output, shortened."""
     lines = (text_said(output) or "").strip().split("\n")
     return lines[-1].strip()[:_LAST_WORDS_MAX] or None
 
@@ -292,8 +297,3 @@ def _hint(status: str, leaf: Node | None, gate: Node | None) -> str:
     if leaf is not None and is_stuck(leaf):
         return f"{hint}, and {leads_on(leaf)}"
     return hint
-
-
-def text_said(value: object) -> str | None:
-    """Return a text that says something; None for anything else."""
-    return value if isinstance(value, str) and value.strip() else None

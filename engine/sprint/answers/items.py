@@ -1,8 +1,8 @@
-"""What an agent's answer says beside how it ended: requests, steps, learnings.
+"""The items of an agent's answer: requests, proposed steps, learnings, and steps.
 
-Each item is read for itself: what is wrong with one is said in a problem that names its
-field, and nothing else is lost. All of it is a stranger's: bounded in number and length,
-and what it says of statuses and decisions is not read.
+Each item is read separately: a problem with one names its field, and the other items are
+still read. The answer is untrusted: items are limited in number and length, and statuses
+and decisions in them are ignored.
 """
 
 from collections.abc import Callable
@@ -15,60 +15,62 @@ from ...masking import cut
 from ..state.tree import Data
 from ..state.words import MODELS, PRIORITIES, REQUEST_TYPES
 
-
-class WantedStep(NamedTuple):
-    """A step that an agent names as not done."""
-
-    prompt: str | None
-    id: str | None = None
-
-
 REQUESTS, PROPOSED, LEARNINGS = "operatorRequests", "proposedSteps", "learnings"
 COMPLETED_IDS, PENDING_STEPS = "completedStepIds", "pendingSteps"
 STEPS_DONE = ("completed", COMPLETED_IDS)
 STEPS_OPEN = ("pending", PENDING_STEPS)
 KEYS = frozenset((REQUESTS, PROPOSED, LEARNINGS, COMPLETED_IDS, PENDING_STEPS))
-"""The keys by which an object without a `status` is known, too."""
+"""The keys that identify an answer object without a `status`."""
 
 REQUESTS_MAX = 100
-"""So many requests, and so many proposed steps, are taken of an answer."""
+"""The maximum number of requests, and of proposed steps, in an answer."""
 LEARNINGS_MAX = 50
 STEPS_MAX = 1_000
-"""An answer may name so many steps of each kind."""
+"""The maximum number of steps of each kind in an answer."""
 PROBLEMS_MAX = 20
-"""Further ones are only counted."""
+"""Further problems are only counted."""
 TITLE_CHARS_MAX = 200
 TEXT_CHARS_MAX = 10_000
-"""A longer description or learning is cut here; the output is recorded beside it."""
+"""The length at which descriptions and learnings are cut; the output is recorded too."""
 PROMPT_CHARS_MAX = 100_000
 CONTEXT_BYTES_MAX = 16 * 1024
 CONTEXT_DEPTH_MAX = 16
 ID_CHARS_MAX = 128
 STEP = "step"
-"""Where the context of a request carries the step that was proposed; `queue.decisions`."""
+"""The key of a proposed step in the context of a request; see `queue.decisions`."""
 IMPROVEMENT, MEDIUM = REQUEST_TYPES[1], PRIORITIES[2]
 
 LEARNING_TYPES = (
     *("codebase-pattern", "build-command", "test-pattern", "api-convention"),
     *("error-workaround", "tool-usage", "architecture-constraint", "dependency-quirk"),
 )
-"""Those of the journal, which knows nothing of sprints; a test compares them."""
+"""Those of the journal, which may not import sprints; a test compares them."""
+Item = TypeVar("Item")
+Read = Callable[[Any, str, list[str]], Item]
+"""Takes a value, its field, and a list for problems that affect only a subfield."""
+
+
+class WantedStep(NamedTuple):
+    """A step that an agent reports as not done."""
+
+    prompt: str | None
+    id: str | None = None
 
 
 class SaidRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A request for a person to decide on."""
+    """A request for a person's decision."""
 
     title: str
     priority: str
     request_type: str
     description: str | None = None
     request: str | None = None
-    """The id that the agent gave it."""
+    """The id chosen by the agent."""
     context: Data | None = None
 
 
 class SaidLearning(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that the agent wants later runs to know."""
+    """Information for later runs."""
 
     content: str
     type: str = LEARNING_TYPES[0]
@@ -76,28 +78,25 @@ class SaidLearning(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SaidItems(msgspec.Struct, frozen=True, omit_defaults=True):
-    """All that an answer says beside how the run ended."""
+    """The items of an answer, besides the verdict on the run."""
 
     requests: tuple[SaidRequest, ...] = ()
-    """Proposed steps among them, behind the others."""
+    """Requests, followed by those for proposed steps."""
     learnings: tuple[SaidLearning, ...] = ()
     completed: tuple[str, ...] = ()
-    """Ids of steps that are done."""
+    """The ids of completed steps."""
     pending: tuple[WantedStep, ...] = ()
-    """Steps that are still to be done."""
+    """The open steps."""
     problems: tuple[str, ...] = ()
-    """What was not taken, each naming its field."""
+    """The reasons for rejected items, each with its field."""
 
 
 class _BadError(Exception):
-    """A field says what it may not."""
-
-
-Item = TypeVar("Item")
+    """A field has an invalid value."""
 
 
 def read_said(own: Data) -> SaidItems:
-    """Return what an agent's own object says."""
+    """Return the items in the answer object of an agent."""
     problems: list[str] = []
     requests = _items(own, REQUESTS, REQUESTS_MAX, _request, problems)
     proposed = _items(own, PROPOSED, REQUESTS_MAX, _proposed, problems)
@@ -111,7 +110,7 @@ def read_said(own: Data) -> SaidItems:
 
 
 def proposal(prompt: str, *, identity: str | None = None) -> SaidRequest:
-    """Return the request for a person to decide on a step that is proposed."""
+    """Return the request for a decision on a proposed step."""
     step = {"prompt": prompt} if identity is None else {"id": identity, "prompt": prompt}
     first = prompt.strip().partition("\n")[0]
     return SaidRequest(
@@ -121,10 +120,6 @@ def proposal(prompt: str, *, identity: str | None = None) -> SaidRequest:
         description=_shortened(prompt.strip(), TEXT_CHARS_MAX),
         context={STEP: step},
     )
-
-
-Read = Callable[[Any, str, list[str]], Item]
-"""Takes a value, the field it stands in, and problems that cost no more than a field."""
 
 
 def _items(
@@ -169,7 +164,7 @@ def _request(value: Any, field: str, problems: list[str]) -> SaidRequest:
         description = title
     context = _context(given, field, problems)
     if context is not None and STEP in context:
-        # What a person reads of it is the title: nothing else may come in by it.
+        # A person sees only the title, so a request must not contain a hidden step.
         problems.append(f"{field}.context.{STEP}: only {PROPOSED} carry one; left out")
         context = {key: part for key, part in context.items() if key != STEP} or None
     return SaidRequest(
@@ -249,7 +244,7 @@ def _prompt(value: Any, field: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise _BadError(f"{field}: is missing or empty")
     if len(value) > PROMPT_CHARS_MAX:
-        # A part of what is to be done could be something else.
+        # A truncated prompt could mean something else.
         raise _BadError(f"{field}: is longer than {PROMPT_CHARS_MAX} characters")
     return value
 
@@ -320,7 +315,7 @@ def _context(given: Data, field: str, problems: list[str]) -> Data | None:
 
 
 def _is_sound(value: Any, depth: int) -> bool:
-    """Tell whether the log can take a value of JSON."""
+    """Return whether a JSON value can be stored in the log."""
     if isinstance(value, dict):
         return depth > 0 and all(_is_sound(part, depth - 1) for part in value.values())
     if isinstance(value, list):

@@ -1,13 +1,14 @@
-"""What the end of an agent's run is: a wait, a failure, or the work's own error.
+"""Classification of a failed agent run: a limit to wait for, a failure, or its own error.
 
-The rows of `limit_table` decide. A **wait** is what passes by itself: a usage limit, a
-server that is overloaded, a network that is gone. Nothing is wrong with the work, so
-nothing counts. A **failure** counts, and the policy decides. What only a **person** or
-money resolves is neither repeated nor waited for. The **work's own error** is what an agent
-says in its answer: it was able to speak, so whatever it says of limits, nobody waits.
+The rows of `limit_table` decide. A **wait** passes without intervention: a usage limit, an
+overloaded server, a network that is down. The work is not at fault, so nothing is counted.
+A **failure** counts, and the retry policy decides. What only a **person** or money can
+resolve is neither retried nor waited for. The **work's own error** is one that the agent
+states in its answer: it was able to answer, so no limit in its text causes a wait.
 
-Structured fields decide first: the agent's own code for the error, the status of HTTP.
-Words decide without them: those of an error, never those of an answer.
+Structured fields are checked first: the agent's error code, the HTTP status. Otherwise
+words decide: those of an error, never those of an answer. The end of a limit is parsed from
+the same texts.
 """
 
 import re
@@ -22,31 +23,12 @@ from ..state.times import to_text
 from . import limit_table as table
 
 AHEAD_DAYS_MAX = 35
-"""No limit lasts longer; what says so comes from a clock that is wrong."""
+"""The maximum duration of a limit; a longer one results from a wrong clock."""
 JUST_PAST = timedelta(minutes=10)
-"""A clock's time that is past by less than this is not tomorrow's: two clocks differ."""
+"""A time of day that passed less than this ago is not tomorrow's: clocks differ."""
 SAID_CHARS_MAX = 120
 _CHARS_MAX = 20_000
-"""Of a longer text the end is read."""
-
-
-class Moment(NamedTuple):
-    """What time it is, and how clocks at other places are read."""
-
-    now: datetime
-    """With its zone."""
-    local: tzinfo
-    zone: Callable[[str], tzinfo | None]
-    """Gives the zone of a name like `Europe/Vienna`; None where it is not known here."""
-
-
-class Reset(NamedTuple):
-    """When a limit ends, and what said so."""
-
-    until: datetime
-    said: str
-
-
+"""The length of the end of a text that is searched."""
 _UNIT_SECONDS = {
     "ms": 0.001,
     "milli": 0.001,
@@ -113,10 +95,118 @@ _ABBREVIATED = {
     **dict.fromkeys(("BST",), "Europe/London"),
     **dict.fromkeys(("JST",), "Asia/Tokyo"),
 }
+WAITS_FOR = {
+    table.USAGE: "the usage limit",
+    table.OVERLOAD: "the model to answer again",
+    table.NETWORK_DOWN: "the network",
+}
+"""What a loop waits for, in messages: `waits until 05:00 for …`."""
+
+ERROR_LINES_MAX = 12
+"""The number of last lines of standard error searched for the reason of a failure."""
+_LINE_CHARS_MAX = 2_000
+_COMPLAINS = r"\W*(?:api error|error|fatal|http|429|5\d\d)\b"
+"""The beginning of a plain-text line that comes from a program, not from the work."""
+
+
+class Moment(NamedTuple):
+    """The current time, and the time zones for reading times of day."""
+
+    now: datetime
+    """With its time zone."""
+    local: tzinfo
+    zone: Callable[[str], tzinfo | None]
+    """Returns the zone of a name like `Europe/Vienna`, or None if it is unknown here."""
+
+
+class Reset(NamedTuple):
+    """The end of a limit, and the text that states it."""
+
+    until: datetime
+    said: str
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """The structured fields of an error in an agent's output."""
+
+    status: int | None = None
+    """The HTTP status."""
+    kind: str = ""
+    """The agent's code for the error."""
+    fields: str = ""
+    """Fields and headers that state the end of a limit: `resetsAt: 1760000000`."""
+
+
+def sign_of(words: str, refusal: Refusal | None = None) -> table.Sign | None:
+    """Return the row of the table for the end of a run, or None."""
+    status, code = (refusal.status, refusal.kind.lower()) if refusal else (None, "")
+    if (
+        code
+        and (named := next((x for x in table.SIGNS if code in x.codes), None)) is not None
+    ):
+        return named
+    found = by_words(words)
+    if found is not None and (found.kind == table.PERSON or found.category == table.LOGIC):
+        # An exhausted quota has the HTTP status of a temporary limit.
+        return found
+    return next((sign for sign in table.SIGNS if status in sign.statuses), found)
+
+
+def limit_of(
+    sign: table.Sign | None, words: str, refusal: Refusal | None, moment: Moment | None
+) -> Limit | None:
+    """Return the limit to wait for, with its end if that is stated, or None.
+
+    Without a moment the end cannot be determined, but there is still a limit.
+    """
+    if sign is None or sign.waits_for is None:
+        return None
+    found = None
+    if moment is not None:
+        fields = refusal.fields if refusal is not None else ""
+        found = reset_in(fields, moment) or reset_in(words, moment)
+    if found is None:
+        return Limit(sign.waits_for)
+    return Limit(sign.waits_for, to_text(found.until), found.said)
+
+
+def is_notice(answer: str) -> bool:
+    """Return whether the answer of a successful run is only a program's notice."""
+    text = answer.strip()
+    return any(
+        re.fullmatch(rf"\W*(?:{sign.notice}){table.AFTER_NOTICE}\W*", text, re.IGNORECASE)
+        for sign in table.SIGNS
+        if sign.notice
+    )
+
+
+def complaint(errors: str, answer: str) -> str:
+    """Return the stated reason of a failed command, without prose.
+
+    These are the last lines of standard error, and lines of a program in the answer.
+    """
+    lines = [line.strip()[-_LINE_CHARS_MAX:] for line in errors.split("\n") if line.strip()]
+    said = [line.strip() for line in answer.split("\n") if line.strip()][-2:]
+    own = [
+        line[:_LINE_CHARS_MAX]
+        for line in said
+        if is_notice(line) or re.match(_COMPLAINS, line, re.IGNORECASE)
+    ]
+    return "\n".join([*lines[-ERROR_LINES_MAX:], *own])
+
+
+def by_words(words: str) -> table.Sign | None:
+    """Return the row of the table for the words of an error, or None."""
+    flags = re.IGNORECASE | re.MULTILINE
+    for sign in table.SIGNS:
+        pattern = "|".join(filter(None, (sign.words, sign.notice)))
+        if pattern and re.search(pattern, words, flags):
+            return sign
+    return None
 
 
 def reset_in(text: str, moment: Moment) -> Reset | None:
-    """Return when the limit ends that a text tells of; None where it does not say."""
+    """Return the end of the limit in a text; None if the text does not state it."""
     text = text[-_CHARS_MAX:]
     for reading in (_epochs, _iso_times, _http_dates, _fields, _durations, _clocks, _dates):
         try:
@@ -124,13 +214,13 @@ def reset_in(text: str, moment: Moment) -> Reset | None:
                 if is_sensible(found.until, moment.now):
                     return found._replace(said=found.said.strip()[:SAID_CHARS_MAX])
         except (ValueError, OverflowError):
-            # The 31st of February, or a year that no calendar has: nothing was said.
+            # An invalid date, such as the 31st of February, states nothing.
             continue
     return None
 
 
 def is_sensible(until: datetime, now: datetime) -> bool:
-    """Tell whether a limit may end then."""
+    """Return whether a limit may end at this time."""
     return now < until <= now + timedelta(days=AHEAD_DAYS_MAX)
 
 
@@ -175,7 +265,7 @@ def _durations(text: str, moment: Moment) -> Iterator[Reset]:
 
 
 def _seconds(duration: str) -> float:
-    """Return how long `2h 13m`, `an hour` or `34.07s` is."""
+    """Return the seconds of a duration such as `2h 13m`, `an hour` or `34.07s`."""
     total = 0.0
     pattern = rf"(?:(\d+(?:\.\d+)?)\s*|\b(?:an?|one)\s+)({_UNIT})(?![a-z])"
     for part in _find(pattern, duration):
@@ -199,7 +289,7 @@ def _dates(text: str, moment: Moment) -> Iterator[Reset]:
 
 
 def _time_of(found: "re.Match[str]") -> time | None:
-    """Return the time of day; None for a bare number, which may be anything."""
+    """Return the time of day; None for a bare number, which is ambiguous."""
     if found["word"]:
         return time(0 if found["word"].lower() == "midnight" else 12)
     hour, minute, half = int(found["hour"]), int(found["minute"] or 0), found["half"]
@@ -213,7 +303,7 @@ def _time_of(found: "re.Match[str]") -> time | None:
 def _at(
     found: "re.Match[str]", at: time, named: str | None, moment: Moment
 ) -> Iterator[Reset]:
-    """Yield the next time that a clock shows this, on the day that is named."""
+    """Yield the next moment at this time of day, on the named day if any."""
     zone, remark = _zone(named, moment)
     here = moment.now.astimezone(zone)
     said, groups = f"{found[0]}{remark}", found.groupdict()
@@ -242,14 +332,14 @@ def _at(
 
 
 def _is_midnight(groups: dict[str, str | None]) -> bool:
-    """Tell whether the time is the midnight that comes."""
+    """Return whether the time is the coming midnight."""
     return (groups.get("word") or "").lower() == "midnight"
 
 
 def _next_shown(day: date, at: time, zone: tzinfo, now: datetime) -> datetime:
-    """Return when a clock shows this, the second time where it does so twice.
+    """Return the moment at a time of day; the second one if it occurs twice.
 
-    A time that is left out in spring is that much after the hour before it.
+    A time that the change to summer time skips is read with the offset before it.
     """
     first = datetime.combine(day, at, zone).astimezone(UTC)
     if first > now:
@@ -258,7 +348,7 @@ def _next_shown(day: date, at: time, zone: tzinfo, now: datetime) -> datetime:
 
 
 def _zone(named: str | None, moment: Moment) -> tuple[tzinfo, str]:
-    """Return the zone, and what is to be said of it where it is not known here."""
+    """Return the zone, and a remark if the named zone is unknown here."""
     if named is None:
         return moment.local, ""
     if named.upper() in ("UTC", "GMT", "Z"):
@@ -276,98 +366,3 @@ def _zone(named: str | None, moment: Moment) -> tuple[tzinfo, str]:
 
 def _month(name: str) -> int:
     return 1 + _MONTHS.index(name[:3].lower())
-
-
-WAITS_FOR = {
-    table.USAGE: "the usage limit",
-    table.OVERLOAD: "the model to answer again",
-    table.NETWORK_DOWN: "the network",
-}
-"""What a loop waits for, as it is said to people: `waits until 05:00 for …`."""
-
-ERROR_LINES_MAX = 12
-"""So many of the last lines of standard error may say why a run ended."""
-_LINE_CHARS_MAX = 2_000
-
-
-class Refusal(msgspec.Struct, frozen=True):
-    """What an agent's output says of being refused, beside its words."""
-
-    status: int | None = None
-    """Of HTTP."""
-    kind: str = ""
-    """The agent's own word for the error."""
-    fields: str = ""
-    """Fields and headers that say until when: `resetsAt: 1760000000`."""
-
-
-_COMPLAINS = r"\W*(?:api error|error|fatal|http|429|5\d\d)\b"
-"""How a line of plain words begins that is of a program and not of the work."""
-
-
-def sign_of(words: str, refusal: Refusal | None = None) -> table.Sign | None:
-    """Return the row of the table that an end belongs to; None where none fits."""
-    status, code = (refusal.status, refusal.kind.lower()) if refusal else (None, "")
-    if (
-        code
-        and (named := next((x for x in table.SIGNS if code in x.codes), None)) is not None
-    ):
-        return named
-    found = by_words(words)
-    if found is not None and (found.kind == table.PERSON or found.category == table.LOGIC):
-        # A quota that money alone extends comes with the status of a limit that passes.
-        return found
-    return next((sign for sign in table.SIGNS if status in sign.statuses), found)
-
-
-def by_words(words: str) -> table.Sign | None:
-    """Return the row that an error's words speak for."""
-    flags = re.IGNORECASE | re.MULTILINE
-    for sign in table.SIGNS:
-        pattern = "|".join(filter(None, (sign.words, sign.notice)))
-        if pattern and re.search(pattern, words, flags):
-            return sign
-    return None
-
-
-def limit_of(
-    sign: table.Sign | None, words: str, refusal: Refusal | None, moment: Moment | None
-) -> Limit | None:
-    """Return what is to be waited for, and until when where that is said; None for nothing.
-
-    Without a moment nobody can tell how long, but the wait is one all the same.
-    """
-    if sign is None or sign.waits_for is None:
-        return None
-    found = None
-    if moment is not None:
-        fields = refusal.fields if refusal is not None else ""
-        found = reset_in(fields, moment) or reset_in(words, moment)
-    if found is None:
-        return Limit(sign.waits_for)
-    return Limit(sign.waits_for, to_text(found.until), found.said)
-
-
-def is_notice(answer: str) -> bool:
-    """Return whether a program's notice is all of a successful run's answer."""
-    text = answer.strip()
-    return any(
-        re.fullmatch(rf"\W*(?:{sign.notice}){table.AFTER_NOTICE}\W*", text, re.IGNORECASE)
-        for sign in table.SIGNS
-        if sign.notice
-    )
-
-
-def complaint(errors: str, answer: str) -> str:
-    """Return what a command that failed says of why: the last lines that are no prose.
-
-    Of standard error those are the last lines, of plain words only a program's own.
-    """
-    lines = [line.strip()[-_LINE_CHARS_MAX:] for line in errors.split("\n") if line.strip()]
-    said = [line.strip() for line in answer.split("\n") if line.strip()][-2:]
-    own = [
-        line[:_LINE_CHARS_MAX]
-        for line in said
-        if is_notice(line) or re.match(_COMPLAINS, line, re.IGNORECASE)
-    ]
-    return "\n".join([*lines[-ERROR_LINES_MAX:], *own])

@@ -1,4 +1,7 @@
-"""From a SPRINT.yaml and its workflows to the plan that `create_sprint` takes."""
+"""Compilation of a SPRINT.yaml and its workflows into the plan for `create_sprint`.
+
+The hierarchy consists of simple phases, and of for-each phases with a step for each item.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -20,7 +23,102 @@ from .templates import Scope, Template, cut, filled
 from .workflows import Workflows, check_references, workflow_of
 
 EXECUTE = "execute"
-"""The one sub-phase of an item that no workflow is named for."""
+"""The only sub-phase of an item without a workflow."""
+_PROMPTS = ("goal-prompt", "reflection-prompt")
+
+
+class Compiled(NamedTuple):
+    """The result of a compilation: a plan, or None if there are errors."""
+
+    plan: Data | None
+    problems: list[Problem]
+    """Errors and warnings, in order of detection."""
+
+
+def compile_sprint(
+    sprint: Definition,
+    workflows: Workflows,
+    *,
+    sprint_id: str,
+    available: Sequence[str] = (),
+    searched: str = ".claude/workflows",
+) -> Compiled:
+    """Return the plan of a SPRINT.yaml, and all its problems.
+
+    `workflows` contains the workflows that it names, directly or through others;
+    `available` lists further existing ones, and `searched` is their folder, for hints. The
+    caller checks the shape of the files: a field of the wrong type counts as absent.
+    """
+    problems = Problems()
+    _check_id(sprint, sprint_id, problems)
+    check_references(sprint, workflows, problems, available=available, searched=searched)
+    name = workflow_of(sprint.data)
+    main = workflows.get(name) if name else None
+    settings = settings_of(sprint, main, problems)
+    collections = collections_of(sprint, problems)
+    if main is None and not is_given(sprint.data, "goal"):
+        missing_items(sprint, problems)
+    budget = Budget()
+    outline = Outline(workflows, problems, budget)
+    hierarchy = Hierarchy(
+        sprint, outline, collections, problems, budget, sprint_id=sprint_id
+    )
+    plan: Data = {"sprint-id": sprint_id, **settings}
+    try:
+        if name and main and (settings.get("mode") != "ralph" or "phases" in main.data):
+            plan["phases"] = hierarchy.phases(name)
+        # Statuses, pointer and figures are added later; the log checks the final size.
+        if len(msgspec.json.encode(plan)) > DOCUMENT_BYTES_MAX:
+            raise TooLargeError
+        if main is not None:
+            hierarchy.check_unused()
+    except TooLargeError:
+        problems.add(
+            "plan-too-large",
+            sprint,
+            (),
+            f"the plan would be larger than {DOCUMENT_BYTES_MAX // 2**20} MiB",
+            hint="split the sprint, or keep long texts in files that prompts name",
+        )
+    found = problems.found
+    failed = any(not problem.is_warning for problem in found)
+    return Compiled(None if failed else plan, found)
+
+
+def settings_of(sprint: Definition, main: Definition | None, problems: Problems) -> Data:
+    """Return the plan's top-level fields except phases, in the order of the document."""
+    data = sprint.data
+    workflow: Data = main.data if main is not None else {}
+    is_ralph = (text_of(data, "mode") or text_of(workflow, "mode")) == RALPH
+    settings: Data = {}
+    if is_ralph:
+        settings["mode"] = RALPH
+        if not is_given(data, "goal"):
+            problems.add(
+                "missing-goal",
+                sprint,
+                (),
+                "a Ralph sprint needs a `goal`",
+                hint="say what is to be reached, and how one can see it",
+            )
+    if goal := text_of(data, "goal"):
+        settings["goal"] = goal
+    ralph = {**mapping_of(workflow, "ralph"), **mapping_of(data, "ralph")}
+    if is_ralph or ralph:
+        settings["ralph"] = {"idle-threshold": IDLE_THRESHOLD, **ralph}
+    settings |= {key: workflow[key] for key in _PROMPTS if text_of(workflow, key)}
+    if hooks := _hooks(sprint, main, problems):
+        settings["per-iteration-hooks"] = hooks
+    settings |= _kept(data, workflow)
+    if retry := mapping_of(data, "retry"):
+        settings["retry"] = retry
+    if is_ralph:
+        settings |= {"dynamic-steps": [], "hook-tasks": [], "ralph-exit": dict(NOT_LEFT)}
+    most = _max_iterations(data)
+    # Without a statement, a goal has its default limit.
+    if most or (is_ralph and most is not None):
+        settings["stats"] = {"max-iterations": most}
+    return settings
 
 
 class Hierarchy:
@@ -46,7 +144,7 @@ class Hierarchy:
         self._laid_out: dict[tuple[str, InWorkflow], list[Flat]] = {}
 
     def phases(self, workflow: str) -> list[Data]:
-        """Return the top phases; raise `TooLargeError` beyond what can be recorded."""
+        """Return the top phases; raise `TooLargeError` if they cannot be recorded."""
         kinds = tuple(self._collections)
         around = InWorkflow()
         flats = self._outline.flat(workflow, named_by=self._sprint, around=around)
@@ -59,7 +157,7 @@ class Hierarchy:
         return found
 
     def check_unused(self) -> None:
-        """Tell which collections no phase iterates over."""
+        """Report the collections that no phase iterates over."""
         for name, collection in self._collections.items():
             if name not in self._used and collection.items:
                 self._problems.add(
@@ -72,7 +170,7 @@ class Hierarchy:
     def _for_each(self, flat: Flat, scope: Scope) -> Data:
         data = flat.part.phase.data
         kind = text_of(data, "for-each") or ""
-        # What an item is called in templates may be other than where the items are.
+        # The name of an item in templates may differ from the name of its collection.
         named = "collection" if text_of(data, "collection") else "for-each"
         name = text_of(data, named) or ""
         collection = self._collection(flat.part.phase, name, named)
@@ -80,7 +178,7 @@ class Hierarchy:
         if flat.gate is not None:
             node["gate"] = self._gate(flat.gate, scope)
         if workflow := workflow_of(data):
-            # Looked at even where every item names another one.
+            # Checked even if every item names another workflow.
             self._phases_of_step(workflow, flat.part.phase, flat)
         items = collection.items if collection else ()
         kinds = (kind, name)
@@ -124,7 +222,7 @@ class Hierarchy:
         return {**step, "phases": phases}
 
     def _phases_of_step(self, name: str, named_by: Definition, outer: Flat) -> list[Flat]:
-        """Return a workflow laid out for items; what cannot be in one is a problem."""
+        """Return the phases of a workflow for items; report those not allowed there."""
         around = outer.around._replace(prefix="")
         key = (name, around)
         if key in self._laid_out:
@@ -154,7 +252,7 @@ class Hierarchy:
         return flats
 
     def _unique(self, flats: Iterable[Flat]) -> list[Flat]:
-        """Return phases in a row, their ids checked."""
+        """Return sibling phases, with their ids checked."""
         seen: set[str] = set()
         found = []
         for flat in flats:
@@ -178,14 +276,14 @@ class Hierarchy:
         return leaf
 
     def _with_model(self, leaf: Data, flat: Flat, model: str | None) -> Data:
-        """Return a leaf with its model: step over phase over sprint over workflow."""
+        """Return a leaf with its model, by precedence: step, phase, sprint, workflow."""
         of_sprint = text_of(self._sprint.data, "model")
         around = flat.around
         named = model or around.phase_model or of_sprint or around.workflow_model
         return {**leaf, "model": named} if named else leaf
 
     def _gate(self, gate: Definition, scope: Scope) -> Data:
-        """Return a compiled gate: flat, and with its defaults."""
+        """Return a compiled gate: flat, with defaults filled in."""
         compiled: Data = {"script": text_of(gate.data, "script") or ""}
         path, prompt = said_of_gate(gate.data, "on-fail-prompt")
         if isinstance(prompt, str) and prompt:
@@ -204,53 +302,14 @@ class Hierarchy:
 
         pieces = []
         for piece in filled(template, scope, report):
-            # Piece by piece: a small file can ask for more than memory holds.
+            # Piece by piece: a small file can expand beyond the available memory.
             self._budget.spend(piece)
             pieces.append(piece)
         return "".join(pieces)
 
 
-_PROMPTS = ("goal-prompt", "reflection-prompt")
-
-
-def settings_of(sprint: Definition, main: Definition | None, problems: Problems) -> Data:
-    """Return the plan's top-level fields but its phases, in the order they are shown."""
-    data = sprint.data
-    workflow: Data = main.data if main is not None else {}
-    is_ralph = (text_of(data, "mode") or text_of(workflow, "mode")) == RALPH
-    settings: Data = {}
-    if is_ralph:
-        settings["mode"] = RALPH
-        if not is_given(data, "goal"):
-            problems.add(
-                "missing-goal",
-                sprint,
-                (),
-                "a Ralph sprint needs a `goal`",
-                hint="say what is to be reached, and how one can see it",
-            )
-    if goal := text_of(data, "goal"):
-        settings["goal"] = goal
-    ralph = {**mapping_of(workflow, "ralph"), **mapping_of(data, "ralph")}
-    if is_ralph or ralph:
-        settings["ralph"] = {"idle-threshold": IDLE_THRESHOLD, **ralph}
-    settings |= {key: workflow[key] for key in _PROMPTS if text_of(workflow, key)}
-    if hooks := _hooks(sprint, main, problems):
-        settings["per-iteration-hooks"] = hooks
-    settings |= _kept(data, workflow)
-    if retry := mapping_of(data, "retry"):
-        settings["retry"] = retry
-    if is_ralph:
-        settings |= {"dynamic-steps": [], "hook-tasks": [], "ralph-exit": dict(NOT_LEFT)}
-    most = _max_iterations(data)
-    # Where nothing is said a goal has a limit of its own.
-    if most or (is_ralph and most is not None):
-        settings["stats"] = {"max-iterations": most}
-    return settings
-
-
 def _kept(sprint: Data, workflow: Data) -> Data:
-    """Return what is for the tools around: the sprint's, over the workflow's."""
+    """Return the fields for other tools: those of the sprint override the workflow's."""
     found: Data = {}
     for key in KEPT:
         said = [data[key] for data in (workflow, sprint) if is_given(data, key)]
@@ -259,14 +318,14 @@ def _kept(sprint: Data, workflow: Data) -> Data:
         elif said:
             found[key] = said[-1]
     if isinstance(config := found.get("config"), dict):
-        # This one is among the figures.
+        # This field is in `stats`.
         config.pop("max-iterations", None)
         found = {key: value for key, value in found.items() if value != {}}
     return found
 
 
 def _max_iterations(data: Data) -> int | None:
-    """Return the most iterations allowed: 0 for no limit, None where nothing is said."""
+    """Return the limit of iterations: 0 for no limit, None if it is not stated."""
     most = data.get("max-iterations")
     if most is None:
         most = mapping_of(data, "config").get("max-iterations")
@@ -276,7 +335,7 @@ def _max_iterations(data: Data) -> int | None:
 
 
 def _hooks(sprint: Definition, main: Definition | None, problems: Problems) -> list[Data]:
-    """Return the workflow's hooks, switched as the sprint says."""
+    """Return the workflow's hooks, enabled or disabled by the sprint."""
     hooks: dict[str, Data] = {}
     given: list[Any] = list_of(main.data, "per-iteration-hooks") if main else []
     for index, hook in enumerate(given):
@@ -311,64 +370,6 @@ def _hooks(sprint: Definition, main: Definition | None, problems: Problems) -> l
                 hint=nearest(name, list(hooks)),
             )
     return list(hooks.values())
-
-
-class Compiled(NamedTuple):
-    """What came out: a plan, or None where an error forbids one."""
-
-    plan: Data | None
-    problems: list[Problem]
-    """Errors and warnings, in the order they were found."""
-
-
-def compile_sprint(
-    sprint: Definition,
-    workflows: Workflows,
-    *,
-    sprint_id: str,
-    available: Sequence[str] = (),
-    searched: str = ".claude/workflows",
-) -> Compiled:
-    """Return the plan of a SPRINT.yaml, and everything that is wrong with it.
-
-    `workflows` holds what was read of the workflows it names, directly or through
-    others; `available` and `searched` say what else could be named, and where. The shape
-    of the files is checked by whoever read them: what has another one counts as absent.
-    """
-    problems = Problems()
-    _check_id(sprint, sprint_id, problems)
-    check_references(sprint, workflows, problems, available=available, searched=searched)
-    name = workflow_of(sprint.data)
-    main = workflows.get(name) if name else None
-    settings = settings_of(sprint, main, problems)
-    collections = collections_of(sprint, problems)
-    if main is None and not is_given(sprint.data, "goal"):
-        missing_items(sprint, problems)
-    budget = Budget()
-    outline = Outline(workflows, problems, budget)
-    hierarchy = Hierarchy(
-        sprint, outline, collections, problems, budget, sprint_id=sprint_id
-    )
-    plan: Data = {"sprint-id": sprint_id, **settings}
-    try:
-        if name and main and (settings.get("mode") != "ralph" or "phases" in main.data):
-            plan["phases"] = hierarchy.phases(name)
-        # Statuses, pointer and figures come on top; the log has the last word.
-        if len(msgspec.json.encode(plan)) > DOCUMENT_BYTES_MAX:
-            raise TooLargeError
-        if main is not None:
-            hierarchy.check_unused()
-    except TooLargeError:
-        problems.add(
-            "plan-too-large",
-            sprint,
-            (),
-            f"the plan would be larger than {DOCUMENT_BYTES_MAX // 2**20} MiB",
-            hint="split the sprint, or keep long texts in files that prompts name",
-        )
-    found = problems.found
-    failed = any(not problem.is_warning for problem in found)
-    return Compiled(None if failed else plan, found)
 
 
 def _check_id(sprint: Definition, sprint_id: str, problems: Problems) -> None:

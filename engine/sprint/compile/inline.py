@@ -1,7 +1,9 @@
-"""Phases of a workflow in a row: what it inlines stands where the phase stood.
+"""The flat list of a workflow's phases, with inlined workflows in place of their phases.
 
-An inlined phase gets the id of the phase that inlines it, a dash, and its own. This does
-not depend on items, so a workflow is laid out once and filled for each of them.
+The id of an inlined phase is that of the inlining phase, a dash, and its own. This does
+not depend on items, so a workflow is laid out once and filled in for each item. The size
+of the plan is limited while it is built: a few workflows that inline each other, or a
+template that repeats a long text, can otherwise exceed the memory.
 """
 
 from collections.abc import Iterator
@@ -14,31 +16,17 @@ from .problems import Definition, Problems, is_given
 from .templates import Template, cut
 from .workflows import DEPTH_MAX, Workflows, workflow_of
 
-
-class TooLargeError(Exception):
-    """The plan grows beyond what can be recorded."""
-
-
-class Budget:
-    """What is left of the room that a recorded plan has."""
-
-    def __init__(self) -> None:
-        self._left = DOCUMENT_BYTES_MAX
-
-    def spend(self, text: str, beside: int = 0) -> None:
-        """Take a text, and bytes beside it; raise `TooLargeError` when no room is left."""
-        self._left -= len(text) + beside
-        if self._left < 0:
-            raise TooLargeError
-
-
 FLAGS = ("parallel", "wait-for-parallel", "break")
 PHASE_BYTES = 40
-"""What a phase takes beside its texts, at least."""
+"""The minimum size of a phase, without its texts."""
+
+
+class TooLargeError(Exception):
+    """The plan is too large to be recorded."""
 
 
 class Part(NamedTuple):
-    """A phase as its workflow has it, read once."""
+    """A phase of a workflow, parsed once."""
 
     id: str
     phase: Definition
@@ -48,34 +36,47 @@ class Part(NamedTuple):
     gate: Definition | None
     is_for_each: bool
     inlines: str | None
-    """The workflow that stands in its place."""
+    """The workflow that replaces it."""
 
 
 class InWorkflow(NamedTuple):
-    """What a workflow stands in."""
+    """The surroundings of a workflow."""
 
     chain: tuple[str, ...] = ()
-    """The workflows around it, the sprint's own first."""
+    """The enclosing workflows, outermost first."""
     prefix: str = ""
     phase_model: str | None = None
-    """The nearest one that a phase on the way names."""
+    """The model of the nearest enclosing phase that names one."""
     workflow_model: str | None = None
-    """The nearest one that a workflow on the way names."""
+    """The model of the nearest enclosing workflow that names one."""
 
 
 class Flat(NamedTuple):
-    """A phase in its place, with all that was said of it on the way."""
+    """A phase in its place, with the settings inherited from inlining phases."""
 
     id: str
     part: Part
     around: InWorkflow
-    """What is in its workflow; the models are those that hold for the phase."""
+    """Its surroundings; the models are those that apply to the phase."""
     flags: Data
     gate: Definition | None
 
 
+class Budget:
+    """The remaining size of a plan."""
+
+    def __init__(self) -> None:
+        self._left = DOCUMENT_BYTES_MAX
+
+    def spend(self, text: str, beside: int = 0) -> None:
+        """Count a text and `beside` more bytes; raise `TooLargeError` above the limit."""
+        self._left -= len(text) + beside
+        if self._left < 0:
+            raise TooLargeError
+
+
 class Outline:
-    """Lays out workflows, and takes what is wrong with them as problems."""
+    """Lays out workflows, and reports their problems."""
 
     def __init__(self, workflows: Workflows, problems: Problems, budget: Budget) -> None:
         self._workflows = workflows
@@ -86,7 +87,7 @@ class Outline:
     def flat(
         self, name: str, *, named_by: Definition, around: InWorkflow
     ) -> Iterator[Flat]:
-        """Yield the phases of a workflow, inlined ones in their place."""
+        """Yield the phases of a workflow, with inlined phases in place."""
         if self._workflows.get(name) is None or not self._may_stand(name, named_by, around):
             return
         parts, model = self._parts(name)
@@ -137,7 +138,7 @@ class Outline:
         )
 
     def _may_stand(self, name: str, named_by: Definition, around: InWorkflow) -> bool:
-        """Tell whether a workflow may stand there; take circles and depth as problems."""
+        """Return whether a workflow may be used here; report cycles and excess depth."""
         chain, path = around.chain, ("workflow",)
         if name in chain[-1:]:
             message = f"workflow {name!r} names itself"
@@ -157,9 +158,9 @@ class Outline:
         return False
 
     def _passed_on(self, part: Part, inlined: Iterator[Flat]) -> Iterator[Flat]:
-        """Yield inlined phases with what the phase that inlines them says of itself.
+        """Yield inlined phases with the settings of the phase that inlines them.
 
-        It is finished when the last of them is, so its gate and its break are that one's.
+        The inlining phase ends with the last of them, which gets its gate and its break.
         """
         if not part.flags and part.gate is None:
             yield from inlined

@@ -1,1 +1,4 @@
-"""Documents as others have them: fields, patches, shapes, and edits that become events."""
+"""Documents of other tools: names of fields, and patches, from which edits become events.
+
+May import fold, gates, state and events. Start with `field_path.py` and `patch.py`.
+"""

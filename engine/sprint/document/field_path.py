@@ -1,7 +1,8 @@
-"""Names of fields in a document: `phases[build].steps[1].status`, or a JSON Pointer.
+"""Names of fields in a document, and the named differences between two documents.
 
-A name in brackets is the id of an item of a list, a number its index. What holds other
-characters is written as a JSON string: `phases["a.b]"]`, `stats["odd key"]`.
+A name is like `phases[build].steps[1].status`, or a JSON Pointer. A name in brackets is
+the id of a list item, a number its index. Names with other characters are written as JSON
+strings: `phases["a.b]"]`, `stats["odd key"]`.
 """
 
 import re
@@ -19,7 +20,6 @@ Step = str | int
 """A key or an id, or the index of an item."""
 Path = tuple[Step, ...]
 
-
 FORMS = "phases[ID].status, phases[0].steps[1].prompt, stats.elapsed, or /phases/0/status"
 
 _NUMBER = re.compile(r"0|[1-9]\d{0,8}", re.ASCII)
@@ -30,15 +30,26 @@ _PLAIN_NAME = re.compile(r"[\w-][\w -]*")
 _PLAIN_ID = re.compile(r'[^\[\]"]+')
 
 
+class FieldChange(msgspec.Struct, frozen=True):
+    """The change of one field."""
+
+    field: str
+    """Its name, with the ids of list items if they have ids."""
+    what: str
+    """`added`, `removed`, `changed`, or `moved` if only the order changed."""
+    old: Any = None
+    new: Any = None
+
+
 def parse_path(text: str) -> Path:
-    """Return the steps that a text names; raise `InvalidInputError` for any other text."""
+    """Return the steps of a field name; raise `InvalidInputError` if it is invalid."""
     if text.startswith("/"):
         return tuple(_step(segment) for segment in segments(text))
     steps: list[Step] = []
     at = 0
     while at < len(text):
         piece = _PIECE.match(text, at)
-        # A path begins with a key: brackets are about what came before them.
+        # A path begins with a key: brackets refer to the preceding name.
         if piece is None or (at == 0 and piece["name"] is None and piece["text"] is None):
             raise _unknown(text)
         if (quoted := piece["text"]) is not None:
@@ -54,7 +65,7 @@ def parse_path(text: str) -> Path:
 
 
 def find(document: Any, path: Path) -> Any:
-    """Return what stands at a path, `MISSING` where nothing does."""
+    """Return the value at a path, or `MISSING`."""
     for step in path:
         document = _inside(document, step)
         if document is MISSING:
@@ -63,7 +74,7 @@ def find(document: Any, path: Path) -> Any:
 
 
 def index_of(items: list[Any], identity: str) -> int:
-    """Return the index of the first item with an id; -1 without one."""
+    """Return the index of the first item with an id; -1 if there is none."""
     for index, item in enumerate(items):
         if isinstance(item, dict) and item.get("id") == identity:
             return index
@@ -79,7 +90,7 @@ def under_key(prefix: str, key: str) -> str:
 
 
 def named_items(prefix: str, items: list[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield a list's items by name: by id, unless one before has the same."""
+    """Yield a list's items by name: by id, unless an earlier item has the same id."""
     ids: set[str] = set()
     for index, item in enumerate(items):
         identity = item.get("id") if isinstance(item, dict) else None
@@ -91,6 +102,11 @@ def named_items(prefix: str, items: list[Any]) -> Iterator[tuple[str, Any]]:
         if _NUMBER.fullmatch(identity) or not is_plain:
             identity = _quoted(identity)
         yield f"{prefix}[{identity}]", item
+
+
+def changes(old: dict[str, Any], new: dict[str, Any]) -> list[FieldChange]:
+    """Return the changes between two documents, field by field."""
+    return list(_changes("", old, new))
 
 
 def _inside(holder: Any, step: Step) -> Any:
@@ -124,22 +140,6 @@ def _unknown(text: str) -> InvalidInputError:
     )
 
 
-class FieldChange(msgspec.Struct, frozen=True):
-    """One field that is another than before."""
-
-    field: str
-    """Its name, with ids where the items of a list have them."""
-    what: str
-    """`added`, `removed`, `changed`, or `moved`: only its order is another."""
-    old: Any = None
-    new: Any = None
-
-
-def changes(old: dict[str, Any], new: dict[str, Any]) -> list[FieldChange]:
-    """Return every field of a document that is another in the next one."""
-    return list(_changes("", old, new))
-
-
 def _changes(name: str, old: Any, new: Any) -> Iterator[FieldChange]:
     if isinstance(old, dict) and isinstance(new, dict):
         places = {key: under_key(name, key) for key in (*old, *new)}
@@ -157,7 +157,7 @@ def _changes(name: str, old: Any, new: Any) -> Iterator[FieldChange]:
 def _in_both(
     name: str, old: dict[str, Any], new: dict[str, Any], places: dict[str, str]
 ) -> Iterator[FieldChange]:
-    """Yield what differs in a collection; `places` are the names of what is in it."""
+    """Yield the changes in a collection; `places` are the names of its items."""
     for key, value in old.items():
         if key not in new:
             yield FieldChange(places[key], "removed", value)

@@ -1,12 +1,12 @@
-"""Every event of a sprint: what happened, in the past participle, with its wire tag.
+"""All events of a sprint, named in the past participle, with their wire tags.
 
 The tag and the field names are the contract; a class may be renamed freely. A new
-field needs a default; anything else needs a step in `engine/log/upcast.py`.
+field needs a default; any other change needs a step in `engine/log/upcast.py`.
 
-A new event is a class in the module of its topic; in the rules of its topic a line says
-how it changes a sprint (`EVOLVE`) and which command records it (`CAUSED`); and a stream
-in `fixtures/streams` has one. `tests/spec/log/test_events.py` reports a missing part, and
-what the class must declare.
+A new event is a class in the module of its topic, with an entry in the topic's `EVOLVE`
+for its effect on a sprint, one in `CAUSED` for the command that records it, and an
+example in `fixtures/streams`. `tests/spec/log/test_events.py` reports missing parts, and
+missing declarations of the class. Events import only judging and the log.
 """
 
 from ...judging.events import ITERATION_EVENTS, Usage

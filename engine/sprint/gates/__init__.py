@@ -1,1 +1,4 @@
-"""Gates: when one is due, what it may be, what its checks lead to."""
+"""Gates: their policy, when one is due, and the events of their checks.
+
+May import only state and events. Start with `gate.py`.
+"""

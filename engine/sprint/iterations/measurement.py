@@ -1,4 +1,7 @@
-"""Measurements: of the baseline before any change, and of what each iteration led to."""
+"""Measurements: of the baseline before any change, and of each iteration's result.
+
+Custom metrics are those that the current rules declare.
+"""
 
 import re
 from collections.abc import Sequence
@@ -21,32 +24,31 @@ from ..state.transitions import check_exists
 from .loop import EndIteration, end_iteration
 from .rollback import iteration_ends
 
-
-def own_names(sprint: Sprint) -> tuple[str, ...]:
-    """Return the names of metrics of one's own that can be measured now."""
-    rules = sprint.knowledge.tracker.rules_at(sprint.version)
-    return tuple(one.name for one in rules.metrics)
-
-
-def pointers(sprint: Sprint) -> dict[str, str]:
-    """Return where in JSON reports they are, by name, of those of which that is known."""
-    rules = sprint.knowledge.tracker.rules_at(sprint.version)
-    return {one.name: one.pointer for one in rules.metrics if one.pointer is not None}
-
-
 Origins = tuple[f.Origin, ...]
 Runs = tuple[f.MeasuringRun, ...]
 Reports = tuple[f.KeptReport, ...]
 
 LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
-"""What names a loop: its files stand in a folder of this name."""
+"""The pattern of a loop's id, which is also the name of the folder of its files."""
+
+
+def own_names(sprint: Sprint) -> tuple[str, ...]:
+    """Return the names of the custom metrics that the current rules declare."""
+    rules = sprint.knowledge.tracker.rules_at(sprint.version)
+    return tuple(one.name for one in rules.metrics)
+
+
+def pointers(sprint: Sprint) -> dict[str, str]:
+    """Return the JSON pointers of custom metrics, by name, for those that have one."""
+    rules = sprint.knowledge.tracker.rules_at(sprint.version)
+    return {one.name: one.pointer for one in rules.metrics if one.pointer is not None}
 
 
 class CaptureBaseline(Command, frozen=True):
     """Measure iteration 0, once, before any other is measured (ITR-001)."""
 
     metrics: dict[str, Any]
-    """By their names."""
+    """The metrics by name."""
     loop_id: str | None = None
     origins: Origins = ()
     runs: Runs = ()
@@ -91,7 +93,7 @@ class MeasureIteration(Command, frozen=True):
     """Measure an iteration, once: the latest one if none is named."""
 
     metrics: dict[str, Any]
-    """By their names."""
+    """The metrics by name."""
     number: int | None = None
     score: float | None = None
     origins: Origins = ()
@@ -134,7 +136,7 @@ def measure_iteration(sprint: Sprint, command: MeasureIteration, at: str) -> lis
 
 
 def with_tree(events: Sequence[Event], tree: str) -> list[Event]:
-    """Return events, a measurement among them with the digest of what was measured."""
+    """Return events, adding the digest of the measured work tree to a measurement."""
     return [
         replace(event, tree=tree) if isinstance(event, f.IterationMeasured) else event
         for event in events
@@ -142,9 +144,9 @@ def with_tree(events: Sequence[Event], tree: str) -> list[Event]:
 
 
 class FailMeasurement(Command, frozen=True):
-    """Say that what an iteration led to could not be measured: the latest one's.
+    """Record that an iteration, by default the latest, could not be measured.
 
-    0 stands for the baseline, as long as nothing was measured.
+    0 is the baseline, as long as nothing was measured.
     """
 
     error: str
@@ -174,7 +176,7 @@ def fail_measurement(sprint: Sprint, command: FailMeasurement, at: str) -> list[
         command.runs,
         command.reports,
     )
-    # That the baseline failed again is new: it is measured once under each rule.
+    # Another failure of the baseline is new: it is measured once under each rule.
     is_again = sprint.knowledge.tracker.failed == without_output(event)
     if is_again and given != BASELINE_NUMBER:
         return []
@@ -183,10 +185,10 @@ def fail_measurement(sprint: Sprint, command: FailMeasurement, at: str) -> list[
 
 
 def unmeasured_iteration(sprint: Sprint) -> int | None:
-    """Return the latest iteration on the path if it went without a measurement.
+    """Return the latest effective iteration if it lacks a measurement.
 
-    One that is under way is not due yet, unless its measurement failed. Where nothing was
-    ever measured, nothing is missing.
+    One that is under way is not due yet, unless its measurement failed. If nothing was
+    ever measured, no measurement is missing.
     """
     tracker, number = sprint.knowledge.tracker, current_iteration(sprint)
     if number is None or tracker.entry(number) is not None:
@@ -199,10 +201,10 @@ def unmeasured_iteration(sprint: Sprint) -> int | None:
 
 
 def measured_on_path(sprint: Sprint) -> list[int]:
-    """Return the measured iterations that the state is built on, in their order.
+    """Return the measured iterations that the current state is built on, in order.
 
-    Such a one began on the path, and was measured or ended on it: a measurement that comes
-    late speaks of what was there when its iteration ended.
+    Each began on the effective path, and was measured or ended on it: a late measurement
+    refers to the state at the end of its iteration.
     """
     knowledge = sprint.knowledge
     if not knowledge.rollbacks:
@@ -221,32 +223,20 @@ def measured_on_path(sprint: Sprint) -> list[int]:
 
 
 def observed_measurement(sprint: Sprint, event: f.IterationMeasured) -> f.IterationMeasured:
-    """Return what another tool measured, with its place in the chain.
+    """Return the measurement by another tool, with its place in the chain.
 
-    Where it began may not be known: it was built on what was measured last.
+    Its beginning may be unknown, so it is taken as built on the last measured iteration.
     """
     number = event.number or current_iteration(sprint) or 0
     last = previous_of(sprint.knowledge, sprint.version)
     return replace(event, number=number, previous=None if last == number else last)
 
 
-def _captures(event: f.BaselineCaptured) -> CaptureBaseline:
-    return CaptureBaseline(
-        asdict(event.metrics), event.loop_id, event.origins, event.runs, event.reports
-    )
-
-
-def _measures(event: f.IterationMeasured) -> MeasureIteration:
-    said = {name: getattr(event, name) for name in MeasureIteration.__struct_fields__}
-    number, metrics = event.number or None, asdict(event.metrics)
-    return MeasureIteration(**{**said, "number": number, "metrics": metrics})
-
-
 class EndMeasuredIteration(Command, frozen=True):
-    """End the iteration under way and say what it led to, in one append."""
+    """End the current iteration and record its measurement, in one append."""
 
     metrics: dict[str, Any]
-    """By their names."""
+    """The metrics by name."""
     summary: str | None = None
     score: float | None = None
     origins: Origins = ()
@@ -257,7 +247,7 @@ class EndMeasuredIteration(Command, frozen=True):
     runs: Runs = ()
     reports: Reports = ()
     params: dict[str, str] = field(default_factory=dict)
-    """What it was made with."""
+    """The parameters of the iteration."""
 
 
 def end_measured(sprint: Sprint, command: EndMeasuredIteration, at: str) -> list[Event]:
@@ -272,16 +262,16 @@ def end_measured(sprint: Sprint, command: EndMeasuredIteration, at: str) -> list
 
 
 def current_iteration(sprint: Sprint) -> int | None:
-    """Return the number of the newest iteration on the path, None without one."""
+    """Return the number of the newest effective iteration; None if there is none."""
     stretches = path(sprint.knowledge.rollbacks, sprint.version)
     started = newest_first(sprint.knowledge.starts)
     return next((number for number, at in started if lies_on(stretches, at)), None)
 
 
 def previous_of(knowledge: Knowledge, began: int) -> int | None:
-    """Return what an iteration was built on: the last one measured when it began.
+    """Return the iteration that another was built on: the last measured at its beginning.
 
-    Without one on its path it is the baseline, if there is one.
+    If there is none on its path, return the baseline if there is one.
     """
     last = last_measured(knowledge, began)
     if last is None and knowledge.tracker.baseline is not None:
@@ -290,14 +280,26 @@ def previous_of(knowledge: Knowledge, began: int) -> int | None:
 
 
 def last_measured(knowledge: Knowledge, version: int) -> int | None:
-    """Return the iteration measured last on the path to a version, None without one."""
+    """Return the last measured iteration on the path to a version, or None."""
     stretches = path(knowledge.rollbacks, version)
     entries = knowledge.tracker.newest_first()
     return next((e.number for e in entries if lies_on(stretches, e.version)), None)
 
 
+def _captures(event: f.BaselineCaptured) -> CaptureBaseline:
+    return CaptureBaseline(
+        asdict(event.metrics), event.loop_id, event.origins, event.runs, event.reports
+    )
+
+
+def _measures(event: f.IterationMeasured) -> MeasureIteration:
+    said = {name: getattr(event, name) for name in MeasureIteration.__struct_fields__}
+    number, metrics = event.number or None, asdict(event.metrics)
+    return MeasureIteration(**{**said, "number": number, "metrics": metrics})
+
+
 def _begun(sprint: Sprint, number: int | None) -> tuple[int, int]:
-    """Return an iteration that was started, and the version that did it."""
+    """Return a started iteration, and the version of its start."""
     check_exists(sprint)
     given = current_iteration(sprint) if number is None else number
     if given is None:
@@ -333,7 +335,7 @@ def _check_any(metrics: object) -> None:
 
 
 Measuring = CaptureBaseline | MeasureIteration | EndMeasuredIteration
-"""Commands that say what was measured."""
+"""The commands with measurements."""
 
 COMMANDS: Commands = {
     CaptureBaseline: capture_baseline,

@@ -1,4 +1,8 @@
-"""The retry policy: what is tried again, how often, and after what wait."""
+"""The retry policy: which failures are retried, how often, and after which wait.
+
+The counters in a document only grow. A budget of retries starts again when a person
+intervenes, because whoever resolves a problem wants the work to be retried.
+"""
 
 from typing import Any, TypeGuard
 
@@ -10,14 +14,51 @@ from ..state.sprint import Plan, Sprint
 from ..state.times import later
 from ..state.tree import Node, gate_is_open
 
+WAIT_MS_MAX = 24 * 60 * 60 * 1000
+"""The maximum wait: a day."""
+
+_MINUTES = (1, 2, 4, 8, 16, 32, 60)
+
+
+class RetryPolicy(msgspec.Struct, frozen=True):
+    """A plan's `retry` mapping, or the defaults."""
+
+    attempts_max: int = 3
+    """The maximum number of retries of a leaf."""
+    backoff_ms: tuple[int, ...] = (1_000, 5_000, 30_000)
+    """The wait before each retry; the last one applies to all further ones."""
+    retry_on: tuple[str, ...] = ("network", "rate-limit", "timeout")
+    """The categories of failure that are worth another attempt."""
+    limit_wait_ms: tuple[int, ...] = tuple(60_000 * minutes for minutes in _MINUTES)
+    """The successive waits for a limit whose end is unknown; the last one applies to all
+    further ones."""
+    limit_waits_max: int = 48
+    """The maximum number of such waits in a row: nearly two days with the default."""
+
+    failures_max: int = 3
+    """The number of consecutive failures of other categories that a goal's loop allows."""
+    failure_wait_ms: tuple[int, ...] = (10_000, 60_000, 300_000)
+    """The pause after each of them."""
+
+    def limit_wait(self, waited: int) -> int:
+        """Return the wait for a limit, after `waited` waits in a row."""
+        return _nth(self.limit_wait_ms, waited)
+
+    def wait_ms(self, tried: int) -> int:
+        """Return the wait before another attempt, after `tried` retries."""
+        return _nth(self.backoff_ms, tried)
+
+
+DEFAULT = RetryPolicy()
+
 
 def retries_used(plan: Plan, leaf: Node) -> int:
-    """Return how often a leaf was retried since a person stepped in."""
+    """Return how often a leaf was retried since a person intervened."""
     return max(count_of(leaf.data, "retry-count") - plan.retried.get(leaf.address, 0), 0)
 
 
 def renew(plan: Plan, node: Node) -> None:
-    """Give a leaf all of its retries again, and its gate and those above their checks."""
+    """Reset the retries of a leaf, and the checks of its gate and those above."""
     if count := count_of(node.data, "retry-count"):
         plan.retried[node.address] = count
     for one in (node, *node.above()):
@@ -25,7 +66,7 @@ def renew(plan: Plan, node: Node) -> None:
 
 
 def renew_all(plan: Plan) -> None:
-    """Do so with the whole plan: a person resolved what it was stuck at."""
+    """Reset the retries and checks of the whole plan: a person resolved its problem."""
     for node in plan.tree.root.walk():
         if node.leaf >= 0 and (count := count_of(node.data, "retry-count")):
             plan.retried[node.address] = count
@@ -34,7 +75,7 @@ def renew_all(plan: Plan) -> None:
 
 
 def is_waiting(plan: Plan, now: str) -> bool:
-    """Return whether a wait for a limit, or for another attempt, is in force."""
+    """Return whether the sprint waits for a limit or for another attempt."""
     waiting, leaf = plan.waiting, plan.tree.open_leaf()
     if waiting is not None and waiting.holds(now):
         return True
@@ -46,7 +87,7 @@ def end_waits(plan: Plan, at: str) -> None:
     """End every wait: the work is due at this time."""
     plan.turns.due = None
     if plan.waiting is not None:
-        # It is remembered: the waits in a row go on from it.
+        # It is kept, because it counts among the waits in a row.
         plan.waiting.until = at
     leaf = plan.tree.open_leaf()
     if leaf is not None and "next-retry-at" in leaf.data:
@@ -59,52 +100,13 @@ def _renew_gate(plan: Plan, node: Node) -> None:
         plan.renewed[node.address] = True
 
 
-WAIT_MS_MAX = 24 * 60 * 60 * 1000
-"""No backoff waits longer than a day."""
-
-
-_MINUTES = (1, 2, 4, 8, 16, 32, 60)
-
-
-class RetryPolicy(msgspec.Struct, frozen=True):
-    """A plan's `retry` mapping, or what holds without one."""
-
-    attempts_max: int = 3
-    """How often a leaf may be tried again."""
-    backoff_ms: tuple[int, ...] = (1_000, 5_000, 30_000)
-    """The wait before each retry; the last one holds for all further ones."""
-    retry_on: tuple[str, ...] = ("network", "rate-limit", "timeout")
-    """The categories of failure that are worth another attempt."""
-    limit_wait_ms: tuple[int, ...] = tuple(60_000 * minutes for minutes in _MINUTES)
-    """How long a limit is waited for of which nobody said when it ends, time after time;
-    the last one holds for all further ones."""
-    limit_waits_max: int = 48
-    """How often in a row: at the hours of the default that is nearly two days."""
-
-    failures_max: int = 3
-    """How many failures of other categories in a row a loop towards a goal survives."""
-    failure_wait_ms: tuple[int, ...] = (10_000, 60_000, 300_000)
-    """The pause after each of them."""
-
-    def limit_wait(self, waited: int) -> int:
-        """Return how long a limit is waited for, after so many waits in a row."""
-        return _nth(self.limit_wait_ms, waited)
-
-    def wait_ms(self, tried: int) -> int:
-        """Return the wait before another attempt, after so many retries."""
-        return _nth(self.backoff_ms, tried)
-
-
 def _nth(waits: tuple[int, ...], before: int) -> int:
-    """Return the wait after so many before it; the last one holds for all further ones."""
+    """Return the wait after `before` earlier ones; the last applies to further ones."""
     return min(waits[min(before, len(waits) - 1)], WAIT_MS_MAX)
 
 
-DEFAULT = RetryPolicy()
-
-
 def policy_of(document: dict[str, Any]) -> RetryPolicy:
-    """Return the plan's `retry` over the default."""
+    """Return the plan's `retry`, with defaults filled in."""
     given = mapping_of(document, "retry")
     attempts, on = given.get("maxAttempts"), given.get("retryOn")
     waits, failures = given.get("maxLimitWaits"), given.get("maxFailures")
@@ -122,7 +124,7 @@ def policy_of(document: dict[str, Any]) -> RetryPolicy:
 def next_retry_at(
     document: dict[str, Any], *, tried: int, category: str, at: str
 ) -> str | None:
-    """Return when what failed may be tried again, after so many retries; None if never."""
+    """Return the time of the next retry, after `tried` retries; None if there is none."""
     policy = policy_of(document)
     if category not in policy.retry_on or tried >= policy.attempts_max:
         return None
@@ -130,7 +132,7 @@ def next_retry_at(
 
 
 def failures_survived(sprint: Sprint, category: str) -> int:
-    """Return how many failures in a row a loop towards a goal survives.
+    """Return how many consecutive failures a goal's loop allows.
 
     A larger budget of failures, of the sprint or the run, replaces the policy's number.
     """
@@ -141,7 +143,7 @@ def failures_survived(sprint: Sprint, category: str) -> int:
 
 
 def next_turn_at(sprint: Sprint, category: str, at: str) -> str | None:
-    """Return when the iteration towards the goal is tried again; None if it is not."""
+    """Return the time of the next attempt at a goal's iteration; None if there is none."""
     policy, turns = policy_of(sprint.plan.document), sprint.plan.turns
     tried = turns.failures - turns.forgiven
     if tried >= failures_survived(sprint, category):

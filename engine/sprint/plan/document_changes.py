@@ -1,4 +1,7 @@
-"""What each event that brings a document changes in the plan and in the knowledge."""
+"""The changes of the plan and the knowledge by events that contain a document.
+
+The ids of requests in such documents are recorded, so that they are never reused.
+"""
 
 from typing import Any
 
@@ -14,7 +17,7 @@ from ..state.sprint import Plan
 def record_ids(
     knowledge: Knowledge, event: SprintCompiled | SprintImported, version: int
 ) -> None:
-    """Keep the ids of requests in a document that came in: none is given again."""
+    """Record the ids of requests in a document, so that they are never reused."""
     named: list[Any] = []
     if event.document is not None:
         named = [event.document.get(QUEUE)]
@@ -34,7 +37,7 @@ def _evolve_compiled(plan: Plan, event: SprintCompiled, at: str) -> None:
     plan.replace(event.document)
     plan.place = event.place
     plan.touched = True
-    # What was recorded of an earlier plan's phases is not about these.
+    # Records on the phases of an earlier plan do not apply to the new ones.
     plan.last = LastEvents()
     plan.decisions.clear()
     plan.turns = Turns()
@@ -45,7 +48,7 @@ def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
         plan.replace(event.document)
         plan.place = event.place
     else:
-        # Imported here: most plans never take in what another tool changed.
+        # Imported here: most plans are never changed by another tool.
         from ..document.patch import apply
 
         plan.replace(apply(plan.derive(), event.patch or []))

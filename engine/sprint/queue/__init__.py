@@ -1,1 +1,4 @@
-"""The operators' queue of requests."""
+"""The operators' queue of requests, and the decisions on them.
+
+May import plan, phases and the layers below. Start with `requests.py`.
+"""

@@ -1,1 +1,4 @@
-"""The runs of the loop: how one begins and ends, and what it may spend."""
+"""The runs of the loop: their beginning and end, and their budgets.
+
+May import plan, phases and the layers below. Start with `record.py`.
+"""

@@ -1,7 +1,8 @@
-"""What a loop may spend, by run and by sprint: how far it is spent, and when it stops.
+"""Budgets of a run and of the sprint: their use, warnings, prices, and how to continue.
 
-Everything here follows from the log and the time. A budget is looked at before anything
-that costs: the work under way may pass it, and the excess is shown.
+Everything follows from the log and the time. A budget is checked before anything that
+costs: the work under way may exceed it, and the excess is shown. If an agent does not
+report its cost, the given price of tokens is used.
 """
 
 import re
@@ -24,13 +25,67 @@ from ..state.transitions import check_exists
 from .record import WORD_CHARS_MAX, WORDS_MAX, run_ms
 
 MILLION = 6
-"""A price is for ten to the power of so many tokens."""
+"""A price is for ten to this power of tokens."""
+TIME, FAILURES, ITERATIONS = "time", "failures", "iterations"
+OF_RUN, OF_SPRINT = "run", "sprint"
+FIELDS = {
+    COST: "cost_usd",
+    TOKENS: "tokens",
+    TIME: "seconds",
+    FAILURES: "failures",
+    ITERATIONS: "iterations",
+}
+"""Every budget, and the field of `Budgets` that limits it."""
+WHOSE = {OF_RUN: "this run", OF_SPRINT: "the sprint"}
+WARNED_PERCENT = 80
+_MOST = {"cost_usd": 1e9, "tokens": 1e15, "seconds": 1e9, "failures": 1e6}
+_Took = dict[str, tuple[str, int]]
+"""By budget, the amount spent, and the number of runs that did not report theirs."""
+UNKNOWN = "COMMAND"
+"""The placeholder for a command that is not completely known."""
+UNKNOWN_OPTIONS = "OPTIONS"
+"""The placeholder for options that are not completely known."""
+_MASKED = "[masked: "
+_NOT_UTF8 = re.compile(r"\\x[89a-f][0-9a-f]")
+"""The escape of a byte that is not UTF-8, which a shell does not understand."""
+
+
+class BudgetState(msgspec.Struct, frozen=True):
+    """The use of a budget; amounts are exact decimals as text."""
+
+    of: str
+    """`run` or `sprint`."""
+    budget: str
+    """A key of `FIELDS`."""
+    limit: str
+    spent: str
+    unknown: int = 0
+    """The number of agent runs whose use of it is unknown."""
+
+    @property
+    def left(self) -> str:
+        """Return the rest; negative if the budget was exceeded."""
+        return minus(self.limit, self.spent)
+
+    @property
+    def percent(self) -> int:
+        """Return the percentage spent, rounded down."""
+        return percent(self.spent, self.limit)
+
+    @property
+    def is_spent(self) -> bool:
+        """Return whether nothing is left."""
+        return not is_less(self.spent, self.limit)
+
+    def name(self) -> str:
+        """Return the key under which a warning is recorded once."""
+        return f"{self.of} {self.budget} {self.limit}"
 
 
 def priced(used: Usage | None, price: Price | None) -> Usage | None:
-    """Return what a run took with its cost, where only its tokens are known.
+    """Return the usage of a run with its cost computed, if only its tokens are known.
 
-    Tokens that are put into a cache cost as those that are given.
+    Tokens written to a cache cost as much as input tokens.
     """
     if price is None or used is None or says_cost(used) or TOKENS in open_figures(used):
         return used
@@ -48,7 +103,7 @@ def priced(used: Usage | None, price: Price | None) -> Usage | None:
 
 
 def price_of(text: str) -> Price:
-    """Return a price from `IN/OUT` or `IN/OUT/CACHED`, in dollars for a million tokens.
+    """Return a price from `IN/OUT` or `IN/OUT/CACHED`, in dollars per million tokens.
 
     Raise `RefusedError` for anything else.
     """
@@ -66,55 +121,8 @@ def price_of(text: str) -> Price:
     return Price(*numbers)
 
 
-TIME, FAILURES, ITERATIONS = "time", "failures", "iterations"
-OF_RUN, OF_SPRINT = "run", "sprint"
-FIELDS = {
-    COST: "cost_usd",
-    TOKENS: "tokens",
-    TIME: "seconds",
-    FAILURES: "failures",
-    ITERATIONS: "iterations",
-}
-"""Every budget, and the field of `Budgets` that limits it."""
-WHOSE = {OF_RUN: "this run", OF_SPRINT: "the sprint"}
-WARNED_PERCENT = 80
-_MOST = {"cost_usd": 1e9, "tokens": 1e15, "seconds": 1e9, "failures": 1e6}
-
-
-class BudgetState(msgspec.Struct, frozen=True):
-    """How far a budget is spent; amounts are decimals as text, exactly."""
-
-    of: str
-    """`run` or `sprint`."""
-    budget: str
-    """A word of `FIELDS`."""
-    limit: str
-    spent: str
-    unknown: int = 0
-    """How many runs of agents there were of which nobody knows what they took of it."""
-
-    @property
-    def left(self) -> str:
-        """Return what is left; less than 0 where more was spent."""
-        return minus(self.limit, self.spent)
-
-    @property
-    def percent(self) -> int:
-        """Return how much of it is spent, rounded down."""
-        return percent(self.spent, self.limit)
-
-    @property
-    def is_spent(self) -> bool:
-        """Tell whether nothing is left."""
-        return not is_less(self.spent, self.limit)
-
-    def name(self) -> str:
-        """Return what a warning is given for once."""
-        return f"{self.of} {self.budget} {self.limit}"
-
-
 def standings(sprint: Sprint, now: str, *, of: str) -> list[BudgetState]:
-    """Return how far the budgets of the last run, or of the sprint, are spent."""
+    """Return the use of the budgets of the last run, or of the sprint."""
     knowledge = sprint.knowledge
     loops = knowledge.loops
     limits = loops.budgets
@@ -133,7 +141,7 @@ def standings(sprint: Sprint, now: str, *, of: str) -> list[BudgetState]:
 
 
 class ChangeBudgets(Command, frozen=True):
-    """Say what the sprint may spend in all; what is not named stays, null is no limit."""
+    """Set the sprint's budgets; omitted ones stay unchanged, null removes a limit."""
 
     budgets: dict[str, float | None]
     """By field of `Budgets`."""
@@ -152,7 +160,7 @@ def _sets(event: BudgetsSet) -> ChangeBudgets:
 
 
 def budgets_of(given: dict[str, float | None], before: Budgets | None = None) -> Budgets:
-    """Return budgets with some limits replaced; raise `RefusedError` for senseless ones."""
+    """Return budgets with some limits replaced; raise `RefusedError` if one is invalid."""
     for name, limit in given.items():
         if name not in Budgets.__struct_fields__:
             known = ", ".join(Budgets.__struct_fields__)
@@ -172,7 +180,7 @@ def budgets_of(given: dict[str, float | None], before: Budgets | None = None) ->
 
 
 class WarnOfBudgets(Command, frozen=True):
-    """Say of each budget once when most of it is spent."""
+    """Record a warning, once for each budget, when most of it is spent."""
 
 
 def warn_of_budgets(sprint: Sprint, command: WarnOfBudgets, at: str) -> list[Event]:
@@ -184,9 +192,9 @@ def warn_of_budgets(sprint: Sprint, command: WarnOfBudgets, at: str) -> list[Eve
 
 
 def to_warn_of(sprint: Sprint, now: str) -> list[BudgetState]:
-    """Return the budgets that are nearly spent and of which nobody was warned yet.
+    """Return the budgets that are nearly spent and without a warning so far.
 
-    Where nothing is left there is no use in a warning: the stop says it.
+    A budget with nothing left needs no warning: the loop stops.
     """
     loops = sprint.knowledge.loops
     scopes = (OF_RUN, OF_SPRINT) if loops.open is not None else (OF_SPRINT,)
@@ -201,7 +209,7 @@ def to_warn_of(sprint: Sprint, now: str) -> list[BudgetState]:
 
 
 def said(one: BudgetState) -> str:
-    """Return in words how far a budget is spent."""
+    """Return a description of a budget's use."""
     spent, limit = amount(one.budget, one.spent), amount(one.budget, one.limit)
     name = "failures in a row" if one.budget == FAILURES else one.budget
     bound = "at least " if one.unknown else ""
@@ -219,7 +227,7 @@ def said(one: BudgetState) -> str:
 
 
 def amount(budget: str, text: str) -> str:
-    """Return an amount as people read it."""
+    """Return an amount, formatted for people."""
     if budget == COST:
         return dollars(text)
     whole = int(text.partition(".")[0])
@@ -231,7 +239,7 @@ def amount(budget: str, text: str) -> str:
 
 
 def typed(budget: str, text: str) -> str:
-    """Return a limit as it is typed behind its option."""
+    """Return a limit as the value of its option."""
     whole, _, part = text.partition(".")
     if budget == TIME:
         seconds = int(whole) + bool(part)
@@ -240,7 +248,7 @@ def typed(budget: str, text: str) -> str:
 
 
 def options(started: RunStarted) -> str:
-    """Return the options that say the same of another run: budgets, and the price."""
+    """Return the options that repeat a run's budgets and price."""
     words = limit_options(started.budgets)
     if (price := started.price) is not None:
         each = (price.given, price.written, price.cached)
@@ -258,8 +266,18 @@ def limit_options(budgets: Budgets) -> list[str]:
     ]
 
 
-_Took = dict[str, tuple[str, int]]
-"""By budget what was spent of it, and how many runs did not say."""
+def run_again(started: RunStarted | None, *, with_budgets: bool = True) -> str:
+    """Return the command that starts the loop again, with the options of that run.
+
+    Command and options are included if they were recorded completely: not truncated, and
+    without masked secrets. Settings that became rules are omitted.
+    """
+    if started is None:
+        return f"sprintlog run -- {UNKNOWN}"
+    budgets = options(started) if with_budgets else ""
+    typed = _joined(started.options, UNKNOWN_OPTIONS) if started.options else ""
+    command = _joined(started.command, UNKNOWN) if started.command else UNKNOWN
+    return " ".join(filter(None, ("sprintlog run", typed, budgets, "--", command)))
 
 
 def _of_sprint(knowledge: Knowledge, now: str) -> _Took:
@@ -280,7 +298,7 @@ def _of_run(knowledge: Knowledge, now: str) -> _Took:
     tokens = (total.tokens or 0) - (before.tokens or 0)
     cut = total.cut_short - before.cut_short
     if (ended := loops.ended) is not None:
-        # What came after it is no part of it.
+        # Later events are not part of the run.
         took = ended.spent
         cost = "0" if took.cost_usd is None else plus(None, took.cost_usd)
         unknown = took.unknown + ended.cut_short
@@ -303,45 +321,22 @@ def _of_run(knowledge: Knowledge, now: str) -> _Took:
     }
 
 
-COMMANDS: Commands = {ChangeBudgets: change_budgets, WarnOfBudgets: warn_of_budgets}
-
-CAUSED: Events = {BudgetsSet: _sets}
-
-
-UNKNOWN = "COMMAND"
-"""Stands for a command that is not known, or not known whole."""
-UNKNOWN_OPTIONS = "OPTIONS"
-"""Stands for options that are not known whole."""
-_MASKED = "[masked: "
-_NOT_UTF8 = re.compile(r"\\x[89a-f][0-9a-f]")
-"""The spelling of a byte that is not UTF-8, which a shell does not read."""
-
-
-def run_again(started: RunStarted | None, *, with_budgets: bool = True) -> str:
-    """Return the command that starts the loop again, with the options of that run.
-
-    What was typed is named where all of it was recorded: no word of it was cut, none had
-    a secret in it. What became a rule needs not be typed again.
-    """
-    if started is None:
-        return f"sprintlog run -- {UNKNOWN}"
-    budgets = options(started) if with_budgets else ""
-    typed = _joined(started.options, UNKNOWN_OPTIONS) if started.options else ""
-    command = _joined(started.command, UNKNOWN) if started.command else UNKNOWN
-    return " ".join(filter(None, ("sprintlog run", typed, budgets, "--", command)))
-
-
 def _joined(words: Sequence[str], unknown: str) -> str:
-    """Return words as a shell has them; what stands for them where one is not whole."""
+    """Return words quoted for a shell; the placeholder if one is incomplete."""
     if len(words) >= WORDS_MAX or not all(map(_is_whole, words)):
         return unknown
-    # Imported here: what records an event never says this.
+    # Imported here: recording an event never needs it.
     from shlex import join
 
     return join(words)
 
 
 def _is_whole(word: str) -> bool:
-    """Return whether a word was recorded whole, and can be printed between backticks."""
+    """Return whether a word was recorded completely and can be put in backticks."""
     is_cut = len(word) >= WORD_CHARS_MAX or _MASKED in word or _NOT_UTF8.search(word)
     return not is_cut and word.isprintable() and "`" not in word
+
+
+COMMANDS: Commands = {ChangeBudgets: change_budgets, WarnOfBudgets: warn_of_budgets}
+
+CAUSED: Events = {BudgetsSet: _sets}

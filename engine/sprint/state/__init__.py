@@ -1,1 +1,4 @@
-"""What a sprint is at one version: its plan, its knowledge, and how events change them."""
+"""The state of a sprint at one version: its plan, its knowledge, and allowed transitions.
+
+May import only events. Start with `sprint.py`, and `tree.py` for the plan's nodes.
+"""

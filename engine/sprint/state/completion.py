@@ -1,4 +1,8 @@
-"""What has ended: top phases of a plan, and the sprint."""
+"""The completion of a plan's leaves, top phases and breakpoints, and of the sprint.
+
+A leaf's work can be done before the leaf ends. A sprint pauses for a review after a phase
+with `break: true`.
+"""
 
 from ...log.event import Event
 from ..events import BreakpointReached, WorkDone
@@ -8,9 +12,9 @@ from .words import COMPLETED, FINISHED, IN_PROGRESS, SKIPPED, STOPPED
 
 
 def breakpoint_after(node: Node, status: str) -> list[Event]:
-    """Return the breakpoint reached when a node ends so, if it completes its phase.
+    """Return the breakpoint reached when a node ends, if that completes its phase.
 
-    `status` is what the node is about to become: `completed` or `skipped`.
+    `status` is the future status of the node: `completed` or `skipped`.
     """
     while node.level > 1 and node.parent is not None:
         parent = node.parent
@@ -27,24 +31,24 @@ def breakpoint_after(node: Node, status: str) -> list[Event]:
 
 
 def breakpoint_after_skipping(node: Node) -> list[Event]:
-    """Return the breakpoint reached when all that is unfinished of a node is skipped."""
+    """Return the breakpoint reached when all unfinished leaves of a node are skipped."""
     if any(gate_is_open(x.data) and _is_done(x) for x in (node, *node.walk())):
         return []
     return breakpoint_after(node, COMPLETED if _is_done(node) else SKIPPED)
 
 
 def _is_done(node: Node) -> bool:
-    """Tell whether there is something that a gate could check."""
+    """Return whether there is completed work for a gate to check."""
     return any(leaf.status == COMPLETED for leaf in node.leaves())
 
 
 def done_work(plan: Plan, address: str) -> WorkDone | None:
-    """Return that a leaf's work is done and only its end is to come, if that was said."""
+    """Return the report that a leaf's work is done although it has not ended, or None."""
     return plan.last.work.of(address)
 
 
 def waits_to_go_on(plan: Plan) -> bool:
-    """Tell whether work is done whose end waits until a stopped sprint goes on."""
+    """Return whether a leaf with its work done waits for a stopped sprint to resume."""
     if plan.status not in STOPPED:
         return False
     begun = (leaf for leaf in plan.tree.leaves if leaf.status == IN_PROGRESS)
@@ -52,7 +56,7 @@ def waits_to_go_on(plan: Plan) -> bool:
 
 
 def has_ended(plan: Plan) -> bool:
-    """Tell whether nothing is left to do; in Ralph mode the goal says so, not phases."""
+    """Return whether nothing is left to do; in Ralph mode only its goal decides."""
     if plan.status == COMPLETED:
         return True
     tree = plan.tree
@@ -60,9 +64,9 @@ def has_ended(plan: Plan) -> bool:
 
 
 def finished_phases(plan: Plan) -> set[str]:
-    """Return the addresses of the top phases that nothing is left of.
+    """Return the addresses of the finished top phases.
 
-    One that the pointer passes over never was anything.
+    Phases that the pointer passes over are not included.
     """
     return {
         phase.address

@@ -1,4 +1,7 @@
-"""One node of a plan's index: what it stands for in the document, and what is around it."""
+"""The nodes of a plan's index, and the fields that parents derive from their children.
+
+A parent's status, error and times follow from the nodes below it.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,11 +21,12 @@ from .words import (
 )
 
 NO_CHILDREN = dict.fromkeys(PHASE_STATUSES, 0)
-"""Stands for the tally of a leaf; it is never written to."""
+"""The tally of a leaf; it is never modified."""
+Data = dict[str, Any]
 
 
 class Node:
-    """One phase, step or sub-phase that takes part, or the root above them."""
+    """One phase, step or sub-phase of the index, or the root above them."""
 
     __slots__ = (
         "address",
@@ -52,13 +56,13 @@ class Node:
         self.parent = parent
         self.children: list[Node] = []
         self.tally = NO_CHILDREN
-        """How many children have each status."""
+        """The number of children in each status."""
         self.peers = NO_CHILDREN
-        """How many nodes of the same level have each status."""
+        """The number of nodes of the same level in each status."""
         self.counted: str | None = None
-        """As what it is counted, where a fold changed it since."""
+        """The status under which it is counted, if a fold has changed it since."""
         self.leaf = -1
-        """Place among the leaves, -1 for a parent."""
+        """The position among the leaves; -1 for a parent."""
 
     @property
     def status(self) -> str:
@@ -74,31 +78,31 @@ class Node:
 
     @property
     def is_passed_over(self) -> bool:
-        """Tell whether it is empty, without a gate and a breakpoint to stop at."""
+        """Return whether it is empty, without a gate or a breakpoint."""
         holds = gate_status(self.data) is not None or self.data.get("break") is True
         return self.is_empty and not holds
 
     def move(self, level: int, by: int) -> None:
-        """Count the index at a level on, here and in all that is below."""
+        """Shift the index at a level, in this node and all its descendants."""
         self.place = (*self.place[:level], self.place[level] + by, *self.place[level + 1 :])
         for child in self.children:
             child.move(level, by)
 
     def walk(self) -> Iterator["Node"]:
-        """Yield all that is below, in the order of the document."""
+        """Yield all descendants, in document order."""
         for child in self.children:
             yield child
             yield from child.walk()
 
     def leaves(self) -> Iterator["Node"]:
-        """Yield the leaves below, in the order of the document; a leaf yields itself."""
+        """Yield the leaves, in document order; a leaf yields itself."""
         if self.leaf >= 0:
             yield self
         for child in self.children:
             yield from child.leaves()
 
     def above(self) -> Iterator["Node"]:
-        """Yield the parents upwards, but not the root."""
+        """Yield the ancestors upwards, except the root."""
         node = self.parent
         while node is not None and node.parent is not None:
             yield node
@@ -106,7 +110,7 @@ class Node:
 
 
 class Root(Node):
-    """The root: its children are made when they are asked for."""
+    """The root, whose children are created on first access."""
 
     __slots__ = ("_children", "_make")
 
@@ -117,7 +121,7 @@ class Root(Node):
 
     @property
     def children(self) -> list[Node]:
-        """Return its children."""
+        """Return the children, creating them if necessary."""
         self._make()
         return self._children
 
@@ -127,7 +131,7 @@ class Root(Node):
 
 
 def gate_status(data: dict[str, Any]) -> str | None:
-    """Return the status word of a node's gate; None when it has no gate."""
+    """Return the status word of a node's gate; None if it has no gate."""
     if not isinstance(data.get("gate"), dict):
         return None
     tracking = data.get("gate-tracking")
@@ -141,7 +145,7 @@ def gate_is_open(data: dict[str, Any]) -> bool:
 
 
 def takes_part(data: dict[str, Any]) -> bool:
-    """Tell whether a node has both an id and a status word of the specification."""
+    """Return whether a node has an id and a status word of the specification."""
     identity = data.get("id")
     return (
         isinstance(identity, str)
@@ -151,16 +155,13 @@ def takes_part(data: dict[str, Any]) -> bool:
 
 
 def escape(segment: str) -> str:
-    """Return an id as an address writes it: `~` as `~0`, `/` as `~1`, a first `#` as `~2`.
+    """Return an id escaped for an address: `~` as `~0`, `/` as `~1`, a first `#` as `~2`.
 
-    So no id can be taken for an address by index.
+    So no id can be mistaken for an index in an address.
     """
     if "~" in segment or "/" in segment:
         segment = segment.replace("~", "~0").replace("/", "~1")
     return f"~2{segment[1:]}" if segment.startswith("#") else segment
-
-
-Data = dict[str, Any]
 
 
 def derived_status(node: Node) -> str:
@@ -180,9 +181,9 @@ def derived_status(node: Node) -> str:
 
 
 def waits_for_gate(node: Node) -> bool:
-    """Tell whether only its gate keeps a parent from its end.
+    """Return whether a parent is finished except for its gate.
 
-    That goes by its leaves: a document may say something else of what is between.
+    The leaves decide: the statuses of nodes in between may be wrong in a document.
     """
     if not gate_is_open(node.data):
         return False
@@ -195,12 +196,12 @@ def waits_for_gate(node: Node) -> bool:
 
 
 def needs_gate(leaf: Node) -> bool:
-    """Tell whether a completed leaf waits for its own gate."""
+    """Return whether a completed leaf waits for its own gate."""
     return leaf.status == COMPLETED and gate_is_open(leaf.data)
 
 
 def put(data: Data, key: str, value: Any) -> None:
-    """Set a key; a new one goes before a list of children that stands last."""
+    """Set a key; a new one is put before a list of children at the end."""
     last = next(reversed(data), None)
     data[key] = value
     if last in ("steps", "phases"):
@@ -208,14 +209,14 @@ def put(data: Data, key: str, value: Any) -> None:
 
 
 def drop(data: Data, *keys: str) -> None:
-    """Take keys away that are there."""
+    """Remove the keys that exist."""
     for key in keys:
         if key in data:
             del data[key]
 
 
 def note_error(parent: Node) -> None:
-    """Keep a parent's error that of its first failed or blocked child, or of its gate."""
+    """Set a parent's error to that of its first failed or blocked child, or its gate."""
     data, source = parent.data, None
     if parent.tally[FAILED] or parent.tally[BLOCKED]:
         source = next(x.data for x in parent.children if x.status in (FAILED, BLOCKED))
@@ -228,10 +229,10 @@ def note_error(parent: Node) -> None:
 
 
 def say_elapsed(data: Data) -> None:
-    """Say what a leaf took, where there are yet the two times it lies between.
+    """Replace the start and end times in a leaf's `elapsed` by their difference.
 
-    To reckon that takes longer than the rest of an event, and most leaves of a long stream
-    are done again: so a fold says it of the last end only.
+    Computing it takes longer than the rest of an event, and most leaves of a long stream
+    end several times: so a fold computes it only for the last end.
     """
     if type(span := data.get("elapsed")) is tuple:
         if (duration := elapsed(*span)) is None:
@@ -241,7 +242,7 @@ def say_elapsed(data: Data) -> None:
 
 
 def note_times(data: Data, status: str, at: str) -> None:
-    """Keep a parent's times in step with its derived status."""
+    """Update a parent's times according to its derived status."""
     if status == PENDING:
         data.pop("started-at", None)
     if status == IN_PROGRESS and not data.get("started-at"):

@@ -351,7 +351,7 @@ export interface ExtensionsInstalled {
   programs: ProgramRow[];
 }
 
-/** One field that is another than before. */
+/** The change of one field. */
 export interface FieldChange {
   field: string;
   what: string;

@@ -182,7 +182,7 @@ export interface CaptureBaseline {
   reports?: KeptReport[];
 }
 
-/** Say what the sprint may spend in all; what is not named stays, null is no limit. */
+/** Set the sprint's budgets; omitted ones stay unchanged, null removes a limit. */
 export interface ChangeBudgets {
   type: "change-budgets";
   budgets: { [name: string]: number | null };
@@ -303,7 +303,7 @@ export interface EndIteration {
   params?: { [name: string]: string };
 }
 
-/** End the iteration under way and say what it led to, in one append. */
+/** End the current iteration and record its measurement, in one append. */
 export interface EndMeasuredIteration {
   type: "end-measured-iteration";
   metrics: { [name: string]: unknown };
@@ -396,7 +396,7 @@ export interface FailIteration {
   number?: number | null;
 }
 
-/** Say that what an iteration led to could not be measured: the latest one's. */
+/** Record that an iteration, by default the latest, could not be measured. */
 export interface FailMeasurement {
   type: "fail-measurement";
   error: string;
@@ -961,7 +961,7 @@ export interface RunHook {
   pid?: number | null;
 }
 
-/** All that an answer says beside how the run ended. */
+/** The items of an answer, besides the verdict on the run. */
 export interface SaidItems {
   requests?: SaidRequest[];
   learnings?: SaidLearning[];
@@ -970,14 +970,14 @@ export interface SaidItems {
   problems?: string[];
 }
 
-/** Something that the agent wants later runs to know. */
+/** Information for later runs. */
 export interface SaidLearning {
   content: string;
   type?: string;
   context?: string;
 }
 
-/** A request for a person to decide on. */
+/** A request for a person's decision. */
 export interface SaidRequest {
   title: string;
   priority: string;
@@ -1217,10 +1217,10 @@ export interface Verdict {
   limit?: Limit | null;
 }
 
-/** A step that an agent names as not done. */
+/** A step that an agent reports as not done. */
 export type WantedStep = [string | null, string | null];
 
-/** Say of each budget once when most of it is spent. */
+/** Record a warning, once for each budget, when most of it is spent. */
 export interface WarnOfBudgets {
   type: "warn-of-budgets";
 }

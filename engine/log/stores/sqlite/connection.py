@@ -22,7 +22,6 @@ _ROOM_BYTES = 64 * 1024
 """The free space that SQLite needs to open a log."""
 _CORRUPT, _FULL, _CANTOPEN, _PROTOCOL, _FORMAT, _NOTADB = 11, 13, 14, 15, 24, 26
 
-
 JITTER_SECONDS = 0.032
 LOCK_LOOK_SECONDS = 0.25
 WAIT_MILLISECONDS = 8
