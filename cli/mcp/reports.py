@@ -10,7 +10,6 @@ from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.journal.parts import LEARNING_TYPES, Pattern
 from sprintlog.engine.journal.rules import DiscoverPattern
 from sprintlog.engine.journal.state import JOURNAL
-from sprintlog.engine.masking import mask_all
 from sprintlog.engine.service.learnings import journal_is_open, keep_learnings
 from sprintlog.engine.sprint.agent.reported import ReportWork, TakeSaid, waits_to_begin
 from sprintlog.engine.sprint.answers.items import SaidItems, SaidLearning, SaidRequest
@@ -35,7 +34,6 @@ def report(workspace: Workspace, given: WorkReport, caller: Caller) -> str:
 
     Work of which nobody said that it had begun begins with it.
     """
-    given = mask_all(given)
     run = _recording(workspace, "report", given.sprint, given.key, caller)
     arguments = _arguments(given)
     try:
@@ -67,7 +65,6 @@ def _reported(
 
 def learn(workspace: Workspace, given: Learn, caller: Caller) -> str:
     """Keep what was learned where a journal is open, else as a note of the sprint."""
-    given = mask_all(given)
     check_word("kind", given.kind, (*LEARNING_TYPES, *PATTERNS))
     _check_said(text=given.text)
     if given.kind in PATTERNS and journal_is_open(workspace):
@@ -117,7 +114,6 @@ def _id_of(entries: Iterable[Any], field: str, text: str) -> str | None:
 
 def request(workspace: Workspace, given: Request, caller: Caller) -> str:
     """Put a request into the queue; the same one said again is the one that is there."""
-    given = mask_all(given)
     check_word("priority", given.priority, PRIORITIES)
     check_word("kind", given.kind, REQUEST_TYPES)
     _check_said(title=given.title, why=given.why)

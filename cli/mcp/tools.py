@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.errors import NotFoundError, SprintlogError
+from sprintlog.engine.masking import mask_all
 from sprintlog.projections.workspace import Workspace
 
 from ..context import open_workspace
@@ -134,6 +135,7 @@ def call(name: str, given: Any, caller: Caller) -> Answered:
             listed = ", ".join(known)
             raise NotFoundError(f"there is no tool {name[:40]!r} here; there are: {listed}")
         read = arguments.read(given, tool.takes)
+        read = mask_all(read) if tool.writes else read
         with open_workspace() as workspace:
             return Answered(tool.act(workspace, read, caller))
     except SprintlogError as error:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from sprintlog.engine.command import Command
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.masking import mask_all
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.phases.lifecycle import PauseSprint, ResumeSprint
 from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT
@@ -102,14 +103,13 @@ class WantedAction(NamedTuple):
     def _made(self, run: Recording) -> Command | Step:
         given, options = self.given, run.options
         if self.action.make is not None:
-            return options.masked_command(self.action.make(given, options.actor))
-        reason = options.masked({"reason": given.get("reason")})["reason"]
-        of_plan = given.get("files") != "yes"
+            return self.action.make(given, options.actor)
+        reason, of_plan = given.get("reason"), given.get("files") != "yes"
         return step_back(run, given["to"], (), reason, of_plan=of_plan, of_files=False)
 
 
 def wanted(command: str, sprint_id: str, given: Given, *, actor: str) -> WantedAction:
-    """Return the action that a form asks for; what was left empty was not given.
+    """Return the action that a form asks for, masked; what was left empty was not given.
 
     Raise `NotFoundError` for an unknown one, `InvalidInputError` naming a wrong field.
     """
@@ -129,7 +129,7 @@ def wanted(command: str, sprint_id: str, given: Given, *, actor: str) -> WantedA
     for field in action.fields:
         if field.is_needed and field.name not in found:
             raise InvalidInputError("has to be given", field=field.name)
-    return WantedAction(action, sprint_id, found, actor)
+    return WantedAction(action, sprint_id, mask_all(found), actor)
 
 
 def _resume(given: Given, actor: str) -> Command:
