@@ -181,9 +181,9 @@ def check_settings(given: Mapping[str, Any], wrong: Wrong) -> dict[str, Any]:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(map(str, first["loc"][:2]))
         below = ", ".join(map(str, first["loc"][2:]))
-        said = str(first["msg"]).replace("Input should be", "must be")
-        said = said.replace(
+        why = str(first["msg"]).replace("Input should be", "must be")
+        why = why.replace(
             r"String should match pattern '\S'", "an empty text is not a value"
         )
-        raise wrong(key, f"{below}: {said}" if below else said) from error
+        raise wrong(key, f"{below}: {why}" if below else why) from error
     return {f"{t}.{n}": v for t, names in dumped.items() for n, v in names.items()}

@@ -86,8 +86,7 @@ def hear(source: str, agent: str | None) -> PrintedRun:
     Raise `InvalidInputError` where it cannot be read.
     """
     # Imported here: few iterations are ended by what an agent printed.
-    from sprintlog.engine.adapters.agents.documents import DOCUMENT_BYTES_MAX
-    from sprintlog.engine.adapters.agents.output import Hearing
+    from sprintlog.engine.adapters.agents.output import DOCUMENT_BYTES_MAX, Hearing
     from sprintlog.engine.adapters.processes.output import Output
     from sprintlog.engine.service.agent_sessions.ran import printed
     from sprintlog.engine.sprint.answers.verdict import judge, said_beside

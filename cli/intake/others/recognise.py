@@ -111,8 +111,7 @@ def _of_lines(content: bytes) -> str | None:
             return kind
     hearing = Hearing()
     hearing.feed(content)
-    is_session = _SESSION.match(content) or hearing.heard()[1].agent
-    return "transcript" if is_session else None
+    return "transcript" if _SESSION.match(content) or hearing.heard()[1].agent else None
 
 
 def _of_line(line: dict[str, Any]) -> str | None:

@@ -1,15 +1,14 @@
 """Read transcripts that agents keep of their sessions: each session is one iteration."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from sprintlog.engine.adapters.agents.activity import Activity
-from sprintlog.engine.adapters.agents.documents import DOCUMENT_BYTES_MAX
-from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.agents.output import DOCUMENT_BYTES_MAX, Hearing
 from sprintlog.engine.adapters.pieces import pieces_of
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.agent_sessions.ran import kept
@@ -85,13 +84,13 @@ def read_transcript(file: Path) -> TranscriptRead:
             hearing.feed(piece)
             digest.update(piece)
             size += len(piece)
-            moments = _outer([*moments, *_moments(piece)])
+            found = sorted([*moments, *_moments(piece)])
+            moments = [*found[:1], *found[-1:]]
         hearing.feed(b"\n")
     answer, activity = hearing.heard()
     if activity.agent is None:
-        problem = "is no transcript of an agent that is known"
-        if size > DOCUMENT_BYTES_MAX:
-            problem += f", or one document of more than {DOCUMENT_BYTES_MAX // 2**20} MiB"
+        limit = f"as one document of at most {DOCUMENT_BYTES_MAX // 2**20} MiB"
+        problem = f"is no transcript of an agent that is known, in lines or {limit}"
         problem = NOT_TRANSCRIPTS.get(file.name, problem)
         raise InvalidInputError("is empty" if not size else problem, file=str(file))
     asked = (*beside, file) if activity.unknown else ()
@@ -144,11 +143,6 @@ def _moments(piece: bytes) -> Iterator[str]:
             yield normalise(found[1].decode())
         except InvalidInputError:
             continue
-
-
-def _outer(moments: Sequence[str]) -> list[str]:
-    """Return the first and the last of some moments."""
-    return [min(moments), max(moments)] if moments else []
 
 
 def _unread(file: Path) -> Iterator[Unread]:

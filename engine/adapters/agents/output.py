@@ -28,14 +28,19 @@ from . import (
 )
 from .activity import Activity, Watching
 from .answer import Gathering
-from .documents import messages_of
 from .items import Fork, Item, Items
 from .values import is_cut, mapping, parse
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
 """How much of the end of an output is read as words or as one object."""
 LINE_BYTES_MAX = 16 * 1024 * 1024
-"""A longer line is passed over."""
+"""A longer line, or entry of a document, is passed over."""
+DOCUMENT_BYTES_MAX = 64 * 1024 * 1024
+"""How long a session in a file may be that is one document. Some are of tens of MiB: one of
+63 MiB was imported with a maximum resident set of 89 MiB, the most hostile document of
+that length with 575 MiB."""
+_COMMAS_MAX = 4_000_000
+"""Each value takes memory, however short it is. Sessions have a comma in 30 bytes."""
 
 READERS: tuple[tuple[str, "Read | type[copilot_chat.Chat]"], ...] = (
     ("antigravity", antigravity.read),
@@ -132,20 +137,17 @@ class Hearing:
         An output of at most `document_max` bytes may be one object.
         """
         self._told, self._document_max = told, document_max
-        self._agent = agent
-        self._also = also
+        self._agent, self._also, self._read = agent, also, read
         self._told_lines = {
             line.strip().encode("utf-8", "replace") for line in told.split("\n")
         } - {b""}
         """A line that only repeats one of them is nobody's message."""
-        self._read = read
         self._reading = _Reading(agent, also, read)
         self._end = bytearray()
         self._bytes = 0
         self._rest = bytearray()
         """What came after the last end of a line."""
-        self._lines = 0
-        self._known = 0
+        self._lines = self._known = 0
         self._strange = 0
         """How many lines of JSON nobody understands."""
         self._ends_known = False
@@ -224,8 +226,7 @@ class Hearing:
             if self._told and repeats(piece.decode("utf-8", "replace"), self._told):
                 continue
             reading = _Reading(self._agent, self._also, self._read)
-            messages = messages_of(piece, whole_max=LINE_BYTES_MAX)
-            (count, known), *_ = map(reading.take, messages)
+            (count, known), *_ = map(reading.take, _messages_of(piece))
             if known and 2 * known >= count:
                 answer = reading.gathering.answer(unknown=count - known)
                 self._lines = count
@@ -239,6 +240,25 @@ def _pieces(content: bytearray) -> Iterator[bytearray]:
     opens, closes = _OPENS.search(content), deque(_CLOSES.finditer(content), maxlen=1)
     if opens and closes:
         yield content[opens.start() : closes[0].end()]
+
+
+def _messages_of(content: bytearray) -> Iterator[object]:
+    """Yield a session without its entries, then with each of them; other JSON as it is.
+
+    Only the document and one entry are in memory: parsed as a whole, a session takes seven
+    times its length, and a hostile document twenty-five times.
+    """
+    few = content.count(b",") <= _COMMAS_MAX
+    try:
+        parts = msgspec.json.decode(content if few else b"{}", type=dict[str, msgspec.Raw])
+        name = "messages" if "projectHash" in parts else "requests"
+        entries = msgspec.json.decode(parts.pop(name), type=list[msgspec.Raw])
+    except (msgspec.MsgspecError, ValueError, RecursionError, KeyError):
+        yield parse(bytes(content)) if len(content) <= LINE_BYTES_MAX else None
+        return
+    fields = {key: parse(bytes(part)) for key, part in parts.items()}
+    for entry in (b"null", *entries):
+        yield {**fields, name: [parse(bytes(entry)[: LINE_BYTES_MAX + 1])]}
 
 
 def with_errors(

@@ -10,8 +10,7 @@ import pytest
 
 from sprintlog.cli.intake.others import transcript
 from sprintlog.cli.intake.others.transcript import read_transcript
-from sprintlog.engine.adapters.agents.documents import DOCUMENT_BYTES_MAX
-from sprintlog.engine.adapters.agents.output import LINE_BYTES_MAX
+from sprintlog.engine.adapters.agents.output import DOCUMENT_BYTES_MAX, LINE_BYTES_MAX
 
 from ...conftest import Run
 
@@ -84,5 +83,5 @@ def test_a_document_beyond_the_limit_is_refused(
     run("init")
     refused = run("import", "transcript", enlarged)
     assert refused.code == 1
-    assert "one document of more than 1 MiB" in refused.err
+    assert "one document of at most 1 MiB" in refused.err
     assert run("log", "--all", "--json").lines == []
