@@ -180,9 +180,7 @@ class Guard:
             return entered
         if not is_let_in:
             return _not_let_in()
-        if method == "POST":
-            return self._refusal_to_write(headers)
-        return None
+        return self._refusal_to_write(headers) if method == "POST" else None
 
     def _is_let_in(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")

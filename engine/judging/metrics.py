@@ -229,6 +229,4 @@ def not_verified(now: Figures) -> str | None:
         return f"{now.tests_failed} of its tests failed"
     if now.tests_passed < 1:
         return "none of its tests passed"
-    if now.build_status == FAILED:
-        return "its build failed"
-    return None
+    return "its build failed" if now.build_status == FAILED else None

@@ -164,9 +164,7 @@ def meets(expect: Expected, version: int) -> bool:
         return True
     if expect is Expect.NONE:
         return version == 0
-    if expect is Expect.EXISTS:
-        return version > 0
-    return expect == version
+    return version > 0 if expect is Expect.EXISTS else expect == version
 
 
 def check_expected(stream: str, *, expect: Expected, actual: int) -> None:

@@ -122,9 +122,7 @@ def agent_of(message: Data, told: str) -> str:
     if is_dated and told == "claude":
         # Claude Code states no time; Copilot runs Claude's hooks in trusted folders.
         return "copilot"
-    if "turn_id" in message and "model" in message:
-        return "codex"
-    return told
+    return "codex" if "turn_id" in message and "model" in message else told
 
 
 def _unnamed(message: Data) -> str:

@@ -136,9 +136,7 @@ def _judged(
             category=_category(sign),
             limit=limits.limit_of(sign, said, answer.refusal, moment),
         )
-    if answer.is_cut:
-        return invalid(CUT)
-    return (read or _of_text)(answer.text)
+    return invalid(CUT) if answer.is_cut else (read or _of_text)(answer.text)
 
 
 def categorise(error: str) -> str:

@@ -300,9 +300,7 @@ class Judged:
         """Return the iterations with a run that nobody measured, in their order."""
         seen = {entry.number for entry in self.tracker.measured} | self.failures().keys()
         begun = [x for x in self.sprint.knowledge.iterations if x[0] not in seen]
-        if not begun:
-            return []
-        return self._endings(begun)
+        return [] if not begun else self._endings(begun)
 
     def endings(self) -> dict[int, agent_runs.RunEnding]:
         """Return how the last run of each iteration ended, measured or not."""
