@@ -37,7 +37,7 @@ _OF_CALL = (*TOKEN_FIGURES, "cache_read_tokens", COST)
 
 def tokens_of(figures: Any) -> int | None:
     """Return the tokens of anything that has the fields of `Usage`; None if unknown."""
-    found = [getattr(figures, name, None) for name in TOKEN_FIGURES]
+    found = (getattr(figures, name, None) for name in TOKEN_FIGURES)
     known = [one for one in found if isinstance(one, int) and one >= 0]
     return sum(known) if known else None
 
@@ -54,9 +54,9 @@ def lower_bounds(figures: Any) -> tuple[str, ...]:
     return (*found, TOKENS) if is_partial else tuple(found)
 
 
-def bounded(amount: str, figures: Any, name: str = TOKENS) -> str:
-    """Return an amount for a table, with a mark if it is a lower bound."""
-    return f">={amount}" if name in lower_bounds(figures) else amount
+def bounded(amount: str, figures: Any, name: str = TOKENS, mark: str = ">=") -> str:
+    """Return an amount, by default for a table, with a mark if it is a lower bound."""
+    return f"{mark}{amount}" if name in lower_bounds(figures) else amount
 
 
 def open_figures(usage: Usage | None) -> tuple[str, ...]:

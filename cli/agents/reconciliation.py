@@ -18,6 +18,7 @@ from sprintlog.engine.service.from_transcripts import recover
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sessions.names import session_of
 from sprintlog.engine.sessions.work import work_in
+from sprintlog.engine.usage import bounded
 from sprintlog.projections.views.sessions import Reconciled
 from sprintlog.projections.workspace import Workspace
 
@@ -145,6 +146,7 @@ def _reconciled(
         recorded=taken.recorded + (found.events if found else 0),
         input_tokens=usage.input_tokens if usage else None,
         output_tokens=usage.output_tokens if usage else None,
+        at_least=usage.at_least if usage else (),
         sprint=found.sprint if found else None,
     )
 
@@ -160,8 +162,10 @@ def lines_of_answer(answer: Reconciled) -> Iterator[str]:
     yield line
     if answer.input_tokens is None and answer.output_tokens is None:
         return
-    counts = (answer.input_tokens, answer.output_tokens)
-    given, written = ("unknown" if x is None else x for x in counts)
+    given, written = (
+        "unknown" if (x := getattr(answer, name)) is None else bounded(str(x), answer, name)
+        for name in ("input_tokens", "output_tokens")
+    )
     tokens = f"tokens: {given} in, {written} out"
     if answer.sprint is not None:
         yield f"{tokens}, recorded in {answer.sprint} from the transcript"

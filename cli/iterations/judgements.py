@@ -13,7 +13,7 @@ from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding, 
 from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.state.sprint import Spent
 from sprintlog.engine.sprint.state.words import COMPLETED
-from sprintlog.engine.usage import bounded
+from sprintlog.engine.usage import COST, bounded
 from sprintlog.projections.judging.quality import equals_by_exit_code
 from sprintlog.projections.judging.summary_report import BARS, PLAIN, sparkline
 from sprintlog.projections.text.phrases import dollars, duration
@@ -167,7 +167,7 @@ def took_cells(spent: Spent | None) -> tuple[str, ...]:
     return (
         "-" if spent.turns is None else f"{spent.turns:,}",
         "-" if tokens is None else bounded(f"{tokens:,}", spent),
-        "-" if spent.cost_usd is None else dollars(spent.cost_usd),
+        "-" if spent.cost_usd is None else bounded(dollars(spent.cost_usd), spent, COST),
         duration(spent.duration_ms) if spent.duration_ms else "-",
     )
 

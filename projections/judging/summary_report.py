@@ -15,7 +15,7 @@ from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding
 from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
-from sprintlog.engine.usage import bounded
+from sprintlog.engine.usage import COST, bounded
 
 from ..markdown import bare, code, code_cell, table
 from .iteration_report import MISSING, NOT_COMPARED, notes_of, said, unknown_costs
@@ -324,7 +324,7 @@ def _took(spent: Spent | None) -> tuple[str, ...]:
     return (
         "" if spent.turns is None else f"{spent.turns:,}",
         bounded(f"{tokens:,}", spent) if tokens else "",
-        "" if spent.cost_usd is None else f"${spent.cost_usd:,.2f}",
+        "" if spent.cost_usd is None else bounded(f"${spent.cost_usd:,.2f}", spent, COST),
     )
 
 

@@ -9,6 +9,8 @@ from sprintlog.engine.judging.events import IterationMeasured
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.answers.limits import WAITS_FOR
+from sprintlog.engine.sprint.state.sprint import Spent
+from sprintlog.engine.usage import COST, bounded
 
 from ..text.phrases import dollars, duration
 from ..views.iterations import JudgedIteration
@@ -115,7 +117,7 @@ class _Closed(NamedTuple):
     end: int
     tone: str
     """Of an iteration what it has where nobody judged it."""
-    cost: float | None
+    cost: Spent | None
     says: str = ""
 
 
@@ -141,7 +143,7 @@ class EventStory:
         self._measured_at: int | None = None
         self._waiting: Delay | None = None
         self._times = array("q")
-        self._cost: dict[str, float] = {}
+        self._cost: dict[str, Spent] = {}
         self._last = 0
 
     def course(
@@ -239,9 +241,8 @@ class EventStory:
         self._sign(event.phase, at, kind, about, version)
 
     def _ran(self, event: f.AgentRan, at: int, version: int) -> None:
-        if event.usage is not None and event.usage.cost_usd is not None:
-            for row in {event.phase or ITERATIONS, ITERATIONS}:
-                self._cost[row] = self._cost.get(row, 0.0) + event.usage.cost_usd
+        for row in {event.phase or ITERATIONS, ITERATIONS}:
+            self._cost.setdefault(row, Spent()).add_run(event)
         is_alone = self._iteration is None and event.phase not in self._phases
         if is_alone and event.duration_ms is not None:
             row = event.phase or "agent"
@@ -286,9 +287,10 @@ def _told(
         name = str(number)
     said.append(duration(max(one.end - opened.begin, 0)))
     labels: tuple[str, ...] = (name,)
-    if one.cost is not None:
-        said.append(dollars(one.cost))
-        labels = (f"{name} {dollars(one.cost)}", name)
+    if one.cost is not None and one.cost.cost_usd is not None:
+        cost = bounded(dollars(one.cost.cost_usd), one.cost, COST)
+        said.append(cost)
+        labels = (f"{name} {cost}", name)
     about = ", ".join(filter(None, said))
     return Work(opened.row, opened.begin, one.end, tone, labels, about, opened.version)
 

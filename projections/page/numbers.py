@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.state.times import parse
-from sprintlog.engine.usage import bounded, tokens_of
+from sprintlog.engine.usage import COST, bounded, tokens_of
 
 from ..text.phrases import UNKNOWN, dollars, duration
 from ..views.costs import Spending
@@ -48,6 +48,11 @@ def cost(spent: object) -> float | None:
     if isinstance(spent, Spending) and isinstance(spent.cost_usd, float | int):
         return float(spent.cost_usd)
     return None
+
+
+def dollars_of(spent: object) -> str:
+    """Return the cost, with a mark if it is a lower bound."""
+    return bounded(money(cost(spent)), spent, COST)
 
 
 def money(amount: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sprintlog.engine.usage import TOKENS, lower_bounds, tokens_of
+from sprintlog.engine.usage import COST, bounded, tokens_of
 
 UNKNOWN = "\N{EN DASH}"
 """What stands for what nobody knows: never 0."""
@@ -34,10 +34,9 @@ def usage(used: Any, *, duration_ms: int | None = None) -> list[str]:
     if (turns := getattr(used, "turns", None)) is not None:
         words.append(counted(turns, "turn"))
     if (tokens := tokens_of(used)) is not None:
-        bound = "at least " if TOKENS in lower_bounds(used) else ""
-        words.append(f"{bound}{counted(tokens, 'token')}")
+        words.append(bounded(counted(tokens, "token"), used, mark="at least "))
     if (cost := getattr(used, "cost_usd", None)) is not None:
-        words.append(dollars(cost))
+        words.append(bounded(dollars(cost), used, COST, mark="at least "))
     return words
 
 
@@ -52,7 +51,7 @@ def spent_said(all_runs: Any) -> list[str]:
     words.extend(usage(all_runs))
     unknown = all_runs.without_cost + all_runs.cut_short
     if unknown and all_runs.cost_usd is not None:
-        words[-1] += f" without {unknown} of unknown cost"
+        words[-1] += f" (cost of {counted(unknown, 'run')} not fully known)"
     return words
 
 

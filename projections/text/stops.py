@@ -103,9 +103,7 @@ def _between_runs(sprint: Sprint, found: Status, when: When) -> str:
     else:
         said = f"iteration {at} is under way"
     last = found.last_activity
-    if not isinstance(last, str):
-        return said
-    return f"{said}; last event {when(last)}"
+    return said if not isinstance(last, str) else f"{said}; last event {when(last)}"
 
 
 def _doing(sprint: Sprint, action: Action, run: views.LoopRun, when: When) -> str:

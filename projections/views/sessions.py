@@ -32,6 +32,8 @@ class Reconciled(Struct, frozen=True, kw_only=True):
     input_tokens: int | None = None
     """What the session cost by its transcript, where nobody else says it."""
     output_tokens: int | None = None
+    at_least: tuple[str, ...] = ()
+    """The names of the figures here that are lower bounds."""
     sprint: str | None = None
     """The sprint that these tokens are recorded in; None where none knows the session."""
 

@@ -16,7 +16,6 @@ from sprintlog.engine.sprint.runs.budgets import (
     run_again,
 )
 from sprintlog.engine.sprint.state.goal_settings import goal_said
-from sprintlog.engine.usage import TOKENS, lower_bounds, tokens_of
 
 from ...judging.quality import equals_by_exit_code, pending_advice
 from ...judging.quality import files_said as whose_files
@@ -28,7 +27,7 @@ from ..facts import Facts
 from ..labels import WHOLE
 from ..layout import percent
 from ..markup import NOTHING, Markup, command, joined, said, tag, text
-from ..numbers import cost, money, number, score, time, took
+from ..numbers import cost, money, number, score, time, tokens, took
 
 _TONES = {
     "completed": "good",
@@ -160,8 +159,7 @@ def _figures(facts: Facts) -> Iterator[Markup]:
     if more is not None and (cut := getattr(spent, "runs_cut_short", 0)):
         more += f", {cut} more killed"
     yield _figure("agents at work", took(spent), more)
-    more = "at least" if TOKENS in lower_bounds(spent) else None
-    yield _figure("tokens", number(tokens_of(spent)), more)
+    yield _figure("tokens", tokens(spent))
     unknown = getattr(spent, "runs_without_cost", 0) + getattr(spent, "runs_cut_short", 0)
     more = f"at least: {counted(unknown, 'run')} did not say" if unknown else None
     yield _figure("cost", money(cost(spent)), more)

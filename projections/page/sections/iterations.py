@@ -13,7 +13,7 @@ from ...views.iterations import JudgedIteration
 from ..changed_files import Changed
 from ..facts import Facts
 from ..markup import Markup, command, heading, row, section, table, tag, text, without
-from ..numbers import cost, known, money, number, score, tokens, took, version_link
+from ..numbers import dollars_of, known, number, score, tokens, took, version_link
 
 CELL_CHARS_MAX = 300
 SHORT_CHARS = 24
@@ -69,7 +69,7 @@ def columns(facts: Facts) -> list[TableColumn]:
     if any(known(one.spent) for one in rows):
         found += [
             TableColumn("tokens", lambda x: tokens(x.spent), True),
-            TableColumn("cost", lambda x: money(cost(x.spent)), True),
+            TableColumn("cost", lambda x: dollars_of(x.spent), True),
             TableColumn("time", lambda x: took(x.spent), True, _milliseconds),
         ]
     if facts.sprint.knowledge.elsewhere:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
-from sprintlog.engine.usage import tokens_of
+from sprintlog.engine.usage import lower_bounds, tokens_of
 
 from ...views.iterations import JudgedIteration
 from ..facts import Facts
@@ -123,6 +123,7 @@ def _small_plots(facts: Facts) -> Iterator[Markup]:
     all_tokens = [tokens_of(x) for x in spent]
     series["tokens"] = [None if x is None else float(x) for x in all_tokens]
     series["cost"] = [cost(x) for x in spent]
+    bounds = {name.removesuffix("_usd") for one in spent for name in lower_bounds(one)}
     shown = 0
     for name, points in series.items():
         there = [value for value in points if value is not None]
@@ -132,17 +133,17 @@ def _small_plots(facts: Facts) -> Iterator[Markup]:
         shown += 1
         if shown > PLOTS_MAX:
             return
-        yield _figure(name, points, there)
+        yield _figure(name, points, there, " (at least)" * (name in bounds))
 
 
-def _figure(name: str, points: list[float | None], there: list[float]) -> Markup:
+def _figure(name: str, points: list[float | None], there: list[float], of: str) -> Markup:
     say = money if name == "cost" else number
     first, last = say(there[0]), say(there[-1])
     span = f"{say(min(there))} to {say(max(there))}"
     label = f"{name}: from {first} to {last}, between {span}"
     caption = tag(
         "figcaption",
-        tag("b", text(name.replace("_", " "))),
+        tag("b", text(name.replace("_", " ") + of)),
         tag("span", f"{first} \N{RIGHTWARDS ARROW} {last}"),
     )
     return tag("figure", caption, small(points, label), tag("small", span))

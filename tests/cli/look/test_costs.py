@@ -1,6 +1,8 @@
 """What agents took is told by iteration: in lists, reports and tables."""
 
+import html
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -74,3 +76,54 @@ def test_the_log_has_what_it_cost(paid: Path, done: Run) -> None:
     """A run of an agent says what it took, not what it printed."""
     (line, *_) = done("log", "--type", "agent-ran").out.splitlines()
     assert line.endswith("agent-ran setup  completed, 1m 01s, 2 turns, 1,234 tokens, $0.25")
+
+
+PARTIAL = ("input_tokens", "output_tokens", "cost_usd")
+AMOUNT = re.compile(r"(>=|at least )?(?:\$\d+\.\d\d|1,234\b|2,468\b)")
+READINGS = ("status", "iteration list", "report", "report 1", "compare 1 2", "log --all")
+
+
+@pytest.fixture
+def aborted(sprint: Path, done: Run) -> Path:
+    """Return a folder whose sprint has two iterations with an aborted run each."""
+    for number in (1, 2):
+        usage = {"input_tokens": 1000, "output_tokens": 234, "cost_usd": 0.25 * number}
+        ran = {"phase": "setup", "iteration": number, "status": "stopped"}
+        figures = {"duration_ms": 900, "usage": {**usage, "at_least": PARTIAL}}
+        done("iteration", "start")
+        done("append", "agent-ran", "--data", json.dumps({**ran, **figures}))
+        done("iteration", "end", "--metric", "test_count=4", "--metric", "tests_passed=4")
+    return sprint
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_lower_bound_has_its_mark(aborted: Path, done: Run, reading: str) -> None:
+    """Tokens and cost that are not fully known are marked wherever they are printed."""
+    shown = [*AMOUNT.finditer(done(*reading.split()).out)]
+    assert len(shown) >= 2
+    assert [found[0] for found in shown if not found[1]] == []
+
+
+def test_the_page_marks_a_lower_bound(aborted: Path, done: Run) -> None:
+    """The table, the timeline and the charts of the page mark them as well."""
+    done("report", "--html", "page.html")
+    page = html.unescape(Path("page.html").read_text())
+    cells = re.findall(r"<td[^>]*>(.{0,9}\$0\.(?:25|50))</td>", page)
+    assert {*cells} == {">=$0.25", ">=$0.50"}
+    assert " 1 >=$0.25<" in page
+    for name in ("tokens", "cost"):
+        assert f"<b>{name} (at least)</b>" in page
+    cost = re.search(r"<dt>cost</dt><dd>\$0\.75<small>(.*?)</small>", page)
+    assert cost is not None
+    assert cost[1].startswith("at least: 2 runs")
+
+
+@pytest.mark.parametrize("reading", ["status", "iteration list", "query"])
+def test_data_names_its_lower_bounds(aborted: Path, done: Run, reading: str) -> None:
+    """JSON and SQL name them in `at_least`."""
+    words = reading.split() + ["SELECT at_least FROM v_iterations"] * (reading == "query")
+    for one in done(*words, "--json").lines:
+        for row in one if isinstance(one, list) else [one]:
+            names = row.get("spent", row)["at_least"]
+            names = json.loads(names) if isinstance(names, str) else names
+            assert {"tokens", *PARTIAL} == {*names}

@@ -914,6 +914,7 @@ export interface Reconciled {
   recorded: number;
   input_tokens?: number | null;
   output_tokens?: number | null;
+  at_least?: string[];
   sprint?: string | null;
 }
 

@@ -134,6 +134,17 @@ def test_the_answer_is_one_line(sprint: Path, done: Run) -> None:
     assert said[1].startswith("tokens: 240 in, 80 out, in no sprint")
 
 
+def test_tokens_that_are_not_fully_known_are_marked(sprint: Path, done: Run) -> None:
+    """A call that has not ended states no output: what is known of it is the least."""
+    file = transcript_of(sprint, f"{KILLED}-transcript")
+    first, last = '"stop_reason":"tool_use"', '"stop_reason":null'
+    file.write_text(last.join(file.read_text().rsplit(first, 1)))
+    tell(sprint, "claude", hooks_of(KILLED, "claude"))
+    said = done("session", "reconcile", "--transcript", file, "--ended").out
+    assert "tokens: 240 in, >=40 out" in said
+    assert reconciled(done, file, "--ended")["at_least"] == ["output_tokens"]
+
+
 def test_a_transcript_of_another_session_or_agent_is_refused(
     sprint: Path, done: Run, run: Run
 ) -> None:
