@@ -24,7 +24,7 @@ from .values import (
 def read_session(message: Data) -> out.Items | None:
     """Return what a line says; None when it is none of a session."""
     if {"sessionId", "projectHash"} <= message.keys():
-        within = map(read, objects(message.get("messages")))
+        within = map(read_session, objects(message.get("messages")))
         items = [item for found in within for item in found or ()]
         return (out.Session(text(message.get("sessionId"))), *items)
     if isinstance(message.get("$set"), dict):
