@@ -1,7 +1,8 @@
-"""Taking in a progress.json of another tool: what of it is new, and what is wrong with it.
+"""Import of another tool's progress.json: its new parts, and its problems.
 
-Entries, learnings and patterns are matched by their ids; the second of the same id is
-matched with the second. So the same file again brings nothing new.
+Entries, learnings and patterns are matched by id, repeated ids in order, so importing the
+same file again adds nothing. A progress.json may also be no journal at all: other tools
+use that name too, and such a file is described but not imported.
 """
 
 import re
@@ -29,11 +30,33 @@ ELSEWHERE = (
     "`sprintlog journal open --place .ralph/journal.json` puts ours elsewhere; "
     "so does SPRINTLOG_JOURNAL"
 )
-"""What to do about one."""
+"""The hint for a file of another tool at the journal's place."""
+FIRST_SCHEMA = (1, 0)
+_SCHEMA = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
+
+Data = dict[str, Any]
+Kind = TypeVar("Kind", bound=parts.ClosedObject)
+
+_EVENTS: dict[type[Any], type[Event]] = {
+    parts.Entry: f.EntryRecorded,
+    parts.Learning: f.LearningAdded,
+    parts.Pattern: f.PatternDiscovered,
+}
+"""The event for a new part of each kind."""
+_COUNTED = {"times_referenced", "still_valid"}
+"""The fields of a learning that later events change."""
+
+
+class ForeignEvents(NamedTuple):
+    """The result of importing a document."""
+
+    events: list[Event]
+    problems: list[str]
+    """Differences from the records, which are not imported."""
 
 
 def stranger(data: object) -> str | None:
-    """Return what a progress.json is; None where it is a journal, or may become one."""
+    """Return a description of a file that is not a journal; None if it may be one."""
     if not isinstance(data, dict):
         return "JSON, but no object"
     names = {str(name) for name in data}
@@ -46,7 +69,7 @@ def stranger(data: object) -> str | None:
 
 
 def check_no_stranger(content: bytes, place: str) -> None:
-    """Refuse to begin a journal where another tool has a file: say what that is."""
+    """Raise `RefusedError` that describes another tool's file at the journal's place."""
     try:
         found = stranger(msgspec.json.decode(content))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -57,30 +80,6 @@ def check_no_stranger(content: bytes, place: str) -> None:
             f"{place} is there already, a journal of another tool", hint=hint, file=place
         )
     raise RefusedError(f"{place} is there already: {found}", hint=ELSEWHERE, file=place)
-
-
-FIRST_SCHEMA = (1, 0)
-_SCHEMA = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
-
-Data = dict[str, Any]
-Kind = TypeVar("Kind", bound=parts.ClosedObject)
-
-_EVENTS: dict[type[Any], type[Event]] = {
-    parts.Entry: f.EntryRecorded,
-    parts.Learning: f.LearningAdded,
-    parts.Pattern: f.PatternDiscovered,
-}
-"""The event of a new part of each kind."""
-_COUNTED = {"times_referenced", "still_valid"}
-"""What later events say of a learning."""
-
-
-class ForeignEvents(NamedTuple):
-    """What a document brings."""
-
-    events: list[Event]
-    problems: list[str]
-    """What of it differs from what was recorded, and is not taken."""
 
 
 def schema_version(text: str) -> tuple[int, int]:
@@ -96,7 +95,7 @@ def schema_version(text: str) -> tuple[int, int]:
 
 
 def shape_of(kind: type[Kind], data: object, *, field: str) -> Kind:
-    """Return an object of progress.json; the fields that no shape has are its extra."""
+    """Return an object of progress.json; unknown fields become its `extra`."""
     return converted(_gathered(kind, data), kind, field=field)
 
 
@@ -105,7 +104,7 @@ def _gathered(kind: type[parts.ClosedObject], data: Any) -> Any:
         return data
     known = set(kind.__struct_fields__) - {"extra"}
     given: Data = {
-        # The schema takes 1.0 for a whole number.
+        # In JSON Schema, 1.0 is an integer.
         name: int(value) if isinstance(value, float) and value.is_integer() else value
         for name, value in data.items()
         if name in known
@@ -124,7 +123,7 @@ def _gathered(kind: type[parts.ClosedObject], data: Any) -> Any:
 
 
 class TakeDocument(JournalCommand, frozen=True):
-    """Take in what a journal of others has beyond `ours`, an append's worth at a time."""
+    """Import the parts of another journal that `ours` lacks, one append at a time."""
 
     theirs: Data
     ours: JournalDocument | None = None
@@ -140,7 +139,7 @@ COMMANDS: Commands = {TakeDocument: take_document_in}
 
 
 def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:
-    """Return what a checked document has beyond ours, as events with their own times."""
+    """Return events for the parts of a checked document that ours lacks, at their times."""
     problems: list[str] = []
     events = [*_of_the_file(ours, theirs, problems)]
     for kind, event_of in _EVENTS.items():
@@ -156,7 +155,7 @@ def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:
 
 
 def remarks(document: JournalDocument) -> Iterator[str]:
-    """Yield what documents of other tools have and our commands refuse."""
+    """Yield remarks on content of other tools that our commands would reject."""
     for list_name in LISTS.values():
         seen: set[str] = set()
         for index, part in enumerate(getattr(document, list_name)):
@@ -180,7 +179,7 @@ def remarks(document: JournalDocument) -> Iterator[str]:
 def _of_the_file(
     ours: JournalDocument, theirs: Data, problems: list[str]
 ) -> Iterator[Event]:
-    """Yield what is new about the file itself."""
+    """Yield events for changes of the file itself."""
     version, created_at = theirs["version"], theirs["created_at"]
     name = theirs.get("project_name", "")
     own = {"version", "created_at", "project_name", *LISTS.values()}
@@ -203,7 +202,7 @@ def _of_the_file(
 def _matched(
     kind: type[Part], theirs: Data, ours: JournalDocument
 ) -> Iterator[tuple[Part, str, Part | None]]:
-    """Yield what a list of theirs holds, with its place and what we have of it."""
+    """Yield each part of a list, with its place and our matching part or None."""
     name = LISTS[kind]
     known: dict[str, list[Part]] = defaultdict(list)
     for part in getattr(ours, name):
@@ -239,7 +238,7 @@ def _counted_less(
 def _of_learning(
     document: JournalDocument, theirs: parts.Learning, ours: parts.Learning
 ) -> Iterator[Event]:
-    """Yield what happened to a learning since; of several of an id to the first."""
+    """Yield the later events of a learning; of several with the same id, of the first."""
     if document.learning(ours.id) is not ours:
         return
     more = theirs.times_referenced - ours.times_referenced

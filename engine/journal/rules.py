@@ -1,4 +1,7 @@
-"""The commands of the journal: what may be recorded, and as which events."""
+"""The commands of the journal: what may be recorded, and as which events.
+
+An event that a user wants recorded is converted into the command that causes it.
+"""
 
 from typing import TypeVar
 
@@ -13,9 +16,19 @@ from .foreign import shape_of
 from .parts import ClosedObject, Entry, Learning, Pattern, check, refuse
 from .state import NUMBER_MAX, Journal, entry_id, pack, unpack
 
+Part = TypeVar("Part", bound=ClosedObject)
+
+BY_TAG = {event.type: event for event in f.JOURNAL_EVENTS}
+
+_PARTS: dict[type[Event], tuple[str, type[ClosedObject]]] = {
+    f.EntryRecorded: ("entry", Entry),
+    f.LearningAdded: ("learning", Learning),
+    f.PatternDiscovered: ("pattern", Pattern),
+}
+
 
 class DraftJournal:
-    """A journal with what is still to be recorded, so that more is decided on that."""
+    """A copy of a journal with events not yet recorded, for further decisions."""
 
     def __init__(self, journal: Journal, at: str) -> None:
         self.journal = unpack(pack(journal))
@@ -23,29 +36,29 @@ class DraftJournal:
         self._at = at
 
     def take(self, *events: Event) -> None:
-        """Take events over as they are."""
+        """Add events without a decision."""
         for event in events:
             fold(self.journal, [(self.journal.version + 1, self._at, event)])
             self.events.append(event)
 
     def decide(self, command: JournalCommand) -> list[Event]:
-        """Take over what is decided on a command."""
+        """Decide on a command, and add its events."""
         events = rule_of(command)(self.journal, command, self._at)
         self.take(*events)
         return events
 
 
 class OpenJournal(JournalCommand, frozen=True):
-    """Begin the journal; the first thing recorded does it as well.
+    """Begin the journal, as the first record does automatically.
 
-    One that is open gets another place for its file.
+    If it is open already, change the place of its file.
     """
 
     project_name: str = ""
     place: str = ""
     worktree: str = ""
     created_at: str = ""
-    """When it began, where that was not now."""
+    """When it began, if not now."""
 
 
 def open_journal(journal: Journal, command: OpenJournal, at: str) -> list[Event]:
@@ -62,9 +75,9 @@ def open_journal(journal: Journal, command: OpenJournal, at: str) -> list[Event]
 
 
 class RecordEntry(JournalCommand, frozen=True):
-    """Write down how an iteration of a PRD ended.
+    """Record how an iteration of a PRD ended.
 
-    Its iteration is the one after the highest of this PRD, unless it is given.
+    The iteration defaults to the one after the highest of this PRD.
     """
 
     entry: Entry
@@ -96,7 +109,7 @@ def record_entry(journal: Journal, command: RecordEntry, at: str) -> list[Event]
 
 
 class AddLearning(JournalCommand, frozen=True):
-    """Keep what was learned; with an observation of its entry both name each other."""
+    """Record a learning; with `observation`, link it to that observation of its entry."""
 
     learning: Learning
     observation: int = 0
@@ -145,7 +158,7 @@ def reference_learning(
 
 
 class HandOverLearnings(JournalCommand, frozen=True):
-    """Count that learnings were handed to an iteration."""
+    """Count that learnings were passed to an iteration."""
 
     learning_ids: tuple[str, ...]
     prd_id: str
@@ -163,7 +176,7 @@ def hand_over(journal: Journal, command: HandOverLearnings, at: str) -> list[Eve
 
 
 class RetireLearning(JournalCommand, frozen=True):
-    """Say that a learning no longer holds; it stays readable."""
+    """Mark a learning as invalid; it stays readable."""
 
     learning_id: str
     reason: str | None = None
@@ -178,7 +191,7 @@ def retire_learning(journal: Journal, command: RetireLearning, at: str) -> list[
 
 
 class DiscoverPattern(JournalCommand, frozen=True):
-    """Keep a pattern of the codebase."""
+    """Record a pattern of the codebase."""
 
     pattern: Pattern
 
@@ -196,8 +209,46 @@ def discover_pattern(journal: Journal, command: DiscoverPattern, at: str) -> lis
     return [f.PatternDiscovered(pattern)]
 
 
+def to_event(tag: str, data: object) -> Event:
+    """Return the event of a tag from its data, as decoded from JSON.
+
+    Fields that are filled in may be missing: ids, iterations, times. Raise `RefusedError`
+    naming a field that is missing, unknown or of the wrong type.
+    """
+    kind = BY_TAG[tag]
+    if isinstance(data, dict):
+        if kind is f.JournalOpened:
+            data = {"created_at": "", **data}
+        name, shape = _PARTS.get(kind, ("", ClosedObject))
+        if name in data:
+            data = {**data, name: part_of(shape, data[name], field=f"data.{name}")}
+    return event_of(kind, data)
+
+
+def part_of(kind: type[Part], data: object, *, field: str) -> Part:
+    """Return an entry, observation, learning or pattern from a user's data."""
+    part = shape_of(kind, data, field=field)
+    inner: list[ClosedObject] = [part]
+    if isinstance(part, Entry):
+        inner += [*part.observations, *filter(None, [part.context])]
+    for one in inner:
+        for name in one.extra:
+            known = ", ".join(n for n in type(one).__struct_fields__ if n != "extra")
+            raise refuse(field, f"there is no field {name[:40]!r}; allowed: {known}")
+    return part
+
+
+def command_of(event: Event) -> Command:
+    """Return the command that causes an event; raise `RefusedError` if none does."""
+    made = CAUSED.get(type(event))
+    if made is None or (isinstance(event, f.LearningReferenced) and event.entry_id):
+        why = event.only_caused or "it is no event of the journal"
+        raise RefusedError(f"{event.type} cannot be asked for: {why}", command=event.type)
+    return made_of(event, made)
+
+
 def _given(word: str, next_id: str | None) -> str:
-    """Return the id for a new one; raise `RefusedError` where there is none any more."""
+    """Return the id for a new part; raise `RefusedError` if none is left."""
     if next_id is None:
         last = f"{word}-{NUMBER_MAX}"
         raise refuse(f"{word}.id", f"{last} was the last, an id has four digits")
@@ -205,7 +256,7 @@ def _given(word: str, next_id: str | None) -> str:
 
 
 def _check_link(journal: Journal, source: str, observation: int) -> None:
-    """Refuse an observation that is not there or names another learning already."""
+    """Raise unless the observation exists and is not linked to another learning."""
     count = journal.entries.get(source, 0)
     if not 1 <= observation <= count:
         why = f"{source or 'no entry'} has no observation {observation}; it has {count}"
@@ -240,52 +291,3 @@ CAUSED: Events = {
     f.LearningRetired: RetireLearning,
     f.PatternDiscovered: DiscoverPattern,
 }
-
-
-Part = TypeVar("Part", bound=ClosedObject)
-
-BY_TAG = {event.type: event for event in f.JOURNAL_EVENTS}
-
-_PARTS: dict[type[Event], tuple[str, type[ClosedObject]]] = {
-    f.EntryRecorded: ("entry", Entry),
-    f.LearningAdded: ("learning", Learning),
-    f.PatternDiscovered: ("pattern", Pattern),
-}
-
-
-def to_event(tag: str, data: object) -> Event:
-    """Return the event of a tag from its data as JSON gives it.
-
-    What follows by itself may be missing: ids, iterations, times. Raise `RefusedError`
-    naming a field that is missing, unknown or of the wrong type.
-    """
-    kind = BY_TAG[tag]
-    if isinstance(data, dict):
-        if kind is f.JournalOpened:
-            data = {"created_at": "", **data}
-        name, shape = _PARTS.get(kind, ("", ClosedObject))
-        if name in data:
-            data = {**data, name: part_of(shape, data[name], field=f"data.{name}")}
-    return event_of(kind, data)
-
-
-def part_of(kind: type[Part], data: object, *, field: str) -> Part:
-    """Return an entry, observation, learning or pattern as a person gives it."""
-    part = shape_of(kind, data, field=field)
-    inner: list[ClosedObject] = [part]
-    if isinstance(part, Entry):
-        inner += [*part.observations, *filter(None, [part.context])]
-    for one in inner:
-        for name in one.extra:
-            known = ", ".join(n for n in type(one).__struct_fields__ if n != "extra")
-            raise refuse(field, f"there is no field {name[:40]!r}; allowed: {known}")
-    return part
-
-
-def command_of(event: Event) -> Command:
-    """Return the command that causes an event; raise `RefusedError` where there is none."""
-    made = CAUSED.get(type(event))
-    if made is None or (isinstance(event, f.LearningReferenced) and event.entry_id):
-        why = event.only_caused or "it is no event of the journal"
-        raise RefusedError(f"{event.type} cannot be asked for: {why}", command=event.type)
-    return made_of(event, made)

@@ -1,6 +1,7 @@
-"""Runs of the loop that are gone and left no end: found by their process, and recorded.
+"""Lost runs of the loop and of gates: those whose process is gone without a recorded end.
 
-Whoever is killed records nothing, so the next one that records does. A reader only tells.
+A killed process records nothing, so the next command that records does; commands that only
+read report the lost run.
 """
 
 import os
@@ -21,52 +22,22 @@ from .port import Service, Skippable, mention
 from .streams.catalogue import sprint_stream
 
 OWN_RUNS: set[str] = set()
-"""The runs of this process: it may live on when one of them was lost."""
-
-
-def is_alive(started: GateStarted) -> bool:
-    """Tell whether the process that began a run is still at it."""
-    known = process.Process(started.pid, started.process_started, started.boot_id)
-    if started.pid == os.getpid():
-        return started.run in OWN_RUNS
-    return process.is_alive(known)
-
-
-def lost_run(sprint: Sprint, phase: str | None) -> str | None:
-    """Return the run of a gate that is under way by the log, and whose process is gone."""
-    started = run_of(sprint.plan, find_gate(sprint, phase))
-    return started.run if started is not None and not is_alive(started) else None
-
-
+"""The runs of this process, which may outlive a lost run."""
 AROUND: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
-"""What does not keep the end of a run from being recorded."""
+"""The middlewares skipped when the end of a run is recorded."""
 ALIVE, GONE, ELSEWHERE = "alive", "gone", "elsewhere"
 
 
-def seen_from_here(folder: Path, sprint_id: str, started: RunStarted) -> str:
-    """Tell whether a run without an end is alive, gone, or on another machine.
-
-    It is gone when its process is, and nothing that it started holds its lock. A process
-    that is not seen may be beyond the walls that an agent was put into; its lock is seen.
-    """
-    if started.host != host():
-        return ELSEWHERE
-    known = processes.Process(started.pid, started.process_started, started.boot_id)
-    # A process can live on without the run that it began.
-    is_seen = started.pid != os.getpid() and processes.is_alive(known)
-    return ALIVE if is_seen or is_held(lock_of(folder, sprint_id)) else GONE
-
-
 def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -> bool:
-    """Record that the last run is gone, if it is, and say so; return whether it was.
+    """Record and report the last run as lost, if it is; return whether it was.
 
-    Who holds the lock of runs knows that nobody else does, and says it in its own way.
+    A caller that holds the lock of runs knows that the run is gone, and reports it itself.
     """
     started = sprint.knowledge.loops.open
     if started is None:
         return False
     found = seen_from_here(service.location.folder, sprint.id, started)
-    # Who works on a log of many machines holds the lease that the other one lost.
+    # On a shared log, the caller also holds the lease that the other machine lost.
     is_ours = holds_lock and (started.host == host() or service.location.is_served)
     if found != GONE and not is_ours:
         return False
@@ -83,7 +54,7 @@ def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -
 
 
 def spent_until(service: Service, sprint: Sprint, now: str) -> str:
-    """Return until when the last run spends time: if it is gone, its last event."""
+    """Return the time until which the last run counts: that of its last event if lost."""
     started = sprint.knowledge.loops.open
     if started is None or (
         seen_from_here(service.location.folder, sprint.id, started) != GONE
@@ -92,8 +63,36 @@ def spent_until(service: Service, sprint: Sprint, now: str) -> str:
     return _time_of_head(service, sprint)
 
 
+def seen_from_here(folder: Path, sprint_id: str, started: RunStarted) -> str:
+    """Return whether a run without an end is alive, gone, or on another machine.
+
+    It is gone if its process is, and no process that it started holds its lock. Inside an
+    agent's sandbox the process may be invisible, but the lock is visible.
+    """
+    if started.host != host():
+        return ELSEWHERE
+    known = processes.Process(started.pid, started.process_started, started.boot_id)
+    # A process can outlive the run that it began.
+    is_seen = started.pid != os.getpid() and processes.is_alive(known)
+    return ALIVE if is_seen or is_held(lock_of(folder, sprint_id)) else GONE
+
+
+def is_alive(started: GateStarted) -> bool:
+    """Return whether the process that began a gate's run is still running it."""
+    known = process.Process(started.pid, started.process_started, started.boot_id)
+    if started.pid == os.getpid():
+        return started.run in OWN_RUNS
+    return process.is_alive(known)
+
+
+def lost_run(sprint: Sprint, phase: str | None) -> str | None:
+    """Return the run of a gate that has no end in the log although its process is gone."""
+    started = run_of(sprint.plan, find_gate(sprint, phase))
+    return started.run if started is not None and not is_alive(started) else None
+
+
 def _was_at_work(service: Service, sprint: Sprint) -> bool:
-    """Tell whether by the log an agent was at work, or may have been at a repair."""
+    """Return whether, by the log, an agent was at work or may have been repairing."""
     action = next_action(sprint, now=service.now(), has_budgets=False)
     return action.resumed or (action.do == GATE and action.prompt is not None)
 

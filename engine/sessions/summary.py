@@ -1,4 +1,4 @@
-"""What a session comes to: how many calls, which of them failed, what changed."""
+"""Summaries of sessions, and the comparison of hooks with a transcript or stream. Pure."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
@@ -18,104 +18,20 @@ from .events import (
     TurnEnded,
 )
 
-
-class Compared(NamedTuple):
-    """Which of the calls that were kept are known, and which are to be recorded."""
-
-    seen: int
-    """Of how many calls hooks told."""
-    taken: int
-    """How many were taken from a transcript or a stream before."""
-    missing: list[ToolCalled]
-    only_hooks: int
-    """How many calls hooks told of that were not kept."""
-
-
-def compare(known: Iterable[ToolCalled], kept: Iterable[ToolCalled]) -> Compared:
-    """Return what the calls that were kept are to those that are recorded.
-
-    The agent's id of a call tells it; where one side has none, its input does, and where
-    one side has no input either, the command or the files. Each stands for one.
-    """
-    unmatched, left, matched = list(known), list(kept), list[ToolCalled]()
-    # The surer ways come first: no call is used up by one that only looks like it.
-    for told, is_bare in _WAYS:
-        waiting = _Waiting(unmatched, told, is_bare)
-        further = list[ToolCalled]()
-        for call in left:
-            one = waiting.take(call)
-            if one is None:
-                further.append(call)
-            else:
-                matched.append(one)
-        left, unmatched = further, waiting.rest()
-    taken = sum(call.found_in is not None for call in matched)
-    only = sum(call.found_in is None for call in unmatched)
-    return Compared(len(matched) - taken, taken, left, only)
-
-
 _Told = Callable[[ToolCalled], object]
 _Bare = Callable[[ToolCalled], bool]
 
 
-def _work(call: ToolCalled) -> object:
-    files = tuple(sorted({file.path for file in call.files}))
-    return call.command or files or call.tool.rpartition("__")[2]
+class Compared(NamedTuple):
+    """The counts of known calls, and the calls that are not recorded."""
 
-
-_WAYS: tuple[tuple[_Told, _Bare], ...] = (
-    (lambda call: call.call, lambda call: True),
-    (lambda call: call.input_sha256, lambda call: call.call is None),
-    (_work, lambda call: call.call is None and call.input_sha256 is None),
-)
-"""What tells a call, and which calls have nothing surer: one of the two must be such."""
-
-
-class _Waiting:
-    """Calls that are known, by what tells them, each until it is taken out."""
-
-    def __init__(self, known: list[ToolCalled], told: _Told, is_bare: _Bare) -> None:
-        self._told = told
-        self._is_bare = is_bare
-        self._known = known
-        self._taken = set[int]()
-        self._places: dict[tuple[object, bool], deque[int]] = defaultdict(deque)
-        for place, call in enumerate(known):
-            self._places[told(call), is_bare(call)].append(place)
-
-    def take(self, call: ToolCalled) -> ToolCalled | None:
-        """Return the first call that is the same one, if any is."""
-        said = self._told(call)
-        if said is None:
-            return None
-        kinds = (False, True) if self._is_bare(call) else (True,)
-        places = next((p for k in kinds if (p := self._places.get((said, k)))), None)
-        if not places:
-            return None
-        place = places.popleft()
-        self._taken.add(place)
-        return self._known[place]
-
-    def rest(self) -> list[ToolCalled]:
-        """Return the calls that are left, in their order."""
-        return [x for place, x in enumerate(self._known) if place not in self._taken]
-
-
-def likeness(agent: str, call: ToolCalled) -> str:
-    """Return what calls have in common that no id tells apart; empty where ids do.
-
-    Hooks of some agents name no call, and the stream of Codex names it in its own way.
-    """
-    if is_named_by_likeness(agent):
-        return call.input_sha256 or ""
-    if agent == "codex":
-        return hashes.sha256(repr(_work(call)).encode("utf-8", "replace")).hexdigest()
-    return ""
-
-
-def is_named_by_likeness(agent: str) -> bool:
-    """Tell whether the hooks of an agent name no call."""
-    return agent in ("copilot", "gemini")
+    seen: int
+    """Calls that hooks reported."""
+    taken: int
+    """Calls recorded earlier from a transcript or a stream."""
+    missing: list[ToolCalled]
+    only_hooks: int
+    """Calls that hooks reported and the transcript or stream lacks."""
 
 
 class Summary(msgspec.Struct):
@@ -128,35 +44,35 @@ class Summary(msgspec.Struct):
     prompts: int = 0
     tool_calls: int = 0
     failed_calls: int = 0
-    """Those of which the agent says so."""
+    """Calls that the agent reports as failed."""
     unknown_calls: int = 0
-    """Those of which nobody says how they ended."""
+    """Calls without a known outcome."""
     turns: int = 0
     failed_turns: int = 0
     erased: int = 0
-    """Events of which it was erased what they said."""
+    """Events whose content was erased."""
     subagents: int = 0
     compactions: int = 0
     files_changed: list[str] = []
-    """Their paths, in the order in which they were changed first."""
+    """Their paths, in the order of their first change."""
     lines_added: int = 0
     lines_removed: int = 0
     ended_at: str | None = None
-    """When it ended; None while it goes on, or since nobody saw its end."""
+    """When it ended; None if it continues, or if its end was not recorded."""
     reason: str | None = None
     model: str | None = None
     version: str | None = None
     transcript: str | None = None
 
     def take(self, at: str, event: SessionEvent | None) -> None:
-        """Take the next event; of one that was erased it is only known that it was."""
+        """Take the next event; None for an erased one."""
         self.started_at = min(filter(None, (self.started_at, at)))
         self.last_at = max(self.last_at, at)
         self.events += 1
         if event is None:
             self.erased += 1
             return
-        # What comes after an end goes on with it.
+        # An event after an end continues the session.
         self.ended_at = self.reason = None
         match event:
             case ToolCalled():
@@ -194,8 +110,94 @@ class Summary(msgspec.Struct):
 
 
 def summary_of(events: Iterable[tuple[str, SessionEvent | None]]) -> Summary:
-    """Return what events of a session come to; each is given with its time."""
+    """Return the summary of a session's events, each passed with its time."""
     found = Summary(files_changed=[])
     for at, event in events:
         found.take(at, event)
     return found
+
+
+def compare(known: Iterable[ToolCalled], kept: Iterable[ToolCalled]) -> Compared:
+    """Return the comparison of a transcript's or stream's calls with recorded ones.
+
+    Calls match by the agent's id; if one side has none, by input; if one side has no input
+    either, by command or files. Each call matches at most one other.
+    """
+    unmatched, left, matched = list(known), list(kept), list[ToolCalled]()
+    # The most reliable way first: no call is matched with one that only looks like it.
+    for told, is_bare in _WAYS:
+        waiting = _Waiting(unmatched, told, is_bare)
+        further = list[ToolCalled]()
+        for call in left:
+            one = waiting.take(call)
+            if one is None:
+                further.append(call)
+            else:
+                matched.append(one)
+        left, unmatched = further, waiting.rest()
+    taken = sum(call.found_in is not None for call in matched)
+    only = sum(call.found_in is None for call in unmatched)
+    return Compared(len(matched) - taken, taken, left, only)
+
+
+def _work(call: ToolCalled) -> object:
+    files = tuple(sorted({file.path for file in call.files}))
+    return call.command or files or call.tool.rpartition("__")[2]
+
+
+_WAYS: tuple[tuple[_Told, _Bare], ...] = (
+    (lambda call: call.call, lambda call: True),
+    (lambda call: call.input_sha256, lambda call: call.call is None),
+    (_work, lambda call: call.call is None and call.input_sha256 is None),
+)
+"""The identifiers of a call, most reliable first, and whether a call lacks better ones.
+
+Of two matching calls, at least one must lack a better identifier.
+"""
+
+
+class _Waiting:
+    """The known calls that are not matched yet, by an identifier."""
+
+    def __init__(self, known: list[ToolCalled], told: _Told, is_bare: _Bare) -> None:
+        self._told = told
+        self._is_bare = is_bare
+        self._known = known
+        self._taken = set[int]()
+        self._places: dict[tuple[object, bool], deque[int]] = defaultdict(deque)
+        for place, call in enumerate(known):
+            self._places[told(call), is_bare(call)].append(place)
+
+    def take(self, call: ToolCalled) -> ToolCalled | None:
+        """Return the first matching call, or None."""
+        said = self._told(call)
+        if said is None:
+            return None
+        kinds = (False, True) if self._is_bare(call) else (True,)
+        places = next((p for k in kinds if (p := self._places.get((said, k)))), None)
+        if not places:
+            return None
+        place = places.popleft()
+        self._taken.add(place)
+        return self._known[place]
+
+    def rest(self) -> list[ToolCalled]:
+        """Return the unmatched calls, in order."""
+        return [x for place, x in enumerate(self._known) if place not in self._taken]
+
+
+def likeness(agent: str, call: ToolCalled) -> str:
+    """Return the common property of calls that have no id in common; empty if ids do.
+
+    Hooks of some agents state no call id, and the stream of Codex uses different ids.
+    """
+    if is_named_by_likeness(agent):
+        return call.input_sha256 or ""
+    if agent == "codex":
+        return hashes.sha256(repr(_work(call)).encode("utf-8", "replace")).hexdigest()
+    return ""
+
+
+def is_named_by_likeness(agent: str) -> bool:
+    """Return whether the hooks of an agent state no call id."""
+    return agent in ("copilot", "gemini")

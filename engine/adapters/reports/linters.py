@@ -1,7 +1,8 @@
-"""Reports of linters and type checkers: tsc, Ruff, mypy and ESLint.
+"""Reports of linters and type checkers: SARIF, tsc, Ruff, mypy and ESLint.
 
-tsc and mypy print plain text (`tsc --pretty false`). With `--output json`, mypy prints
-JSON lines, mixed with plain text if it aborts, and an empty line if there are no errors.
+SARIF 2 is written by linters of many languages; its results count over all runs. tsc and
+mypy print plain text (`tsc --pretty false`). With `--output json`, mypy prints JSON lines,
+mixed with plain text if it aborts, and an empty line if there are no errors.
 """
 
 import re
@@ -15,6 +16,16 @@ from .json_values import Count, Counted, decode, decode_text
 from .report import Found, Report
 
 _Level = Literal["error", "warning", "note", "none"]
+_LINE = re.compile(
+    rb"(?:\S.*\([0-9]+,[0-9]+\): )?(?P<kind>error|warning|message) TS[0-9]+: .*|"
+    rb"Found (?P<stated>[0-9]{1,15}) errors?\b.*|  .*|"
+)
+"""A line of tsc's output; explanations of the preceding error are indented."""
+_TEXT = re.compile(
+    rb"(?:.+?: )?(?P<kind>error|note|warning): .*|"
+    rb"Found (?P<stated>[0-9]{1,15}) errors? in .*|Success: .*|"
+)
+"""A line of mypy's plain text, or an empty line."""
 
 
 class _Configuration(msgspec.Struct, frozen=True):
@@ -71,9 +82,9 @@ class _SarifLog(msgspec.Struct):
 
 
 def read_sarif(report: Report) -> Found:
-    """Return the counts of errors and warnings of all runs; notes are neither.
+    """Return the counts of errors and warnings of all runs; notes are not counted.
 
-    A run that did not come to its end counts an error at least.
+    A run that did not finish counts as at least one error.
     """
     document = decode(report, _SarifLog)
     if not document.version.startswith("2."):
@@ -113,18 +124,6 @@ def _failure(invocation: _Invocation) -> Iterator[_Level]:
     errors = sum(one.level == "error" for one in notifications)
     for _ in range(max(1, errors)):
         yield "error"
-
-
-_LINE = re.compile(
-    rb"(?:\S.*\([0-9]+,[0-9]+\): )?(?P<kind>error|warning|message) TS[0-9]+: .*|"
-    rb"Found (?P<stated>[0-9]{1,15}) errors?\b.*|  .*|"
-)
-"""A line of tsc's output; explanations of the preceding error are indented."""
-_TEXT = re.compile(
-    rb"(?:.+?: )?(?P<kind>error|note|warning): .*|"
-    rb"Found (?P<stated>[0-9]{1,15}) errors? in .*|Success: .*|"
-)
-"""A line of mypy's plain text, or an empty line."""
 
 
 def read_tsc(report: Report) -> Found:

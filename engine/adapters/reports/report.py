@@ -1,4 +1,8 @@
-"""A report as it lies on the disk, and what a reader finds in it."""
+"""Report files, the findings of their readers, and the evidence kept of a measurement.
+
+The evidence is the commands that ran, with the ends of their output, and the reports that
+were read, up to a size.
+"""
 
 import os
 import re
@@ -17,24 +21,71 @@ from ..processes.output import note
 
 REPORT_BYTES_MAX = 64 * 1024 * 1024
 VALUES_MAX = 2_000_000
-"""How many elements, keys and values, or lines of coverage a report may hold."""
+"""The maximum number of elements, keys and values, or coverage lines in a report."""
 DEPTH_MAX = 64
 COUNT_MAX = 10**12
-"""No count is larger, and neither is a sum of counts."""
+"""The maximum of a count, and of a sum of counts."""
 
 _COUNT = re.compile(r"[0-9]{1,16}", re.ASCII)
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+HEAD_CHARS = 2_000
+TAIL_CHARS = 4_000
+"""The characters kept of the beginning and the end of a command's output."""
+RUNS_MAX = 20
+"""The maximum number of commands listed for one measurement."""
+REPORT_BYTES_KEPT_MAX = 1024 * 1024
+"""Of a longer report only the digest is kept."""
+ALL_BYTES_KEPT_MAX = 8 * 1024 * 1024
+"""The maximum size of all reports kept of one measurement."""
+REPORTS_MAX = 100
+"""The maximum number of reports listed for one measurement."""
+
+
+class Coverage(NamedTuple):
+    """The share of lines that were run."""
+
+    covered: int | None
+    total: int | None
+    percentage: float | None
+    """As reported; None if there were no lines to cover."""
+    sources: frozenset[str] = frozenset()
+    """The source files, if they are named."""
+
+
+class Found(NamedTuple):
+    """The findings of a reader in one report."""
+
+    counts: Mapping[str, int] = {}
+    """Metrics that add up over reports."""
+    coverage: Coverage | None = None
+    usage: Usage | None = None
+    tool: str | None = None
+    """The tool that wrote the report, as stated in it."""
+    notes: tuple[str, ...] = ()
+    own: Mapping[str, int | float] = {}
+    """Custom metrics."""
+
+
+class SeenReport(NamedTuple):
+    """A report that was read."""
+
+    file: str
+    size: int
+    """Its size in bytes."""
+    sha256: str
+    content: bytes | None
+    """None if it is too long to be kept."""
 
 
 class Report(NamedTuple):
     """One file that a tool wrote."""
 
     file: str
-    """Its name, as it was given."""
+    """Its name, as passed by the caller."""
     content: bytes
     folder: Path
-    """Where the tool ran, as far as one can know."""
+    """The folder in which the tool probably ran."""
 
     def bad(
         self,
@@ -44,62 +95,37 @@ class Report(NamedTuple):
         field: str | None = None,
         hint: str | None = None,
     ) -> InvalidInputError:
-        """Return the error that says what is wrong with it, and where."""
+        """Return the error for a problem, with its place in the report."""
         return InvalidInputError(problem, file=self.file, line=line, field=field, hint=hint)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Return its lines, numbered from 1, without their ends."""
+        """Yield its lines, numbered from 1, without line ends."""
         if self.content.count(b"\n") >= VALUES_MAX:
             raise self.bad(f"holds more than {VALUES_MAX} lines")
         for number, line in enumerate(self.content.split(b"\n"), start=1):
             yield number, line.removesuffix(b"\r")
 
     def counted(self, text: str, field: str) -> int:
-        """Return a count that stands in it as text."""
+        """Return a count that the report contains as text."""
         if not _COUNT.fullmatch(text) or (number := int(text)) > COUNT_MAX:
             raise self.bad(f"{text[:40]!r} is not a count", field=field)
         return number
 
     def source(self, name: str, roots: Sequence[str] = ()) -> str:
-        """Return a source file's name below the folder, or its whole one elsewhere.
+        """Return a source file's path relative to the folder, or its absolute path.
 
-        So two reports on the same file are seen to be that. A relative name belongs to
-        the only root that the report names, and without one to the folder.
+        So two reports on the same file agree on its name. A relative name is resolved
+        against the report's root if it names exactly one, otherwise against the folder.
         """
         root = roots[0].strip() if len(roots) == 1 else ""
         whole = os.path.normpath(os.path.join(self.folder, root, name))
         return whole.removeprefix(f"{self.folder}{os.sep}")
 
 
-class Coverage(NamedTuple):
-    """Which part of the lines was run."""
-
-    covered: int | None
-    total: int | None
-    percentage: float | None
-    """As reported; None where nothing could be covered."""
-    sources: frozenset[str] = frozenset()
-    """The files it is about, as far as they are named."""
-
-
-class Found(NamedTuple):
-    """What a reader found in one report."""
-
-    counts: Mapping[str, int] = {}
-    """Metrics that add up over reports."""
-    coverage: Coverage | None = None
-    usage: Usage | None = None
-    tool: str | None = None
-    """What the report itself says wrote it."""
-    notes: tuple[str, ...] = ()
-    own: Mapping[str, int | float] = {}
-    """Metrics of one's own."""
-
-
 def lines_found(
     report: Report, covered: int, total: int, names: Iterable[str], *, field: str
 ) -> Found:
-    """Return the coverage of the lines that a report counts in the named source files."""
+    """Return the line coverage of the named source files, as counted in a report."""
     if covered > total or total > COUNT_MAX:
         raise report.bad("more lines are covered than there are", field=field)
     percentage = 100 * covered / total if total else None
@@ -111,7 +137,7 @@ def lines_found(
 def open_report(path: Path, *, file: str, folder: Path) -> Report:
     """Return a report with its bytes; raise `NotFoundError` or `InvalidInputError`.
 
-    Only a plain file is one: nothing is followed, waited for or unpacked.
+    It must be a regular file: links, pipes and compressed files are rejected.
     """
     try:
         content = _read(path)
@@ -132,7 +158,7 @@ def open_report(path: Path, *, file: str, folder: Path) -> Report:
 
 
 def _read(path: Path) -> bytes:
-    # Not to wait for the other end of a pipe, and not to follow a link out of the tree.
+    # Do not wait for the other end of a pipe, nor follow a link out of the tree.
     if path.is_symlink():
         raise OSError(0, "it is a link; name the file it leads to")
     with held_open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW) as descriptor:
@@ -140,30 +166,6 @@ def _read(path: Path) -> bytes:
             raise OSError(0, "it is not a plain file")
         with open(descriptor, "rb", closefd=False) as file:
             return file.read(REPORT_BYTES_MAX + 1)
-
-
-HEAD_CHARS = 2_000
-TAIL_CHARS = 4_000
-"""So much is kept of the beginning and of the end of what a command printed."""
-RUNS_MAX = 20
-"""More commands of one measurement are not listed."""
-REPORT_BYTES_KEPT_MAX = 1024 * 1024
-"""A longer report is known by its digest alone."""
-ALL_BYTES_KEPT_MAX = 8 * 1024 * 1024
-"""So much is kept of all reports of one measurement."""
-REPORTS_MAX = 100
-"""More reports of one measurement are not listed."""
-
-
-class SeenReport(NamedTuple):
-    """A report that was read."""
-
-    file: str
-    size: int
-    """How many bytes it had."""
-    sha256: str
-    content: bytes | None
-    """None for what is too long to be kept."""
 
 
 class SeenReports:
@@ -174,7 +176,7 @@ class SeenReports:
         self._bytes = 0
 
     def see(self, report: Report) -> None:
-        """Take notice of a report before it is understood."""
+        """Add a report, before it is parsed."""
         if len(self.found) == REPORTS_MAX:
             return
         content, size = report.content, len(report.content)
@@ -187,7 +189,7 @@ class SeenReports:
 
 
 def run_as_kept(command: str, result: GateResult, *, masks: bool) -> MeasuringRun:
-    """Return what is kept of a command that was run; what is cut is masked whole before."""
+    """Return the record of a command; secrets are masked before the output is cut."""
     text = mask(result.output) if masks else result.output
     left = len(text) - HEAD_CHARS - TAIL_CHARS
     if left > 0:

@@ -1,4 +1,7 @@
-"""Locks on files, and one bounded wait for who holds them, said aloud after a while."""
+"""File locks with a bounded wait that is reported after a while, and their holders.
+
+The holders of a database's locks are found in the system's list of locks, if it has one.
+"""
 
 import errno
 import fcntl
@@ -14,67 +17,11 @@ from ..port import Wait
 from .descriptors import give_back, held_open
 
 _LOCKS = Path("/proc/locks")
-
-
-def lock_holders(path: Path) -> list[str]:
-    """Return the other processes that hold a write lock on a database or its files.
-
-    Each as `process 4711 (python3)`; empty where the system does not tell.
-    """
-    names = (path, path.with_name(f"{path.name}-shm"), path.with_name(f"{path.name}-wal"))
-    inodes = {name.stat().st_ino for name in names if name.exists()}
-    try:
-        lines = _LOCKS.read_text().splitlines()
-    except OSError:
-        return []
-    found = dict.fromkeys(pid for pid, inode in map(_parsed, lines) if inode in inodes)
-    return [f"process {pid} ({_name(pid)})" for pid in found if pid not in (0, os.getpid())]
-
-
-def why_no_lock(path: Path) -> str | None:
-    """Return why the disk of a database gives no locks; None where it gives them.
-
-    SQLite takes every lock that fails for one that another process has. Tried on the head
-    file, that nobody locks: to close the database's own files would give up its locks.
-    """
-    try:
-        descriptor = os.open(f"{path}-head", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        # Whatever else is in the way says nothing about locks.
-        return error.strerror if error.errno == errno.EIO else None
-    try:
-        fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return None
-    except OSError as error:
-        return error.strerror
-    finally:
-        give_back(descriptor)
-    return None
-
-
-def _parsed(line: str) -> tuple[int, int]:
-    """Return pid and inode of one write lock; zeros for any other line."""
-    fields = line.split()
-    # "1: POSIX  ADVISORY  WRITE 4711 fe:00:1234 120 120"; one that waits has an arrow.
-    if len(fields) < 6 or fields[1] == "->" or fields[3] != "WRITE":
-        return 0, 0
-    inode = fields[5].rpartition(":")[2]
-    return int(fields[4]), int(inode) if inode.isdigit() else 0
-
-
-def _name(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return "unknown"
-
-
 NO_LOCKS = "check the disk; a network file system must be mounted with locks"
 
 
 class Waiting:
-    """A wait for one file that has begun."""
+    """A wait for one file, starting now."""
 
     def __init__(self, wait: Wait, path: Path) -> None:
         self._wait = wait
@@ -83,7 +30,7 @@ class Waiting:
         self._said = False
 
     def is_over(self) -> bool:
-        """Tell whether it has taken as long as it may; say before that that it goes on."""
+        """Return whether the time is up; report the wait once, when it takes long."""
         waited = time.monotonic() - self._since
         if waited >= self._wait.seconds:
             return True
@@ -97,7 +44,7 @@ class Waiting:
         return False
 
     def pause(self) -> None:
-        """Let a moment pass: a short one, as long as nobody was told."""
+        """Sleep for a moment, shorter before the wait is reported."""
         time.sleep(0.05 if self._said else 0.002)
 
 
@@ -109,15 +56,15 @@ class FileLocks:
         self.wait = wait
 
     def hold(self, name: str) -> AbstractContextManager[None]:
-        """Be the only one that holds a name, as the port says."""
+        """Hold a lock exclusively (see the port)."""
         return locked(self._folder / name, self.wait)
 
 
 @contextmanager
 def locked(path: Path, wait: Wait) -> Iterator[None]:
-    """Be the only one that holds a lock file, which is made where it is missing.
+    """Hold a lock file exclusively, creating it if it is missing.
 
-    Raise `BusyError` when others hold it for longer than is waited.
+    Raise `BusyError` if others hold it beyond the wait.
     """
     flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
     with held_open(path, flags) as descriptor:
@@ -126,7 +73,7 @@ def locked(path: Path, wait: Wait) -> Iterator[None]:
 
 
 def take(descriptor: int, path: Path, wait: Wait) -> None:
-    """Lock an open file; raise `BusyError` when others hold it for too long."""
+    """Lock an open file; raise `BusyError` if others hold it beyond the wait."""
     waiting = Waiting(wait, path)
     while True:
         try:
@@ -145,7 +92,7 @@ def take(descriptor: int, path: Path, wait: Wait) -> None:
 
 
 def held(path: Path, said: str) -> BusyError:
-    """Return the error for what others held until the wait was over."""
+    """Return the error for a lock that others held beyond the wait."""
     holders = _holders(path)
     return BusyError(
         f"{said}{path} is held by {_named(holders)}",
@@ -153,6 +100,60 @@ def held(path: Path, said: str) -> BusyError:
         path=str(path),
         holders=holders,
     )
+
+
+def lock_holders(path: Path) -> list[str]:
+    """Return the other processes that hold a write lock on a database or its files.
+
+    Each is like `process 4711 (python3)`; empty if the system does not list locks.
+    """
+    names = (path, path.with_name(f"{path.name}-shm"), path.with_name(f"{path.name}-wal"))
+    inodes = {name.stat().st_ino for name in names if name.exists()}
+    try:
+        lines = _LOCKS.read_text().splitlines()
+    except OSError:
+        return []
+    found = dict.fromkeys(pid for pid, inode in map(_parsed, lines) if inode in inodes)
+    return [f"process {pid} ({_name(pid)})" for pid in found if pid not in (0, os.getpid())]
+
+
+def why_no_lock(path: Path) -> str | None:
+    """Return why the disk of a database grants no locks; None if it does.
+
+    SQLite treats every failed lock as held by another process. This tries the head file,
+    which is never locked: closing the database's own files would release its locks.
+    """
+    try:
+        descriptor = os.open(f"{path}-head", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        # Any other error is not about locks.
+        return error.strerror if error.errno == errno.EIO else None
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return None
+    except OSError as error:
+        return error.strerror
+    finally:
+        give_back(descriptor)
+    return None
+
+
+def _parsed(line: str) -> tuple[int, int]:
+    """Return pid and inode of one write lock; zeros for any other line."""
+    fields = line.split()
+    # "1: POSIX  ADVISORY  WRITE 4711 fe:00:1234 120 120"; a waiting one has an arrow.
+    if len(fields) < 6 or fields[1] == "->" or fields[3] != "WRITE":
+        return 0, 0
+    inode = fields[5].rpartition(":")[2]
+    return int(fields[4]), int(inode) if inode.isdigit() else 0
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return "unknown"
 
 
 def _holders(path: Path) -> list[str]:

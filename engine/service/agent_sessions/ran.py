@@ -1,4 +1,7 @@
-"""What is recorded of an agent's run: who it was, what it did, how it ended."""
+"""The record of an agent's run: its agent, its figures and its outcome.
+
+Also the sessions that hooks reported during a run of an agent's command.
+"""
 
 from typing import Any, NamedTuple
 
@@ -15,52 +18,34 @@ from ...sprint.state.words import NO_SUCCESS
 from .known_sessions import event_of
 
 _WITHIN = "compact"
-"""How a session starts that never ended."""
+"""The kind of start by which a session continues without having ended."""
+NAMES_MAX = 10
 
 
 class AgentRunEnded(NamedTuple):
-    """A command that ran, and what it printed."""
+    """An ended run of an agent's command, and its output."""
 
     work: str
-    """The correlation id that it was given."""
+    """Its correlation id."""
     since: int
     """The position of the log when it began."""
     is_only: bool
-    """Whether nobody else works under this id, such as a command around this one."""
+    """Whether nothing else uses this id, such as an enclosing command."""
     agent: str | None
-    """Whose output it was."""
+    """The agent that wrote the output."""
     calls: StreamCalls
 
 
 class HookedSession(NamedTuple):
-    """A session of which hooks told while a command ran."""
+    """A session that hooks reported while a command ran."""
 
     stream: str
     is_over: bool
-    """Whether it began, or was taken up, in this run, and so ended with its process."""
-
-
-def hooked_sessions(log: Log, run: AgentRunEnded) -> list[HookedSession]:
-    """Return the sessions of which hooks told as part of a run, in their order."""
-    began: dict[str, bool] = {}
-    for recorded in log.read(after=run.since):
-        stream = recorded.stream
-        if recorded.correlation_id != run.work or session_of(stream) is None:
-            continue
-        event = event_of(recorded)
-        if isinstance(event, ToolCalled) and event.found_in is not None:
-            continue
-        starts = isinstance(event, SessionStarted) and event.how != _WITHIN
-        is_over = run.is_only or starts or recorded.version == 1
-        began[stream] = began.get(stream, False) or is_over
-    return [HookedSession(stream, is_over) for stream, is_over in began.items()]
-
-
-NAMES_MAX = 10
+    """Whether it began or was resumed in this run, and so ended with its process."""
 
 
 def printed(output: Output, activity: Activity, verdict: Verdict) -> AgentRan:
-    """Return a run of which no more is known than what the agent printed."""
+    """Return a run known only from the agent's output."""
     return AgentRan(
         "",
         duration_ms=verdict.usage.duration_ms if verdict.usage else None,
@@ -80,9 +65,9 @@ def kept(
     sha256: str,
     last_at: str | None,
 ) -> AgentRan:
-    """Return a run of which no more is known than the transcript that its agent kept.
+    """Return a run known only from the agent's transcript.
 
-    `last_at` is the time of its last line; lines of subagents alone decide on no outcome.
+    `last_at` is the time of its last line; lines of subagents alone determine no outcome.
     """
     tools = dict.fromkeys(key_of(call.key) for call in activity.calls if call.key)
     return AgentRan(
@@ -100,13 +85,13 @@ def kept(
 
 
 def figures(activity: Activity) -> dict[str, Any]:
-    """Return what its output says it did, as fields of `AgentRan`."""
+    """Return the figures of an agent's output, as fields of `AgentRan`."""
     return {
         "agent": activity.agent,
         "agent_version": next(iter(activity.versions), None),
         "models": tuple(activity.models[:NAMES_MAX]),
         "sessions": tuple(activity.sessions[:NAMES_MAX]),
-        # Where only the result is said, nobody knows what was called.
+        # If only the result is printed, the number of calls is unknown.
         "tool_calls": activity.tool_calls if activity.tells_calls else None,
         "unknown_lines": activity.unknown,
         "lines": activity.lines,
@@ -114,7 +99,7 @@ def figures(activity: Activity) -> dict[str, Any]:
 
 
 def outcome(verdict: Verdict) -> dict[str, Any]:
-    """Return how it ended, as fields of `AgentRan`."""
+    """Return the outcome of a run, as fields of `AgentRan`."""
     has_failed = verdict.status in NO_SUCCESS
     return {
         "status": verdict.status,
@@ -123,3 +108,19 @@ def outcome(verdict: Verdict) -> dict[str, Any]:
         "error_kind": verdict.category if has_failed else None,
         "limit": verdict.limit,
     }
+
+
+def hooked_sessions(log: Log, run: AgentRunEnded) -> list[HookedSession]:
+    """Return the sessions that hooks reported as part of a run, in order."""
+    began: dict[str, bool] = {}
+    for recorded in log.read(after=run.since):
+        stream = recorded.stream
+        if recorded.correlation_id != run.work or session_of(stream) is None:
+            continue
+        event = event_of(recorded)
+        if isinstance(event, ToolCalled) and event.found_in is not None:
+            continue
+        starts = isinstance(event, SessionStarted) and event.how != _WITHIN
+        is_over = run.is_only or starts or recorded.version == 1
+        began[stream] = began.get(stream, False) or is_over
+    return [HookedSession(stream, is_over) for stream, is_over in began.items()]

@@ -1,7 +1,7 @@
-"""What a gate is: its policy, its state, when it is due, and what a repair is told.
+"""A gate: its policy in the plan, its state, when it is due, and the prompt for a repair.
 
-A gate is a script that must pass before its phase is finished. How its runs are recorded
-is in `checks.py`.
+A gate is a script that must pass before its phase is finished. Its policy is read here for
+every plan, compiled or imported; `checks.py` records its runs.
 """
 
 import math
@@ -30,7 +30,7 @@ GATE_RETRIES = 3
 GATE_TIMEOUT_SECONDS = 60
 """The default timeout of a gate's script, in seconds."""
 GATE_TIMEOUT_SECONDS_MAX = 7 * 24 * 60 * 60
-"""Longer than a week nobody waits, and no clock of the system can be set."""
+"""The maximum timeout, a week: longer ones exceed the timers of the system."""
 
 FIELDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "script": (("script",),),
@@ -39,10 +39,29 @@ FIELDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "timeout": (("timeout",),),
 }
 """The paths of each part of a gate, compiled first, then authored (SPR-101)."""
+_WAYS = {
+    words.PENDING: "start",
+    words.IN_PROGRESS: "complete",
+    words.FAILED: "retry",
+    words.BLOCKED: "retry",
+}
+"""The command that continues from a leaf whose work is not done."""
+
+
+class GateResult(msgspec.Struct, frozen=True):
+    """The result of a script's run; the fields are those of `gate-checked`."""
+
+    exit_code: int
+    timed_out: bool = False
+    duration_ms: int | None = None
+    output: str = ""
+    output_bytes: int | None = None
+    output_sha256: str | None = None
+    left_behind: int = 0
 
 
 class GatePolicy(msgspec.Struct, frozen=True):
-    """What a plan says of a gate, and what holds where it says nothing."""
+    """The policy of a gate in a plan, with defaults filled in."""
 
     script: str | None
     on_fail_prompt: str | None
@@ -51,12 +70,12 @@ class GatePolicy(msgspec.Struct, frozen=True):
 
     @property
     def attempts_max(self) -> int:
-        """Return how often it may be tried before it blocks."""
+        """Return the number of attempts before it blocks."""
         return 1 + self.retries_max
 
 
 def said_of_gate(gate: object, part: str) -> tuple[tuple[str, ...], Any]:
-    """Return what a gate says of one of its parts, and where; None where nothing."""
+    """Return the path and the value of a part of a gate; the value may be None."""
     for path in FIELDS[part]:
         value = gate
         for key in path:
@@ -67,7 +86,7 @@ def said_of_gate(gate: object, part: str) -> tuple[tuple[str, ...], Any]:
 
 
 def gate_of(node: Node) -> GatePolicy:
-    """Return a node's gate; what cannot be one counts as not said."""
+    """Return a node's gate; invalid parts are ignored."""
     gate = node.data.get("gate")
     said = {
         part: value
@@ -83,7 +102,7 @@ def gate_of(node: Node) -> GatePolicy:
 
 
 def gate_problems(gate: Data) -> list[tuple[str, str]]:
-    """Return what in a gate counts as not said: the field and why."""
+    """Return the ignored parts of a gate: the field and the problem."""
     found = []
     for part in FIELDS:
         path, value = said_of_gate(gate, part)
@@ -94,7 +113,7 @@ def gate_problems(gate: Data) -> list[tuple[str, str]]:
 
 
 def check_gate(gate: object, field: str) -> None:
-    """Raise `RefusedError` unless a plan may have this gate."""
+    """Raise `RefusedError` unless the gate is valid."""
     if not isinstance(gate, dict):
         raise RefusedError(f"{field}: must be a mapping with a script", field=field)
     if not isinstance(gate.get("on-fail", {}), dict):
@@ -104,7 +123,7 @@ def check_gate(gate: object, field: str) -> None:
 
 
 def check_gates(nodes: object, field: str, *, level: int = 1) -> None:
-    """Raise `RefusedError` unless a plan may have these nodes' gates; shapes are right."""
+    """Raise `RefusedError` unless the gates of these nodes, of a valid shape, are valid."""
     for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
         where = f"{field}[{index}]"
         if isinstance(node, dict):
@@ -116,7 +135,7 @@ def check_gates(nodes: object, field: str, *, level: int = 1) -> None:
 
 
 def _problem(part: str, value: object) -> str | None:
-    """Return why a value cannot be that part of a gate."""
+    """Return why a value is invalid for a part of a gate; None if it is valid."""
     if part == "max-retries":
         is_one = type(value) is int and value >= 0
         return None if is_one else "must be a whole number, 0 or more"
@@ -135,32 +154,20 @@ def _is_duration(value: object) -> TypeGuard[float]:
     return type(value) in (int, float) and 0 < value < math.inf  # type: ignore[operator]
 
 
-class GateResult(msgspec.Struct, frozen=True):
-    """How a run of a script ended; the fields are those of `gate-checked`."""
-
-    exit_code: int
-    timed_out: bool = False
-    duration_ms: int | None = None
-    output: str = ""
-    output_bytes: int | None = None
-    output_sha256: str | None = None
-    left_behind: int = 0
-
-
 def attempts_of(node: Node) -> int:
-    """Return how many checks were made since the gate last began anew."""
+    """Return the number of checks since the gate was last reset."""
     return count_of(mapping_of(node.data, "gate-tracking"), "attempts")
 
 
 def is_due(node: Node) -> bool:
-    """Tell whether only its gate, or its own end after it, keeps a node from its end."""
+    """Return whether a node has ended except for its gate, or its own end after that."""
     if node.children:
         return waits_for_gate(node)
     if node.leaf < 0 or not gate_is_open(node.data):
         return False
-    # A phase without any step has no work that could come before its gate.
+    # A phase without steps has no work before its gate.
     has_none = node.is_empty and node.status == words.PENDING
-    # What only its gate has blocked needs no work before that is run again.
+    # A leaf blocked only by its gate needs no work before the gate runs again.
     is_stuck = node.status == words.BLOCKED and gate_status(node.data) == words.BLOCKED
     return has_none or is_stuck or node.status in (words.IN_PROGRESS, words.COMPLETED)
 
@@ -168,8 +175,8 @@ def is_due(node: Node) -> bool:
 def find_gate(sprint: Sprint, phase: str | None) -> Node:
     """Return the node with a gate at an address, or the one the pointer waits for.
 
-    That is the first with an open gate from the pointer's leaf upwards, one that is due
-    before others. Raise `RefusedError` where there is no gate.
+    That is the first with an open gate from the pointer's leaf upwards, preferably one
+    that is due. Raise `RefusedError` if there is no gate.
     """
     node = find_node(sprint, phase)
     if phase is not None and gate_status(node.data) is not None:
@@ -204,64 +211,55 @@ def check_due(node: Node) -> None:
 
 
 def _way_on(node: Node) -> str | None:
-    """Return what leads on from a node that a gate waits for."""
+    """Return the command that continues from a node that a gate waits for."""
     if is_due(node):
         return f"`sprintlog gate run --phase {node.address}` first"
     way = _WAYS.get(node.status) if node.leaf >= 0 else None
     return f"`sprintlog phase {way} {node.address}` first" if way else None
 
 
-_WAYS = {
-    words.PENDING: "start",
-    words.IN_PROGRESS: "complete",
-    words.FAILED: "retry",
-    words.BLOCKED: "retry",
-}
-"""What leads on from a leaf whose work is not done."""
-
-
 def next_attempt(plan: Plan, node: Node) -> int:
-    """Return the number of the next check; after a person stepped in it is the first."""
+    """Return the number of the next check, which restarts after a person's intervention."""
     begins_anew = gate_status(node.data) == words.BLOCKED or node.address in plan.renewed
     return 1 if begins_anew else attempts_of(node) + 1
 
 
 def verdict_of(event: GateChecked) -> str:
-    """Return the gate's word after a check, before it is known to have blocked."""
+    """Return the gate's status after a check, before it may be blocked."""
     if event.exit_code == 0 and not event.timed_out:
         return words.PASSED
     return word_after(event.attempt)
 
 
 def word_after(attempts: int) -> str:
-    """Return the word of a gate that has failed so often."""
+    """Return the status of a gate after a number of failures."""
     if attempts < 1:
         return words.PENDING
     return words.RETRYING if attempts == 1 else words.FAILED
 
 
 def forget_gates(node: Node) -> None:
-    """Make the gates of a node and its parents due again, since work on it begins anew.
+    """Make the gates of a node and its parents due again, because work on it restarts.
 
-    What failed and may be tried again keeps its count: else nothing would bound it. What
-    was used up while its leaf had failed already did not block, and begins anew as well.
+    A failed gate that may be retried keeps its count, which bounds the retries. A gate
+    whose attempts were used up after its leaf had failed did not block; it is reset, too.
     """
     over = node
     while over.parent is not None:
-        # Most nodes have no gate, and every fold comes by here.
+        # Most nodes have no gate, and every fold runs through this.
         if "gate" in over.data and (status := gate_status(over.data)) is not None:
             attempts = attempts_of(over)
             is_used_up = attempts >= gate_of(over).attempts_max
             if status in (words.PASSED, words.BLOCKED) or is_used_up:
                 track(over, 0, words.PENDING)
             elif status == words.RUNNING:
-                # Its result would be about work that is not there any more.
+                # Its result would refer to discarded work.
                 track(over, attempts, word_after(attempts))
         over = over.parent
 
 
 def track(node: Node, attempts: int, status: str, **fields: Any) -> None:
-    """Write a gate's state in the order of its document (SPR-104)."""
+    """Write a gate's state in the order of the document (SPR-104)."""
     old = mapping_of(node.data, "gate-tracking")
     tracking: Data = {"attempts": attempts, "status": status}
     tracking.update((k, v) for k, v in old.items() if k not in tracking)
@@ -271,9 +269,9 @@ def track(node: Node, attempts: int, status: str, **fields: Any) -> None:
 
 
 def repair_prompt(plan: Plan, node: Node) -> str | None:
-    """Return what an agent that repairs a failed gate is told; None when none is due.
+    """Return the prompt for the repair of a failed gate; None if no repair is due.
 
-    That is the gate's own prompt, and below it how it failed.
+    It is the gate's own prompt, followed by its failure.
     """
     if gate_status(node.data) not in (words.RETRYING, words.FAILED):
         return None
@@ -302,8 +300,8 @@ def failure_text(
     timed_out: bool,
     output: str,
 ) -> str:
-    """Return how a gate failed; script and output are indented, to be seen as such."""
-    # The code of a script that was ended says only by which signal.
+    """Return a description of a gate's failure, with script and output indented."""
+    # The exit status of a script that was ended is only that of the signal.
     how = "at its time limit" if timed_out else f"with exit code {exit_code}"
     parts = [
         f"The gate of {phase} failed {how} (attempt {attempt} of {gate.attempts_max})."

@@ -1,7 +1,10 @@
-"""What brings back requests that were put off: the end of a phase, or of the sprint.
+"""Events from an agent's items, and the return of deferred requests.
 
-Whatever event reaches such an end, the returns are appended with it, so that each
-deferral comes back exactly once. What goes to the next sprint is taken over there.
+Items become notes, steps and requests; requests are knowledge, queued regardless of the
+run's outcome, undecided, and only once if they are repeated. Deferred requests return at
+the end of a phase or of the sprint: the returns are appended together with the event that
+reaches that end, so that each deferral returns exactly once. Requests deferred to the next
+sprint are taken over by that sprint.
 """
 
 from ...log.event import Event, Kind
@@ -14,6 +17,59 @@ from ..state.queue import Data, deferrals, takes_part
 from ..state.sprint import Sprint, pack, unpack
 from ..state.words import DEFERRALS, DEFERRED
 
+Key = tuple[str, str, str]
+END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
+_ANOTHER_STATE = (f.RolledBack, f.SprintCompiled)
+"""Events that replace the state by one with its own returns."""
+_END_NOTHING = (f.ActivitySeen, f.IterationStarted, f.PhaseStarted)
+"""Frequent events that end nothing, so no state is copied for them."""
+
+
+def with_returns(sprint: Sprint, events: list[Event], *, at: str) -> list[Event]:
+    """Return decided events, followed by the returns of requests that they cause."""
+    if all(x.kind is Kind.KNOWLEDGE or isinstance(x, _END_NOTHING) for x in events):
+        return events
+    waiting = _waiting(sprint)
+    if not waiting or any(isinstance(x, _ANOTHER_STATE) for x in events):
+        return events
+    # An imported document at the beginning is the starting point: it is recorded verbatim,
+    # and the requests due by it return with the first event after it.
+    first = sum(isinstance(event, f.SprintImported) for event in events)
+    if first == len(events):
+        return events
+    after = copied(sprint)
+    fold_ahead(after, events[:first], at)
+    had_ended, were_over = has_ended(after.plan), finished_phases(after.plan)
+    waiting = _waiting(after)
+    fold_ahead(after, events[first:], at)
+    # A goal that waits only for decisions is the end of the sprint.
+    at_goal = any(isinstance(x, f.GoalClaimed) and x.requests for x in events)
+    ended = at_goal or (has_ended(after.plan) and not had_ended)
+    phases = finished_phases(after.plan)
+    news = phases - were_over
+    due = [
+        f.RequestReturned(identity, said.deferred_until or END_OF_PHASE)
+        for identity, said in waiting.items()
+        if _is_due(said, phases, news, ended=ended)
+    ]
+    return [*events, *due]
+
+
+def for_the_next_sprint(sprint: Sprint) -> list[Data]:
+    """Return the requests for the next sprint, in the form of the document."""
+    return [
+        entry
+        for entry in sprint.queue
+        if takes_part(entry)
+        and entry["status"] == DEFERRED
+        and entry.get("deferred-until") == NEXT_SPRINT
+    ]
+
+
+def copied(sprint: Sprint) -> Sprint:
+    """Return a copy of a sprint for further folding."""
+    return unpack(pack(sprint))
+
 
 def with_said(
     sprint: Sprint,
@@ -23,7 +79,7 @@ def with_said(
     *,
     steps: bool = True,
 ) -> list[Event]:
-    """Return what was decided on an agent's run, and behind the run what it said."""
+    """Return the decided events of an agent's run, with its items after the run."""
     if said is None or not decided or not isinstance(decided[0], AgentRan):
         return decided
     taken = take_said(sprint, said, at, steps=steps, phase=decided[0].phase or None)
@@ -38,11 +94,11 @@ def take_said(
     steps: bool = True,
     phase: str | None = None,
 ) -> list[Event]:
-    """Return what follows from what was said; without `steps` those are seen to elsewhere.
+    """Return the events for an answer's items; without `steps`, steps are not handled.
 
-    `phase` is what the agent worked on.
+    `phase` is the phase that the agent worked on.
     """
-    # Imported here: few answers say anything.
+    # Imported here: few answers have items.
     from .requests import QueueRequests, SubmittedRequest, queue_requests
 
     texts = [f"the agent's answer: {problem}" for problem in said.problems]
@@ -78,8 +134,31 @@ def take_said(
     return [*events, *queue_requests(sprint, QueueRequests(asked), at)] if asked else events
 
 
+def _waiting(sprint: Sprint) -> dict[str, f.RequestDecided]:
+    """Return the deferrals that return within this sprint."""
+    plan = sprint.plan
+    found = deferrals(plan.document, plan.decisions)
+    if not found:
+        return {}
+    there = {entry["id"] for entry in sprint.queue if takes_part(entry)}
+    return {
+        identity: said
+        for identity, said in found.items()
+        if said.deferred_until != NEXT_SPRINT and identity in there
+    }
+
+
+def _is_due(
+    said: f.RequestDecided, phases: set[str], news: set[str], *, ended: bool
+) -> bool:
+    if ended or said.deferred_until == END_OF_SPRINT:
+        return ended
+    # The phase of an imported deferral is unknown: it returns after the next phase.
+    return said.phase in phases if said.phase is not None else bool(news)
+
+
 def _no_steps(said: SaidItems, phase: str | None) -> list[Event]:
-    """Note the ids of steps that a sprint without a goal has not."""
+    """Return a note on step ids that a sprint without a goal does not have."""
     bare = [wanted.id for wanted in said.pending if wanted.prompt is None]
     named = [*said.completed, *filter(None, bare)]
     if not named:
@@ -88,15 +167,13 @@ def _no_steps(said: SaidItems, phase: str | None) -> list[Event]:
     return [NoteAdded(f"the agent names steps, and the sprint has no goal: {shown}", phase)]
 
 
-Key = tuple[str, str, str]
-
-
 def _new(
     sprint: Sprint, requests: tuple[SaidRequest, ...]
 ) -> list[tuple[SaidRequest, str | None]]:
-    """Return the requests that nobody made before, each with its id if it may have it.
+    """Return the new requests, each with its id unless that is not available.
 
-    One with the same title, text and type as another is that one, whatever became of it.
+    A request with the same title, text and type as another one is the same request,
+    regardless of that one's status.
     """
     from .requests import is_allotted
 
@@ -122,79 +199,3 @@ def _new(
             ids.add(identity)
         found.append((one, identity))
     return found
-
-
-END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
-_ANOTHER_STATE = (f.RolledBack, f.SprintCompiled)
-"""They put another state in place of this one, and it knows itself what came back."""
-_END_NOTHING = (f.ActivitySeen, f.IterationStarted, f.PhaseStarted)
-"""They come often and end nothing, so no state is copied for them."""
-
-
-def with_returns(sprint: Sprint, events: list[Event], *, at: str) -> list[Event]:
-    """Return events that were decided on, and the returns of what they bring back."""
-    if all(x.kind is Kind.KNOWLEDGE or isinstance(x, _END_NOTHING) for x in events):
-        return events
-    waiting = _waiting(sprint)
-    if not waiting or any(isinstance(x, _ANOTHER_STATE) for x in events):
-        return events
-    # A document that comes in first is what is gone on from: it stands as it came, and
-    # what is due by it is brought back with the first event of our own.
-    first = sum(isinstance(event, f.SprintImported) for event in events)
-    if first == len(events):
-        return events
-    after = copied(sprint)
-    fold_ahead(after, events[:first], at)
-    had_ended, were_over = has_ended(after.plan), finished_phases(after.plan)
-    waiting = _waiting(after)
-    fold_ahead(after, events[first:], at)
-    # A goal that waits for nothing but decisions is where the sprint ends.
-    at_goal = any(isinstance(x, f.GoalClaimed) and x.requests for x in events)
-    ended = at_goal or (has_ended(after.plan) and not had_ended)
-    phases = finished_phases(after.plan)
-    news = phases - were_over
-    due = [
-        f.RequestReturned(identity, said.deferred_until or END_OF_PHASE)
-        for identity, said in waiting.items()
-        if _is_due(said, phases, news, ended=ended)
-    ]
-    return [*events, *due]
-
-
-def for_the_next_sprint(sprint: Sprint) -> list[Data]:
-    """Return the requests that the next sprint takes over, as the document shows them."""
-    return [
-        entry
-        for entry in sprint.queue
-        if takes_part(entry)
-        and entry["status"] == DEFERRED
-        and entry.get("deferred-until") == NEXT_SPRINT
-    ]
-
-
-def copied(sprint: Sprint) -> Sprint:
-    """Return a sprint that may be folded on without changing this one."""
-    return unpack(pack(sprint))
-
-
-def _waiting(sprint: Sprint) -> dict[str, f.RequestDecided]:
-    """Return the deferrals that this sprint itself brings back."""
-    plan = sprint.plan
-    found = deferrals(plan.document, plan.decisions)
-    if not found:
-        return {}
-    there = {entry["id"] for entry in sprint.queue if takes_part(entry)}
-    return {
-        identity: said
-        for identity, said in found.items()
-        if said.deferred_until != NEXT_SPRINT and identity in there
-    }
-
-
-def _is_due(
-    said: f.RequestDecided, phases: set[str], news: set[str], *, ended: bool
-) -> bool:
-    if ended or said.deferred_until == END_OF_SPRINT:
-        return ended
-    # Of a deferral that came with a document nobody knows the phase: the next one is it.
-    return said.phase in phases if said.phase is not None else bool(news)

@@ -6,7 +6,7 @@ export interface AddExtractedLearnings {
   proposals: [number, Learning][];
 }
 
-/** Keep what was learned; with an observation of its entry both name each other. */
+/** Record a learning; with `observation`, link it to that observation of its entry. */
 export interface AddLearning {
   type: "add-learning";
   learning: Learning;
@@ -276,7 +276,7 @@ export interface DescribeIteration {
   tags_removed?: string[];
 }
 
-/** Keep a pattern of the codebase. */
+/** Record a pattern of the codebase. */
 export interface DiscoverPattern {
   type: "discover-pattern";
   pattern: Pattern;
@@ -445,7 +445,7 @@ export interface FinishRun {
   cut_short?: boolean;
 }
 
-/** How a run of a script ended; the fields are those of `gate-checked`. */
+/** The result of a script's run; the fields are those of `gate-checked`. */
 export interface GateResult {
   exit_code: number;
   timed_out?: boolean;
@@ -480,7 +480,7 @@ export interface GoOn {
   reason?: string | null;
 }
 
-/** Count that learnings were handed to an iteration. */
+/** Count that learnings were passed to an iteration. */
 export interface HandOverLearnings {
   type: "hand-over-learnings";
   learning_ids: string[];
@@ -704,7 +704,7 @@ export interface Observation {
   related_learning_id?: string;
 }
 
-/** Begin the journal; the first thing recorded does it as well. */
+/** Begin the journal, as the first record does automatically. */
 export interface OpenJournal {
   type: "open-journal";
   project_name?: string;
@@ -790,7 +790,7 @@ export interface RecommendationGiven {
   evidence?: number[];
 }
 
-/** Write down how an iteration of a PRD ended. */
+/** Record how an iteration of a PRD ended. */
 export interface RecordEntry {
   type: "record-entry";
   entry: Entry;
@@ -912,7 +912,7 @@ export interface ResumeSprint {
   retry?: boolean;
 }
 
-/** Say that a learning no longer holds; it stays readable. */
+/** Mark a learning as invalid; it stays readable. */
 export interface RetireLearning {
   type: "retire-learning";
   learning_id: string;

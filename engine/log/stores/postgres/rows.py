@@ -1,4 +1,8 @@
-"""An append as the server's functions are told of it: the statements, and their values."""
+"""The statements of appends on the server, and their values in PostgreSQL's wire format.
+
+The driver would determine the type of each value at each call; here the types are fixed
+for each statement.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from struct import Struct
@@ -12,7 +16,7 @@ from ...envelope import NewEvent, RecordedEvent, Span
 from ...port import Expect, Expected
 
 BOOL, BYTES, INT8, INT4, TEXT = 16, 17, 20, 23, 25
-"""The types of values, by their numbers, which never change."""
+"""The OIDs of the value types, which never change."""
 
 _ARRAYS = {BOOL: 1000, BYTES: 1001, INT4: 1007, TEXT: 1009, INT8: 1016}
 BINARY = 1
@@ -27,14 +31,14 @@ class Statement(NamedTuple):
     """A statement with the types of its values."""
 
     name: bytes
-    """What it is called once it is prepared: by its digest."""
+    """Its name as a prepared statement, with its digest."""
     sql: bytes
     types: list[int]
     formats: list[int]
     encoders: list[Callable[[Any], Value]]
 
     def encoded(self, values: Iterable[Any]) -> list[Value]:
-        """Return what is sent for its values."""
+        """Return the values in the wire format."""
         return [
             None if value is None else encode(value)
             for encode, value in zip(self.encoders, values, strict=True)
@@ -46,19 +50,19 @@ def call_of(
     values: Sequence[int],
     arrays: Sequence[int] = (),
 ) -> Statement:
-    """Return the call of a function that takes values, and arrays behind them."""
+    """Return the call of a function that takes values, followed by arrays."""
     asked = f"SELECT * FROM {function}({marks(len(values) + len(arrays))})"
     return statement_of(asked, values, arrays, function)
 
 
 def row_of(function: str, values: Sequence[int], arrays: Sequence[int] = ()) -> Statement:
-    """Return the call of a function whose row comes as one value, without a table of it."""
+    """Return the call of a function that returns a row as one value, not as a table."""
     asked = f"SELECT {function}({marks(len(values) + len(arrays))})"
     return statement_of(asked, values, arrays, function)
 
 
 def marks(count: int) -> str:
-    """Return the marks of so many values."""
+    """Return the placeholders of `count` values."""
     return ", ".join(f"${number}" for number in range(1, count + 1))
 
 
@@ -68,7 +72,7 @@ def statement_of(
     arrays: Sequence[int] = (),
     named: str = "sprintlog",
 ) -> Statement:
-    """Return a statement whose numbered marks are values, and arrays behind them."""
+    """Return a statement whose placeholders are values, followed by arrays."""
     types = [*values, *(_ARRAYS[kind] for kind in arrays)]
     text = sql.encode()
     digest = hashes.sha256(text + repr(types).encode()).hexdigest()[:16]
@@ -107,7 +111,7 @@ def _array_of(kind: int) -> Callable[[Any], Value]:
 
 
 def fields(row: bytes) -> list[Value]:
-    """Return the fields of a row: each comes with its type and its length."""
+    """Return the fields of a row, each of which is encoded with its type and length."""
     found: list[Value] = []
     at, end = 4, len(row)
     while at < end:
@@ -119,7 +123,7 @@ def fields(row: bytes) -> list[Value]:
 
 
 def number(value: Value) -> int:
-    """Return a number that the server answered."""
+    """Return a number from its wire format."""
     return int.from_bytes(value or b"", signed=True)
 
 
@@ -133,7 +137,7 @@ _OF_APPEND = (
 APPEND = row_of("sprintlog.append", _OF_APPEND)
 APPEND_MANY = row_of("sprintlog.append", _OF_APPEND, _EVENT)
 APPEND_SHARED = statement_of(
-    # What it answers has a place among its values.
+    # Its result is an output parameter.
     f"CALL sprintlog.append_shared({marks(len(_OF_APPEND))}, NULL)",
     _OF_APPEND,
     named="sprintlog.append_shared",
@@ -157,7 +161,7 @@ TAKE = call_of(
 
 
 def bounds(expect: Expected) -> tuple[int, int]:
-    """Return the least and the greatest version that a stream may have."""
+    """Return the minimum and the maximum version that the stream may have."""
     if isinstance(expect, Expect):
         least = 1 if expect is Expect.EXISTS else 0
         return least, 0 if expect is Expect.NONE else _VERSION_MAX
@@ -165,7 +169,7 @@ def bounds(expect: Expected) -> tuple[int, int]:
 
 
 def first_values(new_event: NewEvent, stamps: Stamps) -> tuple[Any, ...]:
-    """Return what the first event of an append has of its own."""
+    """Return the values of the first event of an append."""
     id_ = stamps.ids[0]
     return (
         *(id_, new_event.type, new_event.schema_version, new_event.at, new_event.actor),
@@ -175,7 +179,7 @@ def first_values(new_event: NewEvent, stamps: Stamps) -> tuple[Any, ...]:
 
 
 def later_values(new_events: Sequence[NewEvent], stamps: Stamps) -> tuple[list[Any], ...]:
-    """Return what the events behind the first have each of their own, field by field."""
+    """Return the values of the events after the first, field by field."""
     first, salts, later = stamps.ids[0], stamps.salts, new_events[1:]
     end = len(new_events) * SALT_BYTES
     return (
@@ -193,7 +197,7 @@ def later_values(new_events: Sequence[NewEvent], stamps: Stamps) -> tuple[list[A
 
 
 def append_answer(answer: Value) -> tuple[str, int, bytes, int, bytes]:
-    """Return outcome, place, hash there, version and last hash, as far as each is told."""
+    """Return outcome, position, its hash, version and last hash; empty if not stated."""
     outcome, place, hash_, version, last = fields(answer or b"")
     said, before, end = (outcome or b"").decode(), hash_ or b"", last or b""
     return said, number(place), before, number(version), end
