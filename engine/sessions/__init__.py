@@ -1,5 +1,5 @@
 """Agents' sessions: prompts, tool calls and turns, as events of separate streams. Pure.
 
-May import only the log and errors, and not judging. Start with `events.py`; `names.py` has
-the streams and idempotency keys.
+May import judging, the log and errors. Start with `events.py`; `names.py` has the streams
+and idempotency keys.
 """

@@ -1,7 +1,7 @@
 """Coverage reports: LCOV, coverage.py's JSON, Cobertura, Clover and JaCoCo.
 
-LCOV and Cobertura XML have many writers (coverage.py, istanbul, vitest, gcovr,
-cargo-llvm-cov), so both are read leniently where these differ. The JSON is that of
+LCOV is read as written by lcov, coverage.py, istanbul, vitest and cargo-llvm-cov,
+Cobertura XML as written by coverage.py, istanbul, vitest and gcovr. The JSON is that of
 `coverage json` in versions 5 to 7. Clover and JaCoCo reports state the sums themselves.
 """
 

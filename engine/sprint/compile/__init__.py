@@ -1,4 +1,4 @@
 """Compilation of SPRINT.yaml and its workflows into a plan; reports all problems at once.
 
-May import plan and the layers below, but no iterations. Start with `compiler.py`.
+May import its sibling iterations, plan and the layers below. Start with `compiler.py`.
 """

@@ -1,4 +1,5 @@
 """The iterations of a sprint's loop: measurement, decisions, snapshots and rollback.
 
-May import queue, runs, plan, phases and the layers below. Start with `loop.py`.
+May import its sibling compile, queue, runs, plan and the layers below. Start with
+`loop.py`.
 """

@@ -1,4 +1,4 @@
 """The runs of the loop: their beginning and end, and their budgets.
 
-May import plan, phases and the layers below. Start with `record.py`.
+May import its sibling queue, plan, phases and the layers below. Start with `record.py`.
 """
