@@ -44,7 +44,7 @@ LEARNING_TYPES = (
     *("codebase-pattern", "build-command", "test-pattern", "api-convention"),
     *("error-workaround", "tool-usage", "architecture-constraint", "dependency-quirk"),
 )
-"""Those of the journal, which may not import sprints; a test compares them."""
+"""The same as those of the journal; a test compares them."""
 Item = TypeVar("Item")
 Read = Callable[[Any, str, list[str]], Item]
 """Takes a value, its field, and a list for problems that affect only a subfield."""
