@@ -1,13 +1,13 @@
 """What a package needs that extends sprintlog; `sprintlog.testing` tries what it brings."""
 
-from .cli.intake.others.found import Unread as Unread, name_from as name_from
-from .cli.intake.others.imported import (
+from .cli.importers.found import Unread as Unread, name_from as name_from
+from .cli.importers.imported import (
     Imported as Imported,
     ImportedSprint as ImportedSprint,
     Iteration as Iteration,
     Remark as Remark,
 )
-from .cli.intake.others.lines import (
+from .cli.importers.lines import (
     Checkbox as Checkbox,
     checkboxes as checkboxes,
     load_json as load_json,

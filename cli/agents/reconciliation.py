@@ -22,7 +22,7 @@ from sprintlog.engine.usage import bounded
 from sprintlog.projections.views.sessions import Reconciled
 from sprintlog.projections.workspace import Workspace
 
-from ..intake.others.transcript import TranscriptRead, read_transcript, subagents_of
+from ..importers.transcript import TranscriptRead, read_transcript, subagents_of
 from ..output import counted
 
 SILENT_SECONDS = 15 * 60

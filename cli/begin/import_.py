@@ -48,7 +48,7 @@ class Recognising(typed.TypedGroup):
         if not path.exists() and not re.search(r"[./]", args[0]):
             return super().resolve_command(ctx, args)
         # Imported here: whoever names the command needs none of it.
-        from ..intake.others.recognise import recognise
+        from ..importers.recognise import recognise
         from .import_extended import command_of
 
         kind, found = recognise(path)

@@ -14,9 +14,9 @@ from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import open_workspace, with_actor, with_json, with_sprint
-from ..intake.others.found import FoundLoop
-from ..intake.others.imported import Imported, document_of, facts_of
-from ..intake.others.markdown import READERS
+from ..importers.found import FoundLoop
+from ..importers.imported import Imported, document_of, facts_of
+from ..importers.markdown import READERS
 from ..record import Options, Recording, refresh
 from .import_prd import in_force
 from .loop_facts import is_there, options_of, take_facts, tell

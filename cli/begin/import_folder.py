@@ -16,8 +16,8 @@ from sprintlog.projections.views.log import NotTaken
 
 from .. import typed
 from ..context import open_workspace, with_actor, with_json
-from ..intake.others.found import check_no_link
-from ..intake.others.recognise import KNOWN, PLACES, in_folder, recognise
+from ..importers.found import check_no_link
+from ..importers.recognise import KNOWN, PLACES, in_folder, recognise
 from ..output import print_answer
 from .import_extended import command_of, read_with, take_imported
 from .loop_facts import options_of

@@ -17,9 +17,9 @@ from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import open_workspace, with_actor, with_json, with_sprint
-from ..intake.others.aiwg import FoundAiwg
-from ..intake.others.found import FoundLoop
-from ..intake.others.transcript import TranscriptRead
+from ..importers.aiwg import FoundAiwg
+from ..importers.found import FoundLoop
+from ..importers.transcript import TranscriptRead
 from ..record import Options, Recording, refresh
 from .loop_facts import key_of, number_of, take_facts, tell
 
@@ -78,7 +78,7 @@ def orchestrator(path: Path, **given: Any) -> None:
     Each iteration is recorded with its original times, and every event as a note. PATH is
     the folder .ralph, or one of these files. The sprint is completed if the loop completed.
     """
-    from ..intake.others.orchestrator import read_orchestrator
+    from ..importers.orchestrator import read_orchestrator
     from .loop_facts import options_of
 
     loop = read_orchestrator(path)
@@ -96,7 +96,7 @@ def aiwg(path: Path, **given: Any) -> None:
     recorded with outcome, learnings and score. The sprint is completed if the state of the
     loop is completed.
     """
-    from ..intake.others.aiwg import read_aiwg
+    from ..importers.aiwg import read_aiwg
     from .loop_facts import options_of
 
     found = read_aiwg(path)
@@ -115,7 +115,7 @@ def ralph_loop(file: Path, **given: Any) -> None:
     Its prompt becomes the goal of a sprint, and each iteration begun is recorded. The
     plugin deletes its file when the loop ends.
     """
-    from ..intake.others.ralph_loop import read_ralph_loop
+    from ..importers.ralph_loop import read_ralph_loop
     from .loop_facts import options_of
 
     loop = read_ralph_loop(file)
@@ -138,7 +138,7 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
     a session recorded by `wrap` or an earlier import, only new data is added. The sprint
     stays open.
     """
-    from ..intake.others.transcript import read_transcript, session_file
+    from ..importers.transcript import read_transcript, session_file
     from .loop_facts import options_of
 
     named = dict.fromkeys(session_file(file) for file in files)

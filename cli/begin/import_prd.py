@@ -15,10 +15,10 @@ from sprintlog.engine.sprint.plan.observations import losses
 from sprintlog.engine.sprint.state.effective_history import lies_on, path
 from sprintlog.projections.workspace import Workspace
 
+from ..importers import prd_history as prds
+from ..importers.found import Unread, folder_of, name_from
+from ..importers.task_lists import TaskList, branch_of, leaf_texts
 from ..intake.files import read_text
-from ..intake.others import prd_history as prds
-from ..intake.others.found import Unread, folder_of, name_from
-from ..intake.others.task_lists import TaskList, branch_of, leaf_texts
 from ..output import hint, warn
 from ..places import place_in
 from ..record import Options, Recording, refresh, refresh_stream

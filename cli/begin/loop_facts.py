@@ -16,7 +16,7 @@ from sprintlog.projections.health.kept_text import keep_lines
 from sprintlog.projections.views.log import LoopTaken
 from sprintlog.projections.workspace import Outcome
 
-from ..intake.others.found import FoundLoop, Unread
+from ..importers.found import FoundLoop, Unread
 from ..output import counted, print_answer, warn
 from ..record import UNNAMED, Options, Recording
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from sprintlog.cli.importers import markdown
+from sprintlog.cli.importers.aiwg import read_aiwg
+from sprintlog.cli.importers.orchestrator import read_orchestrator
+from sprintlog.cli.importers.ralph_loop import read_ralph_loop
+from sprintlog.cli.importers.recognise import recognise
+from sprintlog.cli.importers.task_lists import read_task_lists
 from sprintlog.cli.intake import files, journal, metrics, progress, queue
 from sprintlog.cli.intake.definition import compile_files
-from sprintlog.cli.intake.others import markdown
-from sprintlog.cli.intake.others.aiwg import read_aiwg
-from sprintlog.cli.intake.others.orchestrator import read_orchestrator
-from sprintlog.cli.intake.others.ralph_loop import read_ralph_loop
-from sprintlog.cli.intake.others.recognise import recognise
-from sprintlog.cli.intake.others.task_lists import read_task_lists
 from sprintlog.cli.settings.file import read_settings
 from sprintlog.engine.adapters.agents.calls import READERS, TranscriptCalls
 from sprintlog.engine.adapters.agents.hook_calls import HookPlace

@@ -5,14 +5,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.intake.others import (
-    lines,
-    markdown,
-    orchestrator,
-    ralph_loop,
-    task_lists,
-)
-from sprintlog.cli.intake.others.aiwg_loop import AiwgLoop
+from sprintlog.cli.importers import lines, markdown, orchestrator, ralph_loop, task_lists
+from sprintlog.cli.importers.aiwg_loop import AiwgLoop
 from tests import lengths
 
 from .imports import IMPORTERS, feed

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from sprintlog.cli.begin.import_ import command as importing
-from sprintlog.cli.intake.others.markdown import READERS as MARKDOWN
+from sprintlog.cli.importers.markdown import READERS as MARKDOWN
 from sprintlog.cli.upkeep.export import FORMATS as EXPORTS
 from sprintlog.engine.adapters.agents.items import (
     AgentEnded,
@@ -250,7 +250,7 @@ def _ignored(name: str) -> str:
 
 def _task_lists() -> list[str]:
     """Return the table of the shapes of task lists."""
-    file = resources.files("sprintlog.cli.intake.others") / "task_lists.toml"
+    file = resources.files("sprintlog.cli.importers") / "task_lists.toml"
     if not file.is_file():
         return []
     shapes = tomllib.loads(file.read_text("utf-8"))["shapes"]

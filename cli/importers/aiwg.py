@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 
-from ..metrics import DOCUMENT, load_either
+from ..intake.metrics import DOCUMENT, load_either
 from .aiwg_loop import AiwgLoop
 from .found import FoundLoop, Unread, bytes_of
 

@@ -18,10 +18,10 @@ from sprintlog.engine.sprint.iterations import facts as f
 from sprintlog.engine.sprint.state.times import later, normalise, parse, to_text
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
 
-from ..fields import Identity, Text, Verbatim
-from ..files import naming
-from ..metrics import DOCUMENT, document_metrics
-from ..progress import check_shape
+from ..intake.fields import Identity, Text, Verbatim
+from ..intake.files import naming
+from ..intake.metrics import DOCUMENT, document_metrics
+from ..intake.progress import check_shape
 from .found import ITERATIONS_MAX, FoundLoop, Unread, name_from
 
 Number = Annotated[int, Field(strict=True, ge=1, le=ITERATIONS_MAX)]

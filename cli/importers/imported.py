@@ -18,8 +18,8 @@ from sprintlog.engine.sprint.state.times import normalise
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.engine.usage import ModelCall
 
-from ..files import naming
-from ..progress import check_progress
+from ..intake.files import naming
+from ..intake.progress import check_progress
 from .found import Unread
 
 Data = dict[str, Any]

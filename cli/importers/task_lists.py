@@ -23,7 +23,7 @@ from sprintlog.engine.sprint.plan import shape
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.engine.sprint.state.words import COMPLETED, PENDING
 
-from ..files import load
+from ..intake.files import load
 from .found import Unread
 from .imported import OURS, ImportedSprint, document_of
 

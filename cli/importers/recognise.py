@@ -11,7 +11,7 @@ from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.journal.progress_text import parse_text
 
-from ..files import read_bytes
+from ..intake.files import read_bytes
 from .found import json_of
 from .task_lists import is_task_file
 from .transcript import NOT_TRANSCRIPTS

@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PENDING
 from sprintlog.engine.usage import ModelCall, summed
 from sprintlog.projections.state_files.yaml.reader import load
 
-from ..files import decoded
+from ..intake.files import decoded
 from .found import Unread, bytes_of, folder_of, name_from
 from .imported import Imported, ImportedSprint, Iteration
 from .lines import checkboxes, unmarked

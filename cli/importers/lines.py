@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.projections.state_files.yaml.reader import load as yaml_of
 
-from ..files import decoded, load
+from ..intake.files import decoded, load
 from .found import JsonLines, Unread, plain_bytes
 
 _ITEM = r"(?:[-*+]|\d{1,9}[.)]) "

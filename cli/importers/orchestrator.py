@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.iterations import facts as f
 from sprintlog.engine.sprint.state.times import normalise, parse
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
 
-from ..files import naming
+from ..intake.files import naming
 from .found import FoundLoop, JsonLines, Unread, name_from
 
 Data = dict[str, Any]

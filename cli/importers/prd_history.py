@@ -9,7 +9,7 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX
 from sprintlog.projections.history.committed import committed_file
 
-from ..versions import moments
+from ..intake.versions import moments
 from .found import Unread, bytes_of, kept_of
 from .task_lists import TaskList, leaf_texts, read_task_lists
 

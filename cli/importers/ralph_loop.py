@@ -11,7 +11,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.iterations.facts import Began, Fact, LoopOver, LoopSaid
 from sprintlog.engine.sprint.state.times import from_milliseconds, normalise
 
-from ..files import naming
+from ..intake.files import naming
 from .found import ITERATIONS_MAX, FoundLoop, Unread, name_from
 from .lines import read_text
 

@@ -15,7 +15,7 @@ from sprintlog.engine.log.stores.descriptors import held_open
 from sprintlog.engine.masking import cut
 from sprintlog.engine.sprint.iterations.facts import Fact
 
-from ..files import opening, read_bytes, within, without_mark
+from ..intake.files import opening, read_bytes, within, without_mark
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
 """A longer file of another loop is refused."""

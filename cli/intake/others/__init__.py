@@ -1,1 +1,0 @@
-"""What the files of other loops say, read field by field; nothing is recorded here."""
