@@ -1,4 +1,4 @@
-"""How it is told what ended a loop, or that it goes on: as an exit code, and in words."""
+"""Ends and waits of a loop on the command line: exit statuses, sentences, countdowns."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

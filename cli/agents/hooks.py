@@ -1,4 +1,4 @@
-"""`sprintlog hooks`: have agents tell by themselves what they do, or have them stop."""
+"""`sprintlog hooks`: install, remove and inspect the hooks of agents."""
 
 import os
 from collections.abc import Iterator

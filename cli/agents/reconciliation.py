@@ -1,4 +1,4 @@
-"""Comparing a session with its transcript, and saying what came of it."""
+"""The comparison of a session with its transcript, on request or after `run` or `wrap`."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""What `undo` and `redo` share: files that went along with a change go along again."""
+"""The common part of `undo` and `redo`, including files of a restore that was cut short."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -1,4 +1,4 @@
-"""Recording what other loops say happened: each fact once, at its own time, as observed."""
+"""The recording of facts from other loops: each once, at its own time, as observed."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256

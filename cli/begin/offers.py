@@ -1,4 +1,8 @@
-"""What fits a work tree: from what is found in it to the command that can be typed."""
+"""Suggestions for a work tree: from the files and programs found to commands to type.
+
+Nothing that is found is run, links are not followed, and only the beginning of a file is
+read.
+"""
 
 import os
 import re

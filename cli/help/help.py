@@ -1,4 +1,4 @@
-"""`sprintlog help`: explains a topic or a command, or lists all commands."""
+"""`sprintlog help`: the first screen, a topic or a command, and all commands."""
 
 from collections.abc import Iterator
 from textwrap import wrap

@@ -1,4 +1,4 @@
-"""Read the bytes of a file from a stranger, as far as they may go."""
+"""Bounded reading of untrusted files and of JSON, in which no key may occur twice."""
 
 import codecs
 import re

@@ -1,4 +1,8 @@
-"""Read a progress.json from a stranger and check it field by field."""
+"""Validation of an untrusted progress.json, field by field; its models and JSON Schema.
+
+The models are derived from the parts of the journal: six closed objects. The reader
+distinguishes fields of a later schema version from mistakes (JRN-111).
+"""
 
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 

@@ -1,4 +1,7 @@
-"""Read a PROGRESS.yaml or a compiled plan from a stranger and check it field by field."""
+"""Validation of an untrusted PROGRESS.yaml or compiled plan, field by field; its models.
+
+Unknown keys are allowed and kept; known ones must have their type and their word list.
+"""
 
 from functools import cache
 from itertools import islice

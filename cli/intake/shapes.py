@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with a definition's shape, as the compiler's problems."""
+"""Problems with the shape of a definition: errors of pydantic, and unknown keys."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from difflib import get_close_matches

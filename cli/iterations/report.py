@@ -1,4 +1,4 @@
-"""`sprintlog report`: what a sprint came to, an iteration, or the selected output."""
+"""`sprintlog report`: a sprint, an iteration or the selected output, as text or page."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The options that say what may be spent: of one run, and of the sprint."""
+"""The options for budgets of a run and of a sprint, and their lines in answers."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What a line of JSON-RPC 2.0 asks for, and how it is answered; knows no command."""
+"""The frames of JSON-RPC 2.0 and the lines that carry them; independent of commands."""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""Tables that fit a terminal: long texts are cut, what matters least goes first.
+"""Tables that fit a terminal: long texts are cut, and the least important columns dropped.
 
 Without a width, as in a pipe, nothing is cut.
 """

@@ -1,7 +1,4 @@
-"""Times for people; pure: the time now and the zone are given.
-
-A zone of None is that of the system, for which every moment knows its own offset.
-"""
+"""Times and durations as people read and type them."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
 

@@ -1,4 +1,4 @@
-"""The file of a work tree: read as bytes of a stranger, its keys checked one by one."""
+"""The settings file of a work tree, untrusted: its keys, and their validation."""
 
 import os
 import re

@@ -1,7 +1,8 @@
-"""Who may ask what: hosts, the token, other sites, forms; and what every answer carries.
+"""Access to the live page: hosts, the token, other sites, forms, and headers of answers.
 
-Nothing of a request is looked at further before it has passed here. What is refused says
-why in one line, and never what was sent.
+A request is examined further only after it has passed here. A refusal gives the reason in
+one line and never repeats what was sent. The token is kept in the log's folder: whoever can
+read that folder can read the log. It survives a restart, so open pages continue to work.
 """
 
 import hmac

@@ -1,4 +1,4 @@
-"""The end of the log as all open pages see it: read once, kept short, handed to each."""
+"""The end of the log for all open pages: one thread reads it and answers."""
 
 import asyncio
 from collections import deque

@@ -1,4 +1,4 @@
-"""What `phase inject` and `step inject` share: from their options to one injection."""
+"""`phase inject`, and the part of it that `step inject` shares."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

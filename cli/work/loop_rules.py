@@ -1,4 +1,4 @@
-"""What `run` is told of judging: recorded as rules before the first iteration."""
+"""The options of `run` that become rules, notices, or options of the command to repeat."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -1,7 +1,8 @@
-"""What is sent of a log to an address, from a position on: bodies in the order of the log.
+"""Deliveries of a log to an address: bodies in the order of the log, and the progress.
 
-A body belongs to the position that it ends with. Where that was taken it is never made
-again; where nobody knows, it is, with the same ids.
+A body belongs to the position of its last event. A body that was accepted is never made
+again; one whose fate is unknown is made again with the same ids. How far each address has
+come is in a small file beside the log.
 """
 
 from collections.abc import Iterator

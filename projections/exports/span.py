@@ -1,4 +1,8 @@
-"""A span of OpenTelemetry, and how OTLP writes it as JSON."""
+"""Spans of OpenTelemetry, their attributes, and their JSON in OTLP.
+
+Names follow open-telemetry/semantic-conventions-genai at commit 002c8a6, whose status is
+"Development". The constants of the Python package are all marked as moved there.
+"""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime

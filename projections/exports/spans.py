@@ -1,8 +1,9 @@
-"""What took time in a log: sprints, iterations, runs of agents, gates, calls of tools.
+"""A log as traces of OpenTelemetry: sprints, iterations, runs of agents, gates, tool calls.
 
-A sprint is a trace: the workflow, its iterations below, in them runs of agents and checks
-of gates, and below a run the calls of its tools. Everything else is an event of the
-iteration it happened in, or of the sprint.
+A sprint is a trace: the workflow contains its iterations, these contain runs of agents and
+checks of gates, and a run contains its tool calls. Every other event is an event of the
+iteration or sprint in which it happened. OTLP's JSON has one message per line. Ids are
+hashes of the log, so the same log always gives the same spans.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""What must be known of a whole log before its first event can be told to another tool.
+"""A first pass over a log, which collects what an export must know before its first event.
 
-A rollback voids events before it, and a call of a tool ends before the run of the agent
-that made it. So the log is read twice: here, where its chain is checked on the way, and
-again by each format. What is kept grows with rollbacks, runs and sessions, not with events.
+A rollback voids events before it, and a tool call ends before the run that made it. So the
+log is read twice: here, where its chain is verified, and again by each format. Memory grows
+with rollbacks, runs and sessions, not with events.
 """
 
 from bisect import bisect_left

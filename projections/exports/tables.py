@@ -1,4 +1,4 @@
-"""Events as the rows of one table, named as `v_events` of `query` names its columns."""
+"""Events as rows of one table, with the columns of `v_events` of `query`, and as CSV."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice

@@ -1,4 +1,4 @@
-"""What doctor finds and what it says about it, as plain values."""
+"""The findings of `doctor` as plain values, including the disk space that is in use."""
 
 from collections.abc import Mapping
 from pathlib import Path

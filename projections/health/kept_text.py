@@ -1,8 +1,8 @@
-"""The registry of what keeps text: every place in which something that was said may stand.
+"""The registry of every place that keeps text, for scans and erasure.
 
-It is here because only the projections reach all of it: the log, the store of snapshots,
-the copies beside the log and the state files. What a person had made elsewhere (a backup,
-an export, files brought back into another folder) is theirs; the log does not know where.
+It is here because only the projections reach all of them: the log, the store of snapshots,
+the copies beside the log, and the state files. Copies made elsewhere (a backup, an export,
+files restored into another folder) belong to their owner; the log does not know them.
 """
 
 from hashlib import sha256

@@ -1,8 +1,4 @@
-"""Who set a field of progress.json, or of what is known of the best iteration.
-
-By the same definition as for PROGRESS.yaml: the last version at which the value differs
-from the one before.
-"""
+"""Blame of state files: who set each field or line, for each file that `diff` compares."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache

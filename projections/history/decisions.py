@@ -27,8 +27,8 @@ from sprintlog.engine.sprint.state.effective_history import (
     turns,
 )
 
+from .edits import edited
 from .evidence import Evidence, Past
-from .undone import edited
 
 Data = dict[str, Any]
 

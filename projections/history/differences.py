@@ -1,4 +1,4 @@
-"""What is different between two points: field by field, as JSON Patch, or line by line."""
+"""Differences between two points: by field, as JSON Patch or by line; previews."""
 
 from collections.abc import Iterable, Sequence
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""The report of one iteration, as it was judged when it was measured.
+"""The report of an iteration as it was judged, or the reason why it has no measurement.
 
 Numbers are rounded here, half away from zero. A missing value is printed as missing, never
 as zero.

@@ -1,4 +1,4 @@
-"""What a sprint came to, on one page of Markdown: what a person wants in the morning."""
+"""The summary of a sprint as one page of Markdown, with lines of bars for its figures."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

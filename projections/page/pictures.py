@@ -1,4 +1,4 @@
-"""A drawing of the page in a file of its own: SVG with its style."""
+"""Extracts of the page: single charts as SVG, and the Markdown summary of a job."""
 
 import re
 from collections.abc import Callable

@@ -22,7 +22,7 @@ from sprintlog.engine.sprint.events import (
 )
 from sprintlog.engine.sprint.runs.budgets import limit_options
 
-from ..history.undone import edited
+from ..history.edits import edited
 from ..text import phrases
 from ..views.events import described, event_of
 

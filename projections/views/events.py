@@ -1,4 +1,4 @@
-"""What was recorded, as scripts get it: where it is, and what it is called."""
+"""The JSON of recorded events: short in answers, and whole."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""What `config` answers: every value, and who says so; `extensions`: what others bring."""
+"""The JSON of `config`, `extensions` and `hooks`."""
 
 from typing import Any
 

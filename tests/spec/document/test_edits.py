@@ -1,6 +1,6 @@
 """What an observed edit says, in words."""
 
-from sprintlog.projections.history.undone import edited
+from sprintlog.projections.history.edits import edited
 
 
 def test_names_by_index_what_has_no_names() -> None:

@@ -1,0 +1,38 @@
+"""Sentences about an edit that a person made in a state file."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sprintlog.engine.service.place.state_places import PROGRESS
+from sprintlog.engine.sprint.document.field_path import under_key
+from sprintlog.engine.sprint.document.patch import segments
+
+NAMED_MAX = 2
+
+
+def edited(edit: Mapping[str, Any], *, of_journal: bool = False) -> str:
+    """Return what an `edit-observed` says: which file, which fields, what becomes of it."""
+    said, changes = f"{edit['path']} was edited by hand", edit.get("changes")
+    if changes is None:
+        return f"{said}: {edit.get('problem') or 'what changed is not known'}"
+    names = edit.get("fields") or [_named(change["path"]) for change in changes]
+    shown, more = names[:NAMED_MAX], len(changes) - NAMED_MAX
+    if len(names) > NAMED_MAX:
+        shown = [*shown[:-1], f"{shown[-1]} and {more} more"]
+    count = f"{len(changes)} change{'s' * (len(changes) != 1)}"
+    told = f"{said}: {', '.join(shown)} ({count})" if shown else f"{said}: {count}"
+    if of_journal:
+        return f"{told}, not taken over until `sprintlog adopt --journal` does it"
+    if str(edit["path"]).endswith(PROGRESS):
+        return f"{told}, not taken over until `sprintlog adopt` does it"
+    return told
+
+
+def _named(pointer: str) -> str:
+    """Return a pointer as a name; what it leads through is not known, so by index."""
+    name = ""
+    steps: Sequence[str] = segments(pointer)
+    for step in steps:
+        is_index = bool(name) and step.isascii() and step.isdecimal()
+        name = f"{name}[{step}]" if is_index else under_key(name, step)
+    return name
