@@ -1,17 +1,16 @@
 """The recording of facts from other loops: each once, at its own time, as observed."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import AgentRan, IterationStarted
-from sprintlog.engine.sprint.iterations.facts import Ended, Fact
+from sprintlog.engine.sprint.iterations.facts import Ended, Fact, decision_on
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.goal_settings import ralph_fields
-from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.health.kept_text import keep_lines
 from sprintlog.projections.views.log import LoopTaken
 from sprintlog.projections.workspace import Outcome
@@ -134,15 +133,8 @@ def _take(
     options = run.options.with_values(at=fact.at, key=key)
     once = Recording(run.name, options, run.workspace)
 
-    def decide(sprint: Sprint, at: str) -> list[Event]:
-        last = sprint.plan.last.iteration
-        is_open = isinstance(last, IterationStarted) and last.number == number
-        if is_open or not isinstance(fact, Ended):
-            return fact.events(sprint, number)
-        runs = run.workspace.repository.events(sprint_id, AgentRan)
-        before = [ran for ran in runs if ran.iteration == number]
-        return fact.events(sprint, number, before)
-
+    runs = partial(run.workspace.repository.events, sprint_id, AgentRan)
+    decide = decision_on(fact, number, runs)
     return once.handle_with(decide, sprint_id=sprint_id, observed=True)
 
 

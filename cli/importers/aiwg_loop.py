@@ -253,8 +253,7 @@ class AiwgLoop:
         code, status = run.get("exitCode"), run.get("status")
         went_well = code in (None, 0) and status in (None, *_WENT_WELL)
         session = run.get("sessionId")
-        return AgentRan(
-            "",
+        return f.run_of(
             COMPLETED if went_well else FAILED,
             # A run that could not be made has -1, which is no signal.
             exit_code=code if code is not None and code >= 0 else None,

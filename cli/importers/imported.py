@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.judging.events import Usage
-from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.iterations import facts
 from sprintlog.engine.sprint.state import words
 from sprintlog.engine.sprint.state.derived import settled
@@ -110,8 +109,7 @@ def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[facts.Fact]:
     """Yield what the loop says happened, iterations before remarks."""
     for one in sprint.iterations:
         status = {True: words.COMPLETED, False: words.FAILED, None: words.UNKNOWN}
-        run = AgentRan(
-            "",
+        run = facts.run_of(
             status[one.went_well],
             duration_ms=one.duration_ms,
             usage=one.usage,

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.iterations import facts as f
 from sprintlog.engine.sprint.state.times import normalise, parse
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
@@ -133,7 +132,7 @@ class _Reading:
         began, self._open = self._open[0], None
         took = parse(at) - parse(began)
         duration = max(0, round(took.total_seconds() * 1000))
-        run = AgentRan("", COMPLETED if success else FAILED, duration_ms=duration)
+        run = f.run_of(COMPLETED if success else FAILED, duration_ms=duration)
         return f.Ended(key, at, run)
 
 

@@ -4,7 +4,7 @@ Its numbers may begin anew with each of its runs. Here a number is never given t
 one that was given already becomes the next that is free.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -124,3 +124,28 @@ class LoopOver(NamedTuple):
 
 
 Fact = Began | Ended | Baseline | MeasurementSaid | LoopSaid | LoopOver
+
+
+def run_of(outcome: str, **figures: Any) -> e.AgentRan:
+    """Return the run of an iteration's agent, as another loop states it."""
+    return e.AgentRan("", outcome, **figures)
+
+
+def decision_on(
+    fact: Fact, number: int | None, runs: Callable[[], Iterable[e.AgentRan]]
+) -> Callable[[Sprint, str], list[Event]]:
+    """Return the decision to record a fact of an iteration.
+
+    For the end of an iteration that ended before, only what is new beyond its `runs` is
+    recorded.
+    """
+
+    def decide(sprint: Sprint, at: str) -> list[Event]:
+        last = sprint.plan.last.iteration
+        is_open = isinstance(last, e.IterationStarted) and last.number == number
+        if is_open or not isinstance(fact, Ended):
+            return fact.events(sprint, number)
+        before = [ran for ran in runs() if ran.iteration == number]
+        return fact.events(sprint, number, before)
+
+    return decide
