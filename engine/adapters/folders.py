@@ -48,6 +48,9 @@ def opened_plain(path: Path | str, *, folder: int | None = None) -> Iterator[int
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise NotPlainError(errno.ELOOP, _LINK) from error
+        if error.filename is None:
+            # A failed read only has a number.
+            error.filename = os.fspath(path)
         raise
 
 
