@@ -94,6 +94,10 @@ class People:
     def _move(self, name: str, chance: Random) -> None:
         if name in ("sub", "copy") or self._is_busy(name):
             return
+        copy = self.trees.get("copy")
+        if name == "main" and copy is not None and not copy.number:
+            # A copy whose original is gone before it is used counts as the moved tree.
+            return
         self._moves += 1
         before = self.paths[name]
         after = before.with_name(f"{name}-moved-{self._moves}")

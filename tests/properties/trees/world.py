@@ -343,7 +343,8 @@ def stats(top: Path) -> Stats:
     for folder, folders, names in os.walk(top):
         folders[:] = [n for n in folders if n not in ("sprintlog", "objects", *OWN[1:])]
         for name in names:
-            if name.startswith("sprintlog-tree"):
+            # A killed process leaves the draft of the tree's file.
+            if name.startswith(("sprintlog-tree", ".sprintlog-tree")):
                 continue
             path = os.path.join(folder, name)
             seen = os.lstat(path)
