@@ -12,6 +12,14 @@ from .tree import ROOMS, door_modules, modules, parse, relative
 MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 TEST_FOLDER_FILES_MAX = 25
+STRUCTURE = {
+    "modules": 644,
+    "folders": 70,
+    "lines of code": 75_416,
+    "lines of imports": 7_875,
+    "imports in functions": 433,
+}
+"""The structure of the rooms; a change may lower these numbers, and then stores them."""
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -57,3 +65,37 @@ def test_test_folders_stay_small() -> None:
     """No test folder holds more than 25 files."""
     sizes = Counter(relative(path.parent) for path in modules("tests"))
     assert {n: size for n, size in sizes.items() if size > TEST_FOLDER_FILES_MAX} == {}
+
+
+@pytest.mark.long
+def test_the_structure_only_gets_simpler() -> None:
+    """Modules, folders, lines of code and imports become fewer, and never more."""
+    found: Counter[str] = Counter()
+    folders = set()
+    for path in modules(*ROOMS):
+        tree, lines = parse(path), path.read_text(encoding="utf-8").splitlines()
+        if path.name != "__init__.py":
+            found["modules"] += 1
+            folders.add(path.parent)
+        code = {n for n, x in enumerate(lines, 1) if x.strip() and x.strip()[0] != "#"}
+        nodes = [*ast.walk(tree)]
+        texts = [n for n in nodes if isinstance(n, ast.Expr) and _is_text(n.value)]
+        imports = [n for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
+        defined = [
+            n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
+        within = {n for function in defined for n in ast.walk(function)}
+        code -= {line for text in texts for line in _lines(text)}
+        found["lines of code"] += len(code)
+        found["lines of imports"] += len(code & {y for x in imports for y in _lines(x)})
+        found["imports in functions"] += sum(node in within for node in imports)
+    found["folders"] = len(folders)
+    assert {name: n for name, n in found.items() if n > STRUCTURE[name]} == {}
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _lines(node: ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)

@@ -38,7 +38,7 @@ class Waiting:
             self._said = True
             left = self._wait.seconds - waited
             self._wait.say(
-                f"waiting for {self._path}, held by {_named(_holders(self._path))}:"
+                f"waiting for {self._path}, held by {_named(lock_holders(self._path))}:"
                 f" {left:.0f} s at most"
             )
         return False
@@ -93,7 +93,7 @@ def take(descriptor: int, path: Path, wait: Wait) -> None:
 
 def held(path: Path, said: str) -> BusyError:
     """Return the error for a lock that others held beyond the wait."""
-    holders = _holders(path)
+    holders = lock_holders(path)
     return BusyError(
         f"{said}{path} is held by {_named(holders)}",
         hint="wait for it to finish, or end it, and repeat the command",
@@ -154,11 +154,6 @@ def _name(pid: int) -> str:
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:
         return "unknown"
-
-
-def _holders(path: Path) -> list[str]:
-
-    return lock_holders(path)
 
 
 def _named(holders: list[str]) -> str:
