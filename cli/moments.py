@@ -5,7 +5,7 @@ from sprintlog.engine.service.streams.points import FORMS
 from sprintlog.engine.sprint.state.times import to_text
 
 from .output import note
-from .screen import spoken
+from .screen import spoken_times
 from .screen.terminal import clock
 from .screen.times import moment_of, told
 
@@ -20,22 +20,24 @@ def read_moment(text: str, *, field: str, is_since: bool, takes_days: bool) -> s
     said = repr(text[:60])
     try:
         now = moment_of(clock() * 1000)
-        found = spoken.moment(text, now=now, zone=None, is_since=is_since)
-        if found is not None and not takes_days and spoken.is_day(text):
-            raise spoken.NotAMomentError("give its time of day too, like 'yesterday 9:00'")
-    except (spoken.NotAMomentError, OverflowError) as error:
+        found = spoken_times.moment(text, now=now, zone=None, is_since=is_since)
+        if found is not None and not takes_days and spoken_times.is_day(text):
+            raise spoken_times.NotAMomentError(
+                "give its time of day too, like 'yesterday 9:00'"
+            )
+    except (spoken_times.NotAMomentError, OverflowError) as error:
         raise InvalidInputError(f"{said}: {error}", field=field) from error
     if found is None:
         what = (
             f"a point in the log; give {FORMS}" if takes_days else "a time; give ISO 8601"
         )
-        hint = f"times can be said like {spoken.FORMS}"
+        hint = f"times can be said like {spoken_times.FORMS}"
         points = ("best", "start") if takes_days else ()
         raise InvalidInputError(
             f"{said} is not {what}",
             field=field,
             hint=hint,
-            unknown=(text, (*points, *spoken.WORDS)),
+            unknown=(text, (*points, *spoken_times.WORDS)),
         )
     note(f"{said} is {told(found, zone=None)}")
     return to_text(found)

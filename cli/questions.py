@@ -14,7 +14,7 @@ from sprintlog.engine.service.agent_sessions import known_sessions
 from sprintlog.engine.service.lost_runs import is_alive
 from sprintlog.engine.service.prompts import with_prompt
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.service.streams.judged import Judged, evaluate
+from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.engine.sprint.queue.requests import find_request
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists

@@ -1,6 +1,6 @@
 """The best iteration of a sprint, for who asks from Python: `sprintlog best` as data."""
 
-from sprintlog.engine.service.streams.judged import evaluate
+from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.state.transitions import check_exists
 

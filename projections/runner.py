@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind
 from sprintlog.engine.log.port import Log
+from sprintlog.engine.service.event_filter import between
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of, sprint_stream
-from sprintlog.engine.service.wanted import between
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.state.effective_history import Interval, turns
 

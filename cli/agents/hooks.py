@@ -9,7 +9,7 @@ import click
 
 from sprintlog.engine.adapters.hooks.files import HOOKS, MCP, SCOPES, HookFile
 from sprintlog.engine.adapters.hooks.forms import FORMS
-from sprintlog.engine.adapters.hooks.hindrances import (
+from sprintlog.engine.adapters.hooks.preconditions import (
     Around,
     Hindrance,
     covered_by,

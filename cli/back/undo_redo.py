@@ -177,7 +177,7 @@ def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
     if not sprint.knowledge.restored:
         return step
     # Imported here: most rollbacks are of the plan alone.
-    from sprintlog.engine.service.completion import last_decision
+    from sprintlog.engine.service.command_context import last_decision
     from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
 
     alone: Restore | None

@@ -193,7 +193,7 @@ def _as_the_best(run: Recording, number: int) -> str:
     if best is None or number <= best.number:
         return ""
     # Imported here: mostly it is the best one, or nothing was measured.
-    from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.engine.service.streams.evaluation import evaluate
     from sprintlog.projections.judging.quality import as_the_best
 
     judged = evaluate(run.workspace.log, sprint)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service import from_transcripts
-from sprintlog.engine.service.holders import loop_holder
+from sprintlog.engine.service.state_file_owner import loop_holder
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed

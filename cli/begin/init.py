@@ -17,7 +17,7 @@ from .. import settings, typed
 from ..context import environment, here, log_place, with_json
 from ..output import counted, print_json, print_text
 from ..settings.person import safe_list
-from .offers import WANTED, look, offers
+from .suggestions import WANTED, look, offers
 
 TAKEN_AT_ONCE = ("state", "plan")
 """Kinds of offers that a person is asked about; what others name comes later."""

@@ -7,7 +7,7 @@ from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.gates.gate import gate_of
 from sprintlog.engine.sprint.iterations.goal import goal_standing
-from sprintlog.engine.sprint.state.given import mapping_of
+from sprintlog.engine.sprint.state.document_fields import mapping_of
 from sprintlog.engine.sprint.state.goal_settings import goal_said
 from sprintlog.engine.sprint.state.node import Node
 from sprintlog.engine.sprint.state.queue import counts
@@ -156,7 +156,7 @@ def _files(
     if sprint.plan.status == COMPLETED or not (is_measured or sprint.knowledge.restored):
         return None, None
     # Imported here: many sprints measure nothing.
-    from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.engine.service.streams.evaluation import evaluate
     from sprintlog.projections.judging.quality import brought_back, files_said
 
     from ..iterations.quality import is_rollback_due, way_back

@@ -11,9 +11,9 @@ from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import is_extension
 from sprintlog.engine.service.agent_sessions.known_sessions import choose_session
+from sprintlog.engine.service.event_filter import EventFilter, range_of, select
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
-from sprintlog.engine.service.wanted import EventFilter, range_of, select
 from sprintlog.projections.text.event_line import what
 from sprintlog.projections.text.session_lines import Folded, folded
 from sprintlog.projections.views.events import envelope

@@ -72,7 +72,7 @@ def journal(at: str | None, as_json: bool) -> None:
 @with_reading
 def best(reading: ReadOptions) -> None:
     """Print all records of the iterations: measured, judged, advised, selected."""
-    from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.engine.service.streams.evaluation import evaluate
     from sprintlog.projections.judging.tracker import tracker_data
     from sprintlog.projections.state_files.loop_files import tracker_yaml
 
@@ -132,7 +132,7 @@ def _field(name: str, value: str) -> list[str]:
 @with_reading
 def iteration(number: int, with_files: bool, reading: ReadOptions) -> None:
     """Print the course of an iteration, its snapshot and the files in it."""
-    from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.engine.service.streams.evaluation import evaluate
     from sprintlog.engine.service.work_tree.snapshot import find_snapshot, store_of
     from sprintlog.projections.views import files
 

@@ -18,13 +18,13 @@ from sprintlog.engine.sprint.compile.compiler import compile_sprint
 from sprintlog.engine.sprint.compile.problems import Definition, Problem
 from sprintlog.engine.sprint.compile.templates import names_in
 from sprintlog.engine.sprint.compile.workflows import sprint_references, workflow_references
-from sprintlog.engine.sprint.state.given import text_of
+from sprintlog.engine.sprint.state.document_fields import text_of
 from sprintlog.projections.state_files.yaml.places import PlacedDocument
 from sprintlog.projections.state_files.yaml.writer import field_path
 
 from .definition_models import SprintDefinition, Workflow
 from .files import read_bytes
-from .shapes import shape_problems, unknown_fields
+from .problems import shape_problems, unknown_fields
 
 SPRINT = "SPRINT.yaml"
 ALONE = "--workflow"

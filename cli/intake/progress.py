@@ -26,7 +26,7 @@ from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 
 from .fields import OneOf, Open
 from .files import naming
-from .shapes import MESSAGE, UNKNOWN_MAX, Unknown, unknown_keys
+from .problems import MESSAGE, UNKNOWN_MAX, Unknown, unknown_keys
 
 _LIMITS = ("ge", "gt", "min_length", "max_length")
 

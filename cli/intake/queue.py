@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.plan.spots import parse_position
+from sprintlog.engine.sprint.plan.insertion_points import parse_position
 from sprintlog.engine.sprint.queue.requests import SubmittedRequest
 from sprintlog.engine.sprint.queue.rules import Rule
 from sprintlog.engine.sprint.state.queue import QUEUE

@@ -6,7 +6,7 @@ import click
 
 from sprintlog.engine.judging.changes import Alert
 from sprintlog.engine.judging.evaluation import Judgement
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.projections.views.quality import iterations_of
 

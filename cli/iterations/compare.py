@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.exact import Number, plain, short
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.iterations.described import PROMPT, Description
 from sprintlog.projections.views.quality import comparison
 from sprintlog.projections.workspace import Workspace

@@ -41,7 +41,7 @@ def command(
     """
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.engine.service.streams.catalogue import CODEC
-    from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.engine.service.streams.evaluation import evaluate
     from sprintlog.projections.views import iterations as views
 
     from .judgements import recommendation_lines, subject_line

@@ -20,9 +20,9 @@ from .. import context, typed
 from ..output import hint, print_json, print_styled, print_text, warn
 from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
 from . import corrections
+from .agent_output import hear, kept, pass_over, ran_alone, tell, with_output
 from .by_rules import measure_due
 from .capture import Capturing, capturer, with_capturing
-from .heard import hear, kept, pass_over, ran_alone, tell, with_output
 from .metrics import read_metrics, with_metrics, with_score
 from .report_files import tell_written, with_writing, write_files
 from .select import select
@@ -329,7 +329,7 @@ def _record(
 
     The files are kept after all was run: with the reports that it wrote.
     """
-    from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.engine.service.streams.evaluation import evaluate
 
     options = Options(given)
     command = options.masked_command(command)

@@ -9,7 +9,7 @@ from sprintlog.engine.judging.recommend import Recommendation
 from sprintlog.engine.judging.score import Score
 from sprintlog.engine.judging.select import said_score, unknown_parts
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding, evaluate
+from sprintlog.engine.service.streams.evaluation import Failure, Judged, RunEnding, evaluate
 from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.state.sprint import Spent
 from sprintlog.engine.sprint.state.words import COMPLETED

@@ -12,7 +12,7 @@ from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, SprintlogError
 from sprintlog.engine.judging.exact import HOW_TO_MEASURE
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.iterations.kept_files import left_words
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.transitions import check_exists
@@ -64,7 +64,7 @@ def write_page(
 def print_drawing(workspace: Workspace, reading: ReadOptions, word: str) -> None:
     """Print one drawing of a sprint as a file of SVG."""
     from sprintlog.projections.page.document import facts_of
-    from sprintlog.projections.page.pictures import DRAWINGS
+    from sprintlog.projections.page.extracts import DRAWINGS
 
     name = workspace.choose(reading.sprint_id)
     print_bytes(DRAWINGS[word](facts_of(workspace, name, at=reading.at)).encode())
@@ -73,7 +73,7 @@ def print_drawing(workspace: Workspace, reading: ReadOptions, word: str) -> None
 def print_job_summary(workspace: Workspace, reading: ReadOptions, report: str) -> None:
     """Print a report with its timeline, as long as the summary of a job may be."""
     from sprintlog.projections.page.document import facts_of
-    from sprintlog.projections.page.pictures import job_summary
+    from sprintlog.projections.page.extracts import job_summary
     from sprintlog.projections.page.sections.timeline import laid_out
 
     name = workspace.choose(reading.sprint_id)

@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
-from ..loop.budget_options import taken_from, with_sprint_budgets
+from ..loop.budgets import taken_from, with_sprint_budgets
 from ..output import note, print_answer, table
 from ..record import record
 from .file_rules import differing, rules_of_file

@@ -51,7 +51,7 @@ def select(
     iteration to .aiwg/output/; without such a snapshot, all files.
     `sprintlog undo` removes them again.
     """
-    from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.engine.service.streams.evaluation import evaluate
     from sprintlog.projections.views.iterations import selected
 
     if reason is not None and number is None:
@@ -87,7 +87,7 @@ def select(
 def _show(run: Recording, command: SelectBest, *, is_applied: bool) -> None:
     """Show what would be selected, and what of its files would be put where."""
     from sprintlog.engine.service.streams.catalogue import sprint_stream
-    from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.engine.service.streams.evaluation import evaluate
     from sprintlog.projections.views.back import would_go_back
 
     from ..back.way_back import planned, show

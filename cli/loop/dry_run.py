@@ -12,7 +12,7 @@ from sprintlog.projections.workspace import Workspace
 from ..named_sprint import told
 from ..output import print_json, print_styled, wrapped
 from ..stops import reason_lines
-from .budget_options import budget_lines, raising_lines
+from .budgets import budget_lines, raising_lines
 from .kept_rules import rules_said
 
 WORDS_CHARS_MAX = 200

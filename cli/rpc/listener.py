@@ -12,9 +12,9 @@ from typing import Any
 
 from ..output import json_line
 from .frames import INVALID_REQUEST, Channel, GoneError, failure
-from .meeting_place import MeetingPlace, is_ours
 from .records import Asking
 from .session import ClientSession
+from .socket_file import MeetingPlace, is_ours
 from .worker import LogWorker
 
 CLIENTS_MAX = 64

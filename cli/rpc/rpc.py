@@ -58,7 +58,7 @@ def command(sprint_id: str | None, listen: bool, idle: float | None) -> None:
 def _listen(actor: str, sprint_id: str | None, *, idle: float) -> None:
     # Imported here: no other command needs it.
     from .listener import Listener
-    from .meeting_place import SOCKET, met
+    from .socket_file import SOCKET, met
 
     with open_workspace() as workspace:
         # Opened once: a log that is refused is not listened at.

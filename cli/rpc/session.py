@@ -16,11 +16,11 @@ from sprintlog.projections.views.events import envelope
 from ..output import REFUSED, USAGE, error_answer, exit_code, json_line
 from ..resident_log import EndedError, LogFollower, ResidentLog
 from . import frames, records
-from .asked import AskedRequest, Pending
-from .calls import call
 from .methods import METHODS, methods_for
 from .params import Cancel, Cancelled, Follow, Following, Unfollow, Unfollowed
+from .pending_requests import AskedRequest, Pending
 from .records import Asking
+from .subprocess_commands import call
 from .worker import LogWorker
 
 CALLS_MAX = 4

@@ -12,8 +12,8 @@ from sprintlog.engine.service.port import AloneError
 
 from ..resident_log import ResidentLog
 from . import records
-from .asked import AskedRequest, Client
 from .frames import FailedRequestError
+from .pending_requests import AskedRequest, Client
 
 GATHER_SECONDS = 0.002
 """So long several clients are waited for: less than the disk takes for a commit."""

@@ -12,7 +12,7 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.masking import mask_all
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.phases.lifecycle import PauseSprint, ResumeSprint
-from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT
+from sprintlog.engine.sprint.plan.insertion_points import AFTER_CURRENT
 from sprintlog.engine.sprint.queue.decisions import (
     ApproveRequest,
     BacklogRequest,

@@ -29,9 +29,9 @@ from ..output import CONFLICT, INTEGRITY, NOT_FOUND, error_answer, exit_code, js
 from ..resident_log import LogFollower, OpenWorkspace
 from ..work.status import status_answer
 from . import actions, forms, pages
+from .followed_log import FellBehindError, LogReader, Tail, lines_after
 from .guard import Access, Guard, form_token, is_form_of, is_same, policy
 from .markup import address
-from .tail import FellBehindError, LogReader, Tail, lines_after
 
 
 class StaticFile(NamedTuple):

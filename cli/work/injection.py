@@ -9,7 +9,11 @@ import click
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
-from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, POSITIONS, parse_position
+from sprintlog.engine.sprint.plan.insertion_points import (
+    AFTER_CURRENT,
+    POSITIONS,
+    parse_position,
+)
 from sprintlog.engine.sprint.state.words import MODELS
 
 from ...cli import typed

@@ -27,14 +27,14 @@ from sprintlog.projections.workspace import Workspace
 from .. import output, settings, typed
 from ..context import environment, open_workspace, with_json, with_sprint
 from ..iterations.loop_rules import JudgingOptions, with_judging
-from ..loop.budget_options import budgets_and_price, raising_lines, with_run_budgets
+from ..loop.budgets import budgets_and_price, raising_lines, with_run_budgets
 from ..loop.dry_run import print_dry_run
 from ..named_sprint import told
 from ..record import check_actor
 from ..screen import times
 from ..stops import run_ends_with, show_waiting
-from .loop_rules import Notifying, typed_again, with_notify, with_rules
 from .prompt_option import prompt_file_in, with_prompt_file
+from .run_options import Notifying, typed_again, with_notify, with_rules
 
 _PROGRAM = re.compile(r"[\w./+-]+")
 TIMEOUT_SECONDS = 60 * 60

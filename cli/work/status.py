@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.iterations.kept_files import left_words
 from sprintlog.engine.sprint.iterations.reflection import reflection_is_due
 from sprintlog.engine.sprint.plan.goal_steps import steps_of
 from sprintlog.engine.sprint.runs.budgets import said
-from sprintlog.engine.sprint.state.given import mapping_of
+from sprintlog.engine.sprint.state.document_fields import mapping_of
 from sprintlog.engine.sprint.state.goal_settings import goal_said, idle_threshold
 from sprintlog.engine.sprint.state.queue import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -30,9 +30,9 @@ from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..loop.budget_options import budget_lines
+from ..loop.budgets import budget_lines
 from ..loop.kept_rules import rules_said
-from ..loop.night import cut_short_lines, goal_hint
+from ..loop.lost_runs import cut_short_lines, goal_hint
 from ..named_sprint import told
 from ..output import (
     coloured,
@@ -49,7 +49,7 @@ from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
 from ..stops import standing_told
 
 if TYPE_CHECKING:
-    from sprintlog.engine.service.streams.judged import Judged
+    from sprintlog.engine.service.streams.evaluation import Judged
 
 OPEN_SHOWN_MAX = 20
 MARKS = {
@@ -149,7 +149,7 @@ def _judged(workspace: Workspace, sprint: Sprint) -> "Judged | None":
     if not (tracker.highest or tracker.baseline or tracker.failed):
         return None
     # Imported here, as below: many sprints measure nothing.
-    from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.engine.service.streams.evaluation import evaluate
 
     return evaluate(workspace.log, sprint)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.projections.workspace import Workspace
 
 from ..output import shows_bars

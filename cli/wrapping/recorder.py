@@ -31,8 +31,8 @@ from .. import settings
 from ..context import environment, here, log_place, open_workspace
 from ..settings import off_by
 from ..settings.person import safe_list
+from .command_output import Heard
 from .frames import MEASURE_SECONDS, WITHIN, HeldCommand, WrapRequest, work_of
-from .heard import Heard
 
 T = TypeVar("T")
 Tell = Callable[[str], None]

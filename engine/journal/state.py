@@ -10,7 +10,7 @@ from typing import ClassVar
 import msgspec
 
 from ..errors import NotFoundError
-from ..saved import sealed, shape_of, unsealed
+from ..state_format import sealed, shape_of, unsealed
 
 NUMBER_MAX = 9999
 

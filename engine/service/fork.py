@@ -17,8 +17,8 @@ from ..log.event import Event
 from ..sprint.events import ForkCreated, Place, SprintCompiled, SprintImported
 from ..sprint.iterations.measurement import LOOP_ID
 from ..sprint.plan.create import check_sprint_id
-from .holders import check_loop, free_place
 from .port import Outcome
+from .state_file_owner import check_loop, free_place
 from .streams.catalogue import CODEC, new_event, sprint_stream
 from .streams.history import append_end
 from .workspace import ServiceWorkspace

@@ -15,7 +15,7 @@ from ..log.port import Log
 from ..masking import mask, mask_all
 from ..sprint.events import RequestReturned, SprintImported
 from ..sprint.state.times import normalise
-from .completion import completed
+from .command_context import completed
 from .middlewares import Handling, Middlewares
 from .port import Envelope, Handled, MovedOnError, Service
 from .streams.catalogue import CODEC, State, new_event

@@ -24,8 +24,8 @@ from ..sprint.state.queue import deferrals
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.words import COMPLETED
 from .after_commit import edit_policy
-from .holders import free_place
 from .port import AloneError, Envelope, MovedOnError, Service, Skippable
+from .state_file_owner import free_place
 from .streams.catalogue import State
 
 if TYPE_CHECKING:

@@ -23,14 +23,14 @@ from ..sprint.state.times import from_milliseconds
 from ..sprint.state.words import SPRINT_STATUSES
 from . import after_commit, port
 from .agent_sessions.places import Spooled
-from .completion import completed
+from .command_context import completed
 from .handle import handle
-from .holders import choose
 from .middlewares import ON_SPRINTS, ON_THE_JOURNAL
 from .place import location as locations
 from .place.location import Location
 from .place.trees import OwnWorkTree
 from .place.trust import check_trusted
+from .state_file_owner import choose
 from .streams.catalogue import SPRINTS, sprint_of, sprint_stream
 from .streams.repository import Repository
 

@@ -24,7 +24,7 @@ from ..sprint.state.goal_settings import LOOP_IN, ralph_fields
 from ..sprint.state.words import COMPLETED, NOT_STARTED, is_agent
 from .agent_sessions.ran import figures, outcome
 from .port import Decide, Envelope, Outcome
-from .resumed import alone
+from .session_totals import alone
 from .streams.catalogue import CODEC, sprint_of
 from .workspace import ServiceWorkspace
 

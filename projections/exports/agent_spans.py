@@ -12,7 +12,7 @@ from sprintlog.engine.usage import Usage, lower_bounds, tokens_of
 
 from . import span
 from . import span as names
-from .told import ToldEvent
+from .exported_events import ToldEvent
 
 PASSED, FAILED = "pass", "fail"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from .told import LogTold, ToldEvent, who
+from .exported_events import LogTold, ToldEvent, who
 
 CONTENT_TYPE = "application/cloudevents+json"
 TYPE = "dev.sprintlog."

@@ -22,11 +22,11 @@ from sprintlog.engine.sessions.events import SessionEnded
 from sprintlog.engine.sprint.events import AgentRan, RunEnded, RunStarted, SprintCompleted
 
 from .cloudevents import line as event_line
+from .exported_events import LogTold
 from .span import TraceSpan
 from .span import line as span_line
 from .spans import SPANS_A_LINE, Traces, resource_of
 from .survey import TYPES, ToolCallers, survey
-from .told import LogTold
 
 PREFIX, SUFFIX = "sent-", ".json"
 NAME_CHARS = 16

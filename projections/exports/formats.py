@@ -7,10 +7,10 @@ from sprintlog.engine.errors import InvalidInputError
 from ..health.exchange import Carried
 from ..workspace import Workspace
 from .cloudevents import cloudevents
+from .exported_events import LogTold
 from .spans import otlp_json
 from .survey import TYPES, Progress, ToolCallers, survey
 from .tables import csv
-from .told import LogTold
 
 Write = Callable[[bytes], object]
 

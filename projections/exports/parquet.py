@@ -6,8 +6,8 @@ from typing import Any
 from sprintlog.engine.extras import not_installed
 from sprintlog.engine.sprint.state.times import parse
 
+from .exported_events import LogTold
 from .tables import COLUMNS, NUMBER, TEXT, TIME, TRUTH, rows
-from .told import LogTold
 
 try:
     import pyarrow

@@ -20,6 +20,7 @@ from sprintlog.engine.sprint import events
 
 from . import span as names
 from .agent_spans import PlaceInTrace, agent_span, gate_span, marks, tool_span
+from .exported_events import LogTold, ToldEvent
 from .span import (
     EVENTS_MAX,
     SPAN_BYTES,
@@ -31,7 +32,6 @@ from .span import (
     nanoseconds,
 )
 from .survey import ToolCallers
-from .told import LogTold, ToldEvent
 
 
 class OpenSpan:

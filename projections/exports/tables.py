@@ -9,7 +9,7 @@ from sprintlog.engine.service.streams.catalogue import sprint_of
 
 from ..markdown import visible
 from ..sql.schema import Row, row_of
-from .told import EVENTS_A_STEP, LogTold, ToldEvent, who
+from .exported_events import EVENTS_A_STEP, LogTold, ToldEvent, who
 
 Value = str | int | float | bytes | None
 

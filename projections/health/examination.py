@@ -28,7 +28,7 @@ from sprintlog.engine.service.place.location import DATABASE, Location
 
 from ..workspace import Workspace, wall_clock
 from .findings import ELSEWHERE, IN_GIT, IN_TREE, AgentLines, Findings, agent_lines
-from .here import count_sessions, look_here
+from .local_files import count_sessions, look_here
 from .verify import Verification, verify
 
 LOOKS_MAX = 5

@@ -9,7 +9,7 @@ from sprintlog.engine.log.stores.postgres.upkeep import forgets, unwaited, waite
 from ..workspace import Workspace
 from .diagnosis import judge_files, judge_here
 from .findings import NOTE, OK, PROBLEM, WARNING, Check, agent_lines
-from .here import count_sessions, look_here
+from .local_files import count_sessions, look_here
 from .verify import verify
 
 SKEW_SECONDS = 2.0

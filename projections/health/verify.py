@@ -27,7 +27,7 @@ from ..state_files.loop_place import files_of_loop
 from ..state_files.refresh import ProjectedFile, Refreshed
 from ..state_files.sprint_file import SprintFile
 from ..workspace import Workspace
-from .on_the_way import CheckedSprint, OnTheWay, page_of
+from .folded_states import CheckedSprint, OnTheWay, page_of
 
 PROBLEMS_MAX = 100
 QUICK_EVENTS = 1000

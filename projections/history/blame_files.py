@@ -14,10 +14,10 @@ from sprintlog.engine.judging.tracker import TAKE
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Kind, Reach
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
-from sprintlog.engine.service.streams.judged import evaluate
+from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.service.workspace import JOURNAL, ServiceWorkspace
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, parse_path
+from sprintlog.engine.sprint.document.fields import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..judging.tracker import tracker_data
@@ -61,7 +61,7 @@ def _progress(
 
 def _best(workspace: ServiceWorkspace, sprint_id: str | None, at: str | None) -> Standing:
     # Imported here: whoever compares sprints needs none of the judging.
-    from sprintlog.engine.service.streams.judged import evaluate
+    from sprintlog.engine.service.streams.evaluation import evaluate
 
     from ..judging.tracker import tracker_data
 

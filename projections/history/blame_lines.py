@@ -12,7 +12,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.service.workspace import ServiceWorkspace
-from sprintlog.engine.sprint.document import field_path
+from sprintlog.engine.sprint.document import fields as field_paths
 from sprintlog.engine.sprint.document.patch import SomeItems
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
@@ -20,8 +20,8 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 from ..state_files.sprint_file import render
 from ..state_files.yaml.writer import dump_entry, dump_item
 from .blame import Setting, changes_in, event_at, search
+from .document_versions import SharedDocument, excerpt
 from .probe import line_token
-from .shared import SharedDocument, excerpt
 
 _KEY_CHARS_MAX = 256
 """A longer key may stand on a line of its own."""
@@ -67,7 +67,7 @@ def search_all(
     found = {name: Setting(changed.get(name, 0), set_at.get(name, 0)) for name in fields}
     # What is named by an index had another name as long as an id stood there.
     others = [name for name in fields if _was_otherwise(name, watch.named)]
-    paths = [field_path.parse_path(name) for name in others]
+    paths = [field_paths.parse_path(name) for name in others]
     again = (
         search(repository, sprint_id, paths, until=until, as_lines=True) if paths else []
     )
@@ -87,7 +87,7 @@ def line_fields(document: dict[str, Any]) -> Iterator[str]:
 
 def _lines_of_mapping(prefix: str, data: dict[str, Any]) -> Iterator[str]:
     for key, value in data.items():
-        name = field_path.under_key(prefix, key)
+        name = field_paths.under_key(prefix, key)
         if value and isinstance(value, dict | list):
             yield name
             yield from _lines_below(name, value)
@@ -101,7 +101,7 @@ def _lines_below(name: str, value: dict[str, Any] | list[Any]) -> Iterator[str]:
     if isinstance(value, dict):
         yield from _lines_of_mapping(name, value)
         return
-    for place, item in field_path.named_items(name, value):
+    for place, item in field_paths.named_items(name, value):
         yield from item_fields(place, item)
 
 
@@ -142,8 +142,8 @@ class _LineWatch:
             yield name
         before = self._inside(name, old) if type(old) is type(new) else {}
         for key, value in self._inside(name, new).items():
-            if (was := before.get(key, field_path.MISSING)) is not value:
-                place = field_path.under_key(name, key) if isinstance(new, dict) else key
+            if (was := before.get(key, field_paths.MISSING)) is not value:
+                place = field_paths.under_key(name, key) if isinstance(new, dict) else key
                 yield from self._changes(place, was, value)
 
     def _inside(self, name: str, value: Any) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class _LineWatch:
             return dict(value.items.values())
         if not isinstance(value, list):
             return {}
-        places = [place for place, _ in field_path.named_items(name, value)]
+        places = [place for place, _ in field_paths.named_items(name, value)]
         by_index = (f"{name}[{index}]" for index in range(len(value)))
         self.named |= {at for at, x in zip(by_index, places, strict=True) if at != x}
         return dict(zip(places, value, strict=True))

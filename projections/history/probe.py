@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.log.event import Reach
-from sprintlog.engine.sprint.document.field_path import MISSING, Path, find, index_of
+from sprintlog.engine.sprint.document.fields import MISSING, Path, find, index_of
 from sprintlog.engine.sprint.state.derived import figure_of, part
 from sprintlog.engine.sprint.state.figures import FIGURES
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import CHILDREN
 
-from .shared import RECORDS
+from .document_versions import RECORDS
 
 _COUNTERS = frozenset(FIGURES) - {"elapsed"}
 _encode = msgspec.msgpack.encode

@@ -19,7 +19,7 @@ from sprintlog.engine.judging.recommend import Recommendation
 from sprintlog.engine.judging.score import DIMENSIONS, Score
 from sprintlog.engine.judging.select import said_score, unknown_parts
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.answers.limit_table import NETWORK_DOWN, OVERLOAD, USAGE
 from sprintlog.engine.sprint.iterations.agent_runs import RunSeen, is_lost
 from sprintlog.engine.sprint.iterations.described import Description

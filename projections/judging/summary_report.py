@@ -12,7 +12,7 @@ from sprintlog.engine.judging.exact import plain, shown
 from sprintlog.engine.judging.loop_rules import ROLLBACK, UNCERTAIN
 from sprintlog.engine.judging.select import said_score, unknown_parts
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding
+from sprintlog.engine.service.streams.evaluation import Failure, Judged, RunEnding
 from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.engine.usage import COST, bounded

@@ -15,7 +15,7 @@ from sprintlog.engine.judging.metrics import GROUPS, named
 from sprintlog.engine.judging.recommend import Recommendation
 from sprintlog.engine.judging.score import Score
 from sprintlog.engine.service.place.state_places import LOOPS, SELECTION, artifacts_path
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.evaluation import Judged
 
 Data = dict[str, Any]
 SCORE_PLACES, RATE_PLACES, LOSS_PLACES = 2, 1, 2

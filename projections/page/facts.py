@@ -15,7 +15,7 @@ from sprintlog.engine.journal.document import JournalDocument
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.agent_sessions.known_sessions import sessions, summary
 from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.service.streams.judged import Judged, evaluate
+from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.engine.service.streams.points import last_version
 from sprintlog.engine.sessions.names import session_stream
 from sprintlog.engine.sessions.summary import Summary

@@ -15,7 +15,7 @@ from sprintlog.engine.judging.events import ITERATION_EVENTS
 from sprintlog.engine.judging.metrics import named
 from sprintlog.engine.log.event import Kind
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
-from sprintlog.engine.service.streams.judged import evaluate
+from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.events import (
     AgentRan,
     GitState,

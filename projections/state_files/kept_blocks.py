@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from sprintlog.engine.log.stores.descriptors import held_open, read_whole, write_whole
-from sprintlog.engine.saved import sealed, unsealed
 from sprintlog.engine.sprint.state.tree import Tree
+from sprintlog.engine.state_format import sealed, unsealed
 
 from .yaml.blocks import LAYOUT, Spans, Text
 

@@ -20,13 +20,13 @@ from sprintlog.engine.service.place.state_places import (
     REPORT,
     TRACKER,
 )
-from sprintlog.engine.service.streams.history import append_end
-from sprintlog.engine.service.streams.judged import (
+from sprintlog.engine.service.streams.evaluation import (
     Judged,
     KnownTargets,
     StreamEvents,
     evaluate,
 )
+from sprintlog.engine.service.streams.history import append_end
 from sprintlog.engine.service.work_tree.kept_reports import content_of, is_kept
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint

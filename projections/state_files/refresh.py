@@ -229,7 +229,7 @@ class ProjectedFile(ABC, Generic[State]):
         self, name: str, since: int, content: bytes, path: str
     ) -> tuple[list[dict[str, object]], tuple[str, ...]]:
         # Imported here: only an edit by somebody else is compared.
-        from sprintlog.engine.sprint.document.field_path import changes
+        from sprintlog.engine.sprint.document.fields import changes
         from sprintlog.engine.sprint.document.patch import diff
 
         theirs = self.load(content, file=path)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.service.holders import holder
+from sprintlog.engine.service.state_file_owner import holder
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 

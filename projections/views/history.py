@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from sprintlog.engine.sprint.document.field_path import FieldChange
-from sprintlog.engine.sprint.state.given import MISSING
+from sprintlog.engine.sprint.document.fields import FieldChange
+from sprintlog.engine.sprint.state.document_fields import MISSING
 
 from ..history import blame, blame_lines, decisions, differences, timeline
 from ..history.blame_files import Standing

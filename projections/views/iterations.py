@@ -16,7 +16,7 @@ from sprintlog.engine.judging.changes import Alert, Deltas
 from sprintlog.engine.judging.events import MeasurementRetracted, RecommendationGiven
 from sprintlog.engine.judging.metrics import named
 from sprintlog.engine.judging.recommend import Recommendation
-from sprintlog.engine.service.streams.judged import Failure, Judged, RunEnding
+from sprintlog.engine.service.streams.evaluation import Failure, Judged, RunEnding
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.events import GitState

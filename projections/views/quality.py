@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from sprintlog.engine.judging.changes import deltas
 from sprintlog.engine.judging.evaluation import Judgement
-from sprintlog.engine.service.streams.judged import Judged
+from sprintlog.engine.service.streams.evaluation import Judged
 
 from ..judging.quality import standing
 from .costs import spending

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.snapshots import known_stats
+from sprintlog.engine.adapters.snapshots import file_stats
 from sprintlog.engine.adapters.snapshots.store import Store
 from tests import needs
 
@@ -26,7 +26,7 @@ def root(tmp_path: Path) -> Path:
 def on_disk() -> Iterator[Path]:
     """Give the root of a tree on a disk: in memory, no file is believed to be unchanged."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-", dir="/var/tmp") as name:
-        if known_stats.kind_of(Path(name)) in known_stats.IN_MEMORY:
+        if file_stats.kind_of(Path(name)) in file_stats.IN_MEMORY:
             needs.skip("a folder on a disk", "mount one at /var/tmp")
         yield Path(name)
 

@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 
 from sprintlog.engine.adapters.processes import supervised
-from sprintlog.engine.adapters.processes.gate_script import (
+from sprintlog.engine.adapters.processes.programs import (
     ENVIRONMENT,
     ScriptLostError,
     environment_of,
@@ -121,7 +121,7 @@ def test_ends_when_its_starter_does(tmp_path: Path, mark: str, number: int) -> N
     text = (
         "import os, pathlib, signal\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from sprintlog.engine.adapters.processes.gate_script import run_script\n"
+        "from sprintlog.engine.adapters.processes.programs import run_script\n"
         "run_script('trap \"\" TERM; setsid sleep 100 & touch began; sleep 100', "
         "folder=pathlib.Path('.'), environment=os.environ, timeout_seconds=60)\n"
     )

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.processes import gate_script
-from sprintlog.engine.adapters.processes.gate_script import run_hook_command
+from sprintlog.engine.adapters.processes import programs
+from sprintlog.engine.adapters.processes.programs import run_hook_command
 
 
 def run(folder: Path, command: str, **more: Any) -> str | None:
@@ -56,7 +56,7 @@ def test_a_transcript_is_optional(tmp_path: Path) -> None:
 
 def test_a_transcript_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is printed beyond the bound is left out, and that is said."""
-    monkeypatch.setattr(gate_script, "TRANSCRIPT_BYTES_MAX", 10)
+    monkeypatch.setattr(programs, "TRANSCRIPT_BYTES_MAX", 10)
     assert (
         run(tmp_path, "printf 0123456789; sleep 0.1; printf more; sleep 0.1; echo x")
         is None

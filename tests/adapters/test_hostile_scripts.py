@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 
 from sprintlog.engine.adapters.processes import supervised
-from sprintlog.engine.adapters.processes.gate_script import (
+from sprintlog.engine.adapters.processes.programs import (
     ScriptLostError,
     environment_of,
     run_script,

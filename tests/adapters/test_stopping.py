@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from sprintlog.engine.adapters.processes.gate_script import environment_of
 from sprintlog.engine.adapters.processes.output import Output
+from sprintlog.engine.adapters.processes.programs import environment_of
 from sprintlog.engine.adapters.processes.supervised import run_kept
 from tests import needs
 

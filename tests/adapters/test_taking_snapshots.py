@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.adapters.git.command import GitError
-from sprintlog.engine.adapters.snapshots import known_stats
+from sprintlog.engine.adapters.snapshots import file_stats
 from sprintlog.engine.adapters.snapshots.capture import Limits
 from sprintlog.engine.adapters.snapshots.listing import SPECIAL
 from sprintlog.engine.adapters.snapshots.store import Store
@@ -51,13 +51,13 @@ def test_only_what_changed_is_read(root: Path, store: Store) -> None:
 def _settle(store: Store, root: Path) -> None:
     """Make the store believe that its last snapshot was taken a while ago."""
     (cache,) = store.folder.glob("known-*")
-    known = known_stats.load(cache)
+    known = file_stats.load(cache)
     files = {
         name: (s.st_mode, s.st_size, s.st_ctime_ns, s.st_ino)
         for name in known.files
         if (s := (root / name).lstat())
     }
-    known_stats.save(cache, known.tree, files)
+    file_stats.save(cache, known.tree, files)
 
 
 def test_change_within_the_same_moment_is_seen(
@@ -78,11 +78,11 @@ def test_writes_through_a_map_are_seen(
     on_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """A file that is written by a map between two snapshots is read again by the second."""
-    monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**10))
-    monkeypatch.setattr(known_stats, "TICK_NS", -(10**10))
+    monkeypatch.setattr(file_stats, "SETTLED_NS", -(10**10))
+    monkeypatch.setattr(file_stats, "TICK_NS", -(10**10))
     if kind == "unknown":
-        monkeypatch.setattr(known_stats, "kind_of", lambda root: None)
-        monkeypatch.setattr(known_stats, "is_being_written", lambda descriptor: False)
+        monkeypatch.setattr(file_stats, "kind_of", lambda root: None)
+        monkeypatch.setattr(file_stats, "is_being_written", lambda descriptor: False)
     root, store = on_disk, store_in(tmp_path)
     put(root / "mapped", b"-" * 8192)
     with open(root / "mapped", "r+b") as file:
@@ -101,9 +101,9 @@ def test_memory_is_read_whole(
     """Where maps leave no trace in a file's time, each snapshot reads every file."""
     put(root / "one", b"x")
     (root / "link").symlink_to("one")
-    monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**10))
-    monkeypatch.setattr(known_stats, "TICK_NS", -(10**10))
-    monkeypatch.setattr(known_stats, "kind_of", lambda root: "tmpfs")
+    monkeypatch.setattr(file_stats, "SETTLED_NS", -(10**10))
+    monkeypatch.setattr(file_stats, "TICK_NS", -(10**10))
+    monkeypatch.setattr(file_stats, "kind_of", lambda root: "tmpfs")
     taken(store, root)
     assert taken(store, root).read == 1
 

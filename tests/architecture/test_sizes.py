@@ -15,8 +15,8 @@ TEST_FOLDER_FILES_MAX = 25
 STRUCTURE = {
     "modules": 644,
     "folders": 70,
-    "lines of code": 75_416,
-    "lines of imports": 7_875,
+    "lines of code": 75_421,
+    "lines of imports": 7_878,
     "imports in functions": 433,
 }
 """The structure of the rooms; a change may lower these numbers, and then stores them."""

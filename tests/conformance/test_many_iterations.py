@@ -14,7 +14,7 @@ from sprintlog.engine.judging.events import IterationMeasured
 from sprintlog.engine.judging.exact import rounded
 from sprintlog.engine.judging.metrics import check_metrics
 from sprintlog.engine.judging.tracker import UNKEPT, TrackedIteration, Tracker
-from sprintlog.engine.service.streams.judged import evaluate
+from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.events import IterationStarted, Place, SprintCompiled
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.judging.tracker import tracker_data

@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.streams.catalogue import CODEC, new_event
-from sprintlog.engine.service.streams.judged import evaluate
+from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.effective_history import path

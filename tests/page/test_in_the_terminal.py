@@ -5,13 +5,13 @@ from pathlib import Path
 
 from sprintlog.cli.work.watch import BARE, HEIGHT, IterationDot, quality_lines
 from sprintlog.projections.page.document import facts_of
-from sprintlog.projections.page.layout import Work, timeline
-from sprintlog.projections.page.pictures import (
+from sprintlog.projections.page.extracts import (
     BYTES_MAX,
     DRAWINGS,
     MERMAID_BYTES_MAX,
     job_summary,
 )
+from sprintlog.projections.page.layout import Work, timeline
 from sprintlog.projections.page.sections.timeline import laid_out
 
 from .hostile import hostile_night

@@ -12,7 +12,7 @@ from sprintlog.cli.iterations.judgements import list_lines
 from sprintlog.commands import CreateSprint, FailMeasurement, StartSprint, StartWrapped
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.service import wrap
-from sprintlog.engine.service.streams.judged import evaluate
+from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.service.wrap import sprint_for
 from sprintlog.engine.sprint.events import Place, SprintCompleted
 from sprintlog.projections.judging.summary_report import SummaryTexts, summary_markdown

@@ -6,7 +6,7 @@ from sprintlog.engine.command import decided
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
-from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, BESIDE, POSITIONS
+from sprintlog.engine.sprint.plan.insertion_points import AFTER_CURRENT, BESIDE, POSITIONS
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 Data = dict[str, Any]

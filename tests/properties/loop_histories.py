@@ -10,7 +10,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.streams.catalogue import new_event, sprint_stream
-from sprintlog.engine.service.streams.judged import Judged, evaluate
+from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.iterations.loop import (

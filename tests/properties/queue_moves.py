@@ -4,7 +4,7 @@ from typing import Any
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
-from sprintlog.engine.sprint.plan.spots import AFTER_CURRENT, POSITIONS
+from sprintlog.engine.sprint.plan.insertion_points import AFTER_CURRENT, POSITIONS
 from sprintlog.engine.sprint.queue import decisions
 from sprintlog.engine.sprint.queue.requests import (
     QueueRequests,

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import Self
 
-from sprintlog.cli.rpc.meeting_place import SOCKET
+from sprintlog.cli.rpc.socket_file import SOCKET
 
 from .conftest import Client
 

@@ -18,7 +18,7 @@ import sprintlog
 from sprintlog.cli import questions
 from sprintlog.cli.rpc import listener, session
 from sprintlog.cli.rpc.listener import Listener
-from sprintlog.cli.rpc.meeting_place import SOCKET, met
+from sprintlog.cli.rpc.socket_file import SOCKET, met
 from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log import append
 from sprintlog.engine.log.stores.sqlite import store

@@ -14,7 +14,7 @@ import pytest
 
 import sprintlog
 from sprintlog.cli.main import main
-from sprintlog.cli.rpc.calls import PRINTS_JSON, arguments_of
+from sprintlog.cli.rpc.subprocess_commands import PRINTS_JSON, arguments_of
 from sprintlog.engine.command import JournalCommand
 from sprintlog.engine.commands import registered
 from sprintlog.engine.errors import SprintlogError

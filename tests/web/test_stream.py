@@ -9,7 +9,7 @@ import pytest
 
 from sprintlog.cli import resident_log
 from sprintlog.cli.web import app as web
-from sprintlog.cli.web import tail
+from sprintlog.cli.web import followed_log
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.streams import subscription
 from sprintlog.engine.sprint.phases.notes import AddNote
@@ -103,7 +103,7 @@ def test_open_pages_add_one_reader(log: Path, monkeypatch: pytest.MonkeyPatch) -
         return Workspace.open(log)
 
     monkeypatch.setattr(resident_log, "follow", follow)
-    read = tail.lines_after
+    read = followed_log.lines_after
     monkeypatch.setattr(web, "lines_after", lines_after)
 
     async def with_pages(number: int) -> dict[str, int]:
@@ -249,7 +249,7 @@ def test_a_night_of_events_keeps_only_the_newest() -> None:
         raise AssertionError("nobody was away")
 
     async def test() -> None:
-        kept = tail.Tail(0, nothing)
+        kept = followed_log.Tail(0, nothing)
         night, seen = 8 * 3600 * 10, 0
 
         async def page() -> None:
@@ -264,7 +264,7 @@ def test_a_night_of_events_keeps_only_the_newest() -> None:
             kept.take([line(position) for position in range(first, first + 100)])
             await asyncio.sleep(0)
             await asyncio.sleep(0)
-            assert len(kept._kept) <= tail.KEPT_MAX
+            assert len(kept._kept) <= followed_log.KEPT_MAX
         while seen < night:
             await asyncio.sleep(0)
         kept.close()
@@ -280,14 +280,14 @@ def test_who_falls_behind_is_to_come_again(log: Path) -> None:
         raise AssertionError("it would read the log for somebody slow")
 
     async def test() -> None:
-        kept = tail.Tail(0, nothing)
+        kept = followed_log.Tail(0, nothing)
         reading = kept.after(0)
         first = asyncio.ensure_future(anext(reading))
         await asyncio.sleep(0)
         kept.take([line(1)])
         assert (await first).position == 1
-        kept.take([line(position) for position in range(2, tail.KEPT_MAX + 10)])
-        with pytest.raises(tail.FellBehindError):
+        kept.take([line(position) for position in range(2, followed_log.KEPT_MAX + 10)])
+        with pytest.raises(followed_log.FellBehindError):
             await anext(reading)
 
     in_loop(test)

@@ -13,7 +13,7 @@ from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...judging.events import MeasuringRun, Origin
 from ...judging.metrics import NAMES, check_metrics
 from ...sprint.gates.gate import GateResult
-from ..processes.gate_script import ScriptLostError, run_script
+from ..processes.programs import ScriptLostError, run_script
 from ..reports import measurement
 from .complexity import measure_sources
 from .formats import TABLE

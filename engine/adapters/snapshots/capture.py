@@ -14,9 +14,9 @@ import msgspec
 
 from ..folders import opened, opened_below, opened_file
 from ..git.command import GitError, said_by
-from . import known_stats
+from . import file_stats
 from .entries import LeftOut, Listing, Stat, encode, make_manifest, mark_of, stat_of
-from .known_stats import Known, Quiet
+from .file_stats import Known, Quiet
 from .listing import WantedPaths, list_tree, refusal, unseen
 from .store import FILES, MANIFEST, REFS, Store
 
@@ -84,17 +84,17 @@ def take(
         limits.files_max,
         own,
     )
-    cache = known_stats.cache_of(store.folder, root)
+    cache = file_stats.cache_of(store.folder, root)
     now_ns = time.time_ns()
     listing = list_tree(root, wanted)
     if problem is not None:
         listing.left_out.append(LeftOut("", problem))
-    known = known_stats.load(cache)
+    known = file_stats.load(cache)
     if last and last == known.tree and known.files == listing.files:
         return TakenSnapshot("", last, len(known.files), 0, 0, [], [])
     if last and store.unsound(bytes_max=CHECKED_BYTES_MAX):
         store.mend()
-        known = known_stats.load(cache)
+        known = file_stats.load(cache)
     listing.marks.update(
         (path, mark_of(listing.files[path])) for path in marked if path in listing.files
     )
@@ -108,10 +108,10 @@ def take(
         made = taker.make(Known("", {}), at_seconds)
     is_local = taker.quiet.is_local
     looked = {
-        path: known_stats.settled(one, now_ns, is_local=is_local)
+        path: file_stats.settled(one, now_ns, is_local=is_local)
         for path, one in taker.held.files.items()
     }
-    known_stats.save(cache, made.tree, looked)
+    file_stats.save(cache, made.tree, looked)
     store.gather()
     return made
 

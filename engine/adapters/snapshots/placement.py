@@ -20,7 +20,7 @@ from ...errors import RefusedError
 from ..folders import opened, opened_below, opened_file
 from ..replace import exchange, replace_file, system_call
 from .entries import LeftOut, Stat, parents_of, stat_of
-from .known_stats import Quiet, settled
+from .file_stats import Quiet, settled
 from .objects import DamagedError, object_id
 from .one_file import (
     BESIDE,

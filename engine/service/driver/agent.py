@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ...adapters.agents.activity import Activity
 from ...adapters.agents.calls import StreamCalls
 from ...adapters.agents.output import Hearing, with_errors
-from ...adapters.processes.gate_script import AgentRun, environment_of, run_agent
+from ...adapters.processes.programs import AgentRun, environment_of, run_agent
 from ...adapters.processes.signals import Signals
 from ...adapters.zones import moment_at
 from ...judging.loop_rules import MeasureRules
@@ -37,7 +37,7 @@ from ..after_commit import catch_up
 from ..agent_sessions.ran import AgentRunEnded, figures
 from ..place.anchor import follow
 from ..port import Decide, Envelope, Outcome, Refreshed, Skippable
-from ..resumed import taken_alone
+from ..session_totals import taken_alone
 from ..workspace import ServiceWorkspace
 from .notices import Notices
 from .pulse import Pulse

@@ -103,7 +103,7 @@ def _run(
     pass_on: Iterable[str],
 ) -> GateResult:
     # Imported here: no other recording command needs it.
-    from ...adapters.processes.gate_script import environment_of, run_script
+    from ...adapters.processes.programs import environment_of, run_script
 
     node = sprint.plan.tree.find(started.phase)
     script = gate_of(node).script if node is not None else None

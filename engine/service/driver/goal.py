@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from ...adapters.processes.gate_script import run_hook_command
+from ...adapters.processes.programs import run_hook_command
 from ...errors import RefusedError
 from ...masking import mask
 from ...sprint.agent.actions import Action, HookRun

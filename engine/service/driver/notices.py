@@ -93,7 +93,7 @@ class Notices:
 
     def _run(self, notice: Notice) -> str | None:
         # Imported here: most loops have nobody to tell.
-        from ...adapters.processes.gate_script import run_hook_command
+        from ...adapters.processes.programs import run_hook_command
 
         return run_hook_command(
             self._command,

@@ -11,7 +11,7 @@ from ...sprint.events import AgentRan
 from ...sprint.phases.waits import wait_after
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.words import NEEDS_HUMAN
-from ..streams.judged import StreamEvents
+from ..streams.evaluation import StreamEvents
 from .agent import Driver
 from .runner import Waits
 

@@ -146,7 +146,7 @@ def target_of(log: Log, sprint: Sprint) -> int:
     Raise `NotFoundError` if there is none.
     """
     # Imported here: recording commands do not need exact numbers.
-    from .judged import evaluate
+    from .evaluation import evaluate
 
     target = evaluate(log, sprint).target()
     if target is None:

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from ...log.port import Log
-from ...saved import sealed, shape_of, unsealed
+from ...state_format import sealed, shape_of, unsealed
 from .checkpoints import was_erased_since
 
 _HASH_BYTES = 32

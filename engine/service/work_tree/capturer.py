@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ...adapters.processes.gate_script import environment_of
+from ...adapters.processes.programs import environment_of
 from ...adapters.reports.capture import Capture, MeasurementOrder
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...command import decided

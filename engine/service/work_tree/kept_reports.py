@@ -21,7 +21,7 @@ from ...log.stores.descriptors import read_whole
 from ...masking import mask
 from ...sprint.state.sprint import Sprint
 from ..port import Service
-from ..streams.judged import StreamEvents, evaluate
+from ..streams.evaluation import StreamEvents, evaluate
 
 FOLDER = "reports"
 LOCK = "reports.lock"

@@ -13,7 +13,7 @@ from ...adapters.snapshots.branch import make_branch
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.extract import check_free, extract
-from ...adapters.snapshots.known_stats import cache_of, load, save_restored
+from ...adapters.snapshots.file_stats import cache_of, load, save_restored
 from ...adapters.snapshots.placement import NO_STATS, PlacedFiles, order_of_writes, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
 from ...adapters.snapshots.store import SEE, Store
@@ -26,11 +26,11 @@ from ...sprint.events import BEFORE_RESTORE, FilesRestored, KeptCopy, RestoreSta
 from ...sprint.iterations import snapshots
 from ...sprint.state.knowledge import HeldSnapshot, Restore
 from ...sprint.state.sprint import Sprint
-from ..completion import completed
+from ..command_context import completed
 from ..place.state_places import artifacts_path
 from ..place.trees import shown_tree
 from ..port import Envelope, Outcome, Service
-from ..streams.judged import evaluate
+from ..streams.evaluation import evaluate
 from .own_paths import own_paths
 from .restore_plan import NOTHING, RestoreOrder, plan_for, plan_of, taken_back, way_back
 from .shared_snapshots import bring

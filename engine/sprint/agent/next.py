@@ -18,7 +18,7 @@ from ..phases.waits import limit_of_own, wait_in_force
 from ..runs.budgets import OF_SPRINT
 from ..state import words
 from ..state.completion import done_work
-from ..state.given import count_of
+from ..state.document_fields import count_of
 from ..state.goal_settings import Hook
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists

@@ -22,7 +22,7 @@ from ..runs.budgets import (
 )
 from ..runs.record import LOST as LOST
 from ..state import words
-from ..state.given import mapping_of
+from ..state.document_fields import mapping_of
 from ..state.goal_settings import max_iterations, min_iterations
 from ..state.knowledge import COST, TOKENS
 from ..state.money import is_less, minus, plus

@@ -13,7 +13,7 @@ from ...log.envelope import DOCUMENT_BYTES_MAX
 from ..gates.gate import GATE_RETRIES, GATE_TIMEOUT_SECONDS, said_of_gate
 from ..plan.create import check_sprint_id
 from ..plan.shape import KEPT
-from ..state.given import list_of, mapping_of, text_of
+from ..state.document_fields import list_of, mapping_of, text_of
 from ..state.goal_settings import IDLE_THRESHOLD, NOT_LEFT, RALPH
 from ..state.tree import Data
 from .inline import PHASE_BYTES, Budget, Flat, InWorkflow, Outline, TooLargeError

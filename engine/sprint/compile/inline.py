@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...log.envelope import DOCUMENT_BYTES_MAX
-from ..state.given import list_of, text_of
+from ..state.document_fields import list_of, text_of
 from ..state.tree import Data
 from .problems import Definition, Problems, is_given
 from .templates import Template, cut

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from ...errors import RefusedError
 from ..plan.create import check_id
-from ..state.given import list_of, text_of
+from ..state.document_fields import list_of, text_of
 from .problems import Definition, Path, Problems, is_given, nearest
 
 FIRST_GENERATION = "step"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..state.given import list_of, text_of
+from ..state.document_fields import list_of, text_of
 from ..state.tree import Data
 from .problems import Definition, Path, Problems, nearest
 

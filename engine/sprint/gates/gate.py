@@ -12,7 +12,7 @@ import msgspec
 from ...errors import RefusedError
 from ..events import GateChecked
 from ..state import words
-from ..state.given import count_of, mapping_of
+from ..state.document_fields import count_of, mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import find_node
 from ..state.tree import (

@@ -12,7 +12,7 @@ from ..phases.leaves import check_word
 from ..phases.lifecycle import check_finished
 from ..phases.retry import next_turn_at
 from ..plan.goal_steps import open_steps
-from ..state.given import mapping_of
+from ..state.document_fields import mapping_of
 from ..state.goal_settings import min_iterations as least
 from ..state.goal_settings import ralph_fields
 from ..state.sprint import Plan, Sprint

@@ -6,7 +6,7 @@ from ...log.event import Event
 from .. import events as f
 from ..state import transitions, words
 from ..state.completion import has_ended
-from ..state.given import mapping_of
+from ..state.document_fields import mapping_of
 from ..state.sprint import Plan, Sprint, open_iteration
 from ..state.times import parse
 from ..state.tree import Data, Node, gate_status

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from ..state.given import count_of, mapping_of
+from ..state.document_fields import count_of, mapping_of
 from ..state.loop_counters import LimitWait
 from ..state.sprint import Plan, Sprint
 from ..state.times import later

@@ -5,7 +5,7 @@ from copy import deepcopy
 from ...errors import InvalidInputError
 from ..gates.gate import gate_problems
 from ..state.derived import settled
-from ..state.given import list_of, mapping_of
+from ..state.document_fields import list_of, mapping_of
 from ..state.times import parse
 from ..state.tree import Data, Node, Tree, derived_status
 

@@ -12,7 +12,7 @@ from ..document.patch import Operation, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
 from ..fold import fold_ahead
 from ..state.derived import settled
-from ..state.given import count_of, mapping_of
+from ..state.document_fields import count_of, mapping_of
 from ..state.goal_settings import HOOKS, RALPH, ralph_fields
 from ..state.queue import QUEUE, says_queue, with_queue
 from ..state.sprint import Sprint, pack, unpack

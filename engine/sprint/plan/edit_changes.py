@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from ..document.patch import escape, same
-from ..state.given import mapping_of
+from ..state.document_fields import mapping_of
 from ..state.tree import CHILDREN, Data, Node, Tree
 from ..state.words import PENDING
 

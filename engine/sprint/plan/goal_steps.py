@@ -8,7 +8,7 @@ from ...log.event import Event, Takers
 from ..answers.items import WantedStep
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from ..phases.leaves import check_word
-from ..state.given import list_of
+from ..state.document_fields import list_of
 from ..state.sprint import Knowledge, Plan, Sprint
 from ..state.transitions import check_goal
 from ..state.tree import Data

@@ -18,7 +18,7 @@ from ..state.transitions import check_exists, check_growing
 from ..state.tree import CHILDREN, Data, escape, put, takes_part
 from ..state.words import MODELS, PENDING
 from .create import check_id, prepare_nodes
-from .spots import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_of_steps
+from .insertion_points import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_of_steps
 
 
 class InjectPhases(Command, frozen=True):

@@ -9,7 +9,7 @@ from copy import deepcopy
 from ...log.event import Event
 from ...sprint import events as f
 from ..state import words
-from ..state.given import count_of, mapping_of
+from ..state.document_fields import count_of, mapping_of
 from ..state.node import Node
 from ..state.tree import Data, Tree
 

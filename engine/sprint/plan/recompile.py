@@ -9,13 +9,13 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ..document.patch import diff, same
 from ..events import InjectionPosition, Place, Source, SprintCompiled
-from ..state.given import list_of, mapping_of
+from ..state.document_fields import list_of, mapping_of
 from ..state.sprint import Sprint
 from ..state.tree import CHILDREN, Data, escape, takes_part
 from ..state.words import NOT_STARTED, PENDING
 from .create import CreateSprint, check_same_id, create_sprint, prepare
 from .injection import injection_of
-from .spots import END_OF_PHASE, END_OF_WORKFLOW
+from .insertion_points import END_OF_PHASE, END_OF_WORKFLOW
 
 _OF_SPRINT = (
     *("mode", "goal", "ralph", "goal-prompt", "reflection-prompt"),

@@ -8,9 +8,9 @@ from ...log.event import Event
 from .. import events as f
 from ..phases.leaves import check_word
 from ..plan.injection import InjectPhases, inject_phases
-from ..plan.spots import AFTER_CURRENT, BESIDE, TOP, ancestor
+from ..plan.insertion_points import AFTER_CURRENT, BESIDE, TOP, ancestor
 from ..state.completion import has_ended
-from ..state.given import mapping_of, text_of
+from ..state.document_fields import mapping_of, text_of
 from ..state.queue import REOPENED
 from ..state.sprint import Sprint
 from ..state.tree import Data

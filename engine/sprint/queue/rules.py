@@ -10,7 +10,7 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ..events import InjectionPosition, RequestDecided, RequestInjection
 from ..fold import fold_ahead
-from ..plan.spots import AFTER_CURRENT
+from ..plan.insertion_points import AFTER_CURRENT
 from ..state.queue import Data, takes_part
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists

@@ -5,8 +5,8 @@ Whoever follows a field through many versions pays for that field, not for all o
 
 from typing import Any
 
+from .document_fields import MISSING
 from .figures import figure
-from .given import MISSING
 from .queue import QUEUE
 from .sprint import Plan, Sprint
 

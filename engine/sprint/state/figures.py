@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .given import MISSING
+from .document_fields import MISSING
 from .times import elapsed
 from .tree import Data, Tree
 from .words import COMPLETED

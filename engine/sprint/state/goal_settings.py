@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from .given import count_of, list_of, mapping_of, text_of
+from .document_fields import count_of, list_of, mapping_of, text_of
 from .tree import Data
 
 IDLE_THRESHOLD = 3

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ..events import RequestDecided, RequestInjection, RequestQueued
-from .given import list_of
+from .document_fields import list_of
 from .words import DECISIONS, DEFERRALS, DEFERRED, PENDING, REQUEST_STATUSES
 
 Data = dict[str, Any]

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from ...log.event import Event
-from ...saved import PartsDecoder, sealed, shape_of, unsealed
+from ...state_format import PartsDecoder, sealed, shape_of, unsealed
 from ..events import IterationEnded, IterationStarted, Place
+from .document_fields import count_of, mapping_of
 from .figures import figures
 from .flat import flat_phases
-from .given import count_of, mapping_of
 from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
 from .last_events import LastEvents, Stored, is_by_index, read, without_indices

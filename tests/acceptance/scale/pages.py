@@ -5,8 +5,8 @@ import tempfile
 import tracemalloc
 from pathlib import Path
 
+from sprintlog.cli.web.followed_log import KEPT_MAX, Tail
 from sprintlog.cli.web.pages import SprintPages
-from sprintlog.cli.web.tail import KEPT_MAX, Tail
 from sprintlog.engine.sprint import events as f
 from sprintlog.projections.page.document import page
 from sprintlog.projections.views.events import EventLine

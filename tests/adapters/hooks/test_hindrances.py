@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.hooks.hindrances import Around, covered_by, hindrances
+from sprintlog.engine.adapters.hooks.preconditions import Around, covered_by, hindrances
 
 
 @pytest.fixture

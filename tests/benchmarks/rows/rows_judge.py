@@ -8,7 +8,7 @@ from sprintlog.engine.judging.events import IterationMeasured, RulesSet
 from sprintlog.engine.judging.loop_rules import LoopRules, MeasureRules
 from sprintlog.engine.judging.metrics import check_metrics
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.service.streams.judged import evaluate
+from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.events import (
     AgentRan,
     IterationEnded,

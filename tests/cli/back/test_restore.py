@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.snapshots import capture, known_stats
+from sprintlog.engine.adapters.snapshots import capture, file_stats
 from sprintlog.engine.adapters.snapshots.objects import object_id
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT
 
@@ -275,9 +275,9 @@ def test_restored_files_are_not_read_again(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a whole restore a snapshot reads only files that have changed since."""
-    monkeypatch.setattr(known_stats, "kind_of", lambda root: "ext4")
-    monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**12))
-    monkeypatch.setattr(known_stats, "TICK_NS", -(10**12))
+    monkeypatch.setattr(file_stats, "kind_of", lambda root: "ext4")
+    monkeypatch.setattr(file_stats, "SETTLED_NS", -(10**12))
+    monkeypatch.setattr(file_stats, "TICK_NS", -(10**12))
     done("rollback", "iter:1", "--files", "--yes")
     seen = (tree / "README").stat()
     (tree / "README").write_bytes(b"x" * seen.st_size)
@@ -301,9 +301,9 @@ def test_a_file_that_a_restore_skips_is_read_again(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next snapshot contains the current content of a file that a restore skipped."""
-    monkeypatch.setattr(known_stats, "kind_of", lambda root: "ext4")
-    monkeypatch.setattr(known_stats, "SETTLED_NS", -(10**12))
-    monkeypatch.setattr(known_stats, "TICK_NS", -(10**12))
+    monkeypatch.setattr(file_stats, "kind_of", lambda root: "ext4")
+    monkeypatch.setattr(file_stats, "SETTLED_NS", -(10**12))
+    monkeypatch.setattr(file_stats, "TICK_NS", -(10**12))
     result = tree / OUTPUT / "result"
     put(result, b"old")
     done("iteration", "start")

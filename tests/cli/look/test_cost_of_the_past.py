@@ -13,7 +13,7 @@ import pytest
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.service.completion import last_decision
+from sprintlog.engine.service.command_context import last_decision
 from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint import events as f
 from sprintlog.projections.history.blame_lines import search_all

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.begin.offers import (
+from sprintlog.cli.begin.suggestions import (
     AGENTS,
     CI,
     EXTENDED,

@@ -22,7 +22,7 @@ from sprintlog.engine.sprint.events import (
 )
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.health.on_the_way import EVENTS_MIN
+from sprintlog.projections.health.folded_states import EVENTS_MIN
 from sprintlog.projections.health.verify import verify
 from sprintlog.projections.workspace import Workspace
 from tests.kept_states import keep_only

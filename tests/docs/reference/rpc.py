@@ -6,9 +6,11 @@ import inspect
 import msgspec
 
 from sprintlog.cli.questions import EVENTS_MAX, ROUTES
-from sprintlog.cli.rpc import asked, calls, frames, listener, params, session
+from sprintlog.cli.rpc import frames, listener, params, session
 from sprintlog.cli.rpc import rpc as command
+from sprintlog.cli.rpc import subprocess_commands as calls
 from sprintlog.cli.rpc.methods import METHODS
+from sprintlog.cli.rpc.pending_requests import PENDING_MAX
 from sprintlog.engine.commands import registered
 from sprintlog.projections.views.answers import ANSWERS
 
@@ -72,7 +74,7 @@ say what was recorded before it is answered. A `call` is done beside them by a p
 of its own, at most {session.CALLS_MAX} at a time. So wait for its answer before you ask
 about what it does.
 
-At most {asked.PENDING_MAX:,} requests are taken in before they are done, and nothing
+At most {PENDING_MAX:,} requests are taken in before they are done, and nothing
 is kept in memory for a client that does not read. So read while you write. A line has
 at most {frames.FRAME_BYTES_MAX:,} bytes, an answer of a `call`
 {calls.ANSWER_BYTES_MAX:,}, an answer of `ask` {EVENTS_MAX:,} events. There are

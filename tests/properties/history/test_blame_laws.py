@@ -16,13 +16,13 @@ from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprin
 from sprintlog.engine.service.streams.checkpoints import SavedStates
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.field_path import MISSING, find, parse_path
+from sprintlog.engine.sprint.document.fields import MISSING, find, parse_path
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.history.blame import ALWAYS_SET, Setting, search
 from sprintlog.projections.history.blame_lines import line_fields, search_all
+from sprintlog.projections.history.document_versions import RECORDS
 from sprintlog.projections.history.probe import told_by
-from sprintlog.projections.history.shared import RECORDS
 from sprintlog.projections.state_files.yaml.writer import dump
 
 from ..sprint.test_sprint_laws import laws

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.service.completion import UNDOABLE, last_decision
+from sprintlog.engine.service.command_context import UNDOABLE, last_decision
 from sprintlog.engine.service.streams.catalogue import CODEC, new_event
 from sprintlog.engine.sprint.state.effective_history import lies_on
 from sprintlog.projections.workspace import Workspace

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sprintlog.cli.intake.definition_models import SprintDefinition as SprintModel
 from sprintlog.cli.intake.definition_models import Workflow
-from sprintlog.cli.intake.shapes import shape_problems
+from sprintlog.cli.intake.problems import shape_problems
 from sprintlog.engine.sprint.compile.compiler import Compiled, compile_sprint
 from sprintlog.engine.sprint.compile.problems import Definition
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint

@@ -23,7 +23,7 @@ from sprintlog.engine.sprint.gates.checks import (
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.plan.injection import InjectPhases, inject_phases
-from sprintlog.engine.sprint.plan.spots import BESIDE, END_OF_PHASE
+from sprintlog.engine.sprint.plan.insertion_points import BESIDE, END_OF_PHASE
 from sprintlog.engine.sprint.queue.returns import copied
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import FINISHED, IN_PROGRESS, PASSED

@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.events import Injection
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases.leaves import SkipPhase, skip_phase
 from sprintlog.engine.sprint.plan.injection import addresses
-from sprintlog.engine.sprint.plan.spots import END_OF_WORKFLOW
+from sprintlog.engine.sprint.plan.insertion_points import END_OF_WORKFLOW
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import Node, Tree
 from sprintlog.engine.sprint.state.words import FINISHED

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sprintlog.engine.adapters.snapshots import known_stats
+from sprintlog.engine.adapters.snapshots import file_stats
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.agent_sessions import at_work
@@ -41,7 +41,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "no-home"))
     monkeypatch.setenv("SPRINTLOG_DEBUG", "1")
     # In memory each file would be read again; here unchanged ones are recognised.
-    monkeypatch.setattr(known_stats, "kind_of", lambda root: "ext4")
+    monkeypatch.setattr(file_stats, "kind_of", lambda root: "ext4")
 
 
 @pytest.fixture(autouse=True, scope="module")

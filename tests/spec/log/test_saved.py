@@ -7,9 +7,9 @@ import sys
 import msgspec
 import pytest
 
-from sprintlog.engine.saved import PartsDecoder, shape_of
 from sprintlog.engine.sprint.state.knowledge import HeldSnapshot, Knowledge
 from sprintlog.engine.sprint.state.sprint import STATE_FORMAT, format_due
+from sprintlog.engine.state_format import PartsDecoder, shape_of
 
 
 def part(**fields: tuple[object, object]) -> type[msgspec.Struct]:

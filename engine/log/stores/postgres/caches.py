@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ....errors import RefusedError
 from ...port import Entropy, Wait
-from ..sqlite.checkpoints import SqliteCheckpoints, SqliteDigests
+from ..sqlite.caches import SqliteCheckpoints, SqliteDigests
 from ..sqlite.connection import Connection
 from ..sqlite.row_search import rows_holding
 from ..sqlite.schema import CACHES, CHECKPOINTS

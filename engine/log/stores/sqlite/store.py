@@ -25,7 +25,7 @@ from ..head_file import HeadFile
 from ..head_file import check_head as compare
 from ..locks import FileLocks
 from . import database
-from .checkpoints import SqliteCheckpoints, SqliteDigests
+from .caches import SqliteCheckpoints, SqliteDigests
 from .connection import Connection, explained, is_busy
 from .journal_mode import Growth, JournalMode, checkpoint, checkpoint_if_large
 from .queries import Queries

@@ -16,8 +16,7 @@ from sprintlog.engine.sprint.agent.notices import NOTICES
 from sprintlog.engine.sprint.iterations.follow_up import loop_rules
 from sprintlog.projections.workspace import Workspace
 
-from ...cli import typed
-from .. import settings
+from ...cli import settings, typed
 from ..context import Function, environment
 from ..iterations import loop_rules as options
 
@@ -63,7 +62,7 @@ class Notifying(NamedTuple):
         if self.command is None:
             return None
         # Imported here: most loops have nobody to tell.
-        from sprintlog.engine.adapters.processes.gate_script import environment_of
+        from sprintlog.engine.adapters.processes.programs import environment_of
 
         own = {"SPRINTLOG_ACTOR": "agent:notify"}
         return Notices(

@@ -133,13 +133,13 @@ def _undo(service: Service, sprint: Sprint, command: Any) -> Any:
 
 
 def _give_recommendation(service: Service, sprint: Sprint, command: Any) -> Any:
-    from .streams.judged import evaluate
+    from .streams.evaluation import evaluate
 
     return replace(command, given=evaluate(service.log, sprint).recommendation().event)
 
 
 def _select_best(service: Service, sprint: Sprint, command: Any) -> Any:
-    from .streams.judged import evaluate
+    from .streams.evaluation import evaluate
 
     judged = evaluate(service.log, sprint)
     if command.number is None:
@@ -149,7 +149,7 @@ def _select_best(service: Service, sprint: Sprint, command: Any) -> Any:
 
 def _retract_measurement(service: Service, sprint: Sprint, command: Any) -> Any:
     from ..sprint.iterations.corrections import check_retraction
-    from .streams.judged import evaluate
+    from .streams.evaluation import evaluate
 
     check_retraction(sprint, command.number, command.reason)
     judged = evaluate(service.log, sprint)
@@ -158,21 +158,21 @@ def _retract_measurement(service: Service, sprint: Sprint, command: Any) -> Any:
 
 def _capture_baseline(service: Service, sprint: Sprint, command: Any) -> Any:
     if command.loop_id is not None:
-        from .holders import check_loop
+        from .state_file_owner import check_loop
 
         check_loop(service, sprint, command.loop_id)
     return command
 
 
 def _replace_baseline(service: Service, sprint: Sprint, command: Any) -> Any:
-    from .streams.judged import evaluate
+    from .streams.evaluation import evaluate
 
     found = evaluate(service.log, sprint).one(command.number)
     return replace(command, metrics=found.metrics)
 
 
 def _prune_snapshots(service: Service, sprint: Sprint, command: Any) -> Any:
-    from .streams.judged import evaluate
+    from .streams.evaluation import evaluate
 
     return replace(command, target=evaluate(service.log, sprint).target())
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ...errors import InvalidInputError
-from ..state.given import MISSING as MISSING
+from ..state.document_fields import MISSING as MISSING
 from .patch import SomeItems, same, segments
 
 Step = str | int

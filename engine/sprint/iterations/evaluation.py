@@ -23,10 +23,10 @@ from ..events import (
     RunEnded,
     SnapshotTaken,
 )
+from ..iterations import agent_runs, measurement
 from ..state.effective_history import lies_on, path
 from ..state.goal_settings import max_iterations
 from ..state.sprint import Spent, Sprint
-from . import agent_runs, measurement
 from .described import Description
 from .failures import Failure as Failure
 from .failures import failures

@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.answers.items import SaidItems
 from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.state.words import AGENTS
 
-from .. import typed
+from ...cli import typed
 from ..context import open_workspace
 from ..output import counted, warn
 from ..record import Options
@@ -123,7 +123,7 @@ def _decoder_of(agent: str) -> "Read":
 def ran_alone(heard: PrintedRun) -> AgentRan:
     """Return the run with what it took beyond earlier runs of the same session."""
     # Imported here: few iterations are ended by what an agent printed.
-    from sprintlog.engine.service.resumed import SAY_TOTALS, alone
+    from sprintlog.engine.service.session_totals import SAY_TOTALS, alone
 
     if heard.ran.agent not in SAY_TOTALS:
         return heard.ran

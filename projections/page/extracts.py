@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from . import gantt
+from ..page import gantt
 from .assets import asset
 from .facts import Facts
 from .gantt import WAITS

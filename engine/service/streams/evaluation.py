@@ -7,9 +7,9 @@ from ...judging.target import KnownTargets as KnownTargets
 from ...log.event import Event
 from ...log.port import Log
 from ...sprint.iterations.agent_runs import RunEnding as RunEnding
-from ...sprint.iterations.judged import Failure as Failure
-from ...sprint.iterations.judged import Judged as Judged
-from ...sprint.iterations.judged import Kind
+from ...sprint.iterations.evaluation import Failure as Failure
+from ...sprint.iterations.evaluation import Judged as Judged
+from ...sprint.iterations.evaluation import Kind
 from ...sprint.state.sprint import Sprint
 from .catalogue import CODEC, sprint_stream
 

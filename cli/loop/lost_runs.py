@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sprintlog.engine.service.streams.judged import Judged, StreamEvents
+from sprintlog.engine.service.streams.evaluation import Judged, StreamEvents
 from sprintlog.engine.sprint.events import RunEnded
 from sprintlog.engine.sprint.iterations.agent_runs import is_lost, runs_seen
 from sprintlog.engine.sprint.iterations.goal import goal_standing
