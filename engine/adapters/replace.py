@@ -128,19 +128,19 @@ def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | 
     """
     aside = _aside(spot)
     _rename(_write_beside(spot, content, mode=mode_of(spot)), aside)
-    before = None
-    try:
-        os.link(
-            aside.name,
-            spot.name,
-            src_dir_fd=aside.folder,
-            dst_dir_fd=spot.folder,
-            follow_symlinks=False,
-        )
-    except FileExistsError:
-        if not exchange(spot.folder, aside.name, spot.name):
-            _rename(aside, spot)
-        before = _read_when_closed(aside, like)
+    before, folders = None, {"src_dir_fd": aside.folder, "dst_dir_fd": spot.folder}
+    while True:
+        try:
+            os.link(aside.name, spot.name, **folders, follow_symlinks=False)
+        except FileExistsError:
+            is_exchanged = exchange(spot.folder, aside.name, spot.name)
+            if is_exchanged is False:
+                # The file was removed in between, and may be there again.
+                continue
+            if is_exchanged is None:
+                _rename(aside, spot)
+            before = _read_when_closed(aside, like)
+        break
     os.fsync(spot.folder)
     return before
 
@@ -231,7 +231,7 @@ def _write_beside(spot: FilePlace, content: bytes, *, mode: int | None) -> FileP
 def exchange(folder: int, one: str, other: str) -> bool | None:
     """Exchange two names of an open folder in one step.
 
-    Return False if one of them has nothing, None where the system has no such step.
+    Return False if one of them does not exist, None if the system has no such step.
     """
     if (rename := system_call("renameat2")) is None:
         return None

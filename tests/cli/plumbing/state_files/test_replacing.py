@@ -39,6 +39,27 @@ def test_returns_what_stood_there(spot: FilePlace, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
+@pytest.mark.parametrize("edit", [None, b"an edit"])
+def test_an_edit_in_the_middle_of_a_swap_is_returned(
+    spot: FilePlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: bytes | None
+) -> None:
+    """A file that is removed between two steps, and perhaps made again, is not lost."""
+    (tmp_path / "file").write_bytes(b"one")
+    exchange = replace.exchange
+
+    def exchange_late(folder: int, one: str, other: str) -> bool | None:
+        monkeypatch.setattr(replace, "exchange", exchange)
+        (tmp_path / "file").unlink()
+        is_exchanged = exchange(folder, one, other)
+        if edit is not None:
+            (tmp_path / "file").write_bytes(edit)
+        return is_exchanged
+
+    monkeypatch.setattr(replace, "exchange", exchange_late)
+    assert swap_file(spot, b"two") == edit
+    assert (tmp_path / "file").read_bytes() == b"two"
+
+
 @pytest.mark.parametrize("size", [0, 1, replace.PIECE, 3 * replace.PIECE + 7])
 def test_file_that_is_known_is_read_in_pieces(
     spot: FilePlace, tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
