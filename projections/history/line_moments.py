@@ -222,8 +222,8 @@ class Moments:
             missed |= moment.writers
             tree = trees.get(held[number])
             if moment.restore is None and tree is not None and not moment.omits(path):
-                commit = made.commit(tree, parents)
-                found.setdefault(commit, moment._replace(writers=missed))
+                commit = made.commit(tree, parents, f"{number}")
+                found[commit] = moment._replace(writers=missed)
                 parents, missed = (commit,), Writers()
             known.append((parents, missed))
         return found, parents, self.now | missed

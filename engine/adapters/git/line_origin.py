@@ -44,10 +44,13 @@ class LineHistory:
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(objects),
         }
 
-    def commit(self, tree: str, parents: Sequence[str]) -> str:
-        """Make a commit of a tree that is there, behind others; return its id."""
+    def commit(self, tree: str, parents: Sequence[str], message: str = "") -> str:
+        """Make a commit of an existing tree and return its id.
+
+        Commits of the same tree and parents are distinct only if their messages are.
+        """
         lines = [b"tree " + tree.encode(), *(b"parent " + p.encode() for p in parents)]
-        lines += [b"author " + _AUTHOR, b"committer " + _AUTHOR, b"", b""]
+        lines += [b"author " + _AUTHOR, b"committer " + _AUTHOR, b"", message.encode()]
         return self._write(b"commit", b"\n".join(lines))
 
     def origin(

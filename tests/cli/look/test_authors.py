@@ -181,6 +181,16 @@ def test_a_rollback_within_an_iteration_is_not_its_agents(loop: Loop, ask: Ask) 
     assert "by a rollback while it was under way:" in loop.done("report", "3").out
 
 
+def test_a_line_that_is_written_again_has_a_new_author(loop: Loop, ask: Ask) -> None:
+    """The same files as before a rollback, written again, are a new state."""
+    for number in (1, 2):
+        loop.iterate(a=f"line {number}")
+    loop.done("rollback", "iter:1", "--files", "--reason", "worse", "--yes")
+    loop.append(a="line 2")
+    loop.iterate(b="three")
+    assert ask("a.txt", 2).written_by == "outside"
+
+
 def test_paths_that_come_back_alone_leave_the_others(loop: Loop, ask: Ask) -> None:
     """After a restore of one path, and after its undo, each line has its own writer."""
     loop.iterate(a="one", b="one")
