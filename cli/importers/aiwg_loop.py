@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
 from ..intake.fields import Identity, Text, Verbatim
 from ..intake.files import naming
 from ..intake.metrics import DOCUMENT, document_metrics
-from ..intake.progress import check_shape
+from ..intake.problems import check_shape
 from .found import ITERATIONS_MAX, FoundLoop, Unread, name_from
 
 Number = Annotated[int, Field(strict=True, ge=1, le=ITERATIONS_MAX)]

@@ -25,10 +25,10 @@ from sprintlog.engine.journal.foreign import (
     stranger,
 )
 from sprintlog.engine.journal.parts import REQUIRED
+from sprintlog.projections.state_files.yaml.writer import field_path
 
 from .fields import Flag, OneOf, Text
 from .files import load, naming, within
-from .progress import field_path
 
 Moment = Annotated[str, Field(strict=True, json_schema_extra={"format": "date-time"})]
 

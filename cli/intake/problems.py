@@ -1,82 +1,20 @@
-"""Problems with the shape of a definition: errors of pydantic, and unknown keys."""
+"""Problems that pydantic finds in a file of a user, and its unknown keys."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container
 from difflib import get_close_matches
-from functools import cache
 from itertools import islice
-from typing import Any, NamedTuple, get_args, get_origin
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.compile.problems import Definition, Problem
+from sprintlog.projections.state_files.yaml.writer import field_path
 
-Path = tuple[str | int, ...]
-MESSAGE = "is no field here, and does nothing"
+from .files import hint_for_number
+from .unknown_keys import MESSAGE, UNKNOWN_MAX, unknown_keys
 
-
-class Unknown(NamedTuple):
-    """A key that no field has."""
-
-    path: Path
-    close: str | None
-    """The known key that was probably meant."""
-
-    @property
-    def hint(self) -> str | None:
-        """Return what was probably meant, in words."""
-        return f"did you mean {self.close}?" if self.close else None
-
-
-def unknown_keys(model: type[BaseModel], data: Any, path: Path = ()) -> Iterator[Unknown]:
-    """Yield the keys that a model does not know, in the order of the document."""
-    if not isinstance(data, dict):
-        return
-    fields = _fields(model)
-    known = [*fields, *getattr(model, "known_beside", ())]
-    takes_any = getattr(model, "takes_any", False)
-    for key, value in data.items():
-        if key in fields:
-            yield from _below(fields[key], value, (*path, key))
-        elif key not in known:
-            close = _close_to(str(key), known)
-            # Where any key may stand, only what looks like a slip is told.
-            if close or not takes_any:
-                yield Unknown((*path, key), close)
-
-
-def _close_to(key: str, known: Sequence[str]) -> str | None:
-    """Return the known key that was probably meant."""
-    word = key.replace("_", "-")
-    # Two letters in each other's place look further away than they are.
-    same_letters = (one for one in known if sorted(one) == sorted(word))
-    close = get_close_matches(word, known, n=1, cutoff=0.7)
-    return next(same_letters, close[0] if close else None)
-
-
-def _below(annotation: Any, value: Any, path: Path) -> Iterator[Unknown]:
-    """Yield the unknown keys of a field's value, by the models in its type."""
-    kinds = get_args(annotation)
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield from unknown_keys(annotation, value, path)
-    elif (within := get_origin(annotation)) in (list, dict):
-        if isinstance(value, within):
-            for key, one in value.items() if within is dict else enumerate(value):
-                yield from _below(kinds[-1], one, (*path, key))
-    else:
-        for kind in kinds:
-            yield from _below(kind, value, path)
-
-
-@cache
-def _fields(model: type[BaseModel]) -> Mapping[str, Any]:
-    """Return a model's fields by the names that documents have for them."""
-    return {
-        field.alias or name: field.annotation for name, field in model.model_fields.items()
-    }
-
-
-UNKNOWN_MAX = 1_000
-"""More unknown keys of one file are not told."""
+Checked = TypeVar("Checked", bound=BaseModel)
 TOLD_MAX = 10_000
 """More mistakes than this in one file are only counted."""
 _CODES = {
@@ -185,3 +123,24 @@ def _hint_for_type(belongs: str, given: Any, path: tuple[int | str, ...]) -> str
     if belongs == "a mapping" and isinstance(given, str) and isinstance(path[-1], int):
         return "write `- prompt: …`" if "phases" not in path else "write `- id: …`"
     return None
+
+
+def check_shape(
+    model: type[Checked], document: object, file: str, *, line: int | None = None
+) -> Checked:
+    """Return a document as its model.
+
+    Raise `InvalidInputError` for the first field with an invalid value.
+    """
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        is_number = first["type"] in ("int_type", "float_type")
+        raise InvalidInputError(
+            str(first["msg"]),
+            file=file,
+            line=line,
+            field=field_path(first["loc"]) or None,
+            hint=hint_for_number(first.get("input")) if is_number else None,
+        ) from error

@@ -1,15 +1,11 @@
-"""Validation of an untrusted PROGRESS.yaml or compiled plan, field by field; its models.
+"""Validation of an untrusted PROGRESS.yaml or compiled plan.
 
-Unknown keys are allowed and kept; known ones must have their type and their word list.
+Unknown keys are allowed and kept; the values of known ones are checked.
 """
 
-from functools import cache
+import re
 from itertools import islice
-from types import UnionType
-from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
-
-from msgspec import Struct, structs
-from pydantic import Field, ValidationError, create_model
+from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.document.first_generation import (
@@ -18,77 +14,24 @@ from sprintlog.engine.sprint.document.first_generation import (
     with_phases,
 )
 from sprintlog.engine.sprint.gates.gate import check_gates
-from sprintlog.engine.sprint.plan import shape
 from sprintlog.engine.sprint.plan.create import check_id, check_sprint_id
+from sprintlog.engine.sprint.plan.shape import (
+    CompiledPlan,
+    Phases,
+    Progress,
+    Shape,
+    Steps,
+    find_problem,
+)
 from sprintlog.engine.sprint.state.goal_settings import RALPH
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.projections.state_files.yaml.reader import AsWritten, load
+from sprintlog.projections.state_files.yaml.writer import field_path
 
-from .fields import OneOf, Open
-from .files import naming
-from .problems import MESSAGE, UNKNOWN_MAX, Unknown, unknown_keys
-
-_LIMITS = ("ge", "gt", "min_length", "max_length")
-
-
-@cache
-def model_of(kind: type[Struct]) -> type[Open]:
-    """Return the model of a shape: its name, sentence, fields and constraints."""
-    fields: dict[str, Any] = {}
-    for field in structs.fields(kind):
-        default = ... if field.required else field.default
-        fields[field.name] = (
-            _annotation(field.type),
-            Field(default, alias=field.encode_name),
-        )
-    model = create_model(kind.__name__, __base__=Open, __doc__=kind.__doc__, **fields)
-    model.known_beside = getattr(kind, "known_beside", ())
-    return model
-
-
-def _annotation(kind: Any) -> Any:
-    """Return the type of a field as pydantic takes it: strict, with its constraints."""
-    arguments = get_args(kind)
-    if get_origin(kind) is Annotated:
-        plain, meta = arguments
-        if meta.extra:
-            return Annotated[plain, OneOf(meta.extra["words"])]
-        limits = {name: getattr(meta, name) for name in _LIMITS}
-        return Annotated[plain, Field(strict=True, **limits)]
-    if get_origin(kind) in (Union, UnionType):
-        return Union[tuple(map(_annotation, arguments))]  # noqa: UP007
-    if get_origin(kind) is list:
-        return list[_annotation(arguments[0])]  # type: ignore[misc]
-    if isinstance(kind, type) and issubclass(kind, Struct):
-        return model_of(kind)
-    return Annotated[kind, Field(strict=True)] if kind in (str, bool, int) else kind
-
-
-class _Phases(Struct):
-    """Top phases by themselves."""
-
-    phases: list[shape.CompiledTopPhase]
-
-
-class _Steps(Struct):
-    """Steps by themselves."""
-
-    steps: list[shape.CompiledStep]
-
-
-Phases, Steps = model_of(_Phases), model_of(_Steps)
-CompiledPlan = model_of(shape.CompiledPlan)
-Progress = create_model(
-    "Progress",
-    __base__=CompiledPlan,
-    __doc__="PROGRESS.yaml.",
-    sprint_id=(_annotation(shape.Identity), ...),
-    status=(_annotation(shape.SprintStatus), ...),
-)
-
+from .files import hint_for_number, naming
+from .unknown_keys import MESSAGE, UNKNOWN_MAX, Unknown, unknown_keys
 
 Document = dict[str, Any]
-Checked = TypeVar("Checked", bound=Open)
 
 
 class CheckedDocument(NamedTuple):
@@ -153,7 +96,7 @@ def _unknown(one: Unknown) -> str:
 
 def check_nodes(nodes: object, *, file: str, key: str) -> None:
     """Raise `InvalidInputError` unless these have the shape of phases or of steps."""
-    check_shape(Phases if key == "phases" else Steps, {key: nodes}, file)
+    _check(Phases if key == "phases" else Steps, {key: nodes}, file)
     with naming(file):
         check_gates(nodes, key, level=1 if key == "phases" else 2)
 
@@ -167,7 +110,7 @@ def check_progress(document: Document, *, file: str) -> None:
             field="sprint-id" if "sprint-id" not in document else "status",
             hint="another schema of the same file name cannot be imported",
         )
-    check_shape(Progress, document, file)
+    _check(Progress, document, file)
     if not isinstance(document.get("phases"), list) and document.get("mode") != RALPH:
         raise InvalidInputError(
             "is missing: what is to be done cannot be read from this",
@@ -187,7 +130,7 @@ def check_progress(document: Document, *, file: str) -> None:
 
 def check_plan(document: Document, *, file: str) -> None:
     """Raise `InvalidInputError` unless this has the shape of a compiled plan."""
-    check_shape(CompiledPlan, document, file)
+    _check(CompiledPlan, document, file)
     _check_ids(document, file)
     with naming(file):
         check_gates(document.get("phases"), "phases")
@@ -211,40 +154,17 @@ def _loaded(content: bytes, file: str) -> tuple[Any, list[str]]:
     return document, remarks
 
 
-def check_shape(
-    model: type[Checked], document: object, file: str, *, line: int | None = None
-) -> Checked:
-    """Return a document as its model has it.
-
-    Raise `InvalidInputError` naming the first field that is not what it should be.
-    """
-    try:
-        return model.model_validate(document)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise InvalidInputError(
-            str(first["msg"]),
-            file=file,
-            line=line,
-            field=field_path(first["loc"]) or None,
-            hint=_hint(first),
-        ) from error
-
-
-def _hint(problem: Any) -> str | None:
-    """Return how a number is written that is another one in YAML than it looks like."""
-    given = problem.get("input")
-    if problem["type"] not in ("int_type", "float_type") or not isinstance(given, str):
-        return None
-    return f"numbers are written without quotes, and shortest: 7, 1.5; not {given[:40]}"
-
-
-def field_path(location: tuple[int | str, ...]) -> str:
-    """Return where a field stands, as `phases[0].id`."""
-    text = ""
-    for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
+def _check(shape: type[Shape], document: object, file: str) -> None:
+    """Raise `InvalidInputError` for the first field with an invalid value."""
+    if (problem := find_problem(shape, document)) is None:
+        return
+    is_number = re.match("expected `(int|float)", problem.message)
+    raise InvalidInputError(
+        problem.message,
+        file=file,
+        field=problem.field or None,
+        hint=hint_for_number(problem.value) if is_number else None,
+    )
 
 
 def _check_ids(document: Document, file: str) -> None:

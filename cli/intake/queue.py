@@ -15,7 +15,7 @@ from sprintlog.projections.state_files.yaml.writer import dump
 
 from . import fields
 from .files import load
-from .progress import check_shape
+from .problems import check_shape
 
 Data = dict[str, Any]
 

@@ -10,6 +10,8 @@ from sprintlog.engine.errors import NotFoundError, SprintlogError
 from .. import typed
 from ..output import print_document, warn
 
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
 
 @typed.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
 @click.argument(
@@ -38,14 +40,27 @@ def command(what: str, name: tuple[str, ...]) -> None:
     if what in ("events", "commands"):
         print_document(events_schema() if what == "events" else commands_schema())
         return
+    print_document({"$schema": _DRAFT, **_file_schema(what)})
+
+
+def _file_schema(what: str) -> dict[str, Any]:
+    """Return the schema of a file: of msgspec if sprintlog writes it, else of pydantic."""
+    if what in ("progress", "plan"):
+        import msgspec
+
+        from sprintlog.engine.sprint.plan import shape
+
+        kind = shape.Progress if what == "progress" else shape.CompiledPlan
+        _, parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+        whole = parts.pop(kind.__name__)
+        schema: dict[str, Any] = without_codes({"$defs": parts, **whole})
+        return {**schema, "title": what.capitalize()}
     import pydantic
 
-    from ..intake import definition_models, journal, metrics, progress
+    from ..intake import definition_models, journal, metrics
     from ..intake import settings as settings_models
 
     models: dict[str, type[pydantic.BaseModel]] = {
-        "progress": progress.Progress,
-        "plan": progress.CompiledPlan,
         "sprint": definition_models.SprintDefinition,
         "workflow": definition_models.Workflow,
         "metrics": metrics.MetricsModel,
@@ -54,8 +69,7 @@ def command(what: str, name: tuple[str, ...]) -> None:
     }
     model = models[what]
     title = model.model_config.get("title") or what.capitalize()
-    schema = {**model.model_json_schema(), "title": title}
-    print_document({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+    return {**model.model_json_schema(), "title": title}
 
 
 def answers_schema(name: tuple[str, ...]) -> dict[str, object]:
@@ -131,7 +145,7 @@ def _listed(
     what: str, schemas: dict[str, Any], components: dict[str, Any]
 ) -> dict[str, object]:
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": _DRAFT,
         "title": f"sprintlog {what}",
         "type": "object",
         "properties": without_codes(schemas),

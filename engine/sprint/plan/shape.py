@@ -1,11 +1,11 @@
-"""The fields of a PROGRESS.yaml: the type and the words that each of them takes.
+"""The schema of PROGRESS.yaml: the type and the allowed words of each known field.
 
-The only definition of them: adopted edits are held to it directly, files that are read by
-the models that `cli.intake` derives from it. Unknown fields may hold anything.
+Files that are read and edits that are adopted are checked against it. Unknown fields may
+have any value.
 """
 
 import re
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -15,8 +15,9 @@ from ..state import words
 
 
 def one_of(allowed: tuple[str, ...]) -> msgspec.Meta:
-    """Return the constraint of a text to some words."""
-    return msgspec.Meta(pattern=f"^({'|'.join(allowed)})$", extra={"words": allowed})
+    """Return the constraint that a text is one of the given words."""
+    pattern = f"^({'|'.join(allowed)})$"
+    return msgspec.Meta(pattern=pattern, extra_json_schema={"enum": [*allowed]})
 
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -25,14 +26,14 @@ Model = Annotated[str, one_of(words.MODELS)]
 PhaseStatus = Annotated[str, one_of(words.PHASE_STATUSES)]
 SprintStatus = Annotated[str, one_of(words.SPRINT_STATUSES)]
 KEPT = ("worktree", "orchestration", "prompts", "operator", "config", "parallel")
-"""Fields for the tools around, kept as they are written."""
+"""Fields of other tools, kept as written."""
 
 
 class Shape(msgspec.Struct, rename="kebab"):
-    """A mapping with fields that are checked."""
+    """A mapping whose known fields are checked."""
 
     known_beside: ClassVar[tuple[str, ...]] = ()
-    """The other fields that are no slips, whatever they hold."""
+    """Known fields with any value."""
 
 
 class CompiledGate(Shape):
@@ -65,8 +66,7 @@ class HumanNeededReason(Shape):
 class CompiledNode(Shape):
     """The fields that phases, steps and sub-phases share.
 
-    `id` and `status` may be missing in documents other tools left behind: such a node
-    is inert.
+    Documents of other tools contain nodes without `id` or `status`: such a node is inert.
     """
 
     known_beside: ClassVar[tuple[str, ...]] = (
@@ -230,19 +230,64 @@ class CompiledPlan(Shape):
     ralph_exit: RalphExit | None = None
 
 
+class Progress(CompiledPlan, kw_only=True):
+    """PROGRESS.yaml."""
+
+    sprint_id: Identity
+    status: SprintStatus
+
+
+class Phases(Shape):
+    """A list of top phases."""
+
+    phases: list[CompiledTopPhase]
+
+
+class Steps(Shape):
+    """A list of steps."""
+
+    steps: list[CompiledStep]
+
+
 LEVELS: tuple[type[Shape], ...] = (CompiledPlan, CompiledTopPhase, CompiledStep, SubPhase)
 """The shape of the sprint and of its nodes, by level."""
-_WORDS = re.compile(r"matching regex '\^\((.*)\)\$'")
+_LOCATION = re.compile(r"(.*) - at `(?:key` in `)?\$\.?(.*)`", re.DOTALL)
+_PARTS = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+_WORDS = re.compile(r"Expected `str` matching regex '\^\((.*)\)\$'")
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+
+
+class ShapeProblem(NamedTuple):
+    """The first field of a document that has an invalid value, and why it is invalid."""
+
+    field: str
+    """Its path: `phases[0].id`; empty for the document itself."""
+    message: str
+    value: Any
+
+
+def find_problem(shape: type[Shape], data: object) -> ShapeProblem | None:
+    """Return the first problem of a document, None if it has the shape."""
+    try:
+        msgspec.convert(data, shape)
+    except msgspec.ValidationError as error:
+        located = _LOCATION.fullmatch(str(error))
+        message, field = located.groups() if located else (str(error), "")
+        value: Any = data
+        for index, key in _PARTS.findall(field):
+            value = value[int(index) if index else key]
+        if missing := _MISSING.fullmatch(message):
+            path = f"{field}.{missing[1]}".lstrip(".")
+            return ShapeProblem(path, "is missing", None)
+        if allowed := _WORDS.fullmatch(message):
+            words = allowed[1].replace("|", ", ")
+            message = f"{value[:40]!r} is unknown; allowed: {words}"
+        return ShapeProblem(field, message.replace("Expected", "expected"), value)
+    return None
 
 
 def check_shape(data: object, *, level: int) -> None:
-    """Raise `RefusedError` naming the first known field of a wrong type or word."""
-    try:
-        msgspec.convert(data, LEVELS[level])
-    except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at `$")
-        where = path.rstrip("`").removeprefix(".")
-        problem = _WORDS.sub(
-            lambda found: f"one of {found[1].replace('|', ', ')}", problem
-        ).replace("Expected", "expected")
-        raise RefusedError(f"{where}: {problem}", field=where) from error
+    """Raise `RefusedError` for the first field with an invalid value."""
+    if (problem := find_problem(LEVELS[level], data)) is not None:
+        message = f"{problem.field}: {problem.message}"
+        raise RefusedError(message, field=problem.field)

@@ -1,0 +1,74 @@
+"""Keys of a document that its schema, of msgspec or pydantic, does not name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, NamedTuple, get_args, get_origin
+
+from msgspec import structs
+
+Path = tuple[str | int, ...]
+MESSAGE = "is no field here, and does nothing"
+UNKNOWN_MAX = 1_000
+"""The maximum number of unknown keys reported for one file."""
+
+
+class Unknown(NamedTuple):
+    """An unknown key of a document."""
+
+    path: Path
+    close: str | None
+    """The known key that was probably meant."""
+
+    @property
+    def hint(self) -> str | None:
+        """Return a question with the key that was probably meant."""
+        return f"did you mean {self.close}?" if self.close else None
+
+
+def unknown_keys(model: type, data: Any, path: Path = ()) -> Iterator[Unknown]:
+    """Yield the keys that a schema does not name, in the order of the document."""
+    if not isinstance(data, dict):
+        return
+    fields = _fields(model)
+    known = [*fields, *getattr(model, "known_beside", ())]
+    takes_any = getattr(model, "takes_any", False)
+    for key, value in data.items():
+        if key in fields:
+            yield from _below(fields[key], value, (*path, key))
+        elif key not in known:
+            close = _close_to(str(key), known)
+            # If the mapping takes any key, only probable typing errors are reported.
+            if close or not takes_any:
+                yield Unknown((*path, key), close)
+
+
+def _close_to(key: str, known: Sequence[str]) -> str | None:
+    """Return the known key that was probably meant."""
+    word = key.replace("_", "-")
+    # Exchanged letters count as two differences, so such a key would not be found.
+    same_letters = (one for one in known if sorted(one) == sorted(word))
+    close = get_close_matches(word, known, n=1, cutoff=0.7)
+    return next(same_letters, close[0] if close else None)
+
+
+def _below(annotation: Any, value: Any, path: Path) -> Iterator[Unknown]:
+    """Yield the unknown keys of a field's value, by the schemas in its type."""
+    kinds = get_args(annotation)
+    if hasattr(annotation, "known_beside"):
+        yield from unknown_keys(annotation, value, path)
+    elif (within := get_origin(annotation)) in (list, dict):
+        if isinstance(value, within):
+            for key, one in value.items() if within is dict else enumerate(value):
+                yield from _below(kinds[-1], one, (*path, key))
+    else:
+        for kind in kinds:
+            yield from _below(kind, value, path)
+
+
+@cache
+def _fields(model: Any) -> Mapping[str, Any]:
+    """Return the types of a schema's fields by their keys in a document."""
+    if (of_pydantic := getattr(model, "model_fields", None)) is None:
+        return {field.encode_name: field.type for field in structs.fields(model)}
+    return {field.alias or name: field.annotation for name, field in of_pydantic.items()}
