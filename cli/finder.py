@@ -37,14 +37,17 @@ def keep_ours() -> None:
     if _kept or _Finder not in sys.meta_path:
         return
     kept: dict[str, bytes] = {}
-    base = sys.modules[_PACKAGE].__path__[0]
-    folders = [f"{base}/{name}" for name in _FOLDERS]
+    tops = [*sys.modules[_PACKAGE].__path__]
+    folders = [*tops, *(f"{tops[0]}/{name}" for name in _FOLDERS)]
     # A file that is gone already is missing in either case.
     with suppress(OSError):
         for folder in folders:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
+                    if folder in tops:
+                        if entry.name.endswith(_SUFFIX):
+                            _keep(kept, folder, entry)
+                    elif entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
                     else:
                         _keep(kept, folder, entry)
@@ -112,18 +115,22 @@ class _Finder:
         """Return where a module of ours is, None for anything else."""
         if not path or not name.startswith(_OURS):
             return None
-        place = f"{path[0]}/{name.rpartition('.')[2]}"
-        for file, is_package in ((place + _SUFFIX, False), (place + "/__init__.py", True)):
-            try:
-                met = _met[file] if _kept else os.stat(file)
-            except (KeyError, OSError):
-                continue
-            loader = _Loader(name, file, met)
-            spec = ModuleSpec(name, loader, origin=file, is_package=is_package)
-            spec.has_location = True
-            if is_package and spec.submodule_search_locations is not None:
-                spec.submodule_search_locations.append(place)
-            return spec
+        last = name.rpartition(".")[2]
+        for place in [f"{folder}/{last}" for folder in path]:
+            for file, is_package in (
+                (place + _SUFFIX, False),
+                (place + "/__init__.py", True),
+            ):
+                try:
+                    met = _met[file] if _kept else os.stat(file)
+                except (KeyError, OSError):
+                    continue
+                loader = _Loader(name, file, met)
+                spec = ModuleSpec(name, loader, origin=file, is_package=is_package)
+                spec.has_location = True
+                if is_package and spec.submodule_search_locations is not None:
+                    spec.submodule_search_locations.append(place)
+                return spec
         return None
 
 

@@ -91,6 +91,16 @@ def merged(one: Usage, other: Usage) -> dict[str, Any]:
     }
 
 
+def known_sum(usages: Iterable[Usage]) -> Usage:
+    """Return the sum of several usages, of the figures that are known."""
+    sums: dict[str, Any] = {}
+    for usage in usages:
+        for name in FIGURES:
+            if (value := getattr(usage, name)) is not None:
+                sums[name] = sums.get(name, 0) + value
+    return Usage(**sums)
+
+
 def summed(calls: Iterable[Usage]) -> Usage:
     """Return what calls took together; what some of them do not state is a lower bound.
 

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from . import (
+        answers,
         commands,
         definitions,
         errors,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         history,
         stores,
         testing,
+        usage,
     )
     from .projections.workspace import Workspace
     from .workspaces import init, open
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Workspace",
     "__version__",
+    "answers",
     "commands",
     "definitions",
     "errors",
@@ -38,6 +41,7 @@ __all__ = [
     "open",
     "stores",
     "testing",
+    "usage",
 ]
 
 _HERE = dirname(__file__)

@@ -8,8 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sprintlog.engine.adapters.agents.calls import READERS, StreamCalls, TranscriptCalls
-from sprintlog.engine.adapters.agents.hook_calls import HookPlace
+from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
+from sprintlog.engine.adapters.hooks.transcript_calls import (
+    READERS,
+    StreamCalls,
+    TranscriptCalls,
+)
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, SprintlogError
 from sprintlog.engine.service.agent_sessions import known_sessions, reconcile
 from sprintlog.engine.service.agent_sessions.ran import AgentRunEnded, hooked_sessions

@@ -25,6 +25,10 @@ _SQL_LIBRARIES = {"sqlite3", "sqlite_utils", "psycopg"}
 _OF_A_LOG = {"connection", "rows"}
 
 
+OUTER = ("engine/adapters/agents",)
+"""The folders that import only the public package, the libraries and their own modules."""
+
+
 class Source(NamedTuple):
     """One module of a tree."""
 
@@ -129,6 +133,19 @@ def cli_decides_nothing(root: Path) -> list[str]:
     return found
 
 
+def outer_folders_use_the_front_door(root: Path) -> list[str]:
+    """Name every import of an outer folder from inside the package but outside itself."""
+    found = []
+    for folder in OUTER:
+        own = f"sprintlog.{folder.replace('/', '.')}."
+        for source in sources(root, folder):
+            for line, name, _ in _imports(source):
+                is_inside = name.partition("sprintlog.")[2].split(".")[0] in ROOMS
+                if is_inside and not f"{name}.".startswith(own):
+                    found.append(f"{source.name}:{line} imports {name}")
+    return found
+
+
 CONTRACTS: dict[str, Contract] = {
     contract.__name__.replace("_", " "): contract
     for contract in (
@@ -136,6 +153,7 @@ CONTRACTS: dict[str, Contract] = {
         only_the_service_appends,
         only_stores_know_sql,
         cli_decides_nothing,
+        outer_folders_use_the_front_door,
     )
 }
 

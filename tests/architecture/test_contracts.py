@@ -32,6 +32,9 @@ PLANTS = {
         "cli/begin/planted.py": "from sprintlog.engine.journal.rules import open_journal\n"
         "def f(state):\n    return open_journal(state, at='now')",
     },
+    "outer folders use the front door": {
+        "engine/adapters/agents/planted.py": "from ...usage import Usage",
+    },
 }
 """What breaks each contract, by the file it is put into."""
 

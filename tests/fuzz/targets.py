@@ -22,10 +22,10 @@ from sprintlog.cli.importers.task_lists import read_task_lists
 from sprintlog.cli.intake import files, journal, metrics, progress, queue
 from sprintlog.cli.intake.definition import compile_files
 from sprintlog.cli.settings.file import read_settings
-from sprintlog.engine.adapters.agents.calls import READERS, TranscriptCalls
-from sprintlog.engine.adapters.agents.hook_calls import HookPlace
 from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.adapters.hooks.hook_input import OddHookError, hear_hook
+from sprintlog.engine.adapters.hooks.transcript_calls import READERS, TranscriptCalls
 from sprintlog.engine.adapters.reports import formats, json_values
 from sprintlog.engine.adapters.reports.report import Report
 from sprintlog.engine.adapters.snapshots.without_text import unzipped, without

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.agents.calls import KeptCall, StreamCalls
-from sprintlog.engine.adapters.agents.hook_calls import HookPlace
 from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
+from sprintlog.engine.adapters.hooks.transcript_calls import KeptCall, StreamCalls
 from sprintlog.engine.service.agent_sessions.hook import take_hook
 from sprintlog.engine.service.agent_sessions.reconcile import OneRun, Taken, take_calls
 from sprintlog.projections.workspace import Workspace

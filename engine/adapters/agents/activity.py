@@ -8,7 +8,8 @@ from datetime import datetime
 
 import msgspec
 
-from ...usage import ModelCall
+from sprintlog.usage import ModelCall
+
 from . import items as out
 
 CALLS_MAX = 10_000

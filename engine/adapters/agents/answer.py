@@ -1,16 +1,14 @@
 """What the items of a run come to: its last words, its error, its figures."""
 
+from hashlib import sha256
 from typing import Any
 
 from msgspec.structs import replace
 
-from ... import hashes
-from ...sprint.answers.limit_table import NO_ANSWER
-from ...sprint.answers.limits import Refusal
-from ...sprint.answers.verdict import SILENT, Answer
-from ...usage import FIGURES, ModelCall, Usage, merged, summed
+from sprintlog.answers import Answer, Refusal
+from sprintlog.usage import ModelCall, Usage, known_sum, merged, summed
+
 from . import items as out
-from .values import together
 
 _NOTHING = Usage()
 TEXT_CHARS_MAX = 4 * 1024 * 1024
@@ -19,7 +17,7 @@ TEXT_CHARS_MAX = 4 * 1024 * 1024
 
 def key_of(name: str) -> str:
     """Return the key by which a call is recorded: short, whatever its id contains."""
-    return hashes.sha256(name.encode(errors="replace")).hexdigest()[:16]
+    return sha256(name.encode(errors="replace")).hexdigest()[:16]
 
 
 class Gathering:
@@ -77,7 +75,8 @@ class Gathering:
             refusal = self._refusal(ended)
         elif not final.strip():
             # An agent that ends well says something: its answer was lost on the way.
-            error, refusal = SILENT, Refusal(kind=NO_ANSWER)
+            error = "the agent ended without saying anything"
+            refusal = Refusal(kind="no_answer")
         return Answer(
             final,
             error=error,
@@ -138,8 +137,8 @@ class Gathering:
                 if of is span and (part is None or self._has_all_before(key))
             ]
             # Only calls are alike: each states the same figures.
-            total = summed(several) if span is out.FigureSpan.CALL else together(several)
-            stated = {n: x for n in FIGURES if (x := getattr(total, n)) is not None}
+            total = summed(several) if span is out.FigureSpan.CALL else known_sum(several)
+            stated = merged(total, _NOTHING)
             bounds = (bounds - stated.keys()) | set(total.at_least)
             found |= stated
         return Usage(**found, at_least=tuple(sorted(bounds))) if found else None

@@ -6,7 +6,8 @@ is 0 also when it fails: `status` decides.
 
 import re
 
-from ...judging.events import Usage
+from sprintlog.usage import Usage
+
 from . import items as out
 from .values import Data, amount, command_of, count, less, mapping, text
 

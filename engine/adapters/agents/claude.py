@@ -7,7 +7,8 @@ A transcript on disk has the same messages under other names, and no result.
 
 import re
 
-from ...usage import Usage
+from sprintlog.usage import Usage, known_sum
+
 from . import items as out
 from .values import (
     Data,
@@ -20,7 +21,6 @@ from .values import (
     objects,
     text,
     texts,
-    together,
 )
 
 _RESULT_KEYS = {
@@ -121,10 +121,13 @@ def _result(message: Data) -> out.Items:
     models = objects(list(mapping(message.get("modelUsage")).values()))
     session = text(message.get("session_id"))
     if models:
-        total = together(_of_model(model) for model in models)
+        total = known_sum(_of_model(model) for model in models)
     else:
         # Of the turn alone, and without subagents; older versions say no more.
-        total, turn = Usage(), together([turn, _of_usage(mapping(message.get("usage")))])
+        total, turn = (
+            Usage(),
+            known_sum([turn, _of_usage(mapping(message.get("usage")))]),
+        )
     part = count(message.get("result_index"))
     key = text(message.get("uuid")) or None if part is None else session
     status = count(message.get("api_error_status"))
@@ -137,7 +140,7 @@ def _result(message: Data) -> out.Items:
             for name in named
         ),
         out.Used(turn, out.FigureSpan.TURN, key, part),
-        out.Used(together([total, Usage(cost_usd=cost)]), out.FigureSpan.SESSION, session),
+        out.Used(known_sum([total, Usage(cost_usd=cost)]), out.FigureSpan.SESSION, session),
         out.AgentEnded(final_words, failed, error or None, status if failed else None),
     )
 

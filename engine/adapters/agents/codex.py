@@ -6,8 +6,9 @@ payloads alone, without a time.
 
 import re
 
-from ...usage import Usage
-from ..agents import items as out
+from sprintlog.usage import Usage
+
+from . import items as out
 from .values import (
     Data,
     changed_by_diff,

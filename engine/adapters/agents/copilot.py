@@ -4,7 +4,8 @@ Its last line has neither words nor tokens: the words are in its messages, and t
 are in what it keeps on disk, `events.jsonl`, which has the same events and no result.
 """
 
-from ...judging.events import Usage
+from sprintlog.usage import Usage, known_sum
+
 from . import items as out
 from .values import (
     Data,
@@ -16,7 +17,6 @@ from .values import (
     mapping,
     objects,
     text,
-    together,
 )
 
 
@@ -57,7 +57,7 @@ def _session(kind: str, data: Data, *, key: str | None) -> out.Items:
     if kind != "session.shutdown":
         return ()
     models = objects(list(mapping(data.get("modelMetrics")).values()))
-    used = together(_usage(mapping(model.get("usage"))) for model in models)
+    used = known_sum(_usage(mapping(model.get("usage"))) for model in models)
     ended = out.AgentEnded(failed=data.get("shutdownType") == "error")
     return (out.Used(used, out.FigureSpan.SESSION), ended)
 

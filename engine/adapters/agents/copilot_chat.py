@@ -6,7 +6,8 @@ then fields that are set (1) and entries added to a list, behind the first `i` o
 
 from typing import Any
 
-from ...usage import Usage
+from sprintlog.usage import Usage
+
 from . import items
 from .values import Data, command_of, count, mapping, objects, text
 

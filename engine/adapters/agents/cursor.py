@@ -3,9 +3,10 @@
 By its documentation of 2026; the program itself was not run.
 """
 
-from ...usage import Usage
+from sprintlog.usage import Usage, known_sum
+
 from . import items
-from .values import Data, command_of, count, mapping, path_of, text, together, tokens_in
+from .values import Data, command_of, count, mapping, path_of, text, tokens_in
 
 _EDITS = {"delete", "edit", "write"}
 _TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
@@ -52,7 +53,9 @@ def _result(message: Data) -> items.Items:
     return (
         items.Session(text(message.get("session_id"))),
         items.Used(
-            together([tokens, took]), items.FigureSpan.TURN, text(message.get("request_id"))
+            known_sum([tokens, took]),
+            items.FigureSpan.TURN,
+            text(message.get("request_id")),
         ),
         items.AgentEnded(final, failed, error),
     )

@@ -3,7 +3,8 @@
 Its figures are of the session so far, subagents included. By the program of version 0.225.
 """
 
-from ...usage import Usage
+from sprintlog.usage import Usage
+
 from . import items
 from .values import Data, command_of, count, exit_code_at_end, mapping, text, tokens_in
 

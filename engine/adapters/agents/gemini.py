@@ -4,8 +4,9 @@ A transcript is a header, messages and patches; a message that grows is written 
 the same id. Older versions store the session as one document with a list of messages.
 """
 
-from ...usage import Usage
-from ..agents import items as out
+from sprintlog.usage import Usage, known_sum
+
+from . import items as out
 from .values import (
     Data,
     added,
@@ -17,7 +18,6 @@ from .values import (
     mapping,
     objects,
     text,
-    together,
 )
 
 
@@ -142,7 +142,7 @@ def _whole(message: Data) -> out.Items | None:
         return None
     by_model = mapping(mapping(message.get("stats")).get("models"))
     models, names = objects(list(by_model.values())), [text(name) for name in by_model]
-    used = together(_of_model(mapping(model.get("tokens"))) for model in models)
+    used = known_sum(_of_model(mapping(model.get("tokens"))) for model in models)
     calls = count(mapping(mapping(message.get("stats")).get("tools")).get("totalCalls"))
     return (
         *named,

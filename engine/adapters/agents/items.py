@@ -7,7 +7,7 @@ import msgspec
 
 if TYPE_CHECKING:
     # What hooks say needs no figures, and their process waits for no module.
-    from ...usage import Usage
+    from sprintlog.usage import Usage
 
 
 class FigureSpan(IntEnum):

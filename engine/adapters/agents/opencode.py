@@ -4,7 +4,8 @@ Its plugins are told the same parts within events of a bus; a plugin that writes
 down gives `{"k": "event", "o": …}`.
 """
 
-from ...judging.events import Usage
+from sprintlog.usage import Usage
+
 from . import items as out
 from .values import Data, added, amount, command_of, count, mapping, path_of, text
 

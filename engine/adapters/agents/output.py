@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from ...sprint.answers.verdict import Answer, repeats
+from sprintlog.answers import Answer, repeats
+
 from . import (
     antigravity,
     claude,

@@ -6,7 +6,8 @@ of version 0.73.
 
 import re
 
-from ...usage import Usage
+from sprintlog.usage import Usage, known_sum
+
 from . import items
 from .values import (
     Data,
@@ -18,7 +19,6 @@ from .values import (
     objects,
     text,
     texts,
-    together,
     tokens_in,
 )
 
@@ -89,4 +89,4 @@ def _usage(usage: Data) -> Usage:
     """Return the figures of a message; a cost of 0 is that of a model without a price."""
     tokens = tokens_in(usage, "input", "output", "cacheRead", "cacheWrite")
     cost = amount(mapping(usage.get("cost")).get("total")) or None
-    return together([tokens, Usage(cost_usd=cost)])
+    return known_sum([tokens, Usage(cost_usd=cost)])

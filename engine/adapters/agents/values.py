@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from ...usage import FIGURES, Usage
+from sprintlog.usage import Usage
+
 from .items import FileChanged
 
 Data = dict[str, Any]
@@ -123,16 +124,6 @@ def added(values: Iterable[int | None]) -> int | None:
     """Return the sum of the known counts; None if none is known."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
-
-
-def together(usages: Iterable[Usage]) -> Usage:
-    """Return the sum of several usages, of the figures that are known."""
-    sums: dict[str, Any] = {}
-    for usage in usages:
-        for name in FIGURES:
-            if (value := getattr(usage, name)) is not None:
-                sums[name] = sums.get(name, 0) + value
-    return Usage(**sums)
 
 
 def tokens_in(figures: Data, *names: str) -> Usage:

@@ -14,8 +14,8 @@ from ... import hashes
 from ...sessions import events
 from ...sessions.names import AGENTS, key_of, session_stream
 from ...sessions.summary import likeness
-from ..agents.hook_calls import HookPlace, call_in, digest_of, word
 from ..agents.values import Data, count, mapping, parse, text
+from .hook_calls import HookPlace, call_in, digest_of, word
 
 STARTED, PROMPTED, CALLED, FAILED, TURN = "start", "prompt", "call", "failed call", "turn"
 SUBAGENT, SUBAGENT_ENDED, COMPACTED, ENDED = "subagent", "subagent end", "compact", "end"

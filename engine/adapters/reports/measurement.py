@@ -12,7 +12,7 @@ import msgspec
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...judging.events import Origin, Usage
 from ...masking import mask
-from ..agents.values import together
+from ...usage import known_sum
 from . import json_values
 from .formats import format_of, is_format, read_as
 from .report import COUNT_MAX, Coverage, Found, Report, open_report
@@ -178,7 +178,7 @@ def _together(read: Sequence[_Read]) -> Measured:
     metrics = {**counts, **_of_coverage(_coverage(read)), **_own(read)}
     notes = tuple(f"{one.wanted.file}: {note}" for one in read for note in one.found.notes)
     usages = [one.found.usage for one in read if one.found.usage is not None]
-    usage = together(usages) if usages else None
+    usage = known_sum(usages) if usages else None
     return Measured(metrics, _origins(read), usage, notes)
 
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...adapters.agents.hook_calls import HookPlace
 from ...adapters.folders import opened, opened_below, read_plain
+from ...adapters.hooks.hook_calls import HookPlace
 from ...adapters.hooks.hook_input import HookHeard, OddHookError, hear_hook
 from ...adapters.processes.process import ancestor
 from ...errors import NotFoundError, RefusedError, SprintlogError

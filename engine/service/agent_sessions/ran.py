@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...adapters.agents.activity import Activity
 from ...adapters.agents.answer import key_of
-from ...adapters.agents.calls import StreamCalls
+from ...adapters.hooks.transcript_calls import StreamCalls
 from ...adapters.processes.output import Output
 from ...log.port import Log
 from ...sessions.events import SessionStarted, ToolCalled

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ...adapters.agents.calls import KeptCall
 from ...adapters.agents.output import LINE_BYTES_MAX
+from ...adapters.hooks.transcript_calls import KeptCall
 from ...adapters.pieces import pieces_of
 from ...errors import ConflictError, InvalidInputError, NotFoundError
 from ...log.port import EventStore, Expect, Expected

@@ -14,8 +14,8 @@ from typing import NamedTuple, Unpack
 from msgspec.structs import replace
 
 from ...adapters.agents.activity import Activity
-from ...adapters.agents.calls import StreamCalls
 from ...adapters.agents.output import Hearing, with_errors
+from ...adapters.hooks.transcript_calls import StreamCalls
 from ...adapters.processes.programs import AgentRun, environment_of, run_agent
 from ...adapters.processes.signals import Signals
 from ...adapters.zones import moment_at

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from sprintlog.engine.adapters.agents.hook_calls import HookPlace
+from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.adapters.hooks.hook_input import hear_hook
 from sprintlog.engine.log.stores import open_log
 from sprintlog.engine.service.agent_sessions import drafts

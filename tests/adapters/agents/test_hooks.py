@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.agents.hook_calls import HookPlace
 from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.adapters.hooks.hook_input import HookHeard, OddHookError, hear_hook
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.sessions.events import SessionEnded, SessionStarted, ToolCalled

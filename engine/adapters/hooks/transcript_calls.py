@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from ...sessions.events import FILES_MAX, ToolCalled, TouchedFile
 from ...sessions.names import session_stream
-from . import claude, codex, copilot, gemini
+from ..agents import claude, codex, copilot, gemini
+from ..agents.items import Called, FileChanged, Fork, Item, Returned, Session
+from ..agents.values import mapping, parse
 from .hook_calls import HookPlace, call_in
-from .items import Called, FileChanged, Fork, Item, Returned, Session
-from .values import mapping, parse
 
 CALLS_MAX = 100_000
 """The maximum number of calls compared per session; no session has more events."""

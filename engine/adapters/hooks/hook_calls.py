@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ....engine import hashes
+from ... import hashes
 from ...masking import mask
 from ...sessions import events
-from .items import FileChanged
-from .values import (
+from ..agents.items import FileChanged
+from ..agents.values import (
     Data,
     changed_by_diff,
     changed_by_patch,

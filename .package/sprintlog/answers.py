@@ -1,0 +1,8 @@
+"""The answer of an agent, as read from the output of its run, and its verdict."""
+
+from .engine.sprint.answers.limits import Refusal as Refusal
+from .engine.sprint.answers.verdict import (
+    Answer as Answer,
+    judge as judge,
+    repeats as repeats,
+)

@@ -1,0 +1,9 @@
+"""Tokens, cost and duration of agents' runs and model calls."""
+
+from .engine.usage import (
+    ModelCall as ModelCall,
+    Usage as Usage,
+    merged as merged,
+    known_sum as known_sum,
+    summed as summed,
+)
