@@ -7,7 +7,7 @@ from pathlib import Path
 from .engine.errors import NotFoundError, RefusedError, SprintlogError
 from .engine.log.port import Log
 from .engine.service.place.location import HIDDEN, REDACTION, Location, make_folder
-from .projections.workspace import Workspace, wall_clock
+from .projections.workspace import Workspace as Workspace, wall_clock
 
 
 def open(

@@ -63,21 +63,21 @@ def write_page(
 
 def print_drawing(workspace: Workspace, reading: ReadOptions, word: str) -> None:
     """Print one drawing of a sprint as a file of SVG."""
-    from sprintlog.projections.page.document import facts_of
+    from sprintlog.projections.facts.sprint_facts import sprint_facts
     from sprintlog.projections.page.extracts import DRAWINGS
 
     name = workspace.choose(reading.sprint_id)
-    print_bytes(DRAWINGS[word](facts_of(workspace, name, at=reading.at)).encode())
+    print_bytes(DRAWINGS[word](sprint_facts(workspace, name, at=reading.at)).encode())
 
 
 def print_job_summary(workspace: Workspace, reading: ReadOptions, report: str) -> None:
     """Print a report with its timeline, as long as the summary of a job may be."""
-    from sprintlog.projections.page.document import facts_of
+    from sprintlog.projections.facts.sprint_facts import sprint_facts
     from sprintlog.projections.page.extracts import job_summary
     from sprintlog.projections.page.sections.timeline import laid_out
 
     name = workspace.choose(reading.sprint_id)
-    found = laid_out(facts_of(workspace, name, at=reading.at))
+    found = laid_out(sprint_facts(workspace, name, at=reading.at))
     print_bytes(job_summary(report, found).encode())
 
 

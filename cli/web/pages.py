@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.state.words import COMPLETED
+from sprintlog.projections.facts.past import SprintPast
+from sprintlog.projections.facts.sprint_facts import SprintFacts
 from sprintlog.projections.history.blame_files import STATE_FILES
 from sprintlog.projections.history.differences import told
 from sprintlog.projections.page import document as page
-from sprintlog.projections.page.facts import Facts
 from sprintlog.projections.page.markup import (
     NOTHING,
     Markup,
@@ -22,7 +23,6 @@ from sprintlog.projections.page.markup import (
     text,
 )
 from sprintlog.projections.page.numbers import time
-from sprintlog.projections.page.past import PagePast
 from sprintlog.projections.page.sections.head import chip
 from sprintlog.projections.text.phrases import counted
 from sprintlog.projections.views.work import Status
@@ -184,7 +184,7 @@ class SprintPages:
         # Some of it is said by the clock: whether a run goes on, and since when.
         if kept and kept.position == position and now - kept.made < FRESH_SECONDS:
             return kept.text
-        past = kept.past if kept else PagePast()
+        past = kept.past if kept else SprintPast()
         text = self._made(workspace, name, position, past)
         made = _KeptPage(position, now, text, past)
         self._kept[name] = made
@@ -193,8 +193,10 @@ class SprintPages:
             self._kept.popitem(last=False)
         return made.text
 
-    def _made(self, workspace: Workspace, name: str, position: int, past: PagePast) -> str:
-        facts = Facts(workspace, name, past=past)
+    def _made(
+        self, workspace: Workspace, name: str, position: int, past: SprintPast
+    ) -> str:
+        facts = SprintFacts(workspace, name, past=past)
         sprint, token = facts.sprint, self._form_token
         acts = NOTHING if token is None else forms(sprint, token)
         # The streams whose events change the page.
@@ -211,5 +213,5 @@ class _KeptPage(NamedTuple):
     """Up to where in the log it goes."""
     made: float
     text: str
-    past: PagePast
+    past: SprintPast
     """What it tells of events; the next page reads only those that came since."""

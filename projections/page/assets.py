@@ -1,8 +1,7 @@
 """The files of the page: its style, its script, and parts of its drawings."""
 
 from functools import cache
-
-from sprintlog.engine.own_files import own_text
+from typing import Any
 
 from .markup import Markup
 
@@ -13,6 +12,8 @@ def asset(name: str) -> Markup:
 
     Without what only its readers need: how far lines stand in, and comments of a line.
     """
-    said = own_text(__name__, f"static/{name}")
+    # The loader has the files that belong to this module, also after an upgrade.
+    loader: Any = __spec__.loader
+    said = loader.get_data(f"{__file__.rpartition('/')[0]}/static/{name}").decode()
     lines = (line.strip() for line in said.splitlines())
     return Markup("\n".join(x for x in lines if x and not x.startswith("//")) + "\n")

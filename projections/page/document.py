@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
-from ..workspace import Workspace
+from sprintlog.facts import SprintFacts, sprint_facts
+from sprintlog.workspaces import Workspace
+
 from .assets import asset
-from .facts import Facts
 from .markup import NOTHING, Markup, joined, tag, text
 from .sections.comparison import comparison
 from .sections.decisions import decisions
@@ -25,7 +26,7 @@ from .sections.sessions import sessions
 from .sections.state_file import state_file
 from .sections.timeline import timeline
 
-SECTIONS: dict[str, Callable[[Facts], Markup]] = {
+SECTIONS: dict[str, Callable[[SprintFacts], Markup]] = {
     "head": head,
     "plan": plan,
     "timeline": timeline,
@@ -59,20 +60,10 @@ class Served(NamedTuple):
 
 def page(workspace: Workspace, sprint_id: str, *, at: str | None = None) -> str:
     """Return the page of a sprint at a point, or at its newest version."""
-    return document(facts_of(workspace, sprint_id, at=at))
+    return document(sprint_facts(workspace, sprint_id, at=at))
 
 
-def facts_of(workspace: Workspace, sprint_id: str, *, at: str | None = None) -> Facts:
-    """Return what is told of a sprint at a point, or at its newest version.
-
-    Named by its version, it follows from the log alone and from no clock.
-    """
-    version = workspace.sprint(sprint_id, at=at).version
-    position = workspace.log.head().position if at is None else None
-    return Facts(workspace, sprint_id, at=f"version:{version}", position=position)
-
-
-def document(facts: Facts, served: Served | None = None) -> str:
+def document(facts: SprintFacts, served: Served | None = None) -> str:
     """Return the page of facts as a document of HTML."""
     first, *others = (build(facts) for build in SECTIONS.values())
     style, script = _style(), asset("page.js")
@@ -116,7 +107,7 @@ def _style() -> Markup:
     return joined(asset("drawing.css"), asset("page.css"))
 
 
-def sections(facts: Facts, *names: str) -> dict[str, str]:
+def sections(facts: SprintFacts, *names: str) -> dict[str, str]:
     """Return some sections, or all of them, by their ids."""
     return {name: str(SECTIONS[name](facts)) for name in names or SECTIONS}
 

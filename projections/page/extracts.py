@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable
 
+from sprintlog.facts import SprintFacts
+
 from ..page import gantt
 from .assets import asset
-from .facts import Facts
 from .gantt import WAITS
 from .layout import Timeline
 from .markup import Markup, tag
@@ -71,7 +72,7 @@ WIDTH, NAMES = 1000, 190
 TITLE = 34
 
 
-def timeline_drawing(facts: Facts) -> str:
+def timeline_drawing(facts: SprintFacts) -> str:
     """Return the timeline with the names of its rows."""
     found = laid_out(facts)
     begin = gantt.top(found)
@@ -88,7 +89,7 @@ def timeline_drawing(facts: Facts) -> str:
     return _file(title, gantt.height(found) + TITLE, *names, plot)
 
 
-def quality_drawing(facts: Facts) -> str:
+def quality_drawing(facts: SprintFacts) -> str:
     """Return the quality of all iterations."""
     found, levels = scored(facts)
     plot = tag(
@@ -97,7 +98,7 @@ def quality_drawing(facts: Facts) -> str:
     return _file(f"{facts.sprint.id}: quality{_levels(levels)}", HEIGHT + TITLE, plot)
 
 
-DRAWINGS: dict[str, Callable[[Facts], str]] = {
+DRAWINGS: dict[str, Callable[[SprintFacts], str]] = {
     "quality": quality_drawing,
     "gantt": timeline_drawing,
 }

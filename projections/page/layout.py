@@ -5,11 +5,11 @@ drawing is as wide as whoever looks at it has room. Nothing else computes a widt
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from sprintlog.engine.sprint.state.times import from_milliseconds
+from sprintlog.facts import Delay, Instant, Return, Work
 
-from ..text.phrases import MONTHS
 from .labels import NO_LABEL, THIN, WHOLE, WIDE, Box, Label, labels_of
 
 BAR_MIN = 35
@@ -19,6 +19,11 @@ ROWS_MAX = 60
 TICKS_MAX, SPARSE = 8, 3
 _SECOND = 1000
 _DAY = 86_400 * _SECOND
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_MONTHS = (
+    *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
+    *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+)
 _STEPS = tuple(
     count * _SECOND
     for count in (
@@ -26,48 +31,6 @@ _STEPS = tuple(
         *(21_600, 43_200, 86_400, 172_800, 604_800, 2_592_000, 7_776_000, 31_536_000),
     )
 )
-
-
-class Work(NamedTuple):
-    """Something that went on in a row: an attempt on a phase, an iteration."""
-
-    row: str
-    begin: int
-    end: int
-    tone: str
-    """What became of it: `good`, `bad`, `stuck`, `steady`, `plain`, `open`, `off`."""
-    labels: tuple[str, ...] = ()
-    """What it may be called, the longest first."""
-    about: str = ""
-    version: int = 0
-
-
-class Delay(NamedTuple):
-    """A time in which nobody worked, and who was waited for."""
-
-    begin: int
-    end: int
-    who: str
-    about: str = ""
-
-
-class Instant(NamedTuple):
-    """Something that happened at once: a gate, a retry, an alert."""
-
-    row: str
-    at: int
-    kind: str
-    about: str
-    version: int = 0
-
-
-class Return(NamedTuple):
-    """A rollback: from when, and to when it went back."""
-
-    at: int
-    to: int
-    about: str
-    version: int = 0
 
 
 class Bar(NamedTuple):
@@ -196,10 +159,10 @@ def ticks(begin: int, end: int, most: int = TICKS_MAX) -> list[Tick]:
 
 
 def _label(at: int, step: int, *, is_day: bool) -> str:
-    there = from_milliseconds(at)
+    there = _EPOCH + timedelta(milliseconds=at)
     if is_day or step >= _DAY:
-        return f"{MONTHS[int(there[5:7]) - 1]} {int(there[8:10])}"
-    return there[11:19] if step < 60 * _SECOND else there[11:16]
+        return f"{_MONTHS[there.month - 1]} {there.day}"
+    return there.strftime("%H:%M:%S" if step < 60 * _SECOND else "%H:%M")
 
 
 def _bars(work: Sequence[Work], rows: Mapping[str, int], scale: Scale) -> list[Bar]:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from ..markdown import visible
-from ..text.phrases import UNKNOWN
+from sprintlog.formatting import UNKNOWN, visible
 
 TEXT_CHARS_MAX = 600
 """A longer text is cut; commands of the terminal have all of it."""
@@ -32,10 +31,12 @@ def text(value: object, chars_max: int = TEXT_CHARS_MAX) -> Markup:
         return value
     if value is None or value == "":
         return Markup(UNKNOWN)
-    said = str(value)
-    if len(said) > chars_max:
-        said = f"{said[: chars_max - 1]}…"
-    return Markup(escape(visible(said)))
+    return Markup(escape(visible(cut(str(value), chars_max))))
+
+
+def cut(value: str, chars_max: int) -> str:
+    """Return a text that is at most so long, with an ellipsis if it was longer."""
+    return value if len(value) <= chars_max else f"{value[: chars_max - 1]}…"
 
 
 def lines(value: object, chars_max: int = TEXT_CHARS_MAX) -> Markup:

@@ -1,18 +1,11 @@
 """How figures and times are written on the page; what nobody knows is a dash."""
 
-from datetime import datetime
-
 from msgspec import UNSET
 
-from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.state.times import parse
-from sprintlog.engine.usage import COST, bounded, tokens_of
+from sprintlog.formatting import UNKNOWN, dollars, duration
+from sprintlog.usage import lower_bounds, tokens_of
 
-from ..text.phrases import UNKNOWN, dollars, duration
-from ..views.costs import Spending
 from .markup import Markup, tag, text
-
-EPOCH = parse("1970-01-01T00:00:00Z")
 
 
 def known(value: object) -> bool:
@@ -40,19 +33,22 @@ def score(value: float | None) -> str:
 def tokens(spent: object) -> str:
     """Return the tokens, with a mark if they are a lower bound."""
     known = tokens_of(spent)
-    return UNKNOWN if known is None else bounded(number(known), spent)
+    return UNKNOWN if known is None else _bounded(number(known), spent, "tokens")
 
 
 def cost(spent: object) -> float | None:
     """Return what agents cost; None where nobody said."""
-    if isinstance(spent, Spending) and isinstance(spent.cost_usd, float | int):
-        return float(spent.cost_usd)
-    return None
+    found = getattr(spent, "cost_usd", None)
+    return float(found) if isinstance(found, float | int) else None
 
 
 def dollars_of(spent: object) -> str:
     """Return the cost, with a mark if it is a lower bound."""
-    return bounded(money(cost(spent)), spent, COST)
+    return _bounded(money(cost(spent)), spent, "cost_usd")
+
+
+def _bounded(amount: str, spent: object, name: str) -> str:
+    return f">={amount}" if name in lower_bounds(spent) else amount
 
 
 def money(amount: float | None) -> str:
@@ -62,22 +58,8 @@ def money(amount: float | None) -> str:
 
 def took(spent: object) -> str:
     """Return how long agents ran."""
-    if isinstance(spent, Spending) and spent.duration_ms:
-        return duration(spent.duration_ms)
-    return UNKNOWN
-
-
-def milliseconds(at: str) -> int | None:
-    """Return a recorded time as milliseconds since 1970; None for what is no time."""
-    try:
-        # The form of nearly all; the checked way takes three times as long.
-        moment = datetime.fromisoformat(at) if at.endswith("Z") else parse(at)
-    except (ValueError, InvalidInputError):
-        return None
-    return (moment - EPOCH) // RESOLUTION
-
-
-RESOLUTION = parse("1970-01-01T00:00:00.001Z") - EPOCH
+    found = getattr(spent, "duration_ms", None)
+    return duration(found) if isinstance(found, int) and found else UNKNOWN
 
 
 def clock_of(text: str) -> str:

@@ -15,10 +15,9 @@ from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.state.times import from_milliseconds
+from sprintlog.projections.facts.past import SprintPast
+from sprintlog.projections.facts.sprint_facts import SprintFacts
 from sprintlog.projections.page import document
-from sprintlog.projections.page.facts import Facts
-from sprintlog.projections.page.past import PagePast
-from sprintlog.projections.page.versions import lines_of
 from sprintlog.projections.workspace import Workspace
 
 from .logs import SPRINT, STREAMS, workspace_of
@@ -33,12 +32,12 @@ GROWS_BYTES_MAX = 24
 """What an event may leave in memory: when it was, with some room for more."""
 
 
-def told(past: PagePast, workspace: Workspace, version: int) -> tuple[object, ...]:
+def told(past: SprintPast, workspace: Workspace, version: int) -> tuple[object, ...]:
     """Return all that a past tells at a version."""
     sprint = workspace.sprint(SPRINT, at=f"version:{version}")
     past.follow(workspace, sprint)
     history = past.file(workspace, sprint)
-    lines = [lines_of(history, at) for at in range(history.first, version + 1)]
+    lines = [history.lines_at(at) for at in range(history.first, version + 1)]
     setters = past.setters(workspace, sprint, [x.changed for x in lines[-1]])
     return past.story.course({}), past.works, history.first, lines, setters
 
@@ -47,31 +46,31 @@ def told(past: PagePast, workspace: Workspace, version: int) -> tuple[object, ..
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_past_carried_on_is_the_whole_past(name: str, tmp_path: Path) -> None:
     """Followed in steps it tells the same as read at once, whatever was rolled back."""
-    workspace, carried = workspace_of(name, tmp_path), PagePast()
+    workspace, carried = workspace_of(name, tmp_path), SprintPast()
     last = workspace.sprint(SPRINT).version
     for version in sorted({max(last * n // STOPS, 1) for n in range(1, STOPS + 1)}):
-        assert told(carried, workspace, version) == told(PagePast(), workspace, version)
+        assert told(carried, workspace, version) == told(SprintPast(), workspace, version)
 
 
 def test_a_page_carried_on_is_the_page(tmp_path: Path) -> None:
     """The page of a night that was looked at all along has the same bytes."""
     with night(tmp_path) as workspace:
-        past, last = PagePast(), workspace.sprint(NIGHT).version
+        past, last = SprintPast(), workspace.sprint(NIGHT).version
         for version in (3, 37, 38, last):
-            facts = Facts(workspace, NIGHT, at=f"version:{version}", past=past)
+            facts = SprintFacts(workspace, NIGHT, at=f"version:{version}", past=past)
             carried = document.document(facts)
         assert carried == document.page(workspace, NIGHT, at=f"version:{last}")
 
 
 def test_another_past_is_read_anew(tmp_path: Path) -> None:
     """Where a version is another event than it was, nothing of before is told."""
-    past = PagePast()
+    past = SprintPast()
     with workspace_with(tmp_path, loop(3)) as one:
         past.follow(one, one.sprint("odd"))
         before = past.story.course({})
     with workspace_with(tmp_path, loop(4), step_ms=1_000) as other:
         past.follow(other, other.sprint("odd"))
-        whole = PagePast()
+        whole = SprintPast()
         whole.follow(other, other.sprint("odd"))
         assert past.story.course({}) == whole.story.course({}) != before
 
@@ -134,7 +133,7 @@ def test_an_update_reads_no_more_of_a_long_log(
 def test_a_long_night_keeps_its_memory(tmp_path: Path) -> None:
     """Of 2,000 events more, a page that was looked at keeps when they were, and no more."""
     with workspace_with(tmp_path, busy(1_000), step_ms=1_000) as workspace:
-        past, held = PagePast(), list[int]()
+        past, held = SprintPast(), list[int]()
         for number in range(3):
             sprint = workspace.sprint("odd")
             past.follow(workspace, sprint)

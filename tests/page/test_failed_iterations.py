@@ -8,9 +8,9 @@ import pytest
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.projections.page.document import facts_of
-from sprintlog.projections.page.facts import Facts
-from sprintlog.projections.page.happened import NOTES_MAX, IterationFailures
+from sprintlog.facts import sprint_facts
+from sprintlog.projections.facts.course import NOTES_MAX, IterationFailures
+from sprintlog.projections.facts.sprint_facts import SprintFacts
 from sprintlog.projections.page.sections.comparison import comparison
 from sprintlog.projections.page.sections.iterations import iterations
 from sprintlog.projections.page.sections.timeline import laid_out
@@ -41,19 +41,19 @@ def failed() -> Iterator[Event]:
 
 
 @pytest.fixture
-def facts(tmp_path: Path) -> Iterator[Facts]:
+def facts(tmp_path: Path) -> Iterator[SprintFacts]:
     """Return what is told of that plan."""
     with workspace_with(tmp_path, failed()) as workspace:
-        yield facts_of(workspace, "odd")
+        yield sprint_facts(workspace, "odd")
 
 
-def rows(facts: Facts) -> dict[str, str]:
+def rows(facts: SprintFacts) -> dict[str, str]:
     """Return the text of each row of the iterations, by number."""
     found = re.findall(r'<tr[^>]* data-n="(\d+)">(.*?)</tr>', str(iterations(facts)))
     return {number: re.sub("<[^>]+>", " ", row) for number, row in found}
 
 
-def test_a_row_says_why_its_run_failed(facts: Facts) -> None:
+def test_a_row_says_why_its_run_failed(facts: SprintFacts) -> None:
     """The last words and the exit code, beside that it was not measured."""
     found = rows(facts)
     assert [*found] == ["1", "2"]
@@ -62,7 +62,7 @@ def test_a_row_says_why_its_run_failed(facts: Facts) -> None:
     assert why in found["2"]
 
 
-def test_what_failed_is_not_open_as_well(facts: Facts) -> None:
+def test_what_failed_is_not_open_as_well(facts: SprintFacts) -> None:
     """Its bar is one of a failure, though nobody recorded that it ended."""
     bars = {bar.work.version: bar.work for bar in laid_out(facts).bars}
     assert (bars[3].tone, bars[7].tone) == ("plain", "bad")
@@ -73,7 +73,7 @@ def test_what_failed_is_not_open_as_well(facts: Facts) -> None:
 def test_a_gate_that_failed_is_named_with_its_last_line(tmp_path: Path) -> None:
     """Which gate, its exit code, what it printed: in the row of the iteration."""
     with night(tmp_path) as workspace:
-        found = rows(facts_of(workspace, SPRINT))
+        found = rows(sprint_facts(workspace, SPRINT))
     said = (
         "the gate of payment failed with exit code 2: FAILED tests/test_cards.py: 4 of 74"
     )
@@ -95,7 +95,7 @@ def test_of_many_failures_the_first_and_the_last_are_kept() -> None:
 def test_what_differs_is_said_by_how_much(tmp_path: Path) -> None:
     """Figures, dollars and times have their difference; words an equals sign or none."""
     with night(tmp_path) as workspace:
-        said = str(comparison(facts_of(workspace, SPRINT)))
+        said = str(comparison(sprint_facts(workspace, SPRINT)))
     changes = dict(
         re.findall(r'<th scope="row">([^<]+)</th>.*?class="num change">([^<]*)<', said)
     )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sprintlog.commands import CreateSprint
+from sprintlog.projections.facts.file_history import FollowedFile
 from sprintlog.projections.page.document import page as page_of
-from sprintlog.projections.page.versions import FollowedFile, lines_of
 from sprintlog.projections.workspace import Workspace
 
 from .browsers import LOOKS, NewContext, violations
@@ -80,10 +80,10 @@ def test_the_slider_shows_each_version(
                 "[...document.querySelectorAll('table.file tbody tr')].map("
                 "row => [row.cells[1].textContent, row.cells[2].textContent])"
             )
-            expected = [[x.text, f"v{x.changed}"] for x in lines_of(history, version)]
+            expected = [[x.text, f"v{x.changed}"] for x in history.lines_at(version)]
             assert rows == expected, version
             new = page.locator("table.file tr.new").count()
-            assert new == sum(x.changed == version for x in lines_of(history, version))
+            assert new == sum(x.changed == version for x in history.lines_at(version))
 
 
 def test_keys_and_links_move_the_slider(look: Open, night_page: Path) -> None:

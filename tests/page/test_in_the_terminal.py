@@ -4,14 +4,14 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from sprintlog.cli.work.watch import BARE, HEIGHT, IterationDot, quality_lines
-from sprintlog.projections.page.document import facts_of
+from sprintlog.facts import Work, sprint_facts
 from sprintlog.projections.page.extracts import (
     BYTES_MAX,
     DRAWINGS,
     MERMAID_BYTES_MAX,
     job_summary,
 )
-from sprintlog.projections.page.layout import Work, timeline
+from sprintlog.projections.page.layout import timeline
 from sprintlog.projections.page.sections.timeline import laid_out
 
 from .hostile import hostile_night
@@ -56,7 +56,7 @@ def test_a_job_summary_is_bounded() -> None:
 def test_nothing_ends_the_diagram(tmp_path: Path) -> None:
     """Whatever a phase is called, the diagram is one block with a line for each bar."""
     with hostile_night(tmp_path) as workspace:
-        said = job_summary("", laid_out(facts_of(workspace, SPRINT)))
+        said = job_summary("", laid_out(sprint_facts(workspace, SPRINT)))
     assert said.count("```") == 2
     assert "<" not in said
 
@@ -68,6 +68,6 @@ def test_drawings_are_whole(tmp_path: Path) -> None:
         folder.mkdir()
         with made(folder) as workspace:
             for draw in DRAWINGS.values():
-                root = ET.fromstring(draw(facts_of(workspace, SPRINT)))
+                root = ET.fromstring(draw(sprint_facts(workspace, SPRINT)))
                 assert root.tag == "{http://www.w3.org/2000/svg}svg"
                 assert not list(root.iter("{http://www.w3.org/2000/svg}script"))

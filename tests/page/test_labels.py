@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.projections.page.document import facts_of
+from sprintlog.facts import sprint_facts
 from sprintlog.projections.page.labels import (
     AFTER,
     BEFORE,
@@ -81,7 +81,7 @@ def test_no_label_is_cut_or_meets_another(
 def timeline(tmp_path: Path) -> Timeline:
     """Return the timeline of a night."""
     with night(tmp_path) as workspace:
-        return laid_out(facts_of(workspace, SPRINT))
+        return laid_out(sprint_facts(workspace, SPRINT))
 
 
 @pytest.mark.parametrize("size", ["wide", "thin"])

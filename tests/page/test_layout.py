@@ -2,14 +2,11 @@
 
 import pytest
 
+from sprintlog.facts import Delay, Instant, Return, Work
 from sprintlog.projections.page.labels import WHOLE
 from sprintlog.projections.page.layout import (
     BAR_MIN,
     ROWS_MAX,
-    Delay,
-    Instant,
-    Return,
-    Work,
     percent,
     plot,
     ticks,

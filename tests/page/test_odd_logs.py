@@ -17,9 +17,10 @@ from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.state.times import from_milliseconds
+from sprintlog.projections.facts.file_history import VERSIONS_MAX
+from sprintlog.projections.facts.sprint_facts import SprintFacts
 from sprintlog.projections.page.document import SECTIONS, page
-from sprintlog.projections.page.facts import LONG, Facts
-from sprintlog.projections.page.versions import VERSIONS_MAX
+from sprintlog.projections.page.limits import LONG
 from sprintlog.projections.workspace import Workspace
 
 from .hostile import HOSTILE, hostile_night
@@ -160,7 +161,7 @@ def test_a_sprint_with_any_name_is_named_on_command_lines(tmp_path: Path) -> Non
     name = 'it\'s "mine" <b>'
     with workspace_with(tmp_path, loop(2)) as workspace:
         workspace.handle(CreateSprint(plan={"mode": "ralph", "goal": "x"}), sprint_id="b")
-        facts = Facts(workspace, "odd", at="version:3")
+        facts = SprintFacts(workspace, "odd", at="version:3")
         facts.sprint.id = name
         words = shlex.split(f"sprintlog log{facts.named}")
     assert words == ["sprintlog", "log", "--sprint", name]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.projections.facts import file_history
+from sprintlog.projections.facts.file_history import FollowedFile
 from sprintlog.projections.history.blame_lines import blame_lines
-from sprintlog.projections.page import versions
-from sprintlog.projections.page.versions import FollowedFile, lines_of
 from sprintlog.projections.workspace import Workspace
 
 from .logs import SPRINT, STREAMS, workspace_of
@@ -30,7 +30,7 @@ def test_every_line_is_blamed_at_every_version(name: str, tmp_path: Path) -> Non
     sprint = workspace.sprint(SPRINT)
     history = FollowedFile().follow(workspace, sprint)
     for version in range(1, sprint.version + 1):
-        there = [tuple(line) for line in lines_of(history, version)]
+        there = [tuple(line) for line in history.lines_at(version)]
         assert there == blamed(workspace, version), version
 
 
@@ -39,10 +39,10 @@ def test_a_long_history_begins_later(
 ) -> None:
     """Where not all versions are kept, those that are have the same lines."""
     workspace = workspace_of("life-of-a-sprint-v1", tmp_path)
-    monkeypatch.setattr(versions, "VERSIONS_MAX", 9)
+    monkeypatch.setattr(file_history, "VERSIONS_MAX", 9)
     sprint = workspace.sprint(SPRINT)
     history = FollowedFile().follow(workspace, sprint)
     assert history.first == sprint.version - 9
     for version in range(history.first, sprint.version + 1):
-        there = [tuple(line) for line in lines_of(history, version)]
+        there = [tuple(line) for line in history.lines_at(version)]
         assert there == blamed(workspace, version), version

@@ -21,7 +21,7 @@ from sprintlog.commands import (
 from sprintlog.engine.command import Command
 from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint.events import AgentRan, Budgets
-from sprintlog.projections.page.document import facts_of
+from sprintlog.facts import sprint_facts
 from sprintlog.projections.page.sections.head import head
 from sprintlog.projections.workspace import Workspace
 
@@ -56,7 +56,9 @@ def do(workspace: Workspace, *commands: Command) -> None:
 def told(workspace: Workspace, sprint: str = SPRINT) -> str:
     """Return the head of the page as a person reads it."""
     found = re.sub(
-        r"</?(?:p|li|ol|div|dt|dd|small)\b[^>]*>", "\n", head(facts_of(workspace, sprint))
+        r"</?(?:p|li|ol|div|dt|dd|small)\b[^>]*>",
+        "\n",
+        head(sprint_facts(workspace, sprint)),
     )
     return re.sub(r"\n+", "\n", re.sub(r"<[^>]+>", "", found))
 

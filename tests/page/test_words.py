@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from sprintlog.facts import sprint_facts
 from sprintlog.projections.page import gantt
-from sprintlog.projections.page.document import facts_of
 from sprintlog.projections.page.layout import ticks, timeline
 from sprintlog.projections.page.markup import command
 from sprintlog.projections.page.sections.timeline import laid_out
@@ -34,7 +34,7 @@ def test_a_narrow_axis_has_few_labels() -> None:
 def test_an_iteration_has_one_state(tmp_path: Path) -> None:
     """Measured but never ended it is what was measured, and ends there; so are phases."""
     with night(tmp_path) as workspace:
-        bars = laid_out(facts_of(workspace, SPRINT)).bars
+        bars = laid_out(sprint_facts(workspace, SPRINT)).bars
     told = [
         (bar.work.tone, bar.work.about) for bar in bars if "not ended" in bar.work.about
     ]
@@ -48,7 +48,7 @@ def test_an_iteration_has_one_state(tmp_path: Path) -> None:
 def test_decisions_are_sentences(tmp_path: Path) -> None:
     """What was decided and because of what, without names of fields."""
     with night(tmp_path) as workspace:
-        facts = facts_of(workspace, SPRINT)
+        facts = sprint_facts(workspace, SPRINT)
         by_version = {n: facts.event(n) for n in range(1, facts.version + 1)}
         told = {d.version: decided(by_version[d.version], d) for d in facts.decisions}
     back = told[38]

@@ -16,9 +16,9 @@ from sprintlog.engine.sprint.phases.lifecycle import StartSprint
 from sprintlog.engine.sprint.phases.notes import AddNote
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
+from sprintlog.projections.facts.sprint_facts import SprintFacts
 from sprintlog.projections.page import document as whole
 from sprintlog.projections.page.document import sources
-from sprintlog.projections.page.facts import Facts
 from sprintlog.projections.views.events import event_line
 from sprintlog.projections.workspace import Workspace
 
@@ -208,7 +208,7 @@ def test_many_who_look_at_a_page_wait_for_it_once(
     made: list[str] = []
     document, now = whole.document, [0.0]
 
-    def counted(facts: Facts, served: whole.Served) -> str:
+    def counted(facts: SprintFacts, served: whole.Served) -> str:
         made.append("page")
         return document(facts, served)
 

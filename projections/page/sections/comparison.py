@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
+from sprintlog.facts import JudgedIteration, SprintFacts
+from sprintlog.formatting import UNKNOWN, duration
 
-from ...text.phrases import UNKNOWN, duration
-from ...views.iterations import JudgedIteration
-from ..facts import Facts
 from ..markup import Markup, command, heading, row, said, section, table, tag, text, without
 from ..numbers import money
 from .iterations import TableColumn, columns
@@ -14,7 +12,7 @@ from .iterations import TableColumn, columns
 CELL_CHARS_MAX = 200
 
 
-def comparison(facts: Facts) -> Markup:
+def comparison(facts: SprintFacts) -> Markup:
     """Return the best and the last iteration side by side."""
     rows = [one for one in facts.iterations.iterations if isinstance(one.version, int)]
     if len(rows) < 2:
@@ -34,7 +32,7 @@ def comparison(facts: Facts) -> Markup:
     ]  # fmt: skip
     named = (_named(facts, one), _named(facts, last), "change")
     head = ["figure", *(heading(name, class_="num") for name in named)]
-    kept = [has_snapshot(facts.sprint, x.iteration) for x in (one, last)]
+    kept = [facts.has_snapshot(x.iteration) for x in (one, last)]
     line = f"sprintlog iteration diff {one.iteration} {last.iteration}{facts.named}"
     told = ("The files that differ: ", command(line))
     files = told if all(kept) else (_not_kept(facts, (one, last), kept),)
@@ -43,7 +41,7 @@ def comparison(facts: Facts) -> Markup:
 
 
 def _not_kept(
-    facts: Facts, compared: Sequence[JudgedIteration], kept: Sequence[bool]
+    facts: SprintFacts, compared: Sequence[JudgedIteration], kept: Sequence[bool]
 ) -> Markup:
     """Return why the files of two iterations cannot be compared."""
     if not facts.keeps_files:
@@ -57,7 +55,7 @@ def _not_kept(
     return text(f"Files are not compared: no snapshot is there of {' and '.join(lacking)}.")
 
 
-def _named(facts: Facts, one: JudgedIteration) -> str:
+def _named(facts: SprintFacts, one: JudgedIteration) -> str:
     best = " (best)" if one.iteration == facts.iterations.best_iteration else ""
     return f"iteration {one.iteration}{best}"
 

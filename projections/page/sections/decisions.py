@@ -2,27 +2,25 @@
 
 import re
 
-from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.facts import Decision, SprintFacts
 
-from ...history.decisions import LOSS, Decision
-from ...text.decision_sentences import decided
-from ..facts import Facts
+from ..limits import limits_of
 from ..markup import Markup, command, row, section, table, tag, text, without
 from ..numbers import time, version_link
 
 TEXT_CHARS_MAX = 300
 _NAMED = re.compile(r"(?<=: )[a-z]+(?:-[a-z]+)+")
-_BAD = {"block", "rollback", LOSS}
+_BAD = {"block", "rollback", "loss"}
 
 
-def decisions(facts: Facts) -> Markup:
+def decisions(facts: SprintFacts) -> Markup:
     """Return the decisions, the newest first."""
     found = facts.decisions
     if not found:
         return without("decisions", "Decisions", "Nothing was decided yet.")
     head = ("version", "when", "who", "what and why", "then")
-    shown = found[-facts.limits.decisions :]
-    rows = [_row(one, facts.event(one.version)) for one in reversed(shown)]
+    shown = found[-limits_of(facts).decisions :]
+    rows = [_row(facts, one) for one in reversed(shown)]
     earlier = len(found) - len(rows)
     more = f"{earlier:,} earlier ones" if earlier else "all with their kinds"
     line = command(f"sprintlog audit{facts.named}")
@@ -31,8 +29,8 @@ def decisions(facts: Facts) -> Markup:
     return section("decisions", "Decisions", made, note=note)
 
 
-def _row(one: Decision, recorded: RecordedEvent) -> Markup:
-    told = decided(recorded, one)
+def _row(facts: SprintFacts, one: Decision) -> Markup:
+    told = facts.decision_words(one)
     observed = " (observed)" if one.observed else ""
     # The kind is what a filter looks for.
     what = tag(

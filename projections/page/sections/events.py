@@ -1,10 +1,9 @@
 """The events, in three densities: what matters, one line each, and with their data."""
 
-from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.events import RecordedEvent
+from sprintlog.facts import SprintFacts
 
-from ...text.event_line import what
-from ..facts import Facts
+from ..limits import limits_of
 from ..markup import Markup, command, row, section, table, tag, text
 from ..numbers import time, version_link
 
@@ -12,10 +11,11 @@ TEXT_CHARS_MAX = 180
 DATA_CHARS_MAX = 400
 
 
-def events(facts: Facts) -> Markup:
+def events(facts: SprintFacts) -> Markup:
     """Return the newest events, the newest first."""
-    shown = list(reversed(facts.newest(facts.limits.events)))
-    rows = [_row(one, has_data=at < facts.limits.data) for at, one in enumerate(shown)]
+    limits = limits_of(facts)
+    shown = list(reversed(facts.event_lines(limits.events)))
+    rows = [_row(*one, has_data=at < limits.data) for at, one in enumerate(shown)]
     before = facts.version - len(shown)
     told = f"; {before:,} earlier ones" if before else ""
     note = [f"the newest first{told}: ", command(f"sprintlog log{facts.named}")]
@@ -24,9 +24,7 @@ def events(facts: Facts) -> Markup:
     return section("events", "Events", made, note=note)
 
 
-def _row(recorded: RecordedEvent, *, has_data: bool) -> Markup:
-    kind = CODEC.events.get(recorded.type)
-    is_quiet = kind is not None and kind.is_quiet
+def _row(recorded: RecordedEvent, said: str, is_quiet: bool, *, has_data: bool) -> Markup:
     data = ""
     if has_data and recorded.payload is not None:
         payload = recorded.payload.decode(errors="replace")
@@ -36,7 +34,7 @@ def _row(recorded: RecordedEvent, *, has_data: bool) -> Markup:
             tag("td", version_link(recorded.version)),
             tag("td", time(recorded.at)),
             tag("td", text(recorded.actor, 60)),
-            tag("td", text(what(recorded), TEXT_CHARS_MAX), data, class_="t"),
+            tag("td", text(said, TEXT_CHARS_MAX), data, class_="t"),
         ],
         class_="q" if is_quiet else None,
     )

@@ -3,31 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK
-from sprintlog.engine.judging.tracker import BASELINE_NUMBER
-from sprintlog.engine.sprint.agent.actions import PERSON
-from sprintlog.engine.sprint.iterations.goal import goal_standing
-from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
-from sprintlog.engine.sprint.runs.budgets import (
-    ITERATIONS,
-    OF_RUN,
-    OF_SPRINT,
-    TIME,
-    run_again,
-)
-from sprintlog.engine.sprint.state.goal_settings import goal_said
+from sprintlog.facts import BudgetStanding, SprintFacts
+from sprintlog.formatting import UNKNOWN, counted, duration
 
-from ...judging.quality import equals_by_exit_code, pending_advice
-from ...judging.quality import files_said as whose_files
-from ...text.phrases import UNKNOWN, counted, duration
-from ...text.stops import worked
-from ...views.runs import BudgetStanding
-from ...views.work import STOPPED
-from ..facts import Facts
 from ..labels import WHOLE
 from ..layout import percent
 from ..markup import NOTHING, Markup, command, joined, said, tag, text
-from ..numbers import cost, money, number, score, time, tokens, took
+from ..numbers import clock_of, cost, money, number, score, time, tokens, took
 
 _TONES = {
     "completed": "good",
@@ -39,6 +21,8 @@ _TONES = {
     "paused-at-breakpoint": "steady",
     "in-progress": "open",
 }
+ITERATIONS, OF_RUN, OF_SPRINT, TIME = "iterations", "run", "sprint", "time"
+"""What budgets limit, and whose they are."""
 _WORDS = {"running": "Running", "why": "Stopped", "stopped": "Stopped", "done": "Done"}
 FULL_PERCENT, WARNED_PERCENT = 100, 80
 
@@ -47,9 +31,10 @@ _NAMES = {"details": "it needs"}
 _WITHOUT_REASON = {"completed": "Done", "in-progress": "In progress"}
 
 
-def head(facts: Facts) -> Markup:
+def head(facts: SprintFacts) -> Markup:
     """Return what a person wants to know first."""
-    is_stopped = any(word == "stopped" for word, _ in facts.standing)
+    standing = facts.standing(_clock)
+    is_stopped = any(word == "stopped" for word, _ in standing)
     stands = [" ", chip("stopped")] if is_stopped else []
     title = tag("h1", facts.sprint.id, " ", chip(str(facts.status.status)), *stands)
     where = facts.status.work_tree
@@ -58,7 +43,10 @@ def head(facts: Facts) -> Markup:
         "as of version ", str(facts.version), ", ", time(facts.last.at), " UTC, position ",
         f"{facts.last.position:,} of the log",
     )  # fmt: skip
-    note, story = tag("p", when, class_="note"), tag("div", *_story(facts), class_="now")
+    note, story = (
+        tag("p", when, class_="note"),
+        tag("div", *_story(facts, standing), class_="now"),
+    )
     figures = tag("dl", *_figures(facts), class_="figures")
     return tag("header", title, note, story, figures, _budgets(facts), id="head")
 
@@ -68,14 +56,18 @@ def chip(status: str) -> Markup:
     return tag("span", status, class_=f"chip {_TONES.get(status, 'steady')}")
 
 
-def _story(facts: Facts) -> Iterator[Markup]:
+def _clock(at: object, *, is_relative: bool = False) -> str:
+    return clock_of(str(at))
+
+
+def _story(facts: SprintFacts, standing: list[tuple[str, str]]) -> Iterator[Markup]:
     """Yield why it stopped, since when, what it needs, and what leads on."""
-    hints, target = [], None
-    if not facts.standing:
+    hints = []
+    if not standing:
         word = _WITHOUT_REASON.get(str(facts.status.status), "Ready")
         since = time(facts.status.last_activity)
         yield tag("p", tag("strong", word), " since ", since, class_="why")
-    for word, line in facts.standing:
+    for word, line in standing:
         if word == "hint":
             hints.append(line)
         elif word in _WORDS:
@@ -83,7 +75,7 @@ def _story(facts: Facts) -> Iterator[Markup]:
             yield tag("p", first, said(line), class_="why")
         else:
             yield _told(_NAMES.get(word, word), said(line), kind=f"told {word}")
-    told = {line for _, line in facts.standing}
+    told = {line for _, line in standing}
     for need in facts.status.human_needed:
         if need.reason in told:
             continue
@@ -91,18 +83,14 @@ def _story(facts: Facts) -> Iterator[Markup]:
         details = [": ", text(need.details)] if need.details else []
         who = f"needs a person{where}"
         yield _told(who, text(need.reason), *details, kind="told need")
-    # The same as `status` says: what somebody has done about it is no advice any more.
-    advice, pending = facts.iterations.recommendation, pending_advice(facts.judged)
-    if advice is not None and pending is not None and pending.action != CONTINUE:
+    if (advice := facts.advice) is not None:
         yield _told("advice", f"{advice.message} ({advice.reason})")
-        if advice.action == ROLLBACK:
-            target = advice.target_iteration
-    yield from ways(facts, target, hints)
+    yield from ways(facts, facts.advised_target, hints)
     yield from _best(facts)
-    if (whose := whose_files(facts.judged)) is not None:
-        yield _told("files", text(whose))
-    if facts.sprint.plan.is_ralph and (goal := goal_said(facts.sprint.document)):
-        yield _told("goal", text(f"{goal_standing(facts.sprint.plan)}: {goal}"))
+    if facts.files_origin is not None:
+        yield _told("files", text(facts.files_origin))
+    if facts.goal is not None:
+        yield _told("goal", text(facts.goal))
 
 
 def _told(name: str, *parts: object, kind: str = "told") -> Markup:
@@ -110,7 +98,7 @@ def _told(name: str, *parts: object, kind: str = "told") -> Markup:
     return tag("p", tag("b", f"{name} "), *parts, class_=kind)
 
 
-def _best(facts: Facts) -> Iterator[Markup]:
+def _best(facts: SprintFacts) -> Iterator[Markup]:
     best, target = facts.iterations.best_iteration, facts.rollback_target
     if best is None:
         return
@@ -126,16 +114,16 @@ def _best(facts: Facts) -> Iterator[Markup]:
         line = f"sprintlog rollback iter:{target}{facts.named}"
         as_good = f" (iteration {target} is as good, and later)" if target != best else ""
         shown += [command(line), f" goes back to it{as_good}"]
-        if has_snapshot(facts.sprint, target):
+        if facts.has_snapshot(target):
             shown += ["; ", command(f"{line} --files"), " brings its files alone"]
         else:
             shown += [". ", said(files_said(facts, target))]
-    if equals := equals_by_exit_code(facts.judged):
+    if equals := facts.equals:
         shown += [" ", said(equals[:1].upper() + equals[1:])]
     yield _told("best", *shown, kind="best")
 
 
-def _figures(facts: Facts) -> Iterator[Markup]:
+def _figures(facts: SprintFacts) -> Iterator[Markup]:
     """Yield each figure with its name; one that nobody knows is a dash."""
     stats = facts.status.stats if isinstance(facts.status.stats, dict) else {}
     spent = facts.status.spent
@@ -146,14 +134,14 @@ def _figures(facts: Facts) -> Iterator[Markup]:
     ):
         if stats.get(whole):
             yield _figure(name, f"{number(stats.get(part))} of {number(stats[whole])}")
-    rows = [x for x in facts.iterations.iterations if x.iteration != BASELINE_NUMBER]
+    rows = facts.numbered
     taken_back = sum(one.is_on_path is False for one in rows)
     more = f"{taken_back} taken back" if taken_back else None
     # What was imported has more of them than are in its events.
     said_to_be = stats.get("current-iteration")
     is_more = isinstance(said_to_be, int) and said_to_be > len(rows)
     yield _figure("iterations", number(said_to_be if is_more else len(rows)), more)
-    if took_in_all := worked(facts.status):
+    if took_in_all := facts.worked:
         yield _figure("from begin to end", _by_clock(took_in_all), "waits included")
     more = None if runs is None else f"{counted(runs, 'run')} added up"
     if more is not None and (cut := getattr(spent, "runs_cut_short", 0)):
@@ -179,7 +167,7 @@ def _figure(name: str, value: str, more: str | None = None) -> Markup:
     return tag("div", tag("dt", name), tag("dd", value, small))
 
 
-def _budgets(facts: Facts) -> Markup:
+def _budgets(facts: SprintFacts) -> Markup:
     """Return how far each budget is spent, as bars with their figures."""
     found = facts.status.budgets or ()
     shown = [one for one in found if (one.of, one.budget) != (OF_SPRINT, ITERATIONS)]
@@ -210,7 +198,7 @@ _NEXT = re.compile(r"; then |, then |, and (?=`)")
 _RESOLVE = "resolve it"
 
 
-def ways(facts: Facts, target: int | None, hints: list[str]) -> Iterator[Markup]:
+def ways(facts: SprintFacts, target: int | None, hints: list[str]) -> Iterator[Markup]:
     """Yield what to type; where going back is advised, that way first."""
     steps = [step for hint in hints for step in _NEXT.split(hint)]
     steps = _steps(facts, steps) if steps else []
@@ -223,7 +211,7 @@ def ways(facts: Facts, target: int | None, hints: list[str]) -> Iterator[Markup]
         yield from _budget_ways(facts)
 
 
-def files_said(facts: Facts, iteration: int) -> str:
+def files_said(facts: SprintFacts, iteration: int) -> str:
     """Return where the files of an iteration are that no snapshot holds."""
     head = getattr(getattr(facts.iteration(iteration), "git", None), "head", None)
     there = f"; git stood at commit {head[:12]} then" if head else ""
@@ -239,34 +227,33 @@ def amount(budget: str, spent: float) -> str:
     return money(spent) if budget == "cost" else number(spent)
 
 
-def _advised(facts: Facts, target: int) -> Iterator[str]:
+def _advised(facts: SprintFacts, target: int) -> Iterator[str]:
     """Yield the steps of going back and on: with what stops it there all the same."""
-    if facts.action.because == PERSON and (need := facts.action.details):
-        yield f"resolve what it needs: {need}"
+    if facts.need:
+        yield f"resolve what it needs: {facts.need}"
     goes = "plan and files go back"
-    if not has_snapshot(facts.sprint, target):
+    if not facts.has_snapshot(target):
         goes = "the plan goes back, files stay as they are"
     yield f"`sprintlog rollback iter:{target}{facts.named}` takes the advice: {goes}"
-    after = facts.after_rollback(target)
-    hint = (after.hint or after.why or "") if after.do in STOPPED else ""
+    hint = facts.hint_after_rollback(target)
     yield from _steps(facts, [x for x in _NEXT.split(hint) if x])
 
 
-def _steps(facts: Facts, steps: list[str]) -> list[str]:
+def _steps(facts: SprintFacts, steps: list[str]) -> list[str]:
     """Return the steps of a way with what starts the loop again at its end."""
     need = facts.action.details
     found = [
         f"resolve what it needs: {need}" if need and step == _RESOLVE else step
         for step in steps
     ]
-    started = facts.sprint.knowledge.loops.started
+    started = facts.run_command
     if started is None or any(_STARTS in step for step in found):
         return found
-    own, dashes, other = run_again(started).partition(" -- ")
+    own, dashes, other = started.partition(" -- ")
     return [*found, f"`{own}{facts.named}{dashes}{other}` starts the loop again"]
 
 
-def _budget_ways(facts: Facts) -> Iterator[Markup]:
+def _budget_ways(facts: SprintFacts) -> Iterator[Markup]:
     """Yield what is left to spend: each run has a budget of its own, a sprint has one."""
     found = facts.status.budgets or ()
     own = [x for x in found if x.of == OF_RUN]

@@ -4,14 +4,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from sprintlog.engine.judging.changes import CLASS_MEANS
-from sprintlog.engine.sprint.iterations.kept_files import left_words
+from sprintlog.facts import AuthoredFile, JudgedIteration, SprintFacts
+from sprintlog.formatting import UNKNOWN
 
-from ...history.authors import OUT, ROLLBACK
-from ...text.phrases import UNKNOWN
-from ...views.iterations import JudgedIteration
-from ..changed_files import Changed
-from ..facts import Facts
+from ..limits import limits_of
 from ..markup import Markup, command, heading, row, section, table, tag, text, without
 from ..numbers import dollars_of, known, number, score, tokens, took, version_link
 
@@ -19,13 +15,13 @@ CELL_CHARS_MAX = 300
 SHORT_CHARS = 24
 FILES_SHOWN = 3
 TOLD = {
-    "class": "; ".join(f"{name}: {means}" for name, means in CLASS_MEANS.items()),
+    "class": "; ".join(f"{name}: {means}" for name, means in SprintFacts.classes.items()),
     "score": "0 to 1, of what was measured: `sprintlog help judging`",
 }
 """What is told of a column where one points at its name."""
 _ALWAYS = ("class", "remarks")
 _OTHERS = ("outside, before it", "by a rollback")
-_WORDS = {"agent": "", OUT: _OTHERS[0], ROLLBACK: _OTHERS[1]}
+_WORDS = {"agent": "", "outside": _OTHERS[0], "rollback": _OTHERS[1]}
 """Who changed files; what the iteration itself changed comes first."""
 _ENDED = {
     "needs-human": "asked for a person",
@@ -46,7 +42,7 @@ class TableColumn(NamedTuple):
     """Of one with durations: how long they are."""
 
 
-def columns(facts: Facts) -> list[TableColumn]:
+def columns(facts: SprintFacts) -> list[TableColumn]:
     """Return the columns of a table of iterations: what is known of any of them.
 
     What is in words comes first: where a table is too wide, figures are scrolled to.
@@ -78,7 +74,7 @@ def columns(facts: Facts) -> list[TableColumn]:
     return found
 
 
-def iterations(facts: Facts) -> Markup:
+def iterations(facts: SprintFacts) -> Markup:
     """Return the table."""
     rows = facts.iterations.iterations
     if not rows:
@@ -90,17 +86,17 @@ def iterations(facts: Facts) -> Markup:
         kind, name = "num" if one.is_number else None, one.name.replace("_", " ")
         head.append(heading(name, class_=kind, title=TOLD.get(one.name)))
     lines = [
-        _row(one, shown, facts.limits.remark_chars, is_best=one.iteration == best)
-        for one in rows[-facts.limits.iterations :]
+        _row(one, shown, limits_of(facts).remark_chars, is_best=one.iteration == best)
+        for one in rows[-limits_of(facts).iterations :]
     ]
     parts: list[object] = []
-    if (more := len(rows) - facts.limits.iterations) > 0:
+    if (more := len(rows) - limits_of(facts).iterations) > 0:
         line = command(f"sprintlog iteration list{facts.named}")
         parts += [f"{more:,} earlier ones: ", line]
     if same:
         parts += ["; " * bool(parts), f"the same wherever it is known: {', '.join(same)}"]
-    if left := facts.status.left_out:
-        parts += ["; " * bool(parts), left_words(left.paths, left.count)]
+    if left := facts.left_out:
+        parts += ["; " * bool(parts), left]
     made = table(head, lines, label="iterations", class_="sortable")
     return section("iterations", "Iterations", made, note=parts)
 
@@ -179,7 +175,7 @@ def _alerts(one: JudgedIteration) -> object:
     return ", ".join(kinds)
 
 
-def _files(changed: Changed | None) -> object:
+def _files(changed: tuple[AuthoredFile, ...] | None) -> object:
     """Return how many files changed, and the first of their names."""
     if changed is None:
         return UNKNOWN
@@ -196,7 +192,7 @@ def _files(changed: Changed | None) -> object:
     return "; ".join(told)
 
 
-def _remarks(facts: Facts, one: JudgedIteration) -> object:
+def _remarks(facts: SprintFacts, one: JudgedIteration) -> object:
     said = []
     if one.is_best is True:
         said.append("best")
@@ -208,7 +204,7 @@ def _remarks(facts: Facts, one: JudgedIteration) -> object:
         if known(value := getattr(one, field)):
             why = value.get("error", "") if isinstance(value, dict) else value
             said.append(f"{word}: {why}")
-    failures = facts.past.story.failures.of(one.iteration)
+    failures = facts.failures(one.iteration)
     how = _run_ended(one, is_told=bool(failures)) if known(one.status) else ""
     if known(one.metrics):
         said += [how] if how and one.status != "completed" else []

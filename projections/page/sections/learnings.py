@@ -1,6 +1,7 @@
 """What was learned, as the journal has it."""
 
-from ..facts import Facts
+from sprintlog.facts import SprintFacts
+
 from ..markup import Markup, section, tag, text, without
 from ..numbers import time
 
@@ -8,7 +9,7 @@ ROWS_MAX = 60
 TEXT_CHARS_MAX = 400
 
 
-def learnings(facts: Facts) -> Markup:
+def learnings(facts: SprintFacts) -> Markup:
     """Return what was learned, the newest first; what was retired is marked."""
     found = [] if facts.journal is None else list(reversed(facts.journal.learnings))
     if not found:

@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sprintlog.engine.sprint.gates.gate import attempts_of
-from sprintlog.engine.sprint.plan.goal_steps import steps_of
-from sprintlog.engine.sprint.state.tree import Node, gate_status
+from sprintlog.facts import Node, SprintFacts
 
-from ..facts import Facts
+from ..limits import limits_of
 from ..markup import NOTHING, Markup, section, tag, text
 
 MARKS = {
@@ -20,7 +18,7 @@ MARKS = {
 }
 
 
-def plan(facts: Facts) -> Markup:
+def plan(facts: SprintFacts) -> Markup:
     """Return what is to be done, and how far it is."""
     sprint = facts.sprint
     tree = _Drawn(facts)
@@ -28,11 +26,11 @@ def plan(facts: Facts) -> Markup:
     goal = sprint.plan.document.get("goal")
     if goal:
         parts.append(tag("p", tag("b", "goal "), text(_first_line(goal)), class_="goal"))
-    steps = list(steps_of(sprint.plan.document).items()) if sprint.plan.is_ralph else []
+    steps = list(facts.goal_steps.items())
     if steps:
         items = [
             _item(name, str(step.get("status")), tree.says(step), [])
-            for name, step in steps[: facts.limits.nodes]
+            for name, step in steps[: limits_of(facts).nodes]
         ]
         parts.append(tag("ul", *items, class_="tree"))
     if children := sprint.plan.tree.root.children:
@@ -40,7 +38,7 @@ def plan(facts: Facts) -> Markup:
     if not parts:
         parts.append(tag("p", "There is no plan, and no goal.", class_="empty"))
     note = []
-    if (more := max(tree.met, len(steps)) - facts.limits.nodes) > 0:
+    if (more := max(tree.met, len(steps)) - limits_of(facts).nodes) > 0:
         note.append(f"{more:,} more: `sprintlog show progress` has all")
     return section("plan", "Plan", *parts, note=note)
 
@@ -48,12 +46,13 @@ def plan(facts: Facts) -> Markup:
 class _Drawn:
     """The tree while it is drawn: so many nodes, and then no more."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: SprintFacts) -> None:
+        self._facts = facts
         pointed = facts.sprint.plan.pointed()
         is_open = facts.sprint.plan.tree.open_leaf()
         self._pointed = pointed if is_open else None
         self.met = 0
-        self._most, self._chars = facts.limits.nodes, facts.limits.prompt_chars
+        self._most, self._chars = limits_of(facts).nodes, limits_of(facts).prompt_chars
 
     def items(self, nodes: list[Node]) -> Iterator[Markup]:
         """Yield the item of each node, with what is below it."""
@@ -62,7 +61,7 @@ class _Drawn:
             if self.met > self._most:
                 continue
             name = node.address.rpartition("/")[2]
-            notes = list(_notes(node))
+            notes = list(_notes(self._facts, node))
             if node is self._pointed:
                 notes.insert(0, tag("span", "\N{BLACK LEFT-POINTING SMALL TRIANGLE} here",
                                     class_="here"))  # fmt: skip
@@ -84,9 +83,9 @@ def _item(name: str, status: str, prompt: Markup, more: list[Markup]) -> Markup:
     return tag("li", sign, tag("b", name), " ", word, " ", says, *more)
 
 
-def _notes(node: Node) -> Iterator[Markup]:
-    if status := gate_status(node.data):
-        tried = attempts_of(node)
+def _notes(facts: SprintFacts, node: Node) -> Iterator[Markup]:
+    status, tried = facts.gate(node)
+    if status:
         attempts = f" after {tried} attempts" if tried > 1 else ""
         yield tag("span", f"gate {status}{attempts}", class_="gate")
     # What a parent has from what is below it is told there.

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from sprintlog.engine.judging.tracker import BASELINE_NUMBER
-from sprintlog.engine.usage import lower_bounds, tokens_of
+from sprintlog.facts import JudgedIteration, SprintFacts
+from sprintlog.usage import lower_bounds, tokens_of
 
-from ...views.iterations import JudgedIteration
-from ..facts import Facts
+from ..limits import limits_of
 from ..markup import NOTHING, Markup, command, joined, section, tag, text, without
 from ..numbers import cost, known, money, number, score
 from ..quality import Levels, Scored, quality_svg, small
@@ -16,18 +15,15 @@ PLOTS_MAX, WORSE_MAX = 14, 12
 TONES = {"forward": "good", "regression": "bad", "plateau": "steady", "stalled": "steady"}
 
 
-def scored(facts: Facts) -> tuple[list[Scored], Levels]:
+def scored(facts: SprintFacts) -> tuple[list[Scored], Levels]:
     """Return what is plotted: all iterations but the baseline, and the lines across."""
-    rows = facts.iterations.iterations
-    base = facts.iteration(BASELINE_NUMBER)
-    rules = facts.judged.rules
-    found = [_scored(facts, one) for one in rows if one.iteration != BASELINE_NUMBER]
-    found = found[-facts.limits.iterations :]
-    levels = Levels(None if base is None else base.score, rules.thresholds.acceptance)
+    found = [_scored(facts, one) for one in facts.numbered[-limits_of(facts).iterations :]]
+    base, acceptance = facts.baseline, facts.judged.rules.thresholds.acceptance
+    levels = Levels(None if base is None else base.score, acceptance)
     return found, levels
 
 
-def quality(facts: Facts) -> Markup:
+def quality(facts: SprintFacts) -> Markup:
     """Return the plots."""
     found, levels = scored(facts)
     if not any(one.score is not None for one in found):
@@ -42,7 +38,7 @@ def quality(facts: Facts) -> Markup:
     return section("quality", "Quality", *parts)
 
 
-def _scored(facts: Facts, one: JudgedIteration) -> Scored:
+def _scored(facts: SprintFacts, one: JudgedIteration) -> Scored:
     is_best = facts.iterations.best_iteration == one.iteration
     alerts = [x.type for x in one.alerts or ()]
     is_off = one.is_on_path is False
@@ -83,7 +79,7 @@ def _lines(levels: Levels) -> Iterator[Markup]:
         yield tag("li", key, f"{name} {level:.2f}")
 
 
-def _worse(facts: Facts) -> Markup:
+def _worse(facts: SprintFacts) -> Markup:
     """Return what got worse and when, the newest first."""
     found = [
         (one.iteration, alert.severity, alert.message, one.is_on_path is False)
@@ -105,9 +101,8 @@ def _worse(facts: Facts) -> Markup:
     return joined(title, tag("ul", *items, class_="worse"))
 
 
-def _small_plots(facts: Facts) -> Iterator[Markup]:
-    rows = [x for x in facts.iterations.iterations if x.iteration != BASELINE_NUMBER]
-    rows = rows[-facts.limits.iterations :]
+def _small_plots(facts: SprintFacts) -> Iterator[Markup]:
+    rows = facts.numbered[-limits_of(facts).iterations :]
     on = [x.is_on_path is not False for x in rows]
     series: dict[str, list[float | None]] = {}
     figures = [x.figures or {} for x in rows]

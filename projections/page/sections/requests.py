@@ -1,13 +1,14 @@
 """The operator queue: what was asked for, and what was decided of it."""
 
-from ..facts import Facts
+from sprintlog.facts import SprintFacts
+
 from ..markup import Markup, command, row, section, table, tag, text, without
 
 ROWS_MAX = 100
 TEXT_CHARS_MAX = 240
 
 
-def queue(facts: Facts) -> Markup:
+def queue(facts: SprintFacts) -> Markup:
     """Return the requests, those that wait first."""
     found = sorted(facts.queue, key=lambda one: one.status != "pending")
     if not found:

@@ -1,14 +1,14 @@
 """The sessions of agents that worked on the sprint, and their tool calls in figures."""
 
-from ...text.session_lines import figures
-from ..facts import Facts
+from sprintlog.facts import SprintFacts
+
 from ..markup import Markup, command, row, section, table, tag, text, without
 from ..numbers import number, time
 
 FILES_SHOWN = 6
 
 
-def sessions(facts: Facts) -> Markup:
+def sessions(facts: SprintFacts) -> Markup:
     """Return a row for each session, the newest first."""
     found = list(reversed(facts.sessions))
     if not found:
@@ -17,7 +17,7 @@ def sessions(facts: Facts) -> Markup:
         return without("sessions", "Sessions of agents", *told)
     head = ("session", "from", "to", "tool calls", "failed", "what", "files")
     rows = []
-    for name, one in found:
+    for name, one, figures in found:
         files = ", ".join(one.files_changed[:FILES_SHOWN])
         if len(one.files_changed) > FILES_SHOWN:
             files += f" and {len(one.files_changed) - FILES_SHOWN} more"
@@ -28,7 +28,7 @@ def sessions(facts: Facts) -> Markup:
                 tag("td", time(one.ended_at or one.last_at)),
                 tag("td", number(one.tool_calls), class_="num"),
                 tag("td", number(one.failed_calls), class_="num"),
-                tag("td", text(figures(one, ends=False)), class_="t"),
+                tag("td", text(figures), class_="t"),
                 tag("td", text(files), class_="t"),
             ])
         )  # fmt: skip

@@ -1,29 +1,28 @@
 """PROGRESS.yaml with who set each line; with its script at any version of the page."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
-from sprintlog.engine.sprint.state.times import elapsed, from_milliseconds
+from sprintlog.facts import FileHistory, FileLine, SprintFacts
+from sprintlog.formatting import milliseconds, visible
 
-from ...history.differences import cut
-from ...markdown import visible
-from ..facts import Facts
-from ..markup import Markup, command, heading, row, section, table, tag, text
-from ..numbers import milliseconds, version_link
-from ..versions import FileHistory, FileLine, lines_of, shortened
+from ..limits import limits_of
+from ..markup import Markup, command, cut, heading, row, section, table, tag, text
+from ..numbers import version_link
 
 AT, ELAPSED = "\x01", "\x02"
 """Stand for the time of an event, and for how long it was since the beginning."""
 
 
-def state_file(facts: Facts) -> Markup:
+def state_file(facts: SprintFacts) -> Markup:
     """Return the file at the page's version, and what is needed to show it at others."""
-    history = facts.past.file(facts.workspace, facts.sprint)
-    lines = lines_of(history, facts.version)
-    lines_max, chars_max = facts.limits.lines, facts.limits.line_chars
+    history = facts.file_history
+    lines = history.lines_at(facts.version)
+    lines_max, chars_max = limits_of(facts).lines, limits_of(facts).line_chars
     versions = [line.changed for line in lines[:lines_max]]
-    setters = facts.past.setters(facts.workspace, facts.sprint, versions)
+    setters = facts.setters(versions)
     rows = [
         row([
             tag("td", str(index), class_="num"),
@@ -39,8 +38,8 @@ def state_file(facts: Facts) -> Markup:
     line = command(f"sprintlog blame --all{facts.named}")
     made = table(head, rows, label="PROGRESS.yaml", class_="file")
     said = _json(packed(history, facts))
-    while len(said) > facts.limits.history_bytes and len(history.versions) > 1:
-        history = shortened(history, len(history.versions) * 2 // 3)
+    while len(said) > limits_of(facts).history_bytes and len(history.versions) > 1:
+        history = history.newest(len(history.versions) * 2 // 3)
         said = _json(packed(history, facts))
     earlier = []
     if history.first > 1:
@@ -51,17 +50,15 @@ def state_file(facts: Facts) -> Markup:
     return section("state", "State, version by version", made, data, note=note)
 
 
-def packed(history: FileHistory, facts: Facts) -> dict[str, Any]:
+def packed(history: FileHistory, facts: SprintFacts) -> dict[str, Any]:
     """Return the history as the script reads it, with each text once."""
-    stats = facts.sprint.document.get("stats")
-    began = stats.get("started-at") if isinstance(stats, dict) else None
-    started = milliseconds(str(began)) if began else None
-    pack = _Pack(str(began) if started is not None else None, facts.limits.line_chars)
+    started = milliseconds(facts.started_at) if facts.started_at else None
+    pack = _Pack(facts, is_timed=started is not None)
     before = 0
     versions: list[list[Any]] = []
     for one in history.versions:
         at = milliseconds(one.at) or before
-        pack.at = one.at if from_milliseconds(at) == one.at else None
+        pack.at = one.at if _written(at) == one.at else None
         splices = [
             [s.at, s.gone, *(pack.line(x, one.version) for x in s.came)]
             for s in one.splices
@@ -81,15 +78,22 @@ def packed(history: FileHistory, facts: Facts) -> dict[str, Any]:
     }
 
 
+def _written(milliseconds: int) -> str:
+    """Return a time as the page's script writes it."""
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds)
+    places = "milliseconds" if milliseconds % 1000 else "seconds"
+    return moment.replace(tzinfo=None).isoformat(timespec=places) + "Z"
+
+
 class _Pack:
     """Texts by number, the first that is met first."""
 
-    def __init__(self, began: str | None, chars: int) -> None:
+    def __init__(self, facts: SprintFacts, *, is_timed: bool) -> None:
         self.texts: dict[str, int] = {}
         self.words: dict[str, int] = {}
         self.at: str | None = None
-        self._began = began
-        self._chars = chars
+        self._facts, self._is_timed = facts, is_timed
+        self._chars = limits_of(facts).line_chars
 
     def word(self, said: str) -> int:
         """Return the number of a type or an actor."""
@@ -100,7 +104,7 @@ class _Pack:
         said = cut(visible(line.text), self._chars)
         if self.at is not None and line.changed == version:
             said = said.replace(self.at, AT)
-            took = elapsed(self._began, self.at) if self._began else None
+            took = self._facts.elapsed(self.at) if self._is_timed else None
             if took is not None and line.field == "stats.elapsed":
                 said = said.replace(took, ELAPSED)
         index = self.texts.setdefault(said, len(self.texts))

@@ -1,11 +1,12 @@
 """When what was done: rows of phases and iterations by the clock, waits, ways back."""
 
-from ...text.phrases import counted
+from sprintlog.facts import SprintFacts
+from sprintlog.formatting import counted
+
 from .. import gantt
-from ..facts import Facts
-from ..happened import ITERATIONS
 from ..layout import Timeline
 from ..layout import timeline as placed
+from ..limits import limits_of
 from ..markup import (
     Markup,
     command,
@@ -24,18 +25,17 @@ SEPARATE_MAX = 30
 """So many iterations have a row each, where nothing else has one."""
 
 
-def laid_out(facts: Facts) -> Timeline:
+def laid_out(facts: SprintFacts) -> Timeline:
     """Return where everything of the timeline is."""
-    told = {one.iteration: one for one in facts.iterations.iterations}
-    limits = facts.limits
-    found = facts.past.story.course(
-        told, loops_max=limits.iterations, bars_max=limits.bars, signs_max=limits.signs
+    limits = limits_of(facts)
+    found = facts.course(
+        loops_max=limits.iterations, bars_max=limits.bars, signs_max=limits.signs
     )
     rows = {work.row for work in found.work}
     if len(rows) == 1 and len(found.work) <= SEPARATE_MAX:
         # Iterations alone: a row each can be read better.
         names = [f"{work.row} {index}" for index, work in enumerate(found.work)]
-        if rows == {ITERATIONS}:
+        if found.has_only_iterations:
             names = [work.about.partition(",")[0] for work in found.work]
         pairs = zip(found.work, names, strict=True)
         work = [one._replace(row=name) for one, name in pairs]
@@ -51,7 +51,7 @@ def laid_out(facts: Facts) -> Timeline:
     return drawn._replace(earlier=found.earlier)
 
 
-def timeline(facts: Facts) -> Markup:
+def timeline(facts: SprintFacts) -> Markup:
     """Return the drawing, and the same as a table for who cannot see it."""
     found = laid_out(facts)
     if not found.rows:
@@ -70,7 +70,7 @@ def timeline(facts: Facts) -> Markup:
     parts = [
         tag("div", side, drawing, class_="gantt-box"),
         _legend(found),
-        _as_table(found, facts.limits.listed),
+        _as_table(found, limits_of(facts).listed),
     ]
     return section("timeline", "Timeline", *parts, note=notes)
 

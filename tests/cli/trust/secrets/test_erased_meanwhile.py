@@ -9,9 +9,9 @@ from sprintlog.commands import AddNote
 from sprintlog.engine.service.streams.catalogue import EVERY, new_event, sprint_stream
 from sprintlog.engine.service.streams.readings import DECISIONS, KeptReading, Reading
 from sprintlog.engine.sprint.events import NoteAdded
+from sprintlog.projections.facts.past import SprintPast
+from sprintlog.projections.facts.sprint_facts import SprintFacts
 from sprintlog.projections.page.document import document
-from sprintlog.projections.page.facts import Facts
-from sprintlog.projections.page.past import PagePast
 from sprintlog.projections.state_files.loop_files import LoopFile, state_files_of
 from sprintlog.projections.workspace import Workspace
 
@@ -102,12 +102,12 @@ def test_it_is_noticed_after_an_append(early: Workspace, done: Run) -> None:
 
 def test_a_page_that_is_carried_on_forgets_it(early: Workspace, done: Run) -> None:
     """What a live page knew of events is read anew, and the words are nowhere in it."""
-    past = PagePast()
+    past = SprintPast()
     # A page has other quotation marks around it.
-    assert "opensesame" in document(Facts(early, "auth", past=past))
+    assert "opensesame" in document(SprintFacts(early, "auth", past=past))
     story = past.story
     erase(done)
-    assert "opensesame" not in document(Facts(early, "auth", past=past))
+    assert "opensesame" not in document(SprintFacts(early, "auth", past=past))
     assert past.story is not story
 
 

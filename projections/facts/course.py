@@ -14,7 +14,6 @@ from sprintlog.engine.usage import COST, bounded
 
 from ..text.phrases import dollars, duration
 from ..views.iterations import JudgedIteration
-from .layout import Delay, Instant, Return, Work
 
 FAILED_MAX = 400
 """Of so many of the newest iterations it is known what failed."""
@@ -92,6 +91,48 @@ _STATES = {PLAIN: "not measured", OPEN: "not ended", BAD: "failed"}
 _CLASSES = {"forward": GOOD, "regression": BAD, "plateau": STEADY, "stalled": STEADY}
 
 
+class Work(NamedTuple):
+    """Something that went on in a row: an attempt on a phase, an iteration."""
+
+    row: str
+    begin: int
+    end: int
+    tone: str
+    """What became of it: `good`, `bad`, `stuck`, `steady`, `plain`, `open`, `off`."""
+    labels: tuple[str, ...] = ()
+    """What it may be called, the longest first."""
+    about: str = ""
+    version: int = 0
+
+
+class Delay(NamedTuple):
+    """A time in which nobody worked, and who was waited for."""
+
+    begin: int
+    end: int
+    who: str
+    about: str = ""
+
+
+class Instant(NamedTuple):
+    """Something that happened at once: a gate, a retry, an alert."""
+
+    row: str
+    at: int
+    kind: str
+    about: str
+    version: int = 0
+
+
+class Return(NamedTuple):
+    """A rollback: from when, and to when it went back."""
+
+    at: int
+    to: int
+    about: str
+    version: int = 0
+
+
 class Course(NamedTuple):
     """What happened, by time."""
 
@@ -101,6 +142,11 @@ class Course(NamedTuple):
     returns: list[Return]
     earlier: int = 0
     """How many pieces of work before them are not told."""
+
+    @property
+    def has_only_iterations(self) -> bool:
+        """Return whether no work has a row of its own."""
+        return {one.row for one in self.work} == {ITERATIONS}
 
 
 class _Open(NamedTuple):

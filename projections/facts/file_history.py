@@ -65,6 +65,21 @@ class FileHistory(NamedTuple):
     lines: list[FileLine]
     versions: list[FileVersion]
 
+    def lines_at(self, version: int) -> list[FileLine]:
+        """Return the file's lines at a version."""
+        found = list(self.lines)
+        for one in self.versions[: version - self.first]:
+            for at, gone, came in one.splices:
+                found[at : at + gone] = came
+        return found
+
+    def newest(self, count: int) -> "FileHistory":
+        """Return a history with its newest versions alone."""
+        first = self.first + max(len(self.versions) - count, 0)
+        if first == self.first:
+            return self
+        return FileHistory(first, self.lines_at(first), self.versions[first - self.first :])
+
 
 class FollowedFile:
     """The file of a sprint, followed from version to version."""
@@ -90,7 +105,7 @@ class FollowedFile:
             history.versions.append(
                 FileVersion(event.version, event.at, event.type, event.actor, splices)
             )
-        self._history = shortened(history, until - first)
+        self._history = history.newest(until - first)
         return self._history
 
     def _begun(self, workspace: Workspace, sprint: Sprint, first: int) -> FileHistory:
@@ -121,25 +136,7 @@ def _setters(history: FileHistory, event: Event, version: int) -> dict[str, int]
     assert isinstance(event, RolledBack)
     if not history.first <= event.to < version:
         return {}
-    return {line.field: line.set for line in lines_of(history, event.to)}
-
-
-def lines_of(history: FileHistory, version: int) -> list[FileLine]:
-    """Return the file's lines at a version, as whoever plays the changes has them."""
-    found = list(history.lines)
-    for one in history.versions[: version - history.first]:
-        for at, gone, came in one.splices:
-            found[at : at + gone] = came
-    return found
-
-
-def shortened(history: FileHistory, count: int) -> FileHistory:
-    """Return a history with its newest versions alone."""
-    first = history.first + max(len(history.versions) - count, 0)
-    if first == history.first:
-        return history
-    rest = history.versions[first - history.first :]
-    return FileHistory(first, lines_of(history, first), rest)
+    return {line.field: line.set for line in history.lines_at(event.to)}
 
 
 def _blamed(line: Any) -> FileLine:

@@ -8,14 +8,14 @@ from sprintlog.engine.service.streams.checkpoints import was_erased_since
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..history.blame import event_at
+from ..text.phrases import milliseconds
 from ..workspace import Workspace
 from .changed_files import FilesOfIterations
-from .happened import EventStory
-from .numbers import milliseconds
-from .versions import FileHistory, FollowedFile
+from .course import EventStory
+from .file_history import FileHistory, FollowedFile
 
 
-class PagePast:
+class SprintPast:
     """The events of a sprint up to a version, as far as its page tells them.
 
     Each event is read once. What is kept of them does not grow with their number, but for

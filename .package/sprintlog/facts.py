@@ -1,0 +1,22 @@
+"""A sprint at a point of the log: the figures, sentences and lines of its page."""
+
+from .engine.sprint.state.node import Node as Node
+from .projections.facts.course import (
+    Delay as Delay,
+    Instant as Instant,
+    Return as Return,
+    Work as Work,
+)
+from .projections.facts.file_history import (
+    FileHistory as FileHistory,
+    FileLine as FileLine,
+)
+from .projections.facts.past import SprintPast as SprintPast
+from .projections.facts.sprint_facts import (
+    SprintFacts as SprintFacts,
+    sprint_facts as sprint_facts,
+)
+from .projections.history.authors import AuthoredFile as AuthoredFile
+from .projections.history.decisions import Decision as Decision
+from .projections.views.iterations import JudgedIteration as JudgedIteration
+from .projections.views.runs import BudgetStanding as BudgetStanding

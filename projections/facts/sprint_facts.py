@@ -1,0 +1,385 @@
+"""Everything known of a sprint at a point of the log, as the commands answer it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from shlex import quote
+from typing import Any, ClassVar
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.journal.document import JournalDocument
+from sprintlog.engine.judging.changes import CLASS_MEANS
+from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK
+from sprintlog.engine.judging.tracker import BASELINE_NUMBER
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.service.agent_sessions.known_sessions import sessions, summary
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
+from sprintlog.engine.service.streams.evaluation import Judged, evaluate
+from sprintlog.engine.service.streams.points import last_version
+from sprintlog.engine.sessions.names import session_stream
+from sprintlog.engine.sessions.summary import Summary
+from sprintlog.engine.sprint.agent.actions import PERSON, Action
+from sprintlog.engine.sprint.gates.gate import attempts_of
+from sprintlog.engine.sprint.iterations.goal import goal_standing
+from sprintlog.engine.sprint.iterations.kept_files import left_words
+from sprintlog.engine.sprint.iterations.rollback import iteration_end
+from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
+from sprintlog.engine.sprint.plan.goal_steps import steps_of
+from sprintlog.engine.sprint.runs.budgets import run_again
+from sprintlog.engine.sprint.state.goal_settings import goal_said
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.times import elapsed
+from sprintlog.engine.sprint.state.transitions import check_exists
+from sprintlog.engine.sprint.state.tree import Node, gate_status
+
+from ..history.blame import event_at
+from ..history.decisions import Decision
+from ..history.kept_decisions import decisions_at
+from ..judging.quality import equals_by_exit_code, files_said, pending_advice
+from ..text.decision_sentences import DecisionWords, decided
+from ..text.event_line import what
+from ..text.session_lines import figures
+from ..text.stops import Told, standing, worked
+from ..views import iterations as iteration_views
+from ..views import work as work_views
+from ..views.queue import RequestAnswer, request
+from ..views.runs import what_is_next
+from ..workspace import Workspace
+from .changed_files import Changed
+from .course import Course
+from .file_history import FileHistory
+from .past import SprintPast
+
+SESSIONS_MAX = 40
+"""Of more sessions only the newest are told."""
+
+
+class SprintFacts:
+    """Everything known of a sprint at a point of the log; read, never changed.
+
+    What other streams contain is read up to the position of the point.
+    """
+
+    classes: ClassVar = CLASS_MEANS
+    """What each class of an iteration means."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        sprint_id: str,
+        *,
+        at: str | None = None,
+        position: int | None = None,
+        past: SprintPast | None = None,
+    ) -> None:
+        """Gather what is known at a point; without one as it is now, by the clock.
+
+        Other streams are read up to a position; without one up to that of the point. A
+        past that is known already is carried on.
+        """
+        self.workspace = workspace
+        self.at = at
+        self._position = position
+        self._past = past or SprintPast()
+        self.sprint = workspace.sprint(sprint_id, at=at)
+        check_exists(self.sprint)
+        self.stream = sprint_stream(self.sprint.id)
+
+    @cached_property
+    def named(self) -> str:
+        """Return what names the sprint on a command line, where there are several."""
+        if len(self.workspace.sprints()) < 2:
+            return ""
+        return f" --sprint {quote(self.sprint.id)}"
+
+    @property
+    def version(self) -> int:
+        """Return the version of the sprint."""
+        return self.sprint.version
+
+    def newest(self, count: int) -> list[RecordedEvent]:
+        """Return so many of the sprint's newest events."""
+        after = max(self.version - count, 0)
+        return [
+            *self.workspace.log.read_stream(self.stream, after=after, until=self.version)
+        ]
+
+    @cached_property
+    def last(self) -> RecordedEvent:
+        """Return the event that the point is."""
+        return self.event(self.version)
+
+    def event(self, version: int) -> RecordedEvent:
+        """Return the event of a version."""
+        return event_at(self.workspace, self.sprint.id, version)
+
+    @cached_property
+    def past(self) -> SprintPast:
+        """Return what is told of the events up to the point."""
+        self._past.follow(self.workspace, self.sprint)
+        return self._past
+
+    @cached_property
+    def position(self) -> int:
+        """Return up to where in the log the other streams are read."""
+        if self._position is not None:
+            return self._position
+        if self.at is None:
+            return self.workspace.log.head().position
+        return self.last.position
+
+    @cached_property
+    def action(self) -> Action:
+        """Return what is to be done next."""
+        return what_is_next(self.workspace, self.sprint, at=self.at)
+
+    @cached_property
+    def status(self) -> work_views.Status:
+        """Return where the sprint stands, as `status --json` answers it."""
+        return work_views.status(self.workspace, self.sprint, self.action, at=self.at)
+
+    def standing(self, when: Callable[..., str]) -> list[Told]:
+        """Return why a sprint stopped or what it is doing, each line with its word.
+
+        `when` formats a recorded time.
+        """
+        return [*standing(self.sprint, self.status, self.action, when)]
+
+    @cached_property
+    def judged(self) -> Judged:
+        """Return the iterations as they are judged."""
+        return evaluate(self.workspace.log, self.sprint)
+
+    @cached_property
+    def keeps_files(self) -> bool:
+        """Tell whether files are kept at the end of each iteration, or ever were."""
+        return self.judged.rules.loop.keeps_files or bool(self.sprint.knowledge.snapshots)
+
+    @cached_property
+    def iterations(self) -> iteration_views.IterationsAnswer:
+        """Return all iterations, as `report --json` answers them, and those only begun."""
+        action = self.action
+        stopped = action if action.do in work_views.STOPPED else None
+        found = iteration_views.summary(self.workspace, self.judged, stopped)
+        trees = work_views.work_trees(self.workspace, self.sprint)
+        known, said = {x.iteration for x in found.iterations}, self.judged.summaries()
+        begun = [
+            iteration_views.JudgedIteration(
+                iteration=number,
+                version=version,
+                classification=None,
+                score=None,
+                summary=said.get(number),
+                work_tree=trees.get(number, UNSET),
+            )
+            for number, version in self.sprint.knowledge.iterations
+            if number not in known
+        ]
+        if not begun:
+            return found
+        rows = sorted((*found.iterations, *begun), key=lambda x: x.iteration)
+        return replace(found, iterations=rows)
+
+    def iteration(self, number: int | None) -> iteration_views.JudgedIteration | None:
+        """Return one iteration; None where nothing is known of it."""
+        rows = self.iterations.iterations
+        return next((one for one in rows if one.iteration == number), None)
+
+    @cached_property
+    def baseline(self) -> iteration_views.JudgedIteration | None:
+        """Return the measurement before the first iteration."""
+        return self.iteration(BASELINE_NUMBER)
+
+    @cached_property
+    def numbered(self) -> list[iteration_views.JudgedIteration]:
+        """Return the iterations without the baseline."""
+        rows = self.iterations.iterations
+        return [one for one in rows if one.iteration != BASELINE_NUMBER]
+
+    @cached_property
+    def advice(self) -> iteration_views.Advice | None:
+        """Return the advice that nobody followed or overruled yet, unless to continue."""
+        pending = pending_advice(self.judged)
+        is_open = pending is not None and pending.action != CONTINUE
+        return self.iterations.recommendation if is_open else None
+
+    @property
+    def advised_target(self) -> int | None:
+        """Return the iteration that the advice is to go back to."""
+        is_back = self.advice is not None and self.advice.action == ROLLBACK
+        return self.advice.target_iteration if self.advice and is_back else None
+
+    def has_snapshot(self, iteration: int) -> bool:
+        """Return whether the files of an iteration are in a snapshot."""
+        return has_snapshot(self.sprint, iteration)
+
+    def failures(self, iteration: int) -> tuple[str, ...]:
+        """Return what failed in an iteration, the first first."""
+        return self.past.story.failures.of(iteration)
+
+    @cached_property
+    def changed_files(self) -> dict[int, Changed]:
+        """Return by iteration which files changed in it, as far as they were kept."""
+        return self.past.changed.of(self.workspace, self.sprint)
+
+    @cached_property
+    def rollback_target(self) -> int | None:
+        """Return the iteration that a rollback to the best goes to."""
+        return self.judged.target() if self.judged.tracker.best is not None else None
+
+    def hint_after_rollback(self, iteration: int) -> str:
+        """Return what would stop the sprint after going back to an iteration's end.
+
+        A rollback changes only the plan: budgets, for example, stay spent.
+        """
+        to = iteration_end(self.sprint.knowledge, iteration, version=self.version)
+        then = self.workspace.sprint(self.sprint.id, at=f"version:{to}")
+        there = Sprint(self.sprint.id)
+        there.plan, there.knowledge = then.plan, self.sprint.knowledge
+        there.version = self.version
+        then_next = what_is_next(self.workspace, there, at=self.at)
+        if then_next.do not in work_views.STOPPED:
+            return ""
+        return then_next.hint or then_next.why or ""
+
+    @cached_property
+    def need(self) -> str | None:
+        """Return the details of what a person has to do first."""
+        return self.action.details if self.action.because == PERSON else None
+
+    @cached_property
+    def run_command(self) -> str | None:
+        """Return the command that starts the last loop again."""
+        started = self.sprint.knowledge.loops.started
+        return None if started is None else run_again(started)
+
+    @cached_property
+    def goal(self) -> str | None:
+        """Return the goal of a loop, and how far it is."""
+        said = goal_said(self.sprint.document) if self.sprint.plan.is_ralph else None
+        return f"{goal_standing(self.sprint.plan)}: {said}" if said else None
+
+    @cached_property
+    def goal_steps(self) -> dict[str, Mapping[str, Any]]:
+        """Return the steps towards the goal of a loop, by name."""
+        plan = self.sprint.plan
+        return {**steps_of(plan.document)} if plan.is_ralph else {}
+
+    @staticmethod
+    def gate(node: Node) -> tuple[str | None, int]:
+        """Return the status of a phase's gate, and after how many attempts."""
+        return gate_status(node.data), attempts_of(node)
+
+    @cached_property
+    def equals(self) -> str:
+        """Return which iterations are as good as the best, where exit codes decide."""
+        return equals_by_exit_code(self.judged)
+
+    @cached_property
+    def files_origin(self) -> str | None:
+        """Return which iteration the files of the work tree belong to."""
+        return files_said(self.judged)
+
+    @cached_property
+    def worked(self) -> str | None:
+        """Return the time from the first to the last work, as `HH:MM:SS`."""
+        return worked(self.status)
+
+    @cached_property
+    def left_out(self) -> str | None:
+        """Return which files the snapshots do not contain."""
+        left = self.status.left_out
+        return left_words(left.paths, left.count) if left else None
+
+    @property
+    def file_history(self) -> FileHistory:
+        """Return the lines of PROGRESS.yaml at every version."""
+        return self.past.file(self.workspace, self.sprint)
+
+    def setters(self, versions: Iterable[int]) -> dict[int, str]:
+        """Return the type and the actor of the events at some versions."""
+        return self.past.setters(self.workspace, self.sprint, versions)
+
+    @cached_property
+    def started_at(self) -> str | None:
+        """Return when the sprint was started."""
+        stats = self.sprint.document.get("stats")
+        began = stats.get("started-at") if isinstance(stats, dict) else None
+        return str(began) if began else None
+
+    def elapsed(self, at: str) -> str | None:
+        """Return the time from the start of the sprint as `HH:MM:SS`."""
+        return elapsed(self.started_at, at)
+
+    def course(self, **most: int) -> Course:
+        """Return work, waits and rollbacks by time, at most so many of each."""
+        told = {one.iteration: one for one in self.iterations.iterations}
+        return self.past.story.course(told, **most)
+
+    def event_lines(self, count: int) -> list[tuple[RecordedEvent, str, bool]]:
+        """Return the newest events, each as a line, and whether it is a quiet one."""
+        return [
+            (one, what(one), kind is not None and kind.is_quiet)
+            for one in self.newest(count)
+            for kind in [CODEC.events.get(one.type)]
+        ]
+
+    @cached_property
+    def decisions(self) -> list[Decision]:
+        """Return the decisions, as `audit --json` answers them."""
+        return decisions_at(self.workspace, self.sprint.id, self.version)
+
+    def decision_words(self, decision: Decision) -> DecisionWords:
+        """Return a decision as a sentence, with its reason."""
+        return decided(self.event(decision.version), decision)
+
+    @cached_property
+    def queue(self) -> list[RequestAnswer]:
+        """Return the requests, as `queue list --json` answers them."""
+        entries = self.sprint.queue
+        known = (x for x in entries if isinstance(x, dict) and isinstance(x.get("id"), str))
+        return [request(self.sprint, entry) for entry in known]
+
+    @cached_property
+    def journal(self) -> JournalDocument | None:
+        """Return the journal up to the point; None where there is none."""
+        try:
+            found = self.workspace.document(at=f"position:{self.position}")
+        except NotFoundError:
+            # It was opened later.
+            return None
+        return found if found.version else None
+
+    @cached_property
+    def sessions(self) -> list[tuple[str, Summary, str]]:
+        """Return the sessions that worked on this sprint with their figures, in order."""
+        works = self.past.works
+        log = self.workspace.log
+        found = []
+        for name in sessions(log):
+            agent, _, identity = name.partition("-")
+            stream = session_stream(agent, identity)
+            until = last_version(log, stream, position=self.position)
+            first = next(iter(log.read_stream(stream, until=1)), None)
+            if until and first is not None and first.correlation_id in works:
+                found.append((first.position, name, stream, until))
+        newest = sorted(found)[-SESSIONS_MAX:]
+        return [
+            (name, found, figures(found, ends=False))
+            for _, name, stream, until in newest
+            for found in [summary(log, stream, until=until)]
+        ]
+
+
+def sprint_facts(
+    workspace: Workspace, sprint_id: str, *, at: str | None = None
+) -> SprintFacts:
+    """Return what is known of a sprint at a point, or at its newest version.
+
+    The facts depend on the log alone, and on no clock.
+    """
+    version = workspace.sprint(sprint_id, at=at).version
+    position = workspace.log.head().position if at is None else None
+    return SprintFacts(workspace, sprint_id, at=f"version:{version}", position=position)
