@@ -168,7 +168,7 @@ def _from_root(name: str, root: Path | None, *, is_report: bool) -> str:
     if root is None or (folder := here()) == root:
         return name
     # Imported here: most names are typed at the root.
-    from sprintlog.engine.adapters.reports.formats import is_format
+    from sprintlog.engine.adapters.measurement.formats import is_format
 
     before, separator, rest = name.partition("=")
     is_named = is_report and bool(separator) and is_format(before)

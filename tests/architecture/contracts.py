@@ -25,7 +25,11 @@ _SQL_LIBRARIES = {"sqlite3", "sqlite_utils", "psycopg"}
 _OF_A_LOG = {"connection", "rows"}
 
 
-OUTER = ("engine/adapters/agents", "projections/page")
+OUTER = (
+    "engine/adapters/agents",
+    "engine/adapters/reports",
+    "projections/page",
+)
 """The folders that import only the public package, the libraries and their own modules."""
 
 

@@ -26,7 +26,8 @@ from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.adapters.hooks.hook_input import OddHookError, hear_hook
 from sprintlog.engine.adapters.hooks.transcript_calls import READERS, TranscriptCalls
-from sprintlog.engine.adapters.reports import formats, json_values
+from sprintlog.engine.adapters.measurement import formats
+from sprintlog.engine.adapters.reports import json_values
 from sprintlog.engine.adapters.reports.report import Report
 from sprintlog.engine.adapters.snapshots.without_text import unzipped, without
 from sprintlog.engine.errors import SprintlogError

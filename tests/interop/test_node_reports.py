@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.reports.measurement import Measured, read_reports, wanted
+from sprintlog.engine.adapters.measurement.figures import Measured, read_reports, wanted
 from tests import needs
 
 from .test_node_readers import SECONDS_MAX, node_modules

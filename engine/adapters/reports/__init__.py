@@ -1,5 +1,5 @@
-"""Readers of tool reports on a work tree: tests, coverage, lint, types, size and cost.
+"""Readers of report formats: test results, coverage, findings of linters and compilers.
 
-A report is read exactly or rejected: a missing metric is missing, never zero. Start with
-`measurement.py`, the entry point; `formats.py` lists the formats, one reader each.
+They import only the public package, and handle untrusted files: sizes and nesting are
+bounded. Start with `report.py`; a new reader also needs a line in `measurement/formats.py`.
 """

@@ -1,8 +1,4 @@
-"""Report files, the findings of their readers, and the evidence kept of a measurement.
-
-The evidence is the commands that ran, with the ends of their output, and the reports that
-were read, up to a size.
-"""
+"""Report files, the findings of their readers, and the reports kept as evidence."""
 
 import os
 import re
@@ -12,12 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import InvalidInputError, NotFoundError
-from ...judging.events import MeasuringRun, Usage
-from ...log.stores.descriptors import held_open
-from ...masking import mask
-from ...sprint.gates.gate import GateResult
-from ..processes.output import note
+from sprintlog.errors import InvalidInputError, NotFoundError
+from sprintlog.usage import Usage
 
 REPORT_BYTES_MAX = 64 * 1024 * 1024
 VALUES_MAX = 2_000_000
@@ -29,11 +21,6 @@ COUNT_MAX = 10**12
 _COUNT = re.compile(r"[0-9]{1,16}", re.ASCII)
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-HEAD_CHARS = 2_000
-TAIL_CHARS = 4_000
-"""The characters kept of the beginning and the end of a command's output."""
-RUNS_MAX = 20
-"""The maximum number of commands listed for one measurement."""
 REPORT_BYTES_KEPT_MAX = 1024 * 1024
 """Of a longer report only the digest is kept."""
 ALL_BYTES_KEPT_MAX = 8 * 1024 * 1024
@@ -161,11 +148,15 @@ def _read(path: Path) -> bytes:
     # Do not wait for the other end of a pipe, nor follow a link out of the tree.
     if path.is_symlink():
         raise OSError(0, "it is a link; name the file it leads to")
-    with held_open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW) as descriptor:
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags)
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(0, "it is not a plain file")
         with open(descriptor, "rb", closefd=False) as file:
             return file.read(REPORT_BYTES_MAX + 1)
+    finally:
+        os.close(descriptor)
 
 
 class SeenReports:
@@ -186,21 +177,3 @@ class SeenReports:
         digest = sha256(content).hexdigest()
         kept = content if is_kept else None
         self.found.append(SeenReport(report.file, size, digest, kept))
-
-
-def run_as_kept(command: str, result: GateResult, *, masks: bool) -> MeasuringRun:
-    """Return the record of a command; secrets are masked before the output is cut."""
-    text = mask(result.output) if masks else result.output
-    left = len(text) - HEAD_CHARS - TAIL_CHARS
-    if left > 0:
-        cut = note(f"{left} characters left out")
-        text = f"{text[:HEAD_CHARS]}\n{cut}\n{text[-TAIL_CHARS:]}"
-    return MeasuringRun(
-        mask(command) if masks else command,
-        result.exit_code,
-        result.timed_out,
-        result.duration_ms,
-        text,
-        result.output_bytes,
-        result.output_sha256,
-    )

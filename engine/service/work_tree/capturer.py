@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from ...adapters.measurement.capture import Capture, MeasurementOrder
 from ...adapters.processes.programs import environment_of
-from ...adapters.reports.capture import Capture, MeasurementOrder
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...command import decided
 from ...errors import InvalidInputError, SprintlogError

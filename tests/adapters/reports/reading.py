@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sprintlog.engine.adapters.reports.measurement import Measured, read_reports, wanted
+from sprintlog.engine.adapters.measurement.figures import Measured, read_reports, wanted
 from sprintlog.engine.errors import SprintlogError
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "reports"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.reports.capture import Capture, MeasurementOrder
-from sprintlog.engine.adapters.reports.measurement import Measured
+from sprintlog.engine.adapters.measurement.capture import Capture, MeasurementOrder
+from sprintlog.engine.adapters.measurement.figures import Measured
 from sprintlog.engine.errors import (
     InvalidInputError,
     NotFoundError,

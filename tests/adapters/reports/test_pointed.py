@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.reports.measurement import Measured, read_reports, wanted
+from sprintlog.engine.adapters.measurement.figures import Measured, read_reports, wanted
 from sprintlog.engine.errors import InvalidInputError
 
 BENCH = '{"latency": {"p95": 12.5, "a/b": {"~": 3}}, "runs": [{"rps": 7}, 1], "no": null}'

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.reports import formats, json_values, report, xml_events
+from sprintlog.engine.adapters.measurement import formats
+from sprintlog.engine.adapters.reports import json_values, report, xml_events
 from sprintlog.engine.errors import NotFoundError
 from tests import needs
 

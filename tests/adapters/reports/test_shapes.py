@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.reports.formats import FORMATS
+from sprintlog.engine.adapters.measurement.formats import FORMATS
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.judging.events import Usage
 

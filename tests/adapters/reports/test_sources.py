@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.reports import complexity
-from sprintlog.engine.adapters.reports.measurement import Measured
+from sprintlog.engine.adapters.measurement import complexity
+from sprintlog.engine.adapters.measurement.figures import Measured
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 
 from ..remains import alive_with

@@ -24,8 +24,8 @@ from sprintlog.engine.adapters.agents.items import (
     Said,
 )
 from sprintlog.engine.adapters.agents.output import READERS, Hearing
-from sprintlog.engine.adapters.reports.formats import FORMATS as REPORTS
-from sprintlog.engine.adapters.reports.formats import TABLE
+from sprintlog.engine.adapters.measurement.formats import FORMATS as REPORTS
+from sprintlog.engine.adapters.measurement.formats import TABLE
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "agents"
 AGENTS = tuple(dict.fromkeys(name for name, _ in READERS))

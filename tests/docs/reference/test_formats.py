@@ -5,7 +5,7 @@ import pytest
 
 from sprintlog.cli.begin.import_ import command
 from sprintlog.cli.upkeep.export import FORMATS
-from sprintlog.engine.adapters.reports.formats import FORMATS as REPORTS
+from sprintlog.engine.adapters.measurement.formats import FORMATS as REPORTS
 from sprintlog.engine.sprint.state.words import AGENTS
 
 from . import formats

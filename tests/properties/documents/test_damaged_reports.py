@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sprintlog.engine.adapters.reports.formats import READERS, format_of
+from sprintlog.engine.adapters.measurement.formats import READERS, format_of
 from sprintlog.engine.adapters.reports.report import COUNT_MAX, Found, Report
 from sprintlog.engine.errors import SprintlogError
 from tests.lengths import examples

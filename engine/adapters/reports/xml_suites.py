@@ -1,12 +1,15 @@
-"""JUnit XML, as pytest, vitest, jest-junit, Surefire and many others write it.
+"""Results of test suites in XML: JUnit (also of pytest, Vitest, Surefire), NUnit 3, TRX.
 
-Test cases are what is counted: a case whose teardown fails is one test, not two. The
-sums that a suite states count where it lists no cases, or tells of failures they lack.
+Test cases are counted: a case whose teardown fails is one test. The sums that a suite
+states count if it lists no cases, or for failures that its cases lack.
 """
 
-from ..report import Found, Report
-from ..xml_events import Attributes, walk
-from .tally import Tally, found
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from .report import Found, Report
+from .suites import Kind, Tally, cases_found, failed_at_least_once
+from .xml_events import Attributes, walk
 
 _SUITES = ("testsuites", "testsuite")
 _FAILED = ("failure", "error")
@@ -16,18 +19,18 @@ _FAILED_WORDS = ("failed", "failure", "error", "errored")
 _SKIPPED_WORDS = ("skipped", "notrun", "disabled", "ignored")
 
 
-def read(report: Report) -> Found:
+def read_junit(report: Report) -> Found:
     """Return the counts of tests; refuse what is no JUnit report."""
-    cases = _Cases(report)
+    cases = _JUnitCases(report)
     walk(report, start=cases.start, end=cases.end)
     passed = cases.count - cases.failed - cases.skipped
     if passed < 0:
         raise report.bad("more tests failed or were skipped than there are")
     tests = Tally({"passed": passed, "failed": cases.failed, "skipped": cases.skipped})
-    return found(report, tests, cases.tool)
+    return cases_found(report, tests, cases.tool)
 
 
-class _Suite:
+class _JUnitSuite:
     """A suite whose end is not there yet."""
 
     def __init__(self, attributes: Attributes) -> None:
@@ -37,14 +40,14 @@ class _Suite:
         self.failed: dict[tuple[str, str], set[str]] = {}
 
 
-class _Cases:
+class _JUnitCases:
     """The cases of a report, counted as they come."""
 
     def __init__(self, report: Report) -> None:
         self.count = self.failed = self.skipped = 0
         self.tool: str | None = None
         self._report = report
-        self._suites: list[_Suite] = []
+        self._suites: list[_JUnitSuite] = []
         self._case: Attributes | None = None
         self._said: set[str] = set()
 
@@ -54,7 +57,7 @@ class _Cases:
                 self._suites[-1].has_suites = True
             else:
                 self.tool = _tool(attributes)
-            self._suites.append(_Suite(attributes))
+            self._suites.append(_JUnitSuite(attributes))
         elif not self._suites:
             raise self._report.bad(f"<{tag[:40]}> at the top: this is no JUnit report")
         elif tag == "testcase":
@@ -71,7 +74,7 @@ class _Cases:
         elif tag in _SUITES and self._case is None:
             self._end_suite(self._suites.pop())
 
-    def _end_case(self, suite: _Suite, case: Attributes) -> None:
+    def _end_case(self, suite: _JUnitSuite, case: Attributes) -> None:
         status = case.get("status", "").lower()
         failed = bool(self._said.intersection(_FAILED)) or status in _FAILED_WORDS
         suite.cases += 1
@@ -89,7 +92,7 @@ class _Cases:
         self.skipped += skipped
         suite.passed += not failed and not skipped
 
-    def _end_suite(self, suite: _Suite) -> None:
+    def _end_suite(self, suite: _JUnitSuite) -> None:
         if suite.has_suites:
             return
         stated = {
@@ -121,3 +124,79 @@ def _tool(root: Attributes) -> str | None:
     """Return the runner that a root names: `vitest tests`, `pytest tests`, `pytest`."""
     word = root.get("name", "").removesuffix(" tests")
     return word if word in ("jest", "pytest", "vitest") else None
+
+
+_OUTCOMES: Mapping[Kind, str] = {
+    "passed": "Passed Completed PassedButRunAborted Warning",
+    "failed": "Failed Error Timeout Aborted Disconnected InProgress NotRunnable",
+    "skipped": "Skipped Inconclusive NotExecuted Pending",
+}
+_KINDS = {outcome: kind for kind, all_ in _OUTCOMES.items() for outcome in all_.split()}
+
+
+class _DotnetShape(NamedTuple):
+    root: str
+    case: str
+    summary: str
+    """The element around several cases that states their outcome, if there is one."""
+    outcome: str
+    """The attribute with the outcome of a case or of a summary."""
+
+
+_NUNIT = _DotnetShape("test-run", "test-case", "test-suite", "result")
+_TRX = _DotnetShape("TestRun", "UnitTestResult", "", "outcome")
+
+
+def read_nunit(report: Report) -> Found:
+    """Return the counts of tests of NUnit 3."""
+    return _read(report, _NUNIT)
+
+
+def read_trx(report: Report) -> Found:
+    """Return the counts of tests of a TRX file."""
+    return _read(report, _TRX)
+
+
+def _read(report: Report, shape: _DotnetShape) -> Found:
+    cases = _DotnetCases(report, shape)
+    walk(report, start=cases.start, end=cases.end)
+    if cases.kind_of(cases.run) == "failed":
+        failed_at_least_once(cases.tests)
+    return cases_found(report, cases.tests)
+
+
+class _DotnetCases:
+    def __init__(self, report: Report, shape: _DotnetShape) -> None:
+        self.tests = Tally()
+        self.run: Attributes = {}
+        """The outcome of the whole run: NUnit has it at the root, TRX near the end."""
+        self._report, self._shape = report, shape
+        self._open: list[tuple[Attributes, int, int]] = []
+        """Open cases and summaries, with the counts of all and failed tests before them."""
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        if not self.run and tag != self._shape.root:
+            raise self._report.bad(f"<{tag[:40]}> at the top: not <{self._shape.root}>")
+        if not self.run or tag == "ResultSummary":
+            self.run = {self._shape.outcome: "Passed"} | attributes
+        if tag in (self._shape.case, self._shape.summary):
+            tests = self.tests
+            self._open.append((attributes, tests.total(), tests["failed"]))
+
+    def end(self, tag: str) -> None:
+        if tag not in (self._shape.case, self._shape.summary):
+            return
+        attributes, count, failed = self._open.pop()
+        is_case = tag == self._shape.case and count == self.tests.total()
+        kind = self.kind_of(attributes)
+        # The results of a test with several sets of data are cases within a case.
+        if is_case or (kind == "failed" and failed == self.tests["failed"]):
+            self.tests[kind] += 1
+
+    def kind_of(self, attributes: Attributes) -> Kind:
+        """Return how a case or a summary ended; without an outcome it has failed."""
+        outcome = attributes.get(self._shape.outcome, "Failed")
+        if (kind := _KINDS.get(outcome)) is None:
+            field = self._shape.outcome
+            raise self._report.bad(f"{outcome[:40]!r} is not a known outcome", field=field)
+        return kind

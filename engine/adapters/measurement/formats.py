@@ -10,11 +10,10 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from ..agents.output import hear
-from . import coverage, json_values, linters
-from .json_values import check_size
-from .report import COUNT_MAX, Found, Report
-from .suites import cargo_test, dotnet, go_test, jest, junit, playwright, tap
-from .xml_events import root_of
+from ..reports import coverage, json_values, linters, suites, xml_suites
+from ..reports.json_values import check_size
+from ..reports.report import COUNT_MAX, Found, Report
+from ..reports.xml_events import root_of
 
 T = TypeVar("T")
 EXTENSION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
@@ -23,7 +22,7 @@ _Keys = dict[str, msgspec.Raw]
 """The keys of an object; the values are not decoded."""
 
 
-def read(report: Report) -> Found:
+def read_agent(report: Report) -> Found:
     """Return the tokens, cost, turns and duration that an agent states."""
     try:
         report.content.decode()
@@ -51,21 +50,23 @@ class Format(NamedTuple):
 
 TABLE: Mapping[str, Format] = {
     "junit": Format(
-        junit.read,
+        xml_suites.read_junit,
         ("<testsuites", "<testsuite"),
         "junit.xml target/surefire-reports/TEST-*.xml build/test-results/test/TEST-*.xml",
     ),
-    "nunit": Format(dotnet.read_nunit, ("<test-run",), "TestResult.xml"),
-    "trx": Format(dotnet.read_trx, ("<TestRun",), "TestResults/*.trx"),
-    "jest": Format(jest.read, ("{ numTotalTests testResults",), "test-results.json"),
-    "playwright": Format(playwright.read, ("{ config suites stats",), "test-results.json"),
-    "go": Format(go_test.read, ("{ Action Package", "{ Action ImportPath")),
+    "nunit": Format(xml_suites.read_nunit, ("<test-run",), "TestResult.xml"),
+    "trx": Format(xml_suites.read_trx, ("<TestRun",), "TestResults/*.trx"),
+    "jest": Format(suites.read_jest, ("{ numTotalTests testResults",), "test-results.json"),
+    "playwright": Format(
+        suites.read_playwright, ("{ config suites stats",), "test-results.json"
+    ),
+    "go": Format(suites.read_go_test, ("{ Action Package", "{ Action ImportPath")),
     "cargo": Format(
-        cargo_test.read,
+        suites.read_cargo_test,
         ("{ type event test_count",),
         text=rb"\Arunning \d+ tests?\n|\n(?:test result: |error: test failed, )",
     ),
-    "tap": Format(tap.read, text=rb"\A(?:TAP version \d+|1\.\.\d+)\s"),
+    "tap": Format(suites.read_tap, text=rb"\A(?:TAP version \d+|1\.\.\d+)\s"),
     "clover": Format(
         coverage.read_clover, ("<coverage generated",), "clover.xml coverage/clover.xml"
     ),
@@ -97,7 +98,9 @@ TABLE: Mapping[str, Format] = {
         text=rb"\n(?:Success: .*|Found \d{1,15} errors? in .*)\Z",
     ),
     # Gemini CLI and Antigravity CLI print objects without a type.
-    "agent": Format(read, ("{ type", "{ response stats", "{ conversation_id", "[ type")),
+    "agent": Format(
+        read_agent, ("{ type", "{ response stats", "{ conversation_id", "[ type")
+    ),
 }
 """The formats recognized by content, by their names on the command line."""
 

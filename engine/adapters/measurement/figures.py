@@ -13,9 +13,9 @@ from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...judging.events import Origin, Usage
 from ...masking import mask
 from ...usage import known_sum
-from . import json_values
+from ..reports import json_values
+from ..reports.report import COUNT_MAX, Coverage, Found, Report, open_report
 from .formats import format_of, is_format, read_as
-from .report import COUNT_MAX, Coverage, Found, Report, open_report
 
 FILES_MAX = 10_000
 """How many reports may be read at once."""

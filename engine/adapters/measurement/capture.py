@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...judging.events import MeasuringRun, Origin
 from ...judging.metrics import NAMES, check_metrics
+from ...masking import mask
 from ...sprint.gates.gate import GateResult
+from ..processes.output import note
 from ..processes.programs import ScriptLostError, run_script
-from ..reports import measurement
+from ..reports.json_values import decode
+from ..reports.report import Report, SeenReport, SeenReports
+from . import figures
 from .complexity import measure_sources
 from .formats import TABLE
-from .json_values import decode
-from .report import RUNS_MAX, Report, SeenReport, SeenReports, run_as_kept
 
 _PLACES = tuple(dict.fromkeys(at for one in TABLE.values() for at in one.places.split()))
 _WRITTEN = "written by the measure"
@@ -28,6 +30,11 @@ LAST_LINE = "last-line"
 """The format of figures in the last line of a command's output."""
 LINE_CHARS_MAX = 4_000
 _PASSED_OF_ALL = re.compile(r"([0-9]{1,12})/([0-9]{1,12})", re.ASCII)
+HEAD_CHARS = 2_000
+TAIL_CHARS = 4_000
+"""The characters kept of the beginning and the end of a command's output."""
+RUNS_MAX = 20
+"""The maximum number of commands listed for one measurement."""
 
 
 class MeasurementOrder(NamedTuple):
@@ -85,7 +92,7 @@ class Capture:
         self._environment = environment
         self._ran: list[Ran] = []
         self._seen = SeenReports()
-        self._usual: Mapping[Path, measurement.Stamp] = {}
+        self._usual: Mapping[Path, figures.Stamp] = {}
         self.usual_notes: tuple[str, ...] = ()
         """Which reports at usual places the commands wrote, and whether they were read."""
 
@@ -105,10 +112,10 @@ class Capture:
         found = [one for one in self._ran if one.failed] or self._ran
         return found[-1] if found else None
 
-    def measure(self) -> measurement.Measured:
+    def measure(self) -> figures.Measured:
         """Return the measured figures; raise `SprintlogError` if any part fails."""
         asked, folder = self.asked, self._folder
-        before = measurement.stamps(_there(asked, folder)) if asked.runs else {}
+        before = figures.stamps(_there(asked, folder)) if asked.runs else {}
         self._usual = usual_stamps(self._root) if asked.printing else {}
         notes = self._run_all()
         parts = [self._build(), self._read(before, notes[-1] if notes else None)]
@@ -121,7 +128,7 @@ class Capture:
                     timeout_seconds=asked.timeout_seconds,
                 )
             )
-        together = measurement.merged(parts)
+        together = figures.merged(parts)
         return together._replace(notes=(*notes, *together.notes))
 
     def _run_all(self) -> list[str]:
@@ -140,16 +147,16 @@ class Capture:
         return notes
 
     def _read(
-        self, before: Mapping[Path, measurement.Stamp], failure: str | None
-    ) -> measurement.Measured:
+        self, before: Mapping[Path, figures.Stamp], failure: str | None
+    ) -> figures.Measured:
         """Return the figures of the reports; a missing report is blamed on `failure`."""
         try:
             reports = [
                 one
                 for text in self.asked.reports
-                for one in measurement.wanted(text, folder=self._folder)
+                for one in figures.wanted(text, folder=self._folder)
             ]
-            return measurement.read_reports(
+            return figures.read_reports(
                 reports,
                 folder=self._root,
                 before=before,
@@ -163,7 +170,7 @@ class Capture:
             problem = f"{error.message}, and the run failed: {failure}"
             raise NotFoundError(problem, **error.fields) from error
 
-    def _build(self) -> measurement.Measured:
+    def _build(self) -> figures.Measured:
         """Return the status of the build, and the figures of commands that print them.
 
         The build is a success if every command exits with 0. A command that is not a build
@@ -179,11 +186,11 @@ class Capture:
             output = "" if result.timed_out else result.output
             found = counted(output, command=command, own=self.asked.own)
             said.append((Ran(command, result), found))
-        usual = measurement.Measured({}, [])
+        usual = figures.Measured({}, [])
         if printing and not any(found for _, found in said):
             usual = read_usual(self._root, self._usual, self._seen.see)
             self.usual_notes = usual.notes
-        parts: list[measurement.Measured] = []
+        parts: list[figures.Measured] = []
         notes: list[str] = []
         judged: dict[str, bool] = {}
         for ran, found in said:
@@ -194,13 +201,13 @@ class Capture:
                 judged[command], how = ran.failed, f"the build failed: {how}"
             if found:
                 origin = Origin(command, LAST_LINE, None, tuple(found))
-                parts.append(measurement.Measured(found, [origin]))
+                parts.append(figures.Measured(found, [origin]))
             notes += [f"{command}: {how}"] if ran.failed else []
         if judged:
             origin = Origin(" && ".join(judged), "build", None, ("build_status",))
             status = "failed" if any(judged.values()) else "success"
-            parts.insert(0, measurement.Measured({"build_status": status}, [origin]))
-        return measurement.merged([*parts, usual])._replace(notes=(*notes, *usual.notes))
+            parts.insert(0, figures.Measured({"build_status": status}, [origin]))
+        return figures.merged([*parts, usual])._replace(notes=(*notes, *usual.notes))
 
     def _run(self, command: str) -> GateResult:
         try:
@@ -220,34 +227,34 @@ class Capture:
         return result
 
 
-def usual_stamps(root: Path) -> dict[Path, measurement.Stamp]:
+def usual_stamps(root: Path) -> dict[Path, figures.Stamp]:
     """Return the stamps of the reports at the usual places, before a measure runs."""
-    return measurement.stamps(report for place in _PLACES for report in _at(place, root))
+    return figures.stamps(report for place in _PLACES for report in _at(place, root))
 
 
 def read_usual(
-    root: Path, before: Mapping[Path, measurement.Stamp], see: Callable[[Report], None]
-) -> measurement.Measured:
+    root: Path, before: Mapping[Path, figures.Stamp], see: Callable[[Report], None]
+) -> figures.Measured:
     """Return the figures of the reports that a measure wrote to the usual places.
 
     Reports that state the same figure are not read. The notes name each report that the
     measure wrote, and whether it was read; `see` gets those that were.
     """
-    found: dict[str, tuple[measurement.Measured, list[Report]]] = {}
+    found: dict[str, tuple[figures.Measured, list[Report]]] = {}
     notes: list[str] = []
     for place in _PLACES:
         reports = _at(place, root)
-        after = measurement.stamps(reports)
+        after = figures.stamps(reports)
         fresh = [one for one in reports if after.get(one.path) != before.get(one.path)]
         seen: list[Report] = []
         try:
-            measured = measurement.read_reports(fresh, folder=root, see=seen.append)
+            measured = figures.read_reports(fresh, folder=root, see=seen.append)
         except SprintlogError as error:
             notes.append(f"{place} is {_WRITTEN} and not read: {error.message}")
             continue
         if measured.metrics:
             found[place] = measured, seen
-    read: list[measurement.Measured] = []
+    read: list[figures.Measured] = []
     for place, (measured, seen) in found.items():
         names = measured.metrics.keys()
         same = [at for at, (other, _) in found.items() if names & other.metrics.keys()]
@@ -261,22 +268,22 @@ def read_usual(
             see(report)
         notes.append(f"{place} is {_WRITTEN} and read as {measured.origins[0].format}")
         read.append(measured)
-    together = measurement.merged(read)
+    together = figures.merged(read)
     return together._replace(notes=(*dict.fromkeys(notes), *together.notes))
 
 
-def _at(place: str, root: Path) -> list[measurement.WantedReport]:
+def _at(place: str, root: Path) -> list[figures.WantedReport]:
     with suppress(NotFoundError):
-        return measurement.wanted(place, folder=root)
+        return figures.wanted(place, folder=root)
     return []
 
 
-def _there(asked: MeasurementOrder, folder: Path) -> list[measurement.WantedReport]:
+def _there(asked: MeasurementOrder, folder: Path) -> list[figures.WantedReport]:
     """Return the reports that exist before any command runs."""
-    found: list[measurement.WantedReport] = []
+    found: list[figures.WantedReport] = []
     for text in asked.reports:
         with suppress(NotFoundError):
-            found += measurement.wanted(text, folder=folder)
+            found += figures.wanted(text, folder=folder)
     return found
 
 
@@ -313,3 +320,21 @@ def _checked_line(
         problem = f"the last line of {command}: {error.message}"
         raise RefusedError(problem, hint=error.hint, **error.fields) from error
     return {name: value for name, value in said.items() if value is not None}
+
+
+def run_as_kept(command: str, result: GateResult, *, masks: bool) -> MeasuringRun:
+    """Return the record of a command; secrets are masked before the output is cut."""
+    text = mask(result.output) if masks else result.output
+    left = len(text) - HEAD_CHARS - TAIL_CHARS
+    if left > 0:
+        cut = note(f"{left} characters left out")
+        text = f"{text[:HEAD_CHARS]}\n{cut}\n{text[-TAIL_CHARS:]}"
+    return MeasuringRun(
+        mask(command) if masks else command,
+        result.exit_code,
+        result.timed_out,
+        result.duration_ms,
+        text,
+        result.output_bytes,
+        result.output_sha256,
+    )

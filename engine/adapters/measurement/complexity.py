@@ -12,8 +12,8 @@ from ...judging.events import Origin
 from ...own_files import own_text
 from ..processes.output import Output
 from ..processes.supervised import run_kept
+from .figures import Measured
 from .lizard_worker import MISSING
-from .measurement import Measured
 
 _PYTHON = [sys.executable, "-I"]
 _WORKER = own_text(__name__, "lizard_worker.py")
