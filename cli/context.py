@@ -17,7 +17,6 @@ from sprintlog.engine.service.place.location import REDACTION, Location, find
 from sprintlog.projections.workspace import Workspace
 
 from . import settings, typed
-from .named_sprint import telling
 from .output import hint, note, on_terminal, progress, visible, warn
 from .settings.person import safe_list
 from .typed import READING, RECORDING
@@ -196,7 +195,7 @@ with_point = _for_reading(
 
 def with_sprint(function: Function) -> Function:
     """Add `--sprint`."""
-    return _with_sprint_id(telling(function))
+    return _with_sprint_id(function)
 
 
 _with_sprint_id = _for_reading(
@@ -261,31 +260,23 @@ def default_actor() -> str:
     return "operator" if on_terminal() else "runtime"
 
 
-_WHEN_OFF: dict[Callable[..., Any], Callable[..., None]] = {}
-
-
 def doing_when_off(act: Callable[..., None]) -> Callable[[Function], Function]:
-    """Name what a recording command does all the same where recording is off."""
+    """State what a recording command does instead while recording is off."""
 
     def named(function: Function) -> Function:
-        _WHEN_OFF[function] = act
+        vars(function)["when_off"] = partial(_state_off, act)
         return function
 
     return named
 
 
-def _unless_off(function: Function) -> Function:
-    """Let a recording command do nothing where recording is off, and say so."""
+def _state_off(act: Callable[..., None], off: str, **given: Any) -> None:
+    note(f"nothing is recorded: {off}")
+    act(**given)
 
-    @wraps(function)
-    def recorded(*args: Any, **given: Any) -> Any:
-        if (off := settings.off_by()) is None:
-            return function(*args, **given)
-        note(f"nothing is recorded: {off}")
-        act = _WHEN_OFF.get(function)
-        return act(**given) if act is not None else None
 
-    return cast(Function, recorded)
+def _do_nothing(**given: Any) -> None:
+    pass
 
 
 _actor_option = _for_recording(
@@ -299,8 +290,9 @@ _actor_option = _for_recording(
 
 
 def with_actor(function: Function) -> Function:
-    """Add `--actor`: whoever causes events does not where recording is off."""
-    return _actor_option(_unless_off(function))
+    """Add `--actor`, and do nothing while recording is off (`TypedCommand.invoke`)."""
+    vars(function).setdefault("when_off", partial(_state_off, _do_nothing))
+    return _actor_option(function)
 
 
 def with_envelope(function: Function) -> Function:

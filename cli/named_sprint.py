@@ -4,20 +4,14 @@ Without it the folder one stands in would choose, and that may be another sprint
 """
 
 import re
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 from msgspec.structs import replace
 
-from sprintlog.engine.errors import SprintlogError
-
 if TYPE_CHECKING:
     from sprintlog.engine.sprint.agent.actions import Action
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 _TYPED = r"`((?:sprintlog )?([a-z-]+)(?: ([a-z-]+))?[^`]*)`"
 _TAKE_IT = {
@@ -59,17 +53,3 @@ def _given() -> str | None:
 def told(action: "Action") -> "Action":
     """Return what is next with such a hint."""
     return replace(action, hint=with_it(action.hint))
-
-
-def telling(function: Function) -> Function:
-    """Let the errors of a command have such hints."""
-
-    @wraps(function)
-    def called(*given: Any, **named: Any) -> Any:
-        try:
-            return function(*given, **named)
-        except SprintlogError as error:
-            error.hint = with_it(error.hint)
-            raise
-
-    return cast(Function, called)

@@ -215,7 +215,10 @@ def record(
             _diagnose(name, outcome)
         else:
             outcome = run.handle_with(keep(command), arguments)
-        run.answer(outcome)
+        try:
+            answer(outcome, as_json=options.as_json)
+        finally:
+            refresh_stream(run.workspace, sprint_stream(outcome.sprint.id))
         return outcome.sprint
 
 

@@ -12,6 +12,8 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from sprintlog.engine.errors import SprintlogError
+
 from . import settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -219,6 +221,7 @@ class TypedCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command.
 
+        It records nothing where recording is off. Hints of errors repeat a named sprint.
         Raise `click.UsageError` for fields without JSON, or an argument without a visible
         character; the words of another program are passed on as they are.
         """
@@ -227,7 +230,17 @@ class TypedCommand(click.Command):
                 _check_not_empty(ctx.params[str(one.name)], ctx, one)
         if FIELDS in ctx.meta and not ctx.params.get("as_json"):
             raise click.UsageError("--fields goes with --json: add that", ctx)
-        return super().invoke(ctx)
+        when_off = getattr(self.callback, "when_off", None)
+        if when_off is not None and (off := settings.off_by()) is not None:
+            return when_off(off, **ctx.params)
+        try:
+            return super().invoke(ctx)
+        except SprintlogError as error:
+            # Imported here: only an error has a hint.
+            from .named_sprint import with_it
+
+            error.hint = with_it(error.hint)
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, and where the others are explained."""

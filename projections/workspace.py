@@ -3,6 +3,8 @@
 The library's door hands it on: `from sprintlog import Workspace`.
 """
 
+from typing import TYPE_CHECKING
+
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.log.stores import wall_clock as wall_clock
 from sprintlog.engine.service import workspace as service
@@ -13,12 +15,14 @@ from sprintlog.engine.service.port import Envelope as Envelope
 from sprintlog.engine.service.port import Handled as Handled
 from sprintlog.engine.service.port import Outcome as Outcome
 from sprintlog.engine.service.port import Refreshed, StateFiles
-from sprintlog.engine.service.streams.catalogue import sprint_of
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .state_files.files import FilesService
 from .state_files.files import WrittenFiles as Files
 from .state_files.sprint_file import SprintFile
+
+if TYPE_CHECKING:
+    from .state_files.journal_file import JournalFile
 
 
 class Workspace(service.ServiceWorkspace):
@@ -37,15 +41,16 @@ class OwnStateFiles(StateFiles):
     def __init__(self, workspace: FilesService) -> None:
         self._workspace = workspace
 
-    def refresh(self, stream: str) -> Refreshed:
-        """Bring a stream's state file up to date; keep what others made of it."""
-        sprint_id = sprint_of(stream)
-        if sprint_id is not None:
-            return SprintFile(self._workspace).refresh(sprint_id)
-        # Imported here: what is recorded of a sprint does not wait for it.
+    def of_sprint(self) -> SprintFile:
+        """Return the state file of sprints."""
+        return SprintFile(self._workspace)
+
+    def of_journal(self) -> "JournalFile":
+        """Return the state file of the journal."""
+        # Imported here: commands on a sprint do not need it.
         from .state_files.journal_file import JournalFile
 
-        return JournalFile(self._workspace).refresh(stream)
+        return JournalFile(self._workspace)
 
     def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
         """Do the same with the files of a sprint's loop; add what was found there."""
@@ -53,10 +58,6 @@ class OwnStateFiles(StateFiles):
         from .state_files.loop_place import with_loop
 
         return with_loop(self._workspace, sprint, refreshed)
-
-    def compare(self, sprint: Sprint) -> Refreshed:
-        """Compare a sprint's state file with its state; write nothing."""
-        return SprintFile(self._workspace).check(sprint)
 
     def foreign(self, path: str) -> bytes | None:
         """Return what stands at a path where somebody else wrote it, else None."""

@@ -71,9 +71,9 @@ def _sprint_edit(run: Recording, version: int | None, wanted: Agreement) -> Adop
 def _observe(run: Recording, wanted: Agreement) -> None:
     workspace, sprint_id = run.workspace, run.sprint_id
     if not wanted.is_dry:
-        SprintFile(workspace).refresh(sprint_id)
+        SprintFile(workspace).refresh(workspace.sprint(sprint_id))
         return
-    found = workspace.state_files.compare(workspace.sprint(sprint_id))
+    found = SprintFile(workspace).check(workspace.sprint(sprint_id))
     if found.state == "edited":
         raise RefusedError(
             f"the edit of {found.path} is not recorded yet, and a dry run records nothing",

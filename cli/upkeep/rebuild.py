@@ -54,7 +54,7 @@ def _files(
         yield "sprint", name, _rebuilt(workspace, sprints, name, check=check)
         sprint = workspace.sprint(name)
         for file in files_of_loop(workspace, sprint):
-            yield "sprint", name, file.check(sprint) if check else file.refresh(name)
+            yield "sprint", name, file.check(sprint) if check else file.refresh(sprint)
     if sprint_id is None and workspace.journal().exists:
         if not check:
             forget(workspace)

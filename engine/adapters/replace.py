@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ..log.stores.descriptors import held_open, is_being_written, write_whole
+from ..log.stores.descriptors import give_back, is_being_written, write_whole
 from .folders import NotPlainError as NotPlainError
 from .folders import opened, opened_plain
 
@@ -30,7 +30,7 @@ PIECE = 64 * 1024
 MODE = 0o666
 """The mode of a new file, before the umask."""
 
-_WRITE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
+_WRITE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _RENAME_EXCHANGE = 2
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
@@ -109,7 +109,12 @@ def replace_in(spot: FilePlace, content: bytes, *, mode: int | None = None) -> N
 
     Without a mode it keeps that of the file it replaces; a new one follows the umask.
     """
-    draft = _write_beside(spot, content, mode=mode_of(spot) if mode is None else mode)
+    draft = _draft(spot)
+    _remove(draft)
+    mode = mode_of(spot) if mode is None else mode
+    made = MODE if mode is None else mode
+    descriptor = os.open(draft.name, _WRITE, made, dir_fd=draft.folder)
+    _fill(descriptor, draft, content, mode=mode)
     try:
         _rename(draft, spot)
     except OSError:
@@ -126,8 +131,13 @@ def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | 
     there, as for `read_file`. It stays aside until `forget_left_behind`. Whoever calls
     this must hold the lock, and take over what `left_behind` a killed process.
     """
-    aside = _aside(spot)
-    _rename(_write_beside(spot, content, mode=mode_of(spot)), aside)
+    draft, aside = _draft(spot), _aside(spot)
+    _remove(draft)
+    mode = mode_of(spot)
+    made = MODE if mode is None else mode
+    descriptor = os.open(draft.name, _WRITE, made, dir_fd=draft.folder)
+    _fill(descriptor, draft, content, mode=mode)
+    _rename(draft, aside)
     before, folders = None, {"src_dir_fd": aside.folder, "dst_dir_fd": spot.folder}
     while True:
         try:
@@ -211,21 +221,21 @@ def _is_like(descriptor: int, content: bytes) -> bool:
     return place == len(content)
 
 
-def _write_beside(spot: FilePlace, content: bytes, *, mode: int | None) -> FilePlace:
-    """Write the draft of a file; without a mode the umask says its own."""
-    draft = _draft(spot)
-    _remove(draft)
+def _fill(descriptor: int, draft: FilePlace, content: bytes, *, mode: int | None) -> None:
+    """Write, sync and close a draft; without a mode the umask determines it.
+
+    The draft is removed if that fails.
+    """
     try:
-        made = MODE if mode is None else mode
-        with held_open(draft.name, _WRITE, made, dir_fd=draft.folder) as descriptor:
-            if mode is not None:
-                os.fchmod(descriptor, mode)
-            write_whole(descriptor, content)
-            os.fsync(descriptor)
+        if mode is not None:
+            os.fchmod(descriptor, mode)
+        write_whole(descriptor, content)
+        os.fsync(descriptor)
     except OSError:
         _remove(draft)
         raise
-    return draft
+    finally:
+        give_back(descriptor)
 
 
 def exchange(folder: int, one: str, other: str) -> bool | None:

@@ -17,13 +17,27 @@ def edit_policy(sprint: Sprint) -> str:
 
 
 def refresh(service: Service, stream: str) -> Refreshed:
-    """Bring a stream's state files up to date, and keep what somebody else put there.
+    """Update a stream's state files; record and keep edits that others made to them.
 
-    Where edits are adopted, what somebody else put there becomes events at once. A stream
-    whose file cannot be written is not behind either; one that was interrupted here is.
+    If the rules of the sprint say so, edits are adopted at once. A stream whose file
+    cannot be written is not updated again on exit; one that was interrupted here is.
     """
     try:
-        refreshed = _refresh(service, stream)
+        if (sprint_id := sprint_of(stream)) is None:
+            refreshed = service.state_files.of_journal().refresh(service.journal())
+        else:
+            sprint, file = service.sprint(sprint_id), service.state_files.of_sprint()
+            policy = edit_policy(sprint)
+            if policy == REFUSE and (found := file.check(sprint)).state == "edited":
+                # Only `rebuild` replaces such an edit; results may be recorded meanwhile.
+                refreshed = found
+            else:
+                refreshed = file.refresh(sprint)
+                if refreshed.kept and policy == ADOPT:
+                    refreshed = _adopted(service, sprint_id, refreshed)
+                sprint = service.sprint(sprint_id) if refreshed.kept else sprint
+                if not sprint.knowledge.tracker.is_empty:
+                    refreshed = service.state_files.refresh_loop(sprint, refreshed)
     except SprintlogError:
         service.behind.discard(stream)
         raise
@@ -31,29 +45,15 @@ def refresh(service: Service, stream: str) -> Refreshed:
     return refreshed
 
 
-def _refresh(service: Service, stream: str) -> Refreshed:
-    sprint_id = sprint_of(stream)
-    policy = edit_policy(service.sprint(sprint_id)) if sprint_id is not None else ""
-    if sprint_id is not None and policy == REFUSE:
-        # Only `rebuild` replaces the edit; a result may be recorded meanwhile.
-        found = service.state_files.compare(service.sprint(sprint_id))
-        if found.state == "edited":
-            return found
-    refreshed = service.state_files.refresh(stream)
-    if sprint_id is None:
-        return refreshed
-    if refreshed.kept and policy == ADOPT:
-        # Imported here: it is needed only where somebody edited a file.
-        from .adopt import adopt_latest
+def _adopted(service: Service, sprint_id: str, refreshed: Refreshed) -> Refreshed:
+    """Record an edit as events, and write the file again."""
+    # Imported here: it is needed only where somebody edited a file.
+    from .adopt import adopt_latest
 
-        said = adopt_latest(service, sprint_id)
-        again = service.state_files.refresh(stream)
-        problem = f"{refreshed.problem}; {said}"
-        refreshed = msgspec.structs.replace(again, kept=refreshed.kept, problem=problem)
-    sprint = service.sprint(sprint_id)
-    if sprint.knowledge.tracker.is_empty:
-        return refreshed
-    return service.state_files.refresh_loop(sprint, refreshed)
+    said = adopt_latest(service, sprint_id)
+    again = service.state_files.of_sprint().refresh(service.sprint(sprint_id))
+    problem = f"{refreshed.problem}; {said}"
+    return msgspec.structs.replace(again, kept=refreshed.kept, problem=problem)
 
 
 def catch_up(service: Service, *, is_failing: bool) -> Iterator[str]:

@@ -88,7 +88,7 @@ def refuse_edits(action: Handling[Sprint]) -> None:
     """
     if edit_policy(action.state) != REFUSE or action.envelope.get("observed"):
         return
-    found = action.service.state_files.compare(action.state)
+    found = action.service.state_files.of_sprint().check(action.state)
     if found.state == "edited":
         raise RefusedError(
             f"{found.problem}: nothing is recorded while it is so",

@@ -80,23 +80,35 @@ class Handled(msgspec.Struct, Generic[State], frozen=True):
     """Whether the events were recorded earlier with the same key."""
 
 
-class StateFiles:
-    """The port to state files. This class itself writes none, and finds no edits.
+class StateFile(Generic[State]):
+    """The state file of one kind of stream; this class itself has none.
 
-    Implementations also record edits that others made to the files of a work tree.
+    Implementations also record edits that others made to the file.
     """
 
-    def refresh(self, stream: str) -> Refreshed:
-        """Update a stream's state file; keep a copy of an edited one."""
+    def refresh(self, state: State) -> Refreshed:
+        """Update the file; keep a copy of an edited one."""
         return Refreshed(None, "elsewhere")
+
+    def check(self, state: State) -> Refreshed:
+        """Compare the file with a state; write nothing."""
+        return Refreshed(None, "elsewhere")
+
+
+class StateFiles:
+    """The port to the state files of a work tree; this class itself has none."""
+
+    def of_sprint(self) -> StateFile[Sprint]:
+        """Return the state file of sprints."""
+        return StateFile()
+
+    def of_journal(self) -> "StateFile[Journal]":
+        """Return the state file of the journal."""
+        return StateFile()
 
     def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
         """Update the files of a sprint's loop; add their problems to the result."""
         return refreshed
-
-    def compare(self, sprint: Sprint) -> Refreshed:
-        """Compare a sprint's state file with its state; write nothing."""
-        return Refreshed(None, "elsewhere")
 
     def foreign(self, path: str) -> bytes | None:
         """Return the content at a path if sprintlog did not write it, otherwise None."""

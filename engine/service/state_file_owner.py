@@ -97,7 +97,7 @@ def free_place(service: Service, sprint: Sprint, place: Place) -> None:
     if before.sprint_id in ("", sprint.id):
         return
     if place.worktree in service.location.names:
-        service.state_files.refresh(sprint_stream(before.sprint_id))
+        service.state_files.of_sprint().refresh(service.sprint(before.sprint_id))
         service.state_files.hand_over(place.path, of=before.sprint_id)
 
 

@@ -256,4 +256,6 @@ def _check_readable(workspace: Workspace, file: str) -> None:
 def _state_file(file: ProjectedFile[catalogue.State], name: str) -> Refreshed:
     """Write a state file that is missing; what stands there already is left alone."""
     found = file.check_head(name)
-    return file.refresh(name) if found.state == "missing" else found
+    if found.state != "missing":
+        return found
+    return file.refresh(file.repository.current(name))

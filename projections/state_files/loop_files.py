@@ -255,7 +255,7 @@ def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[R
         if number == last or f"{folder}/{REPORT.format(number)}" not in known
     ]
     files = state_files_of(workspace, sprint, due)
-    return [file.refresh(sprint.id) for file in files]
+    return [file.refresh(sprint) for file in files]
 
 
 def write_loop_files(
@@ -276,6 +276,6 @@ def write_loop_files(
     try:
         for file in files:
             workspace.files.look(file.path(sprint))
-        return [file.refresh(sprint.id) for file in files]
+        return [file.refresh(sprint) for file in files]
     except RefusedError as error:
         raise RefusedError(error.message, hint=SAFE, **error.fields) from error

@@ -1,7 +1,7 @@
 """Bring state files up to date with the log, and notice what others did to them."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Generic
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -9,6 +9,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.masking import mask_all
 from sprintlog.engine.service.port import Refreshed as Refreshed
+from sprintlog.engine.service.port import StateFile
 from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import EditObserved
@@ -24,7 +25,7 @@ UNKNOWN = (
 )
 
 
-class ProjectedFile(ABC, Generic[State]):
+class ProjectedFile(StateFile[State], ABC):
     """One kind of state file of a workspace: what it says, and how it is kept true.
 
     It is compared and written under one lock.
@@ -63,9 +64,9 @@ class ProjectedFile(ABC, Generic[State]):
         """
         return False
 
-    def refresh(self, name: str) -> Refreshed:
-        """Write a state file where it is not what the log says."""
-        state = self.repository.current(name)
+    def refresh(self, state: State) -> Refreshed:
+        """Write the file unless it has what the log says by now; the state may be older."""
+        name = state.id
         self.repository.save(state)
         path = self.path(state)
         if path is None:
@@ -113,7 +114,7 @@ class ProjectedFile(ABC, Generic[State]):
         state = self.repository.rebuild(name)
         if (path := self.path(state)) is not None:
             self.files.blocks.forget(path)
-        refreshed = self.refresh(name)
+        refreshed = self.refresh(state)
         self.know_same(state)
         return refreshed
 

@@ -166,8 +166,9 @@ def _rewrite_state_files(
             continue
         sprints.rebuild(name)
         _over_imported(sprints, name, needle)
-        loop = files_of_loop(workspace, workspace.sprint(name))
-        written |= {file.refresh(name).path for file in loop}
+        sprint = workspace.sprint(name)
+        loop = files_of_loop(workspace, sprint)
+        written |= {file.refresh(sprint).path for file in loop}
     if workspace.journal().exists and (is_found or JOURNAL in streams):
         journals.rebuild(JOURNAL)
     if needle is not None:

@@ -11,10 +11,8 @@ from sprintlog.cli import record
 from sprintlog.engine.adapters import replace
 from sprintlog.engine.adapters.replace import FilePlace, forget_left_behind, swap_file
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.stores.sqlite import database, journal_mode
-from sprintlog.engine.log.stores.sqlite.connection import Connection
+from sprintlog.engine.log.stores.sqlite import database, journal_mode, store
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
-from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections.state_files import files
 
 
@@ -30,22 +28,14 @@ def write_ahead_log() -> None:
 
 def acknowledge_first() -> None:
     """Answer before the event is committed."""
-    append: Any = SqliteLog._insert
-    commit: Any = Connection.commit
-    last: list[RecordedEvent] = []
 
-    def insert(log: SqliteLog, events: list[RecordedEvent]) -> None:
-        append(log, events)
-        last[:] = events[-1:]
+    def acknowledge(events: list[RecordedEvent]) -> Any:
+        answer = {"position": events[-1].position, "hash": events[-1].hash.hex()}
+        os.write(1, json.dumps(answer).encode() + b"\n")
+        return insert(events)
 
-    def acknowledge(connection: Connection) -> None:
-        for event in last:
-            answer = {"position": event.position, "hash": event.hash.hex()}
-            os.write(1, json.dumps(answer).encode() + b"\n")
-        commit(connection)
-
-    _put(SqliteLog, "_insert", insert)
-    _put(Connection, "commit", acknowledge)
+    insert: Any = vars(store)["insert"]
+    _put(store, "insert", acknowledge)
     _put(record, "answer", lambda outcome, *, as_json: None)
 
 

@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.projections.workspace import Workspace
 from tests.kept_states import keep_only
 
-FIRST_MAX = 28
+FIRST_MAX = 22
 """Of an action for which the log is opened, with the state file behind it.
 
 One of them is a second look at the log's end: the sprint is read to see whether it belongs

@@ -80,8 +80,10 @@ class SavedStates(Generic[State]):
 
         It was read `since` a position of the log, as `save` has it.
         """
-        versions, last = self.versions(stream), state.version
-        rollbacks = self._reading.rollbacks(state)
+        last = state.version
+        if last < EVERY:
+            return
+        versions, rollbacks = self.versions(stream), self._reading.rollbacks(state)
         unread = {version for name, version in self._unread if name == stream}
         near = (
             version
@@ -90,7 +92,7 @@ class SavedStates(Generic[State]):
             and version not in unread
             and is_in_force(version, rollbacks, until=last)
         )
-        if last < EVERY or any(near):
+        if any(near):
             return
         # Imported here: few commands come to where a state is saved.
         from .slots import slots_of

@@ -45,17 +45,17 @@ class Repository(Generic[State]):
         self.checkpoints = SavedStates(checkpoints, kind, log)
         self._log = log
         self._known: dict[str, tuple[State | None, int]] = {}
-        """With each, a position of the log that it is no older than."""
+        """Each with a position of the log; the state is at least as new."""
         self._began = -1
         """Where the log ended before any state was read; -1 while none was."""
         self.forgotten = 0
         """How often a state was let go, since events were erased that it was made of."""
 
     def current(self, name: str) -> State:
-        """Return the state as the log has it now, carried on from the one before.
+        """Return the current state of a stream; do not change it.
 
-        It belongs to the reader: read it, do not change it. Where nobody appended since,
-        one look at the log's end says so; what was erased meanwhile is not known any more.
+        If nothing was appended since the last call, this only reads the log's last
+        position. A state from before an erasure is discarded.
         """
         position = self._log.last_position()
         self._began = position if self._began < 0 else self._began
@@ -67,23 +67,26 @@ class Repository(Generic[State]):
         if since >= 0 and was_erased_since(self._log, since):
             self.forgotten += 1
             known = None
-        state = self.at_head(name) if known is None else self.catch_up(known)
+        if known is not None:
+            state = self.catch_up(known)
+        else:
+            state = self._at_head(name, in_one_go=position <= LONG)
         self._known[name] = state, position
         return state
 
     def take(
         self, state: State, recorded_events: list[RecordedEvent], events: list[Event]
     ) -> State:
-        """Return a state carried over events just appended, not reading them again.
+        """Return a state after events just appended, without reading them again.
 
-        `events` are what is in them, as `CODEC` reads it.
+        `events` are the same events, decoded.
         """
         known, since = self._known.get(state.id, (None, -1))
         first, last = recorded_events[0], recorded_events[-1]
         is_next = known is state and first.version == state.version + 1
         if not is_next or any(event.type == RolledBack.type for event in recorded_events):
             return self.current(state.id)
-        # Nobody can have erased anything where nobody appended in between.
+        # An erasure appends an event, too.
         if first.position != since + 1 and was_erased_since(self._log, since):
             return self.current(state.id)
         versioned = [
@@ -95,12 +98,16 @@ class Repository(Generic[State]):
         return state
 
     def at_head(self, name: str) -> State:
-        """Return the state as the log has it now."""
+        """Return the current state, read from the newest checkpoint."""
         self._begin()
+        return self._at_head(name, in_one_go=False)
+
+    def _at_head(self, name: str, *, in_one_go: bool) -> State:
+        """Read the stream; `in_one_go`, without searching for its rollbacks first."""
         saved = self.checkpoints.newest(self.kind.stream(name))
-        if saved is not None:
-            return self.catch_up(saved)
-        return self._brought_to(self.version(name), name, None)
+        if saved is None and not in_one_go:
+            return self._brought_to(self.version(name), name, None)
+        return self.catch_up(self.kind.begin(name) if saved is None else saved)
 
     def at_version(
         self, name: str, version: int | None, *, among: Collection[int] | None = None

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from sprintlog.engine.adapters.snapshots import file_stats
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from sprintlog.engine.log.stores.sqlite import store
 from sprintlog.engine.service.agent_sessions import at_work
 from sprintlog.engine.service.work_tree import restore, restore_plan, snapshot, start_files
 from sprintlog.engine.sprint.state.knowledge import WorkTree
@@ -185,11 +185,10 @@ def names_nothing_left_out(patch: pytest.MonkeyPatch) -> None:
 
 def stores_another_payload(patch: pytest.MonkeyPatch) -> None:
     """Store the end of an iteration otherwise than its hash has it."""
-    insert: Any = SqliteLog._insert
+    insert: Any = vars(store)["insert"]
 
-    def insert_another(log: SqliteLog, events: list[RecordedEvent]) -> None:
-        insert(
-            log,
+    def insert_another(events: list[RecordedEvent]) -> Any:
+        return insert(
             [
                 replace(event, payload=event.payload.replace(b'"number":', b'"numbeR":'))
                 if event.payload and event.type == "iteration-ended"
@@ -198,7 +197,7 @@ def stores_another_payload(patch: pytest.MonkeyPatch) -> None:
             ],
         )
 
-    patch.setattr(SqliteLog, "_insert", insert_another)
+    patch.setattr(store, "insert", insert_another)
 
 
 PLANTED: dict[Plant, tuple[str, int]] = {

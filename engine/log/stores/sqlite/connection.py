@@ -51,7 +51,6 @@ class Connection:
         self._entropy = entropy
         self._doubted = False
         self._look = LockLook(path)
-        raw.execute(f"PRAGMA busy_timeout={WAIT_MILLISECONDS}")
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement and return its rows, waiting for other processes.

@@ -18,13 +18,11 @@ from .... import errors
 from ...port import Entropy, Wait
 from ..descriptors import sync
 from ..locks import NO_LOCKS, take
-from .connection import Patience, explained, is_busy
+from .connection import WAIT_MILLISECONDS, Patience, explained, is_busy
 from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
 from .schema import APPLICATION_ID, MIGRATIONS, check_schema, migrate, stand_in
 
 SQLITE_VERSION = sqlite3.sqlite_version_info
-BUSY_MILLISECONDS = 250
-"""How long SQLite itself waits; longer waits are in Python, which can be interrupted."""
 _PLAIN_IN_URI = frozenset(
     b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
@@ -180,13 +178,14 @@ def _connect(path: Path, query: str) -> sqlite3.Connection:
         f"{uri_of(path)}?{query}",
         uri=True,
         isolation_level=None,
-        timeout=BUSY_MILLISECONDS / 1000,
+        timeout=WAIT_MILLISECONDS / 1000,
     )
     try:
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.execute("PRAGMA recursive_triggers=ON")
-        # The first statement that touches the file.
-        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        if query != "mode=rw":
+            # The first statement that touches the file.
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
     except BaseException:
         connection.close()
         raise

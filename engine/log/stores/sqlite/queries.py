@@ -216,8 +216,7 @@ class Queries:
         only: str | None = None,
     ) -> Iterator[Page]:
         """Yield what a fold needs of a stream, page by page, with the same bounds."""
-        after, end = max(after, 0), self.version(stream)
-        end = end if until is None else min(until, end)
+        after, end = max(after, 0), self.version(stream) if until is None else until
         # By the index every row is a search of its own: where a stream is most of the
         # log, going through the log itself takes half the time.
         many = end - after > ROWS_PER_READ and 2 * (end - after) > self.last_position()
@@ -226,7 +225,7 @@ class Queries:
             for page in found(stream, after, end, only):
                 yield page
                 after = page.versions[-1]
-        if only is None and after < end:
+        if only is None and after < end and after < self.version(stream):
             raise self._unreadable(f"version {after + 1} of {stream} is missing")
 
     def _by_index(
@@ -237,7 +236,7 @@ class Queries:
             if page is None:
                 return
             yield page
-            after = page.versions[-1]
+            after = page.versions[-1] if len(page.rows) == ROWS_PER_READ else end
 
     def _through_log(
         self, stream: str, after: int, end: int, only: str | None

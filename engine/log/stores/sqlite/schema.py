@@ -6,6 +6,7 @@ from ....errors import RESCUE, NewerVersionError, UnreadableError
 
 APPLICATION_ID = 0x73706C67
 """`splg`, in the database's header: what `file` and we know a log by."""
+_HEADER = "SELECT * FROM pragma_application_id, pragma_user_version"
 SHOWN_MAX = 3
 _OF_LITESTREAM = ("_litestream_lock", "_litestream_seq")
 """What a program makes in any database that it copies as it grows."""
@@ -159,10 +160,8 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 def check_schema(connection: sqlite3.Connection) -> bool:
     """Return whether steps are pending; raise `UnreadableError` for a foreign schema."""
-    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    header = application_id, version = connection.execute(_HEADER).fetchone()
     made = _made(connection)
-    header = application_id, version
     if made == _OURS and header == (APPLICATION_ID, len(MIGRATIONS)):
         return False
     texts = [_made_by(steps) for steps in range(len(MIGRATIONS) + 1)]

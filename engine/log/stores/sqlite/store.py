@@ -91,6 +91,8 @@ class SqliteLog:
         try:
             self._identity = database.Identity(path)
             compare(known, queries.hash_at)
+            # The first append need not look: the insert fails unless this is the end.
+            self._head = known
             if not self.readonly and os.path.exists(database.mark_path(path)):
                 self._clear()
         except BaseException:
@@ -121,7 +123,8 @@ class SqliteLog:
         self._check_can_record()
         check_limits(stream, new_events, key=key, key_digest=key_digest)
         stamps = self._stamping.stamp(len(new_events))
-        head, version = self._head, self._versions.get(stream)
+        head = self._head
+        version = self._versions.get(stream, expect if isinstance(expect, int) else None)
         if (
             head is not None
             and version is not None
@@ -177,7 +180,7 @@ class SqliteLog:
             compare(acknowledged, lambda position: end.known_hash)
             stamps = self._stamping.stamp(1)
             events = place(stream, [said], end.head, end.version, stamps, None, None)
-            self._insert(events)
+            self._write(*insert(events))
         appended = self._recorded(events)
         clear(self.connection)
         return appended
@@ -233,7 +236,7 @@ class SqliteLog:
     def _insert_at_once(self, events: list[RecordedEvent]) -> bool:
         """Insert behind the remembered head; False when others were here or are."""
         try:
-            self._insert(events)
+            self._write(*insert(events))
         except sqlite3.IntegrityError:
             return False
         except sqlite3.Error as error:
@@ -277,15 +280,12 @@ class SqliteLog:
     def _insert_all(self, events: list[RecordedEvent]) -> None:
         """Insert behind the end that this transaction has seen."""
         if len(events) <= ROWS_PER_INSERT:
-            self._insert(events)
+            self._write(*insert(events))
             return
         # The trigger says once more what is known here, at a third of the whole price.
         with self.connection.triggers_off():
             for statement, values in insert_many(events):
                 self._write(statement, values)
-
-    def _insert(self, events: list[RecordedEvent]) -> None:
-        self._write(*insert(events))
 
     def _recorded(self, events: list[RecordedEvent]) -> Appended:
         """Remember the new end and answer; the events are durable already, or wait."""

@@ -173,14 +173,14 @@ def test_keeps_an_edit_made_at_the_last_moment(
 ) -> None:
     """An edit that lands between the look and the write comes back and is kept."""
     file = sprint / "PROGRESS.yaml"
-    write = replace._write_beside
+    fill = replace._fill
 
-    def edit_meanwhile(spot: FilePlace, content: bytes, *, mode: int | None) -> FilePlace:
-        if spot.name == file.name:
+    def edit_meanwhile(number: int, draft: FilePlace, content: bytes, **mode: Any) -> None:
+        if file.name in draft.name:
             file.write_text("edited: just now\n")
-        return write(spot, content, mode=mode)
+        fill(number, draft, content, **mode)
 
-    monkeypatch.setattr(replace, "_write_beside", edit_meanwhile)
+    monkeypatch.setattr(replace, "_fill", edit_meanwhile)
     assert "edited by somebody else" in done("phase", "start").err
     monkeypatch.undo()
     monkeypatch.chdir(sprint)

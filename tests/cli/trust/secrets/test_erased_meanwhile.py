@@ -117,8 +117,8 @@ def test_files_of_a_loop_are_made_anew(early: Workspace, done: Run) -> None:
     (true, *_) = state_files_of(early, sprint)
     path, read_before = true.path(sprint), SECRET.encode()
     late = LoopFile(early, path, lambda judged: read_before, [1])
-    late.refresh("auth")
+    late.refresh(early.sprint("auth"))
     assert (early.location.root / path).read_bytes() == read_before
     erase(done)
-    late.refresh("auth")
+    late.refresh(early.sprint("auth"))
     assert (early.location.root / path).read_bytes() == true.render(early.sprint("auth"))
