@@ -1,10 +1,15 @@
 """Figures, durations and texts as sprintlog prints them."""
 
+from .engine.masking import mask_all as mask_all
 from .projections.markdown import visible as visible
 from .projections.text.phrases import (
     UNKNOWN as UNKNOWN,
     counted as counted,
     dollars as dollars,
     duration as duration,
-    milliseconds as milliseconds,
 )
+
+from .engine.sprint.state import times
+
+parse_time = times.parse
+"""Return a time of the log as a `datetime`; raise `InvalidInputError` for other text."""

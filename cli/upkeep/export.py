@@ -10,6 +10,7 @@ from typing import IO
 import click
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.extras import not_installed
 from sprintlog.engine.log.stores.descriptors import sync
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.projections.exports.formats import EVENTS, write_events
@@ -125,14 +126,22 @@ def _export(
     if format_ == OPENMETRICS:
         return _export_figures(workspace, write, name)
     stream = None if name is None else sprint_stream(name)
-    return write_events(
-        workspace,
-        format_,
-        write,
-        stream=stream,
-        with_content=with_content,
-        progress=progress,
-    )
+    log = workspace.log
+    try:
+        head = write_events(
+            *(log, format_, write),
+            stream=stream,
+            with_content=with_content,
+            progress=progress,
+        )
+    except ImportError as error:
+        # No other format has a library.
+        raise not_installed(
+            "parquet",
+            "Parquet needs pyarrow, which is not installed here",
+            instead=", or --format csv",
+        ) from error
+    return Carried(head.position if stream is None else log.version(stream), head)
 
 
 def _export_figures(
@@ -140,7 +149,7 @@ def _export_figures(
 ) -> Carried:
     """Write where sprints stood when their last event happened, by the log alone."""
     # Imported here: figures need all that `status` does.
-    from sprintlog.projections.exports.openmetrics import openmetrics
+    from sprintlog.projections.text.openmetrics import openmetrics
 
     from ..work.status import status_answer
 

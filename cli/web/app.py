@@ -19,8 +19,8 @@ from starlette.types import Receive, Scope, Send
 
 from sprintlog.engine import errors
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.projections.exports.openmetrics import CONTENT_TYPE, openmetrics
 from sprintlog.projections.page import document
+from sprintlog.projections.text.openmetrics import CONTENT_TYPE, openmetrics
 from sprintlog.projections.views.events import EventLine, event_line
 from sprintlog.projections.workspace import Workspace
 

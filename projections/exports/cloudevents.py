@@ -5,25 +5,25 @@ from typing import Any
 
 import msgspec
 
-from .exported_events import LogTold, ToldEvent, who
+from sprintlog.exports import ExportedEvent, ExportedLog
 
 CONTENT_TYPE = "application/cloudevents+json"
 TYPE = "dev.sprintlog."
 SEQUENCE_DIGITS = 20
 
 
-def cloudevents(telling: LogTold) -> Iterator[bytes]:
+def cloudevents(telling: ExportedLog) -> Iterator[bytes]:
     """Yield the events of a log, each on a line of its own."""
     for told in telling.events():
         yield line(told, telling.known.source)
 
 
-def line(told: ToldEvent, log: str) -> bytes:
+def line(told: ExportedEvent, log: str) -> bytes:
     """Return an event on a line."""
     return msgspec.json.encode(cloud_event(told, log)) + b"\n"
 
 
-def cloud_event(told: ToldEvent, log: str) -> dict[str, Any]:
+def cloud_event(told: ExportedEvent, log: str) -> dict[str, Any]:
     """Return an event; source and id are the same whenever and wherever it is told."""
     recorded, event = told.recorded, told.event
     shape = recorded.schema_version if event is None else event.schema_version
@@ -39,7 +39,7 @@ def cloud_event(told: ToldEvent, log: str) -> dict[str, Any]:
         "partitionkey": recorded.stream,
         "streamversion": recorded.version,
         "recordedtime": recorded.recorded_at,
-        "actor": who(recorded),
+        "actor": told.actor,
         "correlationid": recorded.correlation_id,
         "causationid": recorded.causation_id,
         "eventhash": recorded.hash.hex(),

@@ -2,32 +2,31 @@
 
 from collections.abc import Callable, Iterator
 
-from sprintlog.engine.errors import InvalidInputError
+from sprintlog.errors import InvalidInputError
+from sprintlog.exports import ExportedLog, survey
+from sprintlog.stores import EventStore, Head
 
-from ..health.exchange import Carried
-from ..workspace import Workspace
 from .cloudevents import cloudevents
-from .exported_events import LogTold
-from .spans import otlp_json
-from .survey import TYPES, Progress, ToolCallers, survey
+from .spans import TYPES, ToolCallers, otlp_json
 from .tables import csv
 
 Write = Callable[[bytes], object]
+Progress = Callable[[int], None]
 
 EVENTS = ("cloudevents", "otlp-json", "csv", "parquet")
 """Those that tell events; `openmetrics` tells figures."""
 
 
 def write_events(
-    workspace: Workspace,
+    log: EventStore,
     format_: str,
     write: Write,
     *,
     stream: str | None = None,
     with_content: bool = False,
     progress: Progress = lambda count: None,
-) -> Carried:
-    """Write the events of a log, or of one stream, and return up to where it was read.
+) -> Head:
+    """Write the events of a log, or of one stream, and return the head that was read.
 
     The end is fixed at the beginning, and the chain checked before the first byte.
     """
@@ -38,18 +37,17 @@ def write_events(
         from .parquet import write_parquet
     callers = ToolCallers()
     types = TYPES if format_ == "otlp-json" else ()
-    known = survey(workspace.log, types=types, look=callers.look, progress=progress)
-    telling = LogTold(workspace.log, known, stream, with_content, progress)
+    known = survey(log, types=types, look=callers.look, progress=progress)
+    telling = ExportedLog(log, known, stream, with_content, progress)
     if format_ == "parquet":
         write_parquet(telling, write)
     else:
         for part in _parts(format_, telling, callers):
             write(part)
-    head = known.head
-    return Carried(head.position if stream is None else workspace.log.version(stream), head)
+    return known.head
 
 
-def _parts(format_: str, telling: LogTold, callers: ToolCallers) -> Iterator[bytes]:
+def _parts(format_: str, telling: ExportedLog, callers: ToolCallers) -> Iterator[bytes]:
     if format_ == "otlp-json":
         return otlp_json(telling, callers)
     return cloudevents(telling) if format_ == "cloudevents" else csv(telling)

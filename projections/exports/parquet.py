@@ -3,21 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from sprintlog.engine.extras import not_installed
-from sprintlog.engine.sprint.state.times import parse
+import pyarrow
+import pyarrow.parquet
 
-from .exported_events import LogTold
+from sprintlog.exports import ExportedLog
+from sprintlog.formatting import parse_time
+
 from .tables import COLUMNS, NUMBER, TEXT, TIME, TRUTH, rows
-
-try:
-    import pyarrow
-    import pyarrow.parquet
-except ImportError as error:
-    raise not_installed(
-        "parquet",
-        "Parquet needs pyarrow, which is not installed here",
-        instead=", or --format csv",
-    ) from error
 
 _TYPES = {
     NUMBER: pyarrow.int64(),
@@ -55,12 +47,12 @@ class _Sink:
         """Do nothing: whoever opened the file closes it."""
 
 
-def write_parquet(telling: LogTold, write: Callable[[bytes], object]) -> None:
+def write_parquet(telling: ExportedLog, write: Callable[[bytes], object]) -> None:
     """Write the events of a log as one Parquet file, some thousands in a row group."""
     sink = pyarrow.PythonFile(_Sink(write), mode="w")
     with pyarrow.parquet.ParquetWriter(sink, SCHEMA, compression="zstd") as file:
         for page in rows(telling, ROWS_A_GROUP):
             columns = [list(column) for column in zip(*page, strict=True)]
             for number in _MOMENTS:
-                columns[number] = [parse(text) for text in columns[number]]
+                columns[number] = [parse_time(text) for text in columns[number]]
             file.write_table(pyarrow.table(columns, schema=SCHEMA))

@@ -6,39 +6,95 @@ iteration or sprint in which it happened. OTLP's JSON has one message per line. 
 hashes of the log, so the same log always gives the same spans.
 """
 
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import islice
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import msgspec
 
-from sprintlog.engine.service.streams.catalogue import sprint_of
-from sprintlog.engine.sessions.events import SessionEnded, ToolCalled
-from sprintlog.engine.sessions.names import session_of
-from sprintlog.engine.sprint import events
+from sprintlog import events
+from sprintlog.events import RecordedEvent, SessionEnded, ToolCalled
+from sprintlog.exports import ExportedEvent, ExportedLog, session_stream
 
 from . import span as names
-from .agent_spans import PlaceInTrace, agent_span, gate_span, marks, tool_span
-from .exported_events import LogTold, ToldEvent
 from .span import (
     EVENTS_MAX,
     SPAN_BYTES,
     TRACE_BYTES,
     Attributes,
+    PlaceInTrace,
     SpanEvent,
     TraceSpan,
+    agent_span,
+    gate_span,
     line,
+    marks,
     nanoseconds,
+    tool_span,
 )
-from .survey import ToolCallers
+
+TYPES = (events.AgentRan.type, events.ActivitySeen.type)
+
+
+class CallingRun(NamedTuple):
+    """A run of an agent, as far as its calls need to know it."""
+
+    stream: str
+    """Of the sprint that it worked for."""
+    span: bytes
+    ended: int
+    """In nanoseconds since 1970."""
+
+
+class ToolCallers:
+    """The runs of agents by session and by work, and which sprint has which work."""
+
+    def __init__(self) -> None:
+        self._by_session: defaultdict[str, list[CallingRun]] = defaultdict(list)
+        self._by_work: defaultdict[str, list[CallingRun]] = defaultdict(list)
+        self._sprints: dict[str, str] = {}
+
+    def look(self, recorded: RecordedEvent) -> None:
+        """Note an event of one of `TYPES`."""
+        if recorded.type == events.ActivitySeen.type:
+            self._sprints[recorded.correlation_id] = recorded.stream
+            return
+        ran = None if recorded.payload is None else events.decode(recorded)
+        if isinstance(ran, events.AgentRan) and ran.is_rest:
+            return
+        caller = CallingRun(
+            recorded.stream, recorded.hash[:SPAN_BYTES], nanoseconds(recorded.at)
+        )
+        self._by_work[recorded.correlation_id].append(caller)
+        if isinstance(ran, events.AgentRan) and ran.agent:
+            for session in ran.sessions:
+                self._by_session[session_stream(ran.agent, session)].append(caller)
+
+    def of(self, call: RecordedEvent) -> CallingRun | None:
+        """Return the run of a call: the first that ended no earlier, else the last.
+
+        A run that names the session counts before one that only has its correlation id.
+        """
+        found = self._by_session.get(call.stream) or self._by_work.get(call.correlation_id)
+        if not found:
+            return None
+        at = bisect_left(found, nanoseconds(call.at), key=attrgetter("ended"))
+        return found[min(at, len(found) - 1)]
+
+    def sprint_of(self, call: RecordedEvent) -> str | None:
+        """Return the stream of the sprint whose work a call was part of, without a run."""
+        return self._sprints.get(call.correlation_id)
 
 
 class OpenSpan:
     """A sprint, an iteration or a session that goes on, until it is over."""
 
     def __init__(
-        self, place: PlaceInTrace, name: str, told: ToldEvent, **said: Any
+        self, place: PlaceInTrace, name: str, told: ExportedEvent, **said: Any
     ) -> None:
         self.place, self.name, self.is_over = place, name, False
         self.id = place.parent
@@ -48,11 +104,11 @@ class OpenSpan:
         self._events: list[SpanEvent] = []
         self._more = 0
 
-    def passes(self, told: ToldEvent) -> None:
+    def passes(self, told: ExportedEvent) -> None:
         """Take note of the time."""
         self.last = max(self.last, nanoseconds(told.recorded.at))
 
-    def note(self, told: ToldEvent, said: dict[str, Any]) -> None:
+    def note(self, told: ExportedEvent, said: dict[str, Any]) -> None:
         """Note what happened; beyond a bound only that more did."""
         if len(self._events) >= EVENTS_MAX:
             self._more += 1
@@ -94,7 +150,7 @@ class _Sprint:
 class Traces:
     """The traces of a log, followed event by event."""
 
-    def __init__(self, telling: LogTold, callers: ToolCallers) -> None:
+    def __init__(self, telling: ExportedLog, callers: ToolCallers) -> None:
         self._source = telling.known.source
         self._only = telling.stream
         self._with_content = telling.with_content
@@ -102,7 +158,7 @@ class Traces:
         self._sprints: dict[str, _Sprint] = {}
         self._sessions: dict[str, OpenSpan] = {}
 
-    def take(self, told: ToldEvent) -> Iterator[TraceSpan]:
+    def take(self, told: ExportedEvent) -> Iterator[TraceSpan]:
         """Take the next event, and yield what is over with it."""
         stream = told.recorded.stream
         if told.recorded.type == ToolCalled.type:
@@ -110,7 +166,7 @@ class Traces:
         elif told.recorded.type == SessionEnded.type and stream in self._sessions:
             self._sessions[stream].passes(told)
             self._sessions[stream].is_over = True
-        elif sprint_of(stream) is not None and self._only in (None, stream):
+        elif told.sprint is not None and self._only in (None, stream):
             yield from self._of_sprint(told, self._sprint(told))
 
     def open(self) -> Iterator[TraceSpan]:
@@ -129,10 +185,10 @@ class Traces:
         elif stream in self._sessions:
             yield self._sessions[stream].span()
 
-    def _sprint(self, told: ToldEvent) -> _Sprint:
+    def _sprint(self, told: ExportedEvent) -> _Sprint:
         stream = told.recorded.stream
         if stream not in self._sprints:
-            name = sprint_of(stream)
+            name = told.sprint
             place = self._root(stream)
             said = {names.OPERATION: names.WORKFLOW, names.WORKFLOW_NAME: name}
             root = OpenSpan(place, f"{names.WORKFLOW} {name}", told, **said)
@@ -146,7 +202,7 @@ class Traces:
             digest[:TRACE_BYTES], digest[TRACE_BYTES : TRACE_BYTES + SPAN_BYTES]
         )
 
-    def _of_sprint(self, told: ToldEvent, sprint: _Sprint) -> Iterator[TraceSpan]:
+    def _of_sprint(self, told: ExportedEvent, sprint: _Sprint) -> Iterator[TraceSpan]:
         said = marks(told, with_content=self._with_content)
         event, kind = told.event, told.recorded.type
         sprint.root.passes(told)
@@ -172,7 +228,7 @@ class Traces:
             sprint.root.is_over = kind == events.SprintCompleted.type
 
     def _begin(
-        self, told: ToldEvent, sprint: _Sprint, said: dict[str, Any]
+        self, told: ExportedEvent, sprint: _Sprint, said: dict[str, Any]
     ) -> Iterator[TraceSpan]:
         """Begin an iteration, which ends the one before where nobody did."""
         if sprint.iteration is not None:
@@ -193,7 +249,7 @@ class Traces:
         if number is not None:
             sprint.iterations[number] = id_
 
-    def _called(self, told: ToldEvent) -> Iterator[TraceSpan]:
+    def _called(self, told: ExportedEvent) -> Iterator[TraceSpan]:
         """Yield a call of a tool, below the run that made it."""
         caller = self._callers.of(told.recorded)
         stream = self._callers.sprint_of(told.recorded) if caller is None else caller.stream
@@ -208,11 +264,11 @@ class Traces:
             place = self._session(told).place
         yield tool_span(told, call, place, marks(told, with_content=self._with_content))
 
-    def _session(self, told: ToldEvent) -> OpenSpan:
+    def _session(self, told: ExportedEvent) -> OpenSpan:
         """Return the trace of a session that worked for no sprint that is known."""
         stream = told.recorded.stream
         if stream not in self._sessions:
-            name = session_of(stream) or stream
+            name = told.session or stream
             agent, _, id_ = name.partition("-")
             said = {
                 names.OPERATION: names.AGENT,
@@ -226,7 +282,7 @@ class Traces:
         return self._sessions[stream]
 
 
-def spans(telling: LogTold, callers: ToolCallers) -> Iterator[TraceSpan]:
+def spans(telling: ExportedLog, callers: ToolCallers) -> Iterator[TraceSpan]:
     """Yield every span once it is over; what is open at the end of the log comes last."""
     traces = Traces(telling, callers)
     for told in telling._replace(stream=None).events():
@@ -237,12 +293,12 @@ def spans(telling: LogTold, callers: ToolCallers) -> Iterator[TraceSpan]:
 SPANS_A_LINE = 256
 
 
-def resource_of(telling: LogTold) -> Attributes:
+def resource_of(telling: ExportedLog) -> Attributes:
     """Return what all spans of a log are from."""
     return {"service.name": "sprintlog", "sprintlog.log": telling.known.source}
 
 
-def otlp_json(telling: LogTold, callers: ToolCallers) -> Iterator[bytes]:
+def otlp_json(telling: ExportedLog, callers: ToolCallers) -> Iterator[bytes]:
     """Yield the spans of a log, many on a line."""
     resource = resource_of(telling)
     found = spans(telling, callers)

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import msgspec
 
-from sprintlog.engine.service.streams.catalogue import sprint_of
+from sprintlog.exports import ExportedEvent, ExportedLog
+from sprintlog.formatting import visible
 
-from ..markdown import visible
-from ..sql.schema import Row, row_of
-from .exported_events import EVENTS_A_STEP, LogTold, ToldEvent, who
-
+EVENTS_A_STEP = 512
+Row = tuple[Any, ...]
 Value = str | int | float | bytes | None
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "|", "%")
@@ -69,14 +69,14 @@ COLUMNS: dict[str, str] = {
 """Each column, and what is in it; times are texts in CSV and moments in Parquet."""
 
 
-def rows(telling: LogTold, step: int = EVENTS_A_STEP) -> Iterator[list[Row]]:
+def rows(telling: ExportedLog, step: int = EVENTS_A_STEP) -> Iterator[list[Row]]:
     """Yield the events of a log as rows, many at a time."""
     found = map(_row, telling.events())
     while page := list(islice(found, step)):
         yield page
 
 
-def csv(telling: LogTold) -> Iterator[bytes]:
+def csv(telling: ExportedLog) -> Iterator[bytes]:
     """Yield the table as CSV, the names of its columns first; truth is 1 or 0."""
     yield csv_lines([tuple(COLUMNS)]).encode()
     for page in rows(telling):
@@ -84,12 +84,12 @@ def csv(telling: LogTold) -> Iterator[bytes]:
         yield csv_lines(plain).encode()
 
 
-def _row(told: ToldEvent) -> Row:
+def _row(told: ExportedEvent) -> Row:
     event = told.recorded
     phase = told.data.get("phase") if isinstance(told.data, dict) else None
     said = {
-        "sprint": sprint_of(event.stream),
-        "actor": who(event),
+        "sprint": told.sprint,
+        "actor": told.actor,
         "phase": phase if isinstance(phase, str) else None,
         "iteration": told.iteration,
         "in_force": told.is_in_force,
@@ -97,4 +97,4 @@ def _row(told: ToldEvent) -> Row:
         "data": None if told.data is None else msgspec.json.encode(told.data).decode(),
         "hash": event.hash.hex(),
     }
-    return row_of(event, COLUMNS, said)
+    return tuple(said[name] if name in said else getattr(event, name) for name in COLUMNS)

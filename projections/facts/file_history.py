@@ -17,6 +17,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from ..history.blame_lines import blame_lines, item_fields, line_fields
 from ..history.timeline import Replay
 from ..state_files.yaml.writer import dump_entry, dump_item
+from ..text.phrases import milliseconds
 from ..workspace import Workspace
 
 VERSIONS_MAX = 600
@@ -55,6 +56,11 @@ class FileVersion(NamedTuple):
     type: str
     actor: str
     splices: list[Splice]
+
+    @property
+    def milliseconds(self) -> int | None:
+        """Return its time in milliseconds since 1970; None if it is invalid."""
+        return milliseconds(self.at)
 
 
 class FileHistory(NamedTuple):

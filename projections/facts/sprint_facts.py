@@ -40,6 +40,7 @@ from ..history.kept_decisions import decisions_at
 from ..judging.quality import equals_by_exit_code, files_said, pending_advice
 from ..text.decision_sentences import DecisionWords, decided
 from ..text.event_line import what
+from ..text.phrases import milliseconds
 from ..text.session_lines import figures
 from ..text.stops import Told, standing, worked
 from ..views import iterations as iteration_views
@@ -308,6 +309,11 @@ class SprintFacts:
         stats = self.sprint.document.get("stats")
         began = stats.get("started-at") if isinstance(stats, dict) else None
         return str(began) if began else None
+
+    @cached_property
+    def started_ms(self) -> int | None:
+        """Return the same in milliseconds since 1970; None if it is invalid."""
+        return milliseconds(self.started_at) if self.started_at else None
 
     def elapsed(self, at: str) -> str | None:
         """Return the time from the start of the sprint as `HH:MM:SS`."""

@@ -25,7 +25,7 @@ from sprintlog.engine.sprint.state.sprint import STATE_FORMAT
 from ..runner import Mark, catch_up
 from ..workspace import Workspace
 from .proof import BLOCK_BYTES, BUSY_SECONDS, Digests, plain_file, prove, proven, remove
-from .schema import APPLICATION_ID, STATEMENTS, TABLES, Row, inserting, row_of
+from .schema import APPLICATION_ID, STATEMENTS, TABLES, Row, inserting
 from .sprint_rows import write_sprint
 
 NAME = "query.db"
@@ -246,7 +246,7 @@ class _Events:
             "data": None if payload is None else payload.decode(),
             "hash": event.hash.hex(),
         }
-        return row_of(event, _COLUMNS, said)
+        return tuple(said[n] if n in said else getattr(event, n) for n in _COLUMNS)
 
     def _iteration(
         self, event: RecordedEvent, sprint: str, data: dict[str, Any]

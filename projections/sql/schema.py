@@ -1,9 +1,6 @@
 """The tables of the read model: their columns, and what each of them holds."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
-
-from sprintlog.engine.log.envelope import RecordedEvent
 
 Row = tuple[Any, ...]
 APPLICATION_ID = 0x73706C71
@@ -261,11 +258,6 @@ FROM v_events WHERE stream = :stream""",
     ),
 }
 """Everything that a question can be about, by name."""
-
-
-def row_of(event: RecordedEvent, names: Iterable[str], said: Mapping[str, Any]) -> Row:
-    """Return the values of an event by columns: those given, or else its fields."""
-    return tuple(said[n] if n in said else getattr(event, n) for n in names)
 
 
 def _statement(name: str, table: Table) -> str:

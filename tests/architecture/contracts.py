@@ -28,6 +28,7 @@ _OF_A_LOG = {"connection", "rows"}
 OUTER = (
     "engine/adapters/agents",
     "engine/adapters/reports",
+    "projections/exports",
     "projections/page",
 )
 """The folders that import only the public package, the libraries and their own modules."""

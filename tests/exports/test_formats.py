@@ -30,8 +30,9 @@ from sprintlog.projections.exports.span import (
     TOOL,
     WORKFLOW,
 )
-from sprintlog.projections.exports.survey import TYPES, survey
+from sprintlog.projections.exports.spans import TYPES
 from sprintlog.projections.exports.tables import COLUMNS
+from sprintlog.projections.history.exported_events import survey
 from sprintlog.projections.workspace import Workspace
 from tests import needs
 
@@ -50,7 +51,7 @@ def exported(folder: Path, format_: str, **given: Any) -> bytes:
     """Return the told log in a format."""
     parts: list[bytes] = []
     with told_log(folder) as workspace:
-        write_events(workspace, format_, parts.append, **given)
+        write_events(workspace.log, format_, parts.append, **given)
     return b"".join(parts)
 
 
@@ -232,7 +233,7 @@ def test_a_span_has_a_bounded_number_of_events(tmp_path: Path) -> None:
     with told_log(tmp_path) as workspace:
         add_notes(workspace, 2 * EVENTS_MAX)
         parts: list[bytes] = []
-        write_events(workspace, "otlp-json", parts.append)
+        write_events(workspace.log, "otlp-json", parts.append)
     (span,) = [x for x in traces(b"".join(parts)) if x.name == "iteration 2"]
     assert len(span.events) == EVENTS_MAX
     assert span.dropped_events_count == 2 * EVENTS_MAX + 2 - EVENTS_MAX
@@ -292,7 +293,7 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path, format_: str) -> None
 
     def peak(workspace: Workspace) -> int:
         tracemalloc.start()
-        write_events(workspace, format_, len)
+        write_events(workspace.log, format_, len)
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most

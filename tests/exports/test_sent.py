@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sprintlog.cli.upkeep import export_to
+from sprintlog.cli.upkeep.export_to import Sent, sent_to
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.sprint.events import IterationEnded
-from sprintlog.projections.exports.deliveries import Sent, sent_to
 from tests import needs
 
 from ..cli.conftest import Run

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from sprintlog.cli import questions
 from sprintlog.cli.web.app import PARAMETERS_MAX
-from sprintlog.projections.exports.openmetrics import METRICS, openmetrics
+from sprintlog.projections.text.openmetrics import METRICS, openmetrics
 from sprintlog.projections.views.answers import schemas
 from sprintlog.projections.views.work import Status
 from sprintlog.projections.workspace import Workspace

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.facts import FileHistory, FileLine, SprintFacts
-from sprintlog.formatting import milliseconds, visible
+from sprintlog.formatting import visible
 
 from ..limits import limits_of
 from ..markup import Markup, command, cut, heading, row, section, table, tag, text
@@ -52,12 +52,12 @@ def state_file(facts: SprintFacts) -> Markup:
 
 def packed(history: FileHistory, facts: SprintFacts) -> dict[str, Any]:
     """Return the history as the script reads it, with each text once."""
-    started = milliseconds(facts.started_at) if facts.started_at else None
+    started = facts.started_ms
     pack = _Pack(facts, is_timed=started is not None)
     before = 0
     versions: list[list[Any]] = []
     for one in history.versions:
-        at = milliseconds(one.at) or before
+        at = one.milliseconds or before
         pack.at = one.at if _written(at) == one.at else None
         splices = [
             [s.at, s.gone, *(pack.line(x, one.version) for x in s.came)]

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from sprintlog.projections.exports.openmetrics import METRICS
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
 from sprintlog.projections.state_files.yaml.reader import load
+from sprintlog.projections.text.openmetrics import METRICS
 from sprintlog.projections.workspace import Workspace
 from tests import needs
 

@@ -6,7 +6,7 @@ from sprintlog.cli.questions import EVENTS_MAX, ROUTES
 from sprintlog.cli.web.actions import ACTIONS
 from sprintlog.cli.web.app import SEND_SECONDS_MAX, STREAMS_MAX, Server, routes_of
 from sprintlog.cli.web.followed_log import KEPT_MAX
-from sprintlog.projections.exports.openmetrics import METRICS
+from sprintlog.projections.text.openmetrics import METRICS
 from sprintlog.projections.views.events import SAID_CHARS_MAX, EventLine
 
 HEAD = """\

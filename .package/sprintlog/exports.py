@@ -1,0 +1,8 @@
+"""The events of a log for other tools: verified, masked, discarded events marked."""
+
+from .engine.sessions.names import session_stream as session_stream
+from .projections.history.exported_events import (
+    ExportedEvent as ExportedEvent,
+    ExportedLog as ExportedLog,
+    survey as survey,
+)

@@ -1,0 +1,208 @@
+"""Events as other tools are told of them: what an event says, and what stays with us.
+
+Without content an event says what would remain of it if it were erased: addresses, names
+and figures, and no words. Whatever is told is masked, also what was recorded as it came.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sprintlog.engine.errors import UnreadableError
+from sprintlog.engine.log.chain import Row, check_rows, recorded
+from sprintlog.engine.log.codec import encode
+from sprintlog.engine.log.envelope import Head, RecordedEvent
+from sprintlog.engine.log.event import ERASED, Event, Kind
+from sprintlog.engine.log.port import EventStore
+from sprintlog.engine.masking import mask, mask_all
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
+from sprintlog.engine.sessions.names import session_of
+from sprintlog.engine.sprint.events import (
+    EVENTS,
+    IterationStarted,
+    RolledBack,
+)
+from sprintlog.engine.sprint.state.effective_history import Interval, lies_on, path
+
+SOURCE_CHARS = 32
+
+Look = Callable[[RecordedEvent], object]
+Progress = Callable[[int], None]
+
+_TYPE = 4
+"""Where a row has the type of its event."""
+
+
+class Survey(NamedTuple):
+    """What is known of a log up to its head."""
+
+    head: Head
+    source: str
+    """Names the log: the hash of its first event. A copy of it is the same log."""
+    paths: dict[str, list[Interval]]
+    """What is in force of the streams that were rolled back."""
+
+    def is_in_force(self, event: RecordedEvent) -> bool:
+        """Tell whether no rollback went back before an event."""
+        found = self.paths.get(event.stream)
+        return found is None or lies_on(found, event.version)
+
+
+def survey(
+    log: EventStore,
+    *,
+    types: Collection[str] = (),
+    look: Look = lambda event: None,
+    progress: Progress = lambda count: None,
+) -> Survey:
+    """Check the chain of a log, and return what its export needs to know.
+
+    Events of some types are looked at on the way. Raise `UnreadableError` at the first
+    problem, before anything is told.
+    """
+    head = log.head()
+    noted = _Notes({*types}, look, progress)
+    for problem in check_rows(noted.rows(log, head.position)):
+        raise UnreadableError(problem.problem, position=problem.position)
+    paths = {
+        stream: path(found, noted.versions[stream])
+        for stream, found in noted.rollbacks.items()
+    }
+    return Survey(noted.end or Head(0, bytes(32)), noted.source, paths)
+
+
+class _Notes:
+    """What is noted of a log while its rows pass."""
+
+    def __init__(self, types: set[str], look: Look, progress: Progress) -> None:
+        self.source = "empty"
+        self.end: Head | None = None
+        self.rollbacks: dict[str, list[tuple[int, int]]] = {}
+        self.versions: dict[str, int] = {}
+        self._types, self._look, self._progress = types, look, progress
+
+    def rows(self, log: EventStore, until: int) -> Iterator[Row]:
+        """Yield every row; it is noted once the next one is asked for: then it is sound."""
+        row: Row | None = None
+        for page in log.pages(until=until):
+            for row in page:
+                yield row
+                if row[_TYPE] in self._types:
+                    self._look(recorded(row))
+                if row[_TYPE] == RolledBack.type:
+                    self._note(recorded(row))
+                if row[1] in self.rollbacks:
+                    self.versions[row[1]] = row[2]
+            if row is not None:
+                event = recorded(row)
+                self.end = Head(event.position, event.hash)
+                self._progress(event.position)
+            if self.source == "empty":
+                self.source = recorded(page[0]).hash.hex()[:SOURCE_CHARS]
+
+    def _note(self, event: RecordedEvent) -> None:
+        said = None if event.payload is None else CODEC.decode(event)
+        if isinstance(said, RolledBack):
+            self.rollbacks.setdefault(event.stream, []).append((event.version, said.to))
+
+
+EVENTS_A_STEP = 512
+_NEVER_VOIDED = {event.type for event in EVENTS if event.kind is not Kind.EXECUTION}
+
+
+class ExportedEvent(NamedTuple):
+    """An event of the log, and what is told of it."""
+
+    recorded: RecordedEvent
+    event: Event | None
+    """What it says in today's shape; None where nothing of it was kept."""
+    data: Any
+    """What is told of that, as JSON has it; None where nothing of it was kept."""
+    is_in_force: bool
+    """False once a rollback went back before it."""
+    iteration: int | None
+    """Of a sprint's event: the iteration it happened in; None after a rollback."""
+    previous: bytes
+    """The hash of the event before it in the log."""
+
+    @property
+    def sprint(self) -> str | None:
+        """Return the id of its sprint; None for an event of another stream."""
+        return sprint_of(self.recorded.stream)
+
+    @property
+    def session(self) -> str | None:
+        """Return its agent session as `AGENT-ID`; None for an event of another stream."""
+        return session_of(self.recorded.stream)
+
+    @property
+    def actor(self) -> str:
+        """Return its actor, masked."""
+        return mask(self.recorded.actor)
+
+    @property
+    def is_erased(self) -> bool:
+        """Tell whether what it said was erased; its data is what remains."""
+        return self.recorded.salt is None
+
+
+class ExportedLog(NamedTuple):
+    """What of a log is told."""
+
+    log: EventStore
+    known: Survey
+    stream: str | None = None
+    """The only stream that is told; None for all."""
+    with_content: bool = False
+    progress: Progress = lambda count: None
+
+    def events(self, after: int = 0) -> Iterator[ExportedEvent]:
+        """Yield the events in their order, as far as the survey went."""
+        iterations: dict[str, int | None] = {}
+        previous = bytes(32)
+        for event in self.log.read(until=self.known.head.position):
+            if event.position % EVENTS_A_STEP == 0:
+                self.progress(event.position)
+            if self.stream in (None, event.stream):
+                said = None if event.payload is None else CODEC.decode(event)
+                is_in = event.type in _NEVER_VOIDED or self.known.is_in_force(event)
+                iteration = None
+                if sprint_of(event.stream) is not None:
+                    iteration = _iteration(iterations, event.stream, said)
+                if event.position > after:
+                    data = told(said, with_content=self.with_content)
+                    yield ExportedEvent(event, said, data, is_in, iteration, previous)
+            previous = event.hash
+
+
+def _iteration(
+    known: dict[str, int | None], stream: str, event: Event | None
+) -> int | None:
+    if isinstance(event, IterationStarted):
+        known[stream] = event.number
+    elif isinstance(event, RolledBack):
+        known[stream] = None
+    return known.setdefault(stream, 0)
+
+
+def told(event: Event | None, *, with_content: bool) -> Any:
+    """Return what an event says, as JSON has it; its words only if they are asked for."""
+    if event is None:
+        return None
+    said = msgspec.json.decode(encode(event if with_content else event.remains()))
+    return mask_all(said if with_content else _without_words(said))
+
+
+def _without_words(value: Any) -> Any:
+    """Return a JSON value without the fields that say only that words were there."""
+    if isinstance(value, dict):
+        return {n: _without_words(x) for n, x in value.items() if not _is_word(x)}
+    if isinstance(value, list):
+        return [_without_words(x) for x in value if not _is_word(x)]
+    return value
+
+
+def _is_word(value: Any) -> bool:
+    """Tell whether a value stands for words; the script of a gate is made around it."""
+    return isinstance(value, str) and ERASED in value
