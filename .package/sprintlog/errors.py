@@ -1,6 +1,7 @@
 """Every error there is: refused, in conflict, not to be read (docs/reference)."""
 
 from .engine.errors import (
+    RESCUE as RESCUE,
     BusyError as BusyError,
     ConflictError as ConflictError,
     ExtensionError as ExtensionError,

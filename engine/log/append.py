@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -61,6 +61,55 @@ class Stamping:
         chance = self._chance[end - size : end]
         ids = uuids(milliseconds, chance, count)
         return Stamps(instant(milliseconds), ids, chance[UUID_BYTES:])
+
+    def prepare(
+        self,
+        stream: str,
+        new_events: Sequence[NewEvent],
+        *,
+        expect: Expected,
+        key: str | None = None,
+        key_digest: bytes | None = None,
+    ) -> "PreparedAppend":
+        """Return the append of some events; raise `InvalidInputError` beyond the limits."""
+        check_limits(stream, new_events, key=key, key_digest=key_digest)
+        stamps = self.stamp(len(new_events))
+        return PreparedAppend(stream, new_events, stamps, expect, key, key_digest)
+
+
+class PreparedAppend(NamedTuple):
+    """The events of one append, checked and stamped, before they have a position."""
+
+    stream: str
+    events: Sequence[NewEvent]
+    stamps: Stamps
+    expect: Expected
+    key: str | None
+    key_digest: bytes | None
+
+    @property
+    def salts(self) -> list[bytes]:
+        """Return the salt of each event."""
+        salts = self.stamps.salts
+        return [salts[at : at + SALT_BYTES] for at in range(0, len(salts), SALT_BYTES)]
+
+    def meets(self, version: int) -> bool:
+        """Return whether a stream at this version is as expected."""
+        return meets(self.expect, version)
+
+    def check_expected(self, version: int) -> None:
+        """Raise `ConflictError` unless the stream is as expected."""
+        check_expected(self.stream, expect=self.expect, actual=version)
+
+    def check_key(self, first: RecordedEvent) -> None:
+        """Raise `KeyConflictError` unless the key was used for the same command."""
+        check_key(first, self.key_digest)
+
+    def after(self, head: Head, version: int) -> list[RecordedEvent]:
+        """Return the events chained onto the given head and stream version."""
+        return place(
+            self.stream, self.events, head, version, self.stamps, self.key, self.key_digest
+        )
 
 
 # A writer at its fastest records several events in a millisecond.

@@ -8,7 +8,7 @@ a file lock.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -60,6 +60,17 @@ class Page(msgspec.Struct, frozen=True):
     versions: Sequence[int]
     positions: Sequence[int]
     rows: Sequence[Row]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Any]]) -> "Page":
+        """Return the page of stored columns, of which there is at least one row.
+
+        The columns are version, position, `at`, type, schema version and payload.
+        """
+        columns: Iterator[Any] = zip(*rows, strict=True)
+        versions, positions, times, types, shapes, payloads = columns
+        own = zip(times, map(form_of, types, shapes), payloads, strict=True)
+        return cls(versions, positions, [*own])
 
     def position_of(self, version: int) -> int:
         """Return the position of one of its versions."""

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Iterator
 
+from sprintlog.engine.log.stores.postgres.schema import forgets, unwaited, waited_for
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
-from sprintlog.engine.log.stores.postgres.upkeep import forgets, unwaited, waited_for
 
 from ..workspace import Workspace
 from .diagnosis import judge_files, judge_here

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sprintlog.engine.adapters.folders import opened_plain
 from sprintlog.engine.log.stores.descriptors import held_open, write_whole
-from sprintlog.engine.log.stores.sqlite.row_search import rows_holding, tables_of
+from sprintlog.engine.log.stores.sqlite.schema import rows_holding, tables_of
 
 BUSY_SECONDS = 0.25
 """Whoever reads a copy for longer keeps what he has, and we make a new one."""

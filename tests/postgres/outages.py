@@ -163,10 +163,10 @@ def append_call(
     log: int, stream: str, new_events: list[NewEvent], *, at: int | None
 ) -> tuple[Any, ...]:
     """Return what the server is told of an append that settles, at a version or any."""
-    stamps = Stamping(wall_clock, urandom).stamp(len(new_events))
-    values = first_values(new_events[0], stamps)
     expect = Expect.ANY if at is None else at
+    prepared = Stamping(wall_clock, urandom).prepare(stream, new_events, expect=expect)
+    values = first_values(prepared)
     return (
         log, 0, bytes(32), None, 0, False, "10000", stream, *bounds(expect), None,
-        None, stamps.recorded_at, *values,
+        None, prepared.stamps.recorded_at, *values,
     )  # fmt: skip

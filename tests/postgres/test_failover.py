@@ -12,8 +12,8 @@ from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.port import Expect, Wait
 from sprintlog.engine.log.stores import wall_clock
+from sprintlog.engine.log.stores.postgres.schema import UNSEEN
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
-from sprintlog.engine.log.stores.postgres.upkeep import UNSEEN
 from sprintlog.projections.health import server
 from sprintlog.projections.health.findings import NOTE, OK, WARNING
 

@@ -29,10 +29,11 @@ from .server import Server, server, why_not
 
 def next_call(own: RecordedEvent, log: int, number: int) -> tuple[Any, ...]:
     """Return what the server is told of one event right behind an own last one."""
-    stamps = Stamping(wall_clock, os.urandom).stamp(1)
+    stamping = Stamping(wall_clock, os.urandom)
+    prepared = stamping.prepare(own.stream, [note(number)], expect=own.version)
     return (
         *(log, own.position, own.hash, "10000", own.stream, own.version, None, None),
-        *(stamps.recorded_at, *first_values(note(number), stamps)),
+        *(prepared.stamps.recorded_at, *first_values(prepared)),
     )
 
 

@@ -60,6 +60,25 @@ class FileLocks:
         return locked(self._folder / name, self.wait)
 
 
+class MemoryLocks:
+    """Locks within one process, without waiting."""
+
+    def __init__(self, wait: Wait) -> None:
+        self.wait = wait
+        self._held: set[str] = set()
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Hold a lock exclusively; raise `BusyError` if it is held."""
+        if name in self._held:
+            raise BusyError(f"{name} is held by this process", holders=["this process"])
+        self._held.add(name)
+        try:
+            yield
+        finally:
+            self._held.discard(name)
+
+
 @contextmanager
 def locked(path: Path, wait: Wait) -> Iterator[None]:
     """Hold a lock file exclusively, creating it if it is missing.

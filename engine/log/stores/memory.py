@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
-from ...errors import BusyError, RefusedError
-from ..append import Stamping, check_expected, check_key, check_limits, place
+from ...errors import RefusedError
+from ..append import Stamping
 from ..chain import START
 from ..chain import Row as StoredRow
 from ..envelope import Appended, Head, NewEvent, RecordedEvent, Span, places_in
 from ..port import WAIT, Clock, Entropy, Expect, Expected, Page, Take, Wait, row_of
+from .locks import MemoryLocks
 
 if TYPE_CHECKING:
     from ..port import OwnLeases
@@ -60,22 +61,15 @@ class MemoryLog:
     ) -> Appended:
         """Append all events or none, as the port says; durable it is not."""
         self._check_open()
-        check_limits(stream, new_events, key=key, key_digest=key_digest)
-        stamps = self._stamping.stamp(len(new_events))
+        prepared = self._stamping.prepare(
+            stream, new_events, expect=expect, key=key, key_digest=key_digest
+        )
         if key is not None and (first := self._keys.get(key)):
-            check_key(first, key_digest)
+            prepared.check_key(first)
             return Appended(self.find_key(key), duplicate=True)
         version = self.version(stream)
-        check_expected(stream, expect=expect, actual=version)
-        events = place(
-            stream,
-            new_events,
-            self.head(),
-            version,
-            stamps,
-            key,
-            key_digest,
-        )
+        prepared.check_expected(version)
+        events = prepared.after(self.head(), version)
         self._keep(events)
         return Appended(events)
 
@@ -357,25 +351,6 @@ class MemoryDigests:
     def forget(self, path: str) -> None:
         """Drop all digests of a path."""
         self.known = {key: n for key, n in self.known.items() if key[0] != path}
-
-
-class MemoryLocks:
-    """Locks within one process, in which nobody can wait for another."""
-
-    def __init__(self, wait: Wait) -> None:
-        self.wait = wait
-        self._held: set[str] = set()
-
-    @contextmanager
-    def hold(self, name: str) -> Iterator[None]:
-        """Be the only one that holds a name; raise `BusyError` where it is held."""
-        if name in self._held:
-            raise BusyError(f"{name} is held by this process", holders=["this process"])
-        self._held.add(name)
-        try:
-            yield
-        finally:
-            self._held.discard(name)
 
 
 def _paged(rows: Iterable[Paged]) -> Iterator[list[Paged]]:

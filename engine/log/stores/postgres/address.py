@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsp
 
 import msgspec
 
-from ....errors import InvalidInputError
+from sprintlog.errors import InvalidInputError
 
 SCHEME = "postgresql"
 _SECRETS = ("password", "passfile", "sslpassword")

@@ -7,22 +7,24 @@ reaches the disk, so that writers share the wait for it.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from ....errors import RefusedError, UnreadableError
-from ...append import (
+from sprintlog.errors import RefusedError, UnreadableError
+from sprintlog.stores import (
+    START,
+    Appended,
+    Expect,
+    Expected,
+    Head,
+    HeadFile,
+    NewEvent,
+    PreparedAppend,
+    RecordedEvent,
+    Span,
     Stamping,
-    Stamps,
-    check_expected,
-    check_key,
-    check_limits,
-    meets,
-    place,
+    check_head,
 )
-from ...chain import START
-from ...envelope import Appended, Head, NewEvent, RecordedEvent, Span
-from ...port import Expect, Expected
-from ..head_file import HeadFile, check_head
+
 from . import rows
 from .connection import ServerConnection
 from .leases import ServerLeases
@@ -50,23 +52,6 @@ class Pace:
             self.is_shared = True
         elif self._alone >= ALONE_UNTIL_SURE:
             self.is_shared = False
-
-
-class Appending(NamedTuple):
-    """The events of one append, which is atomic."""
-
-    stream: str
-    events: Sequence[NewEvent]
-    stamps: Stamps
-    expect: Expected
-    key: str | None = None
-    key_digest: bytes | None = None
-
-    def behind(self, head: Head, version: int) -> list[RecordedEvent]:
-        """Return the events chained onto the given head and stream version."""
-        return place(
-            self.stream, self.events, head, version, self.stamps, self.key, self.key_digest
-        )
 
 
 class ServerAppends:
@@ -106,28 +91,27 @@ class ServerAppends:
         key_digest: bytes | None,
     ) -> Appended:
         """Append all events or none (see the port); on return they are committed."""
-        check_limits(stream, new_events, key=key, key_digest=key_digest)
-        stamps = self._stamping.stamp(len(new_events))
-        wanted = Appending(stream, new_events, stamps, expect, key, key_digest)
+        wanted = self._stamping.prepare(
+            stream, new_events, expect=expect, key=key, key_digest=key_digest
+        )
         own = self._own_before(wanted)
         return self._queued(wanted) if own is None else self._next(own, wanted)
 
-    def _own_before(self, wanted: Appending) -> RecordedEvent | None:
+    def _own_before(self, wanted: PreparedAppend) -> RecordedEvent | None:
         """Return this writer's last event if a new one may follow it without a lock."""
         own, stream = self._own, wanted.stream
         if own is None or own.stream != stream or len(wanted.events) > 1:
             return None
         if self.pace.is_shared or stream in self._leases.tokens:
             return None
-        return own if meets(wanted.expect, own.version) else None
+        return own if wanted.meets(own.version) else None
 
-    def _next(self, own: RecordedEvent, wanted: Appending) -> Appended:
+    def _next(self, own: RecordedEvent, wanted: PreparedAppend) -> Appended:
         """Append one event right behind this writer's last, or queue if others appended."""
-        stamps = wanted.stamps
         values = (
             *(self._log, own.position, own.hash, self._patience, own.stream, own.version),
-            *(wanted.key, wanted.key_digest, stamps.recorded_at),
-            *rows.first_values(wanted.events[0], stamps),
+            *(wanted.key, wanted.key_digest, wanted.stamps.recorded_at),
+            *rows.first_values(wanted),
         )
         again = [*values]
         ((hash_,),), is_again = self._connection.call(rows.APPEND_NEXT, values, again=again)
@@ -136,28 +120,22 @@ class ServerAppends:
             # If the call was repeated, its first attempt may have succeeded.
             return self._queued(wanted, is_again=is_again)
         head = Head(own.position, own.hash)
-        return self._recorded(wanted.behind(head, own.version), hash_)
+        return self._recorded(wanted.after(head, own.version), hash_)
 
-    def _queued(self, wanted: Appending, *, is_again: bool = False) -> Appended:
+    def _queued(self, wanted: PreparedAppend, *, is_again: bool = False) -> Appended:
         """Append under the log's lock; `is_again` if an earlier try may have succeeded."""
-        stream, new_events, stamps, expect, key, key_digest = wanted
-        count, token = len(new_events), self._leases.tokens.get(stream)
+        stream, count = wanted.stream, len(wanted.events)
+        token = self._leases.tokens.get(stream)
         before = (*self._known(), token and stream, token or 0)
         rest: tuple[Any, ...] = (
-            *(
-                self._patience,
-                stream,
-                *rows.bounds(expect),
-                key,
-                key_digest,
-                stamps.recorded_at,
-            ),
-            *rows.first_values(new_events[0], stamps),
+            *(self._patience, stream, *rows.bounds(wanted.expect)),
+            *(wanted.key, wanted.key_digest, wanted.stamps.recorded_at),
+            *rows.first_values(wanted),
         )
         asked = rows.APPEND_SHARED if self.pace.is_shared else rows.APPEND
         if count > 1:
             asked = rows.APPEND_MANY
-            rest += rows.later_values(new_events, stamps)
+            rest += rows.later_values(wanted)
         ((answer,),), _ = self._connection.call(
             asked,
             (*before, False, *rest),
@@ -166,13 +144,13 @@ class ServerAppends:
         )
         outcome, position, hash_, version, last = rows.append_answer(answer)
         if outcome == "known":
-            if not (first := self._queries.find_key(str(key))):
+            if not (first := self._queries.find_key(str(wanted.key))):
                 # It was not yet on disk when the server crashed.
                 return self._queued(wanted, is_again=is_again)
-            check_key(first[0], key_digest)
+            wanted.check_key(first[0])
             return Appended(first, duplicate=True)
         if outcome == "conflict":
-            check_expected(stream, expect=expect, actual=version)
+            wanted.check_expected(version)
         if outcome == "fenced":
             raise RefusedError(
                 f"nothing recorded: the lease of {stream} was lost to another worker",
@@ -183,7 +161,7 @@ class ServerAppends:
             return self._found(position, count)
         self._check_outcome(outcome)
         self.pace.found(is_alone=position == before[1])
-        return self._recorded(wanted.behind(Head(position, hash_), version), last)
+        return self._recorded(wanted.after(Head(position, hash_), version), last)
 
     def erase(
         self,
@@ -194,12 +172,10 @@ class ServerAppends:
         remainders: Sequence[bytes],
     ) -> Appended | None:
         """Append an event and erase payloads; return None if there are none to erase."""
-        check_limits(stream, [said], key=None, key_digest=None)
-        stamps = self._stamping.stamp(1)
-        wanted = Appending(stream, [said], stamps, Expect.ANY)
+        wanted = self._stamping.prepare(stream, [said], expect=Expect.ANY)
         rest = (
             *(self._patience, *rows.span_values(spans), [*remainders], stream),
-            *(stamps.recorded_at, *rows.first_values(said, stamps)),
+            *(wanted.stamps.recorded_at, *rows.first_values(wanted)),
         )
         ((outcome, position, hash_, version, last),) = self._connection.rows(
             rows.ERASE, (*self._known(), False, *rest), again=(*self._known(), True, *rest)
@@ -209,7 +185,7 @@ class ServerAppends:
         if outcome == "done":
             return self._found(position, 1)
         self._check_outcome(outcome)
-        return self._recorded(wanted.behind(Head(position, hash_), version), last)
+        return self._recorded(wanted.after(Head(position, hash_), version), last)
 
     def acknowledge(self, head: Head) -> None:
         """Save an acknowledged head, which the log must contain from now on."""

@@ -15,8 +15,9 @@ from psycopg.generators import execute, fetch_many, send
 from psycopg.pq import DiagnosticField, ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
 
-from ....errors import RefusedError
-from ...port import Entropy, Wait
+from sprintlog.errors import RefusedError
+from sprintlog.stores import Entropy, Wait
+
 from .address import Address
 from .errors import explained, is_passing, is_standby, unsure
 from .rows import BINARY, Statement, Value, statement_of

@@ -3,7 +3,8 @@
 import psycopg
 from psycopg import errors as codes
 
-from .... import errors
+from sprintlog import errors
+
 from .address import Address
 
 _PASSING = (

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ....errors import BusyError, SprintlogError
-from ...port import Entropy, LeaseHeld, Wait
+from sprintlog.errors import BusyError, SprintlogError
+from sprintlog.stores import Entropy, LeaseHeld, Wait
+
 from .connection import ServerConnection
 
 LEASE_SECONDS = 60.0

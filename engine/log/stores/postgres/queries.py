@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ....errors import RESCUE, UnreadableError
-from ...chain import START
-from ...chain import Row as StoredRow
-from ...envelope import Head, RecordedEvent
-from ...port import Page, form_of
+from sprintlog.errors import RESCUE, UnreadableError
+from sprintlog.stores import START, Head, Page, RecordedEvent
+
 from .connection import SETTLE, PendingAnswer, ServerConnection
 from .rows import INT4, INT8, TEXT, Statement, statement_of
 
@@ -90,7 +88,7 @@ class ServerQueries:
 
     def pages(
         self, *, after: int = 0, until: int | None = None
-    ) -> Iterator[list[StoredRow]]:
+    ) -> Iterator[list[tuple[Any, ...]]]:
         """Yield the rows of `read`, many at a time."""
         after, end = max(after, 0), self.last_position()
         end = end if until is None else min(until, end)
@@ -122,19 +120,17 @@ class ServerQueries:
         kind = () if only is None else (only,)
         asked = _SCANS[only is not None]
         for rows in self._paged(asked, after, end, stream, *kind, place=0):
-            columns: Iterator[Any] = zip(*rows, strict=True)
-            versions, positions, times, types, shapes, payloads = columns
+            page = Page.of(rows)
             if only is None:
-                _check_versions(stream, versions, after)
-            own = zip(times, map(form_of, types, shapes), payloads, strict=True)
-            yield Page(versions, positions, [*own])
-            after = versions[-1]
+                _check_versions(stream, page.versions, after)
+            yield page
+            after = page.versions[-1]
         if only is None and after < end:
             raise _unreadable(f"version {after + 1} of {stream} is missing")
 
     def _paged(
         self, asked: Statement, after: int, end: int, *values: str, place: int
-    ) -> Iterator[list[StoredRow]]:
+    ) -> Iterator[list[tuple[Any, ...]]]:
         """Yield what a statement answers between two bounds, a page at a time.
 
         The server makes the next page while the reader has this one.

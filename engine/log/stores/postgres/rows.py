@@ -5,15 +5,13 @@ for each statement.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
 from struct import Struct
 from typing import Any, NamedTuple
 
 import msgspec
 
-from .....engine import hashes
-from ...append import SALT_BYTES, Stamps
-from ...envelope import NewEvent, RecordedEvent, Span
-from ...port import Expect, Expected
+from sprintlog.stores import Expect, Expected, PreparedAppend, RecordedEvent, Span
 
 BOOL, BYTES, INT8, INT4, TEXT = 16, 17, 20, 23, 25
 """The OIDs of the value types, which never change."""
@@ -75,7 +73,7 @@ def statement_of(
     """Return a statement whose placeholders are values, followed by arrays."""
     types = [*values, *(_ARRAYS[kind] for kind in arrays)]
     text = sql.encode()
-    digest = hashes.sha256(text + repr(types).encode()).hexdigest()[:16]
+    digest = sha256(text + repr(types).encode()).hexdigest()[:16]
     encoders = [*(_ENCODERS[kind] for kind in values), *map(_array_of, arrays)]
     formats = [BINARY] * len(types)
     return Statement(f"{named}-{digest}".encode(), text, types, formats, encoders)
@@ -168,22 +166,21 @@ def bounds(expect: Expected) -> tuple[int, int]:
     return expect, expect
 
 
-def first_values(new_event: NewEvent, stamps: Stamps) -> tuple[Any, ...]:
+def first_values(prepared: PreparedAppend) -> tuple[Any, ...]:
     """Return the values of the first event of an append."""
-    id_ = stamps.ids[0]
+    new_event, id_ = prepared.events[0], prepared.stamps.ids[0]
     return (
         *(id_, new_event.type, new_event.schema_version, new_event.at, new_event.actor),
         *(new_event.correlation_id or id_, new_event.causation_id or id_),
-        *(new_event.observed, stamps.salts[:SALT_BYTES], new_event.payload),
+        *(new_event.observed, prepared.salts[0], new_event.payload),
     )
 
 
-def later_values(new_events: Sequence[NewEvent], stamps: Stamps) -> tuple[list[Any], ...]:
+def later_values(prepared: PreparedAppend) -> tuple[list[Any], ...]:
     """Return the values of the events after the first, field by field."""
-    first, salts, later = stamps.ids[0], stamps.salts, new_events[1:]
-    end = len(new_events) * SALT_BYTES
+    first, later = prepared.stamps.ids[0], prepared.events[1:]
     return (
-        stamps.ids[1:],
+        prepared.stamps.ids[1:],
         [event.type for event in later],
         [event.schema_version for event in later],
         [event.at for event in later],
@@ -191,7 +188,7 @@ def later_values(new_events: Sequence[NewEvent], stamps: Stamps) -> tuple[list[A
         [event.correlation_id or first for event in later],
         [event.causation_id or first for event in later],
         [event.observed for event in later],
-        [salts[at : at + SALT_BYTES] for at in range(SALT_BYTES, end, SALT_BYTES)],
+        prepared.salts[1:],
         [event.payload for event in later],
     )
 

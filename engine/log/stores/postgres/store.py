@@ -3,28 +3,41 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import psycopg
 
-from ....errors import NotFoundError, RefusedError
-from ...append import Stamping
-from ...chain import START
-from ...envelope import Appended, Head, NewEvent, RecordedEvent, Span
-from ...port import WAIT, Clock, Entropy, Expected, Take, Wait
-from ..head_file import HeadFile, check_head
-from ..locks import FileLocks
-from ..memory import MemoryLocks
+from sprintlog.errors import NotFoundError, RefusedError
+from sprintlog.stores import (
+    START,
+    Appended,
+    Clock,
+    Entropy,
+    Expected,
+    FileLocks,
+    Head,
+    HeadFile,
+    LocalCaches,
+    MemoryLocks,
+    NewEvent,
+    RecordedEvent,
+    Span,
+    Stamping,
+    Take,
+    Wait,
+    check_head,
+)
+
+from . import schema
 from .address import parse
 from .appends import ServerAppends
-from .caches import NAME, TABLES, LocalCaches
 from .connection import PendingAnswer, ServerConnection
 from .leases import ServerLeases
 from .queries import ServerQueries
 from .rows import TAKE, take_values
-from .schema import check_applied, check_settings, migrate
 
 EVENTS_A_CALL = 512
+_WAIT = Wait()
 
 
 class Takeover:
@@ -67,9 +80,6 @@ class Takeover:
             self.end()
 
 
-if TYPE_CHECKING:
-    from .upkeep import ServerFacts
-
 _LOCK_MILLISECONDS_MIN = 10
 _OPEN = """SELECT l.id, l.identity, current_setting('fsync'),
   current_setting('full_page_writes'), current_setting('server_version'),
@@ -93,13 +103,15 @@ class PostgresLog:
         entropy: Entropy,
         readonly: bool = False,
         check_head: bool = True,
-        wait: Wait = WAIT,
+        wait: Wait = _WAIT,
         beside: Path | None = None,
     ) -> None:
         self.address = address = parse(url)
         self.readonly = readonly
         self._closed = False
-        self._head_file = None if beside is None else HeadFile(beside / f"{NAME}-head")
+        self._head_file = (
+            None if beside is None else HeadFile(beside / f"{LocalCaches.NAME}-head")
+        )
         known = None if self._head_file is None else self._head_file.read()
         self.connection = ServerConnection(address, wait=wait, entropy=entropy)
         try:
@@ -145,7 +157,7 @@ class PostgresLog:
         *,
         clock: Clock,
         entropy: Entropy,
-        wait: Wait = WAIT,
+        wait: Wait = _WAIT,
         beside: Path | None = None,
     ) -> Self:
         """Make a new log, and the schema where it is missing, and return it open.
@@ -155,7 +167,7 @@ class PostgresLog:
         address = parse(url)
         connection = ServerConnection(address, wait=wait, entropy=entropy)
         try:
-            migrate(connection)
+            schema.migrate(connection)
             ((made,),) = connection.rows("SELECT sprintlog.create_log(%b)", (address.log,))
         finally:
             connection.close()
@@ -172,8 +184,8 @@ class PostgresLog:
         """Return number and identity of the log, and the version of its server."""
         rows = self.connection.rows(_OPEN, (self.address.log,))
         ((log, identity, fsync, pages, server, numbers, digests),) = rows
-        check_applied([*zip(numbers or (), digests or (), strict=True)])
-        check_settings(self.address, fsync=fsync, full_page_writes=pages)
+        schema.check_applied([*zip(numbers or (), digests or (), strict=True)])
+        schema.check_settings(self.address, fsync=fsync, full_page_writes=pages)
         if log is None:
             raise NotFoundError(
                 f"there is no log {self.address.log} at {self.address.shown}",
@@ -254,46 +266,37 @@ class PostgresLog:
         check_head(known, self._queries.hash_at)
 
     def problems(self) -> Iterator[str]:
-        """Yield what is wrong with triggers, indexes and the caches."""
-        # Imported here: only who looks after a log asks.
-        from .upkeep import problems
-
-        yield from problems(self.connection)
+        """Yield the problems of triggers, indexes and caches."""
+        yield from schema.problems(self.connection)
         yield from self._caches.problems()
 
-    def facts(self) -> "ServerFacts":
-        """Return who this is for the server, and what time it has."""
-        from .upkeep import facts
-
-        return facts(self.connection)
+    def facts(self) -> schema.ServerFacts:
+        """Return the role on the server, and the server's clock."""
+        return schema.facts(self.connection)
 
     def settings(self) -> dict[str, str]:
-        """Return the server's settings that say what an acknowledged event survives."""
-        from .upkeep import settings
-
-        return settings(self.connection)
+        """Return the server's settings that decide what an acknowledged event survives."""
+        return schema.settings(self.connection)
 
     def standbys(self) -> list[tuple[str, str]]:
-        """Return the standbys that this role hears of, and whether one waits for them."""
-        from .upkeep import standbys
-
-        return standbys(self.connection)
+        """Return the visible standbys, and the state of each."""
+        return schema.standbys(self.connection)
 
     def risks(self) -> Iterator[str]:
-        """Yield what the server's settings, and those of its standbys, can cost."""
-        from .upkeep import risks
-
-        return risks(self.connection)
+        """Yield the risks of the settings of the server and its standbys."""
+        return schema.risks(self.connection)
 
     def parts(self) -> list[str]:
         """Return the names of all that is kept, here and there."""
-        return sorted(("events", *TABLES))
+        return sorted(("events", *LocalCaches.TABLES))
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
         """Yield where some of the parts hold bytes that are one of the forms."""
         if "events" in parts:
             yield from self._queries.holding(forms)
-        yield from self._caches.holding(forms, [part for part in parts if part in TABLES])
+        yield from self._caches.holding(
+            forms, [part for part in parts if part in LocalCaches.TABLES]
+        )
 
     def described(self) -> dict[str, str]:
         """Return which server keeps the log, and why."""

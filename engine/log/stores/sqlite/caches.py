@@ -1,14 +1,17 @@
-"""Saved states, and digests of written files, in the log's own database.
+"""Saved states and digests of written files, in the log's database or one of the machine.
 
-Saved states are a cache that may be deleted at any time.
+They are caches, which may be deleted at any time.
 """
 
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from pathlib import Path
 
-from ....errors import SprintlogError
+from ....errors import RefusedError, SprintlogError
+from ...port import Entropy, Wait
 from .connection import Connection
+from .schema import CACHES, CHECKPOINTS, rows_holding
 
 _LARGE = 256 * 1024
 """The size above which a state is read with a small page cache."""
@@ -179,3 +182,79 @@ class SqliteDigests:
         """Drop all digests of a path."""
         self._begin_to_write()
         self._rows("DELETE FROM written WHERE path = ?", (path,))
+
+
+_FORMAT = 1
+_IN_MEMORY = Path(":memory:")
+
+
+class LocalCaches:
+    """Saved states and digests of a shared log, in a small database of this machine.
+
+    States can be computed again from the events, and the digests are those of files here.
+    Without a folder the database is in memory. Data of another log is deleted.
+    """
+
+    NAME = "caches.db"
+    """The name of the file."""
+    TABLES = ("checkpoints", "statuses", "written")
+
+    def __init__(
+        self, folder: Path | None, identity: str, *, entropy: Entropy, wait: Wait
+    ) -> None:
+        path = _IN_MEMORY if folder is None else folder / self.NAME
+        self._identity = identity
+        try:
+            raw = _opened(path)
+        except sqlite3.Error as error:
+            raise RefusedError(
+                f"{path} cannot be opened: {error}",
+                hint="it holds caches only: check the folder, or remove it",
+                path=str(path),
+            ) from error
+        self._raw = raw
+        self._connection = Connection(path, raw, entropy=entropy, wait=wait)
+        self._make()
+        self.checkpoints = SqliteCheckpoints(self._connection)
+        self.digests = SqliteDigests(self._connection)
+
+    def _make(self) -> None:
+        rows = self._connection.rows
+        ((format_,),) = rows("PRAGMA user_version")
+        if format_ == _FORMAT and rows("SELECT log FROM kept_of") == [(self._identity,)]:
+            return
+        with self._connection.transaction():
+            for name in ("kept_of", *self.TABLES):
+                rows(f"DROP TABLE IF EXISTS {name}")
+            for statement in (*CACHES, *CHECKPOINTS):
+                rows(statement)
+            rows("CREATE TABLE kept_of (log TEXT NOT NULL)")
+            rows("INSERT INTO kept_of (log) VALUES (?)", (self._identity,))
+            rows(f"PRAGMA user_version = {_FORMAT}")
+
+    def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> list[str]:
+        """Return table and first columns of the rows that contain one of the forms."""
+        return [*rows_holding(self._connection.rows, forms, parts)]
+
+    def problems(self) -> list[str]:
+        """Return the problems that SQLite finds in the caches."""
+        rows = self._connection.rows("PRAGMA integrity_check(20)")
+        return [f"{self.NAME}: {said}" for (said,) in rows if said != "ok"]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._raw.close()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    if path is not _IN_MEMORY and not path.exists():
+        path.touch(mode=0o600)
+    raw = sqlite3.connect(path, isolation_level=None)
+    try:
+        raw.execute("PRAGMA trusted_schema=OFF")
+        raw.execute("PRAGMA journal_mode=WAL")
+        raw.execute("PRAGMA synchronous=NORMAL")
+    except BaseException:
+        raw.close()
+        raise
+    return raw

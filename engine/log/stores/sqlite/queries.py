@@ -11,7 +11,7 @@ from ....errors import RESCUE, UnreadableError
 from ...chain import START, misfit
 from ...chain import Row as StoredRow
 from ...envelope import Head, RecordedEvent
-from ...port import Page, form_of
+from ...port import Page
 from .connection import Connection
 from .rows import READ, events_of
 
@@ -280,12 +280,10 @@ class Queries:
         rows = self._rows(forms[len(kind)], (stream, *bounds, *kind, ROWS_PER_READ))
         if not rows:
             return None
-        columns: Iterator[Any] = zip(*rows, strict=True)
-        versions, positions, times, types, shapes, payloads = columns
+        page = Page.of(rows)
         if only is None:
-            self._check_versions(stream, versions, after)
-        own = zip(times, map(form_of, types, shapes), payloads, strict=True)
-        return Page(versions, positions, [*own])
+            self._check_versions(stream, page.versions, after)
+        return page
 
     def head(self) -> Head:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""

@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ....errors import RefusedError, SprintlogError
-from ...append import (
-    Stamping,
-    Stamps,
-    check_expected,
-    check_key,
-    check_limits,
-    meets,
-    place,
-)
+from ...append import PreparedAppend, Stamping, check_limits, place
 from ...chain import START
 from ...envelope import Appended, Head, NewEvent, RecordedEvent, Span
 from ...port import WAIT, Clock, Entropy, Expected, Take, Wait
@@ -121,23 +113,22 @@ class SqliteLog:
     ) -> Appended:
         """Append all events or none, as the port says; on return they are on the disk."""
         self._check_can_record()
-        check_limits(stream, new_events, key=key, key_digest=key_digest)
-        stamps = self._stamping.stamp(len(new_events))
+        prepared = self._stamping.prepare(
+            stream, new_events, expect=expect, key=key, key_digest=key_digest
+        )
         head = self._head
         version = self._versions.get(stream, expect if isinstance(expect, int) else None)
         if (
             head is not None
             and version is not None
             and not self._looks_first
-            and (expect == version or meets(expect, version))
+            and (expect == version or prepared.meets(version))
             and len(new_events) <= ROWS_PER_INSERT
         ):
-            events = place(stream, new_events, head, version, stamps, key, key_digest)
+            events = prepared.after(head, version)
             if self._insert_at_once(events):
                 return self._recorded(events)
-        return self._append_locked(
-            stream, new_events, expect=expect, stamps=stamps, key=key, key_digest=key_digest
-        )
+        return self._append_locked(prepared)
 
     def _check_can_record(self) -> None:
         if self.readonly:
@@ -247,30 +238,19 @@ class SqliteLog:
             raise explained(error, self.path) from error
         return True
 
-    def _append_locked(
-        self,
-        stream: str,
-        new_events: Sequence[NewEvent],
-        *,
-        expect: Expected,
-        stamps: Stamps,
-        key: str | None,
-        key_digest: bytes | None,
-    ) -> Appended:
+    def _append_locked(self, prepared: PreparedAppend) -> Appended:
         """Look first and append then, with nobody else writing in between."""
         acknowledged = self._head
         self._forget()
         alone = self.connection.transaction if self._together is None else nullcontext
         with alone():
-            end = self._queries.end(stream, acknowledged)
+            end = self._queries.end(prepared.stream, acknowledged)
             compare(acknowledged, lambda position: end.known_hash)
-            if key is not None and (before := self.find_key(key)):
-                check_key(before[0], key_digest)
+            if prepared.key is not None and (before := self.find_key(prepared.key)):
+                prepared.check_key(before[0])
                 return Appended(before, duplicate=True)
-            check_expected(stream, expect=expect, actual=end.version)
-            events = place(
-                stream, new_events, end.head, end.version, stamps, key, key_digest
-            )
+            prepared.check_expected(end.version)
+            events = prepared.after(end.head, end.version)
             self._insert_all(events)
         # Where others come in between, an INSERT behind what is remembered is in vain.
         is_disturbed = acknowledged not in (None, end.head)
@@ -347,14 +327,14 @@ class SqliteLog:
 
     def parts(self) -> list[str]:
         """Return the names of the tables."""
-        from .row_search import tables_of
+        from .schema import tables_of
 
         return tables_of(self.connection.rows)
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
         """Yield table and first columns of the rows that hold one of the forms."""
         # Imported here: only who looks for a text needs it.
-        from .row_search import rows_holding
+        from .schema import rows_holding
 
         return rows_holding(self.connection.rows, forms, parts)
 
