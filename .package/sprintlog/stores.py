@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from .engine.log.append import PreparedAppend as PreparedAppend, Stamping as Stamping
 from .engine.log.chain import START as START
 from .engine.log.envelope import (
+    DOCUMENT_BYTES_MAX as DOCUMENT_BYTES_MAX,
     Appended as Appended,
     Head as Head,
     NewEvent as NewEvent,

@@ -159,14 +159,9 @@ def _problems(
         yield f"{event.stream} goes from version {version} to {event.version}"
     if event.remaining < 0 or not continues:
         yield "does not continue the append that was begun: `remaining` is off"
-    # Without a salt it is what remains of an erased event: an erasure says its digest.
-    if (
-        event.payload is not None
-        and event.salt is not None
-        and payload_digest(event.salt, event.payload) != event.payload_digest
-    ):
+    if not _payload_fits(event):
         yield "the payload is not the one that was recorded"
-    if event_hash(before.hash, header(event), event.payload_digest) != event.hash:
+    if not follows(event, before.hash):
         yield "the hash does not fit: this event or the one before was changed"
 
 
@@ -182,3 +177,20 @@ def misfit(row: Row) -> str | None:
         if name == "observed" and value not in (0, 1):
             return f"its {name} is neither 0 nor 1"
     return None
+
+
+def is_whole(event: RecordedEvent) -> bool:
+    """Return whether all fields have their types, and the payload fits its digest."""
+    return not misfit(_fields(event)) and _payload_fits(event)
+
+
+def _payload_fits(event: RecordedEvent) -> bool:
+    # Without a salt it is the remainder of an erased payload: an erasure has its digest.
+    if event.payload is None or event.salt is None:
+        return True
+    return payload_digest(event.salt, event.payload) == event.payload_digest
+
+
+def follows(event: RecordedEvent, previous: bytes) -> bool:
+    """Return whether a whole event was recorded after the event with the given hash."""
+    return event_hash(previous, header(event), event.payload_digest) == event.hash

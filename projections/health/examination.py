@@ -15,13 +15,14 @@ from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.head_file import HeadFile
 from sprintlog.engine.log.stores.locks import lock_holders
+from sprintlog.engine.log.stores.sqlite import backup
 from sprintlog.engine.log.stores.sqlite.database import (
     SQLITE_VERSION,
     check_is_sqlite,
     head_path,
 )
 from sprintlog.engine.log.stores.sqlite.journal_mode import choose_journal_mode
-from sprintlog.engine.log.stores.sqlite.salvage import page_images
+from sprintlog.engine.log.stores.sqlite.salvage.page_images import SUFFIXES, PageImages
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.place.location import DATABASE, Location
@@ -58,10 +59,10 @@ def examine(location: Location) -> Findings:
     database, folder = location.database, location.folder
     check_is_sqlite(database, "doctor")
     for _ in range(LOOKS_MAX):
-        before = page_images.files_now(database)
+        before = backup.files_now(database)
         known = HeadFile(head_path(database)).read()
         inside = _look_inside(location, known)
-        busy = page_images.files_now(database) != before or not _rested(before)
+        busy = backup.files_now(database) != before or not _rested(before)
         if not busy:
             break
         time.sleep(5 * REST_SECONDS)
@@ -88,7 +89,7 @@ def examine(location: Location) -> Findings:
         has_head_file=head_path(database).exists(),
         head=inside.report.head if inside.report else None,
         holds_known=inside.holds_known,
-        wal_bytes=wal[1] if (wal := before[page_images.SUFFIXES.index("-wal")]) else 0,
+        wal_bytes=wal[1] if (wal := before[SUFFIXES.index("-wal")]) else 0,
         holders=lock_holders(database),
         events=inside.report.events if inside.report else 0,
         damage=_damage(inside),
@@ -101,8 +102,8 @@ def examine(location: Location) -> Findings:
 def _look_inside(location: Location, known: Head | None) -> Inside:
     """Return what a copy of the log says; SQLite may recover that as it likes."""
     try:
-        with page_images.private_copy(location.database) as copy:
-            with closing(page_images.PageImages(copy)) as pages:
+        with backup.private_copy(location.database) as copy:
+            with closing(PageImages(copy)) as pages:
                 header = pages.header()
             found = Inside()
             if header:
@@ -143,7 +144,7 @@ def _damage(inside: Inside) -> list[str]:
     ]
 
 
-def _rested(stamps: list[page_images.Stamp]) -> bool:
+def _rested(stamps: list[backup.Stamp]) -> bool:
     """Tell whether the files are old enough for another write to change their time."""
     changed = max((stamp[2] for stamp in stamps if stamp), default=0)
     return abs(time.time_ns() - changed) > REST_SECONDS * 1e9

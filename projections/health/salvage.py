@@ -18,8 +18,8 @@ from sprintlog.engine.log.erasures import Erasures
 from sprintlog.engine.log.port import Clock
 from sprintlog.engine.log.stores.descriptors import held_open, read_whole, sync
 from sprintlog.engine.log.stores.sqlite.database import check_is_sqlite
-from sprintlog.engine.log.stores.sqlite.salvage.rescue import Salvaged
-from sprintlog.engine.log.stores.sqlite.salvage.rescue import salvage as salvage_log
+from sprintlog.engine.log.stores.sqlite.rescue import Salvaged
+from sprintlog.engine.log.stores.sqlite.rescue import salvage as salvage_log
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.place.location import DATABASE, Location
 from sprintlog.engine.service.streams.catalogue import CODEC

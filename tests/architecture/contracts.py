@@ -29,6 +29,7 @@ OUTER = (
     "engine/adapters/agents",
     "engine/adapters/reports",
     "engine/log/stores/postgres",
+    "engine/log/stores/sqlite/salvage",
     "projections/exports",
     "projections/page",
 )

@@ -12,9 +12,8 @@ import pytest
 from sprintlog.engine.log import chain
 from sprintlog.engine.log.envelope import Appended, NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect, Expected
-from sprintlog.engine.log.stores.sqlite import store
+from sprintlog.engine.log.stores.sqlite import rescue, store
 from sprintlog.engine.log.stores.sqlite.caches import SqliteDigests
-from sprintlog.engine.log.stores.sqlite.salvage import rescue
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections.health import salvage, verify
 from sprintlog.projections.state_files.files import WrittenFiles

@@ -13,12 +13,8 @@ from sprintlog.engine.errors import BusyError, UnreadableError
 from sprintlog.engine.log.envelope import Head, NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.head_file import HeadFile
-from sprintlog.engine.log.stores.sqlite.salvage import rescue as salvaging
-from sprintlog.engine.log.stores.sqlite.salvage.rescue import (
-    RescuedRange,
-    Salvaged,
-    salvage,
-)
+from sprintlog.engine.log.stores.sqlite import rescue as salvaging
+from sprintlog.engine.log.stores.sqlite.rescue import RescuedRange, Salvaged, salvage
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from tests import needs
 

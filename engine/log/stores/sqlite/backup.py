@@ -1,11 +1,17 @@
-"""A consistent copy of a log in one file, checked before it counts as one."""
+"""Copies of a log: a checked backup in one file, and private copies for examination.
+
+Even for reading, SQLite recovers a write-ahead log and creates files, so a log that must
+not change is examined in a private copy.
+"""
 
 import os
+import shutil
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ....errors import RESCUE, RefusedError, UnreadableError
 from ...chain import START, check_rows, recorded
@@ -14,9 +20,11 @@ from ...port import Clock, Entropy, Log
 from ..descriptors import sync
 from .connection import explained
 from .database import head_path
+from .salvage.page_images import SUFFIXES
 from .store import SqliteLog
 
 PAGES_A_STEP = 4096
+Stamp = tuple[int, int, int] | None
 
 
 def back_up(
@@ -73,9 +81,6 @@ def check_copy(
 
 def _take(log: Log, draft: Path, *, clock: Clock, entropy: Entropy) -> None:
     """Copy the events of a log of another store, in a folder that is only ours."""
-    # Imported here: a log in SQLite is copied by SQLite.
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory(prefix=f"{draft.name}.", dir=draft.parent) as folder:
         path = Path(folder) / "log" / "log.db"
         with closing(SqliteLog.create(path, clock=clock, entropy=entropy)) as made:
@@ -93,3 +98,37 @@ def _copy(source: sqlite3.Connection, draft: Path) -> None:
         copy.execute("PRAGMA synchronous=EXTRA")
         copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     sync(draft)
+
+
+def files_now(path: Path) -> list[Stamp]:
+    """Return inode, size and time of change of each file of a log."""
+    found: list[Stamp] = []
+    for name in _files(path):
+        try:
+            file = name.stat()
+            found.append((file.st_ino, file.st_size, file.st_mtime_ns))
+        except FileNotFoundError:
+            found.append(None)
+    return found
+
+
+@contextmanager
+def private_copy(path: Path) -> Iterator[Path]:
+    """Yield a copy of a log in a temporary folder; raise `OSError`.
+
+    A concurrent writer can corrupt the copy; compare `files_now` before and after. Do not
+    use it in a process that has the log open: closing a file that was read would release
+    SQLite's locks on it.
+    """
+    with TemporaryDirectory(prefix="sprintlog-doctor-") as folder:
+        copy = Path(folder).resolve() / path.name
+        # The head first: a head that is older than the log raises no alarm.
+        names = [(head_path(path), head_path(copy))]
+        for source, target in [*names, *zip(_files(path), _files(copy), strict=True)]:
+            if source.exists():
+                shutil.copyfile(source, target)
+        yield copy
+
+
+def _files(path: Path) -> list[Path]:
+    return [path.with_name(path.name + suffix) for suffix in SUFFIXES]

@@ -1,4 +1,5 @@
-"""Rescue of the intact part of a damaged SQLite log, read from the pages of its files.
+"""Reading the events of a damaged SQLite log from the pages of its files, without SQLite.
 
-It works without SQLite, and never writes to the damaged log. Start with `rescue.py`.
+It imports only the public package and never writes. `../rescue.py` makes a new log of the
+events. Start with `page_rows.py`.
 """

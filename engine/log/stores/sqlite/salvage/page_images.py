@@ -1,23 +1,17 @@
-"""All images of pages in a log's files, read as bytes without SQLite, and private copies.
+"""All images of pages in a log's files, read as bytes without SQLite.
 
 A page can have several images: in the database, in the write-ahead log once for each
 commit that changed it, and in a rollback journal before its change. SQLite shows only one
 of them, up to the first damaged one; a rescue needs them all. The formats are described in
-https://www.sqlite.org/fileformat2.html. Even for reading, SQLite recovers a write-ahead
-log and creates files, so a log that must not change is examined in a copy.
+https://www.sqlite.org/fileformat2.html.
 """
 
 import os
-import shutil
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
-
-from ...descriptors import give_back
-from ..database import head_path
 
 PAGE_BYTES = 4096
 """The size of a page if the database's header is unreadable."""
@@ -30,7 +24,6 @@ _WAL_HEADER, _FRAME_HEADER = 32, 24
 _DATABASE, _WAL, _JOURNAL = range(3)
 
 Sums = tuple[int, int]
-Stamp = tuple[int, int, int] | None
 
 
 class Image(NamedTuple):
@@ -67,7 +60,8 @@ class PageImages:
         """Close the files."""
         for descriptor in self._descriptors:
             if descriptor is not None:
-                give_back(descriptor)
+                with suppress(OSError):
+                    os.close(descriptor)
         self._descriptors.clear()
 
     @property
@@ -194,37 +188,3 @@ def _added(content: bytes, sums: Sums, order: str) -> Sums:
 def _sums(stored: bytes) -> Sums:
     first, second = struct.unpack(">II", stored.ljust(8, b"\0"))
     return first, second
-
-
-def files_now(path: Path) -> list[Stamp]:
-    """Return inode, size and time of change of each file of a log."""
-    found: list[Stamp] = []
-    for name in _files(path):
-        try:
-            file = name.stat()
-            found.append((file.st_ino, file.st_size, file.st_mtime_ns))
-        except FileNotFoundError:
-            found.append(None)
-    return found
-
-
-@contextmanager
-def private_copy(path: Path) -> Iterator[Path]:
-    """Yield a copy of a log in a temporary folder; raise `OSError`.
-
-    A concurrent writer can corrupt the copy; compare `files_now` before and after. Do not
-    use it in a process that has the log open: closing a file that was read would release
-    SQLite's locks on it.
-    """
-    with TemporaryDirectory(prefix="sprintlog-doctor-") as folder:
-        copy = Path(folder).resolve() / path.name
-        # The head first: a head that is older than the log raises no alarm.
-        names = [(head_path(path), head_path(copy))]
-        for source, target in [*names, *zip(_files(path), _files(copy), strict=True)]:
-            if source.exists():
-                shutil.copyfile(source, target)
-        yield copy
-
-
-def _files(path: Path) -> list[Path]:
-    return [path.with_name(path.name + suffix) for suffix in SUFFIXES]

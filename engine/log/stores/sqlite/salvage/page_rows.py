@@ -7,10 +7,8 @@ out is believed only when it fits the hash chain, so nothing else has to be righ
 from collections.abc import Iterator
 from struct import unpack_from
 
-import msgspec
+from sprintlog.stores import DOCUMENT_BYTES_MAX, RecordedEvent
 
-from ....chain import event_hash, header, misfit, payload_digest
-from ....envelope import DOCUMENT_BYTES_MAX, RecordedEvent
 from .page_images import Image, PageImages
 
 COLUMNS = len(RecordedEvent.__struct_fields__)
@@ -108,22 +106,6 @@ class PageRows:
             size -= room
             number = int.from_bytes(page[:4])
         return b"".join(parts)
-
-
-def is_whole(event: RecordedEvent) -> bool:
-    """Tell whether an event has its types, and the payload it was recorded with."""
-    if misfit(msgspec.structs.astuple(event)):
-        return False
-    if event.payload is None:
-        return True
-    salt = event.salt
-    # Without a salt it is what remains of one that was erased.
-    return salt is None or payload_digest(salt, event.payload) == event.payload_digest
-
-
-def follows(event: RecordedEvent, previous: bytes) -> bool:
-    """Tell whether a whole event is the one recorded after that hash."""
-    return event_hash(previous, header(event), event.payload_digest) == event.hash
 
 
 def _cells(page: bytes) -> Iterator[tuple[int, int]]:

@@ -11,18 +11,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from .....errors import BusyError, RefusedError, UnreadableError
-from ....chain import GENESIS, check_chain
-from ....envelope import ERASURES, Head, RecordedEvent
-from ....port import Clock, Entropy
-from ...descriptors import sync
-from ...head_file import HeadFile
-from ..backup import check_copy
-from ..connection import explained, not_read
-from ..database import head_path
-from ..store import SqliteLog
-from .page_images import PageImages, files_now
-from .page_rows import PageRows, follows, is_whole
+from ....errors import BusyError, RefusedError, UnreadableError
+from ...chain import GENESIS, check_chain, follows, is_whole
+from ...envelope import ERASURES, Head, RecordedEvent
+from ...port import Clock, Entropy
+from ..descriptors import sync
+from ..head_file import HeadFile
+from .backup import check_copy, files_now
+from .connection import explained, not_read
+from .database import head_path
+from .salvage.page_images import PageImages
+from .salvage.page_rows import PageRows
+from .store import SqliteLog
 
 EVENTS_A_STEP = 256
 SAVED, READABLE, DAMAGED, MISSING = "saved", "readable", "damaged", "missing"
