@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from .command import Command, Decider
-from .journal import rules, suggestions
+from .journal import rules
 from .sprint.commands import TOPICS as OF_SPRINTS
 
-OF_THE_JOURNAL = (rules, suggestions)
+OF_THE_JOURNAL = (rules,)
 
 
 class RegisteredCommand(NamedTuple):

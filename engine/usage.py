@@ -1,4 +1,4 @@
-"""Usage of models: figures that are known, lower bounds or unknown; pure."""
+"""Usage of models: tokens and exact amounts of money, some of them lower bounds; pure."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,23 +7,23 @@ import msgspec
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an agent's run cost, as far as it says; what is missing is missing."""
+    """The usage of an agent's run; figures that the agent does not report are None."""
 
     input_tokens: int | None = None
-    """New tokens that the model was given."""
+    """New input tokens."""
     output_tokens: int | None = None
-    """Tokens that the model wrote."""
+    """Output tokens."""
     cache_read_tokens: int | None = None
-    """Tokens that came from a cache."""
+    """Tokens read from a cache."""
     cache_creation_tokens: int | None = None
-    """Tokens that were put into a cache."""
+    """Tokens written to a cache."""
     cost_usd: float | None = None
     """Cost in US dollars."""
     turns: int | None = None
-    """How often the model answered."""
+    """The number of answers of the model."""
     duration_ms: int | None = None
     at_least: tuple[str, ...] = ()
-    """The figures that are lower bounds, by their names."""
+    """The names of figures that are lower bounds."""
 
 
 FIGURES = tuple(name for name in Usage.__struct_fields__ if name != "at_least")
@@ -32,7 +32,7 @@ TOKEN_FIGURES = ("input_tokens", "cache_creation_tokens", "output_tokens")
 """The figures whose sum is called tokens; reads from a cache are separate."""
 _REQUIRED = ("input_tokens", "output_tokens", COST)
 _OF_CALL = (*TOKEN_FIGURES, "cache_read_tokens", COST)
-"""What a call takes of which no tokens are known: nothing of it is known."""
+"""The unknown figures of a call without any known token count."""
 
 
 def tokens_of(figures: Any) -> int | None:
@@ -72,11 +72,10 @@ def open_figures(usage: Usage | None) -> tuple[str, ...]:
 
 
 class ModelCall(Usage, frozen=True, omit_defaults=True, kw_only=True):
-    """What one call of a model took, or how long one turn lasted."""
+    """The usage of one call of a model, or the duration of one turn."""
 
     key: str
-    """The first 16 hexadecimal digits of the sha256 of its id: the same again is the
-    same call."""
+    """The first 16 hexadecimal digits of the sha256 of its id, equal for the same call."""
     model: str | None = None
     """The model, by the agent's own name."""
 
@@ -102,9 +101,9 @@ def known_sum(usages: Iterable[Usage]) -> Usage:
 
 
 def summed(calls: Iterable[Usage]) -> Usage:
-    """Return what calls took together; what some of them do not state is a lower bound.
+    """Return the sum of calls; a figure that some calls lack is a lower bound.
 
-    A call that was aborted is one of these: its zeros stand for figures that never came.
+    Aborted calls are among these: their zeros mean that the figures are unknown.
     """
     sums: dict[str, Any] = {}
     lacking: set[str] = set()
@@ -119,3 +118,63 @@ def summed(calls: Iterable[Usage]) -> Usage:
     if COST in sums:
         sums[COST] = round(sums[COST], 9)
     return Usage(**sums, at_least=tuple(sorted(lacking & sums.keys())))
+
+
+def plus(total: str | None, amount: float | str) -> str:
+    """Return the exact sum of two decimals; a total of None is 0."""
+    return _added(total or "0", str(amount), sign=1)
+
+
+def minus(total: str, amount: str | None) -> str:
+    """Return the exact difference of two decimals; an amount of None is 0."""
+    return _added(total, amount or "0", sign=-1)
+
+
+def is_less(one: float | str, other: float | str) -> bool:
+    """Return whether an amount is less than another one."""
+    (first, places), (second, others) = _scaled(str(one)), _scaled(str(other))
+    return bool(first * 10**others < second * 10**places)
+
+
+def _added(one: str, other: str, *, sign: int) -> str:
+    (first, places), (second, others) = _scaled(one), _scaled(other)
+    most = max(places, others)
+    total = first * 10 ** (most - places) + sign * second * 10 ** (most - others)
+    return text_of(total, most)
+
+
+def text_of(digits: int, places: int) -> str:
+    """Return `digits` / 10**`places` as text without trailing zeros."""
+    mark = "-" if digits < 0 else ""
+    said = str(abs(digits)).rjust(places + 1, "0")
+    whole, part = said[: len(said) - places], said[len(said) - places :].rstrip("0")
+    return f"{mark}{whole}.{part}" if part else f"{mark}{whole}"
+
+
+def _scaled(text: str) -> tuple[int, int]:
+    """Return the digits of a number as an integer, and its decimal places."""
+    mantissa, _, power = text.partition("e")
+    whole, _, part = mantissa.partition(".")
+    digits, places = int(whole + part), len(part) - int(power or 0)
+    return (digits, places) if places >= 0 else (digits * 10**-places, 0)
+
+
+def product(count: int, each: float | str, *, places: int = 0) -> str:
+    """Return `count` times an amount, divided by 10**`places`, exactly."""
+    digits, own = _scaled(str(each))
+    return text_of(count * digits, own + places)
+
+
+def percent(part: str, whole: str) -> int:
+    """Return the percentage that a part is of the whole, rounded down."""
+    (first, places), (second, others) = _scaled(part), _scaled(whole)
+    if not second:
+        return 100
+    return int(100 * first * 10**others // (second * 10**places))
+
+
+def dollars(text: str) -> str:
+    """Return an amount with all of its decimals, such as `$1,234.50`."""
+    mark = "-" if text.startswith("-") else ""
+    whole, _, part = text.removeprefix("-").partition(".")
+    return f"{mark}${int(whole):,}.{part.ljust(2, '0')}"

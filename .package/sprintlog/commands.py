@@ -11,6 +11,7 @@ from .engine.command import (
     Command as Command,
 )
 from .engine.journal.rules import (
+    AddExtractedLearnings as AddExtractedLearnings,
     AddLearning as AddLearning,
     DiscoverPattern as DiscoverPattern,
     HandOverLearnings as HandOverLearnings,
@@ -19,15 +20,8 @@ from .engine.journal.rules import (
     ReferenceLearning as ReferenceLearning,
     RetireLearning as RetireLearning,
 )
-from .engine.journal.suggestions import (
-    AddExtractedLearnings as AddExtractedLearnings,
-)
 from .engine.judging.loop_rules import (
     LoopChange as LoopChange,
-)
-from .engine.sprint.agent.goal_runs import (
-    EndTurn as EndTurn,
-    StartTurn as StartTurn,
 )
 from .engine.sprint.agent.reported import (
     ReportWork as ReportWork,
@@ -36,9 +30,11 @@ from .engine.sprint.agent.reported import (
 from .engine.sprint.agent.runs import (
     EndRepair as EndRepair,
     EndRun as EndRun,
+    EndTurn as EndTurn,
     RecordRun as RecordRun,
     StartRepair as StartRepair,
     StartRun as StartRun,
+    StartTurn as StartTurn,
 )
 from .engine.sprint.answers.items import (
     SaidItems as SaidItems,
@@ -58,15 +54,13 @@ from .engine.sprint.gates.checks import (
 from .engine.sprint.gates.gate import (
     GateResult as GateResult,
 )
-from .engine.sprint.iterations.corrections import (
-    ReplaceBaseline as ReplaceBaseline,
-    RetractMeasurement as RetractMeasurement,
-)
 from .engine.sprint.iterations.decisions import (
     ApplyArtifacts as ApplyArtifacts,
     ChangeRules as ChangeRules,
     GiveRecommendation as GiveRecommendation,
     GoOn as GoOn,
+    ReplaceBaseline as ReplaceBaseline,
+    RetractMeasurement as RetractMeasurement,
     SelectBest as SelectBest,
     SetRules as SetRules,
 )
@@ -86,8 +80,10 @@ from .engine.sprint.iterations.hook_tasks import (
 )
 from .engine.sprint.iterations.loop import (
     EndIteration as EndIteration,
+    EndWrapped as EndWrapped,
     LimitIterations as LimitIterations,
     StartIteration as StartIteration,
+    StartWrapped as StartWrapped,
 )
 from .engine.sprint.iterations.measurement import (
     CaptureBaseline as CaptureBaseline,
@@ -107,10 +103,6 @@ from .engine.sprint.iterations.snapshots import (
     StartRestore as StartRestore,
     TakeSnapshot as TakeSnapshot,
 )
-from .engine.sprint.iterations.wrapped import (
-    EndWrapped as EndWrapped,
-    StartWrapped as StartWrapped,
-)
 from .engine.sprint.phases.leaves import (
     BlockPhase as BlockPhase,
     CompletePhase as CompletePhase,
@@ -122,6 +114,7 @@ from .engine.sprint.phases.leaves import (
     StartPhase as StartPhase,
 )
 from .engine.sprint.phases.lifecycle import (
+    AddNote as AddNote,
     BlockSprint as BlockSprint,
     CompleteSprint as CompleteSprint,
     InterruptSprint as InterruptSprint,
@@ -131,9 +124,6 @@ from .engine.sprint.phases.lifecycle import (
     ReopenSprint as ReopenSprint,
     ResumeSprint as ResumeSprint,
     StartSprint as StartSprint,
-)
-from .engine.sprint.phases.notes import (
-    AddNote as AddNote,
 )
 from .engine.sprint.phases.waits import (
     ScheduleRetry as ScheduleRetry,

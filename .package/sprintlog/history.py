@@ -1,7 +1,7 @@
 """Questions about the past: what happened, who set a field, which iteration is best."""
 
 from .engine.service.streams.subscription import follow as follow
-from .engine.sprint.document.fields import MISSING as MISSING
+from .engine.sprint.document.patch import MISSING as MISSING
 from .projections.best_iteration import best_iteration as best_iteration
 from .projections.history.blame import Blame as Blame, blame as blame
 from .projections.history.blame_files import (

@@ -1,6 +1,6 @@
 """A changed field as a line that fits the terminal; where there is none, whole."""
 
-from sprintlog.engine.sprint.document.fields import FieldChange
+from sprintlog.engine.sprint.document.patch import FieldChange
 from sprintlog.projections.history.differences import told
 
 from ..output import fitting

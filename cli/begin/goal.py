@@ -8,7 +8,7 @@ import click
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint.iterations.goal import CompleteGoal, SetGoal, claim_in_force
-from sprintlog.engine.sprint.state.undecided import urgent
+from sprintlog.engine.sprint.state.completion import urgent
 from sprintlog.engine.sprint.state.words import COMPLETED
 
 from .. import typed

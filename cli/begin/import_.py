@@ -17,8 +17,8 @@ from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.lines import LINE_BYTES_MAX
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.events import Place, SprintImported
-from sprintlog.engine.sprint.plan.contradictions import contradictions
 from sprintlog.engine.sprint.plan.create import ImportDocument
+from sprintlog.engine.sprint.plan.imported_documents import contradictions
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.health.exchange import import_log
 from sprintlog.projections.state_files.sprint_file import SprintFile

@@ -11,7 +11,7 @@ from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import Place, SprintImported
 from sprintlog.engine.sprint.plan.create import ImportDocument
-from sprintlog.engine.sprint.plan.observations import losses
+from sprintlog.engine.sprint.plan.imported_documents import losses
 from sprintlog.engine.sprint.state.effective_history import lies_on, path
 from sprintlog.projections.workspace import Workspace
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.sprint.document.fields import MISSING
+from sprintlog.engine.sprint.document.patch import MISSING
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.projections.history.blame import Blame, blame
 from sprintlog.projections.history.blame_files import STATE_FILES, blame_best, blame_journal

@@ -11,8 +11,8 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint.iterations import facts
 from sprintlog.engine.sprint.state import words
-from sprintlog.engine.sprint.state.derived import settled
 from sprintlog.engine.sprint.state.node import Node, derived_status
+from sprintlog.engine.sprint.state.sprint import settled
 from sprintlog.engine.sprint.state.times import normalise
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.engine.usage import ModelCall

@@ -1,8 +1,7 @@
 """`sprintlog best`: the best iteration so far."""
 
 from sprintlog.engine.judging.exact import HOW_TO_MEASURE
-from sprintlog.engine.judging.score import Score
-from sprintlog.engine.judging.select import unknown_parts
+from sprintlog.engine.judging.score import Score, unknown_parts
 from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.projections.judging import quality
 from sprintlog.projections.judging.iteration_report import said

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.iterations.corrections import (
+from sprintlog.engine.sprint.iterations.decisions import (
     ReplaceBaseline,
     RetractMeasurement,
 )

@@ -6,8 +6,7 @@ from types import MappingProxyType
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.exact import Number, plain, short, shown
 from sprintlog.engine.judging.recommend import Recommendation
-from sprintlog.engine.judging.score import Score
-from sprintlog.engine.judging.select import said_score, unknown_parts
+from sprintlog.engine.judging.score import Score, score_text, unknown_parts
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.evaluation import Failure, Judged, RunEnding, evaluate
 from sprintlog.engine.sprint.iterations.described import Description
@@ -50,7 +49,7 @@ def subject_line(judged: Judged, given: Recommendation) -> str:
         return f"{name}: {why.removeprefix(f'{name} ')}"
     one = judged.one(given.number)
     word = one.classification or "nothing to compare with yet"
-    return f"{name}: {word}, quality {said_score(one.score)}"
+    return f"{name}: {word}, quality {score_text(one.score)}"
 
 
 def list_lines(

@@ -4,7 +4,7 @@ from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.exact import shown
 from sprintlog.engine.judging.loop_rules import ROLLBACK
 from sprintlog.engine.judging.recommend import Recommendation
-from sprintlog.engine.judging.select import unknown_parts
+from sprintlog.engine.judging.score import unknown_parts
 from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot

@@ -7,9 +7,13 @@ import click
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.journal import parts
 from sprintlog.engine.journal.parts import Learning
-from sprintlog.engine.journal.rules import AddLearning, ReferenceLearning, RetireLearning
-from sprintlog.engine.journal.suggestions import AddExtractedLearnings
-from sprintlog.engine.journal.suggestions import extract as extract_learnings
+from sprintlog.engine.journal.rules import (
+    AddExtractedLearnings,
+    AddLearning,
+    ReferenceLearning,
+    RetireLearning,
+)
+from sprintlog.engine.journal.rules import extract as extract_learnings
 from sprintlog.projections.views.journal import Proposal
 
 from .. import typed

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from sprintlog.engine.service.streams.evaluation import Judged, StreamEvents
 from sprintlog.engine.sprint.events import RunEnded
-from sprintlog.engine.sprint.iterations.agent_runs import is_lost, runs_seen
 from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
+from sprintlog.engine.sprint.iterations.outcomes import is_lost, runs_seen
 from sprintlog.engine.sprint.runs.record import LOST
 from sprintlog.engine.sprint.state.goal_settings import goal_said
 from sprintlog.engine.sprint.state.sprint import Sprint

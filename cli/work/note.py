@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.phases.lifecycle import AddNote
 
 from .. import typed
 from ..context import with_recording

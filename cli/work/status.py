@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.gates.checks import run_of
 from sprintlog.engine.sprint.gates.gate import attempts_of, gate_of
 from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.kept_files import left_words
-from sprintlog.engine.sprint.iterations.reflection import reflection_is_due
+from sprintlog.engine.sprint.iterations.loop_changes import reflection_is_due
 from sprintlog.engine.sprint.plan.goal_steps import steps_of
 from sprintlog.engine.sprint.runs.budgets import said
 from sprintlog.engine.sprint.state.document_fields import mapping_of

@@ -9,11 +9,21 @@ from msgspec.structs import replace
 
 from ..command import Command, Commands, Events, JournalCommand, made_of, rule_of
 from ..errors import NotFoundError, RefusedError
-from ..journal import events as f
 from ..log.event import Event, event_of
+from . import events as f
 from .fold import fold
 from .foreign import shape_of
-from .parts import ClosedObject, Entry, Learning, Pattern, check, refuse
+from .parts import (
+    CODEBASE_PATTERN,
+    ERROR_WORKAROUND,
+    ClosedObject,
+    Entry,
+    Learning,
+    Observation,
+    Pattern,
+    check,
+    refuse,
+)
 from .state import NUMBER_MAX, Journal, entry_id, pack, unpack
 
 Part = TypeVar("Part", bound=ClosedObject)
@@ -273,6 +283,62 @@ def _opens(event: f.JournalOpened) -> OpenJournal:
     return OpenJournal(event.project_name, created_at=event.created_at)
 
 
+ARCHITECTURE = "architecture"
+TYPES = {
+    "api-issue": "api-convention",
+    "test-failure": "test-pattern",
+    "tooling-friction": "tool-usage",
+    "dependency": "dependency-quirk",
+    ARCHITECTURE: "architecture-constraint",
+}
+"""The type of a learning by the category of its observation."""
+
+Proposal = tuple[int, Learning]
+"""The number of an observation, from 1, and what would be learned from it."""
+
+
+def extract(entry: Entry) -> list[Proposal]:
+    """Return what an entry suggests; observations that name a learning suggest none."""
+    return [
+        (number, _learning(entry, observation))
+        for number, observation in enumerate(entry.observations, 1)
+        if _suggests(observation)
+    ]
+
+
+class AddExtractedLearnings(JournalCommand, frozen=True):
+    """Add what was extracted; each learning gets an id of its own."""
+
+    proposals: list[Proposal]
+
+
+def add_extracted(journal: Journal, command: AddExtractedLearnings, at: str) -> list[Event]:
+    """Decide on `AddExtractedLearnings`."""
+    ahead = DraftJournal(journal, at)
+    for observation, learning in command.proposals:
+        ahead.decide(AddLearning(learning, observation))
+    return ahead.events
+
+
+def _suggests(observation: Observation) -> bool:
+    return not observation.related_learning_id and (
+        observation.action_taken == "documented" or observation.category == ARCHITECTURE
+    )
+
+
+def _learning(entry: Entry, observation: Observation) -> Learning:
+    fixed = observation.action_taken == "fixed"
+    otherwise = ERROR_WORKAROUND if fixed else CODEBASE_PATTERN
+    return Learning(
+        type=TYPES.get(observation.category, otherwise),
+        content=observation.description or observation.title,
+        context=f"Discovered while working on {entry.prd_id}",
+        source_prd_id=entry.prd_id,
+        source_entry_id=entry.id,
+        still_valid=True,
+    )
+
+
 COMMANDS: Commands = {
     OpenJournal: open_journal,
     RecordEntry: record_entry,
@@ -281,6 +347,7 @@ COMMANDS: Commands = {
     HandOverLearnings: hand_over,
     RetireLearning: retire_learning,
     DiscoverPattern: discover_pattern,
+    AddExtractedLearnings: add_extracted,
 }
 
 CAUSED: Events = {

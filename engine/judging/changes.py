@@ -14,8 +14,7 @@ import msgspec
 
 from .events import OwnMetric, Thresholds
 from .exact import Number, exact, plain, short, shown
-from .metrics import Figures, with_own
-from .own_metrics import HIGHER, weighed
+from .metrics import HIGHER, Figures, weighed, with_own
 
 Amount = TypeVar("Amount", int, Fraction)
 CRITICAL, HIGH, MEDIUM = "CRITICAL", "HIGH", "MEDIUM"

@@ -11,8 +11,7 @@ from ..errors import RefusedError
 from .events import EDIT_POLICIES, RulesSet, Thresholds, Weights
 from .exact import exact
 from .loop_rules import ON_REGRESSION, ROLLBACK, LoopChange, LoopRules
-from .metrics import NAMES, Figures
-from .own_metrics import change_metrics, check_own_metrics, check_word
+from .metrics import NAMES, Figures, change_metrics, check_own_metrics, check_word
 from .score import NAMES_OF_PARTS
 
 TAKEN = NAMES_OF_PARTS | {*NAMES, *Figures._fields, "score", "class"}

@@ -10,14 +10,15 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from .events import OwnMetric, Weights
-from .exact import Number, exact
-from .metrics import SUCCESS, Figures
-from .own_metrics import points as own_points
-from .own_metrics import weighed
+from .exact import Number, exact, short, shown
+from .metrics import SUCCESS, Figures, weighed
+from .metrics import points as own_points
 
 Points = Number | None
 Measure = Callable[[Figures, Figures], Points]
 
+SCORE_PLACES = 2
+"""Scores that are equal when printed are equal."""
 BUILD = "build_success"
 """The component that the exit code of a command is."""
 LOC_NEAR, LOC_FAR = Fraction(20, 100), Fraction(50, 100)
@@ -252,3 +253,21 @@ DIMENSIONS: dict[str, dict[str, Measure]] = {
 
 NAMES_OF_PARTS = frozenset(DIMENSIONS) | {n for parts in DIMENSIONS.values() for n in parts}
 """Every dimension and component: what a metric of one's own is not called."""
+
+
+def score_text(score: Score) -> str:
+    """Return a score as text, with its unmeasured share."""
+    if score.value is None:
+        return "unknown"
+    text = shown(score.value, SCORE_PLACES)
+    if score.is_given or score.share == 1:
+        return text
+    return f"{text} with {short((1 - score.share) * 100)}% unknown"
+
+
+def unknown_parts(score: Score) -> str | None:
+    """Return the unmeasured parts of a score; None if all of it is measured."""
+    if score.value is None or score.is_given or score.share == 1:
+        return None
+    names = [one.name for one in score.dimensions if one.points is None and one.weight]
+    return f"{short((1 - score.share) * 100)}% unknown, nothing measures {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""The loop's result on completion: the best iteration, not simply the last one."""
+"""Selection of a loop's result: the best iteration, or the one that a person chose."""
 
 from collections.abc import Collection, Sequence
 from fractions import Fraction
@@ -9,19 +9,17 @@ from .evaluation import Judgement
 from .events import BestSelected, RulesSet
 from .exact import exact, rounded, short, shown
 from .metrics import not_verified
-from .score import Score, compared
+from .score import SCORE_PLACES, compared, score_text
 from .tracker import BASELINE_NUMBER, Best
 
 OVER_REFINEMENT = "over_refinement"
 RULE = "Per REF-015, select peak quality, not final iteration"
-SCORE_PLACES = 2
-"""Scores that print the same are equal."""
 NAMED_MAX = 10
-"""More iterations than these are only counted in a sentence."""
+"""The maximum number of iterations that a sentence names; more are only counted."""
 
 
 class Degradation(NamedTuple):
-    """What was lost after the peak."""
+    """The loss of quality after the peak."""
 
     started: int
     """The first iteration after the peak."""
@@ -29,7 +27,7 @@ class Degradation(NamedTuple):
     pattern: str
     iterations_after_peak: int
     quality_loss: Fraction
-    """A part of the selected score, not above 0."""
+    """A fraction of the selected score, at most 0."""
 
 
 class Comparison(NamedTuple):
@@ -39,18 +37,18 @@ class Comparison(NamedTuple):
     selected: Fraction
     delta: Fraction
     improvement: Fraction | None
-    """A part of the final score; None where that is 0."""
+    """A fraction of the final score; None if that is 0."""
     reason: str | None
-    """Why the last one was not selected; None when it was."""
+    """Why the last one was not selected; None if it was."""
 
 
 class Selection(NamedTuple):
-    """Which iteration's output is the loop's result, and why."""
+    """The iteration whose output is the loop's result, and the reasons."""
 
     selected: Judgement
     final: Judgement
     why_not: str | None
-    """Why it may not be selected by itself; None when it may."""
+    """Why it may not be selected automatically; None if it may."""
     is_baseline: bool
     rationale: tuple[str, ...]
     comparison: Comparison | None
@@ -58,18 +56,18 @@ class Selection(NamedTuple):
     is_chosen: bool = False
     """Whether a person chose it."""
     reason: str | None = None
-    """Why that person did."""
+    """That person's reason."""
 
     @property
     def is_verified(self) -> bool:
-        """Tell whether its tests pass and its score is high enough."""
+        """Return whether its tests pass and its score is high enough."""
         return self.why_not is None
 
     @property
     def message(self) -> str:
-        """Return the selection in a few words, as it is said to a loop."""
+        """Return the selection as one line for a loop."""
         what = "baseline" if self.is_baseline else f"iteration {self.selected.number}"
-        mine, last = said_score(self.selected.score), said_score(self.final.score)
+        mine, last = score_text(self.selected.score), score_text(self.final.score)
         marked = "" if self.why_not is None else f", not verified: {self.why_not}"
         return f"Selected {what} (quality: {mine} vs final {last}){marked}"
 
@@ -89,7 +87,7 @@ class Selection(NamedTuple):
 
 
 def refusal(judged: Judgement, rules: RulesSet) -> str | None:
-    """Return why an iteration may not be selected; None when it may."""
+    """Return why an iteration may not be selected; None if it may."""
     value = judged.score.value
     if value is None:
         return "it has no score"
@@ -100,7 +98,7 @@ def refusal(judged: Judgement, rules: RulesSet) -> str | None:
 
 
 def regression(judged: Judgement, other: Judgement, rules: RulesSet) -> str | None:
-    """Return how an iteration is a regression against another; None if it is none."""
+    """Return how an iteration is a regression against another; None if it is not."""
     now, then = judged.figures, other.figures
     found = alerts(judged.number, now, then, deltas(now, then), rules.thresholds)
     serious = [alert for alert in found if alert.severity in (CRITICAL, HIGH)]
@@ -122,12 +120,11 @@ def select(
     off_path: Collection[int] = (),
     has_floor: bool = True,
 ) -> Selection | None:
-    """Return the best of all measured iterations; None when none can be told to be best.
+    """Return the best of all measured iterations; None if it cannot be determined.
 
-    Among those that may be selected it is the one that nothing later takes the place of;
-    the baseline where all of them are regressions against it. Where none may, it is the
-    tracker's best, or the baseline if that is not strictly beaten. Iteration 0 counts only
-    where it is the floor.
+    Among those that may be selected, it is the one that no later one replaces, or the
+    baseline if all of them are regressions against it. If none may be selected, it is the
+    tracker's best, or the baseline unless strictly beaten (only with `has_floor`).
     """
     by_number = {one.number: one for one in judged}
     fit = [one for one in judged if refusal(one, rules) is None]
@@ -161,10 +158,10 @@ def describe(
     rules: RulesSet,
     off_path: Collection[int] = (),
 ) -> Selection:
-    """Return a selection with its comparison to the last iteration, and why it is so."""
+    """Return a selection with its comparison to the last iteration and its reasons."""
     later = _later(chosen, last, judged)
     degradation = _degradation(chosen, last, later)
-    # The baseline is a floor: it needs no score of its own, only sound tests.
+    # The baseline is a floor: it needs no minimum score, only passing tests.
     is_baseline = chosen.number == BASELINE_NUMBER
     why_not = not_verified(chosen.figures) if is_baseline else refusal(chosen, rules)
     fit = [one for one in judged if refusal(one, rules) is None]
@@ -186,32 +183,14 @@ def describe(
     )
 
 
-def said_score(score: Score) -> str:
-    """Return a score as it is printed, with the share of it that nothing measures."""
-    if score.value is None:
-        return "unknown"
-    text = shown(score.value, SCORE_PLACES)
-    if score.is_given or score.share == 1:
-        return text
-    return f"{text} with {short((1 - score.share) * 100)}% unknown"
-
-
-def unknown_parts(score: Score) -> str | None:
-    """Return which parts of a score nothing measures; None where all of it is known."""
-    if score.value is None or score.is_given or score.share == 1:
-        return None
-    names = [one.name for one in score.dimensions if one.points is None and one.weight]
-    return f"{short((1 - score.share) * 100)}% unknown, nothing measures {', '.join(names)}"
-
-
 def _takes_over(
     one: Judgement, chosen: Judgement, rules: RulesSet, off_path: Collection[int]
 ) -> bool:
-    """Tell whether a later iteration takes the place of the one chosen so far.
+    """Return whether a later iteration replaces the one chosen so far.
 
-    It must have what that one has, and is compared on that. Of equals the one that has
-    more goes first, then one on the path, then the later one: it holds the most work. One
-    that lost something serious of the other is no equal.
+    It must have all components of that one, and is compared on these. Equal ones: the one
+    with more components wins, then an effective one, then the later one, which contains the
+    most work. An iteration that is a regression against the other is not equal to it.
     """
     order = _order(one, chosen)
     if order != 0:
@@ -224,9 +203,9 @@ def _takes_over(
 
 
 def _order(one: Judgement, other: Judgement) -> int | None:
-    """Return 1, 0 or -1 for a higher, equal or lower score; None if one lacks a part.
+    """Return 1, 0 or -1 for a higher, equal or lower printed score on common components.
 
-    Printed scores are compared, on the components of the other.
+    Return None if the first one lacks a component.
     """
     if _lacks(one, other):
         return None
@@ -238,9 +217,9 @@ def _order(one: Judgement, other: Judgement) -> int | None:
 
 
 def _lacks(one: Judgement, other: Judgement) -> list[str]:
-    """Return the components that only the other one has; no given score needs any.
+    """Return the components that only the other one has, of those required when measured.
 
-    What the rules did not ask for when it was measured it does not lack.
+    A score that was supplied has no components.
     """
     if one.score.is_given or other.score.is_given:
         return []
@@ -249,9 +228,9 @@ def _lacks(one: Judgement, other: Judgement) -> list[str]:
 
 
 def _is_unbeaten(baseline: Judgement, chosen: Judgement) -> bool:
-    """Tell whether the baseline's score is no lower, on what both have measured.
+    """Return whether the baseline's score on the common components is not lower.
 
-    One that has all of it and is equal there beats it by what it has more.
+    An equal iteration with additional components beats the baseline.
     """
     pair = compared(baseline.score, chosen.score)
     if pair is None or pair[0] < pair[1]:
@@ -261,7 +240,7 @@ def _is_unbeaten(baseline: Judgement, chosen: Judgement) -> bool:
 
 
 def _later(chosen: Judgement, last: Judgement, judged: Sequence[Judgement]) -> list[int]:
-    """Return the iterations after the chosen one, in the chain that led to the last."""
+    """Return the iterations between the chosen and the last one, along the chain."""
     built_on = {one.number: one.previous for one in judged}
     later: list[int] = []
     number: int | None = last.number
@@ -314,8 +293,8 @@ def _why_not_last(
 
 
 def _floor(baseline: Judgement, fit: Sequence[Judgement], rules: RulesSet) -> list[str]:
-    """Return the sentences that say why the baseline is the result."""
-    score = said_score(baseline.score)
+    """Return sentences that state why the baseline is the result."""
+    score = score_text(baseline.score)
     if not fit:
         return [f"No iteration may be selected, and none beat the baseline ({score})"]
     every = "Every iteration that may be selected is a regression against the baseline"
@@ -329,9 +308,9 @@ def _floor(baseline: Judgement, fit: Sequence[Judgement], rules: RulesSet) -> li
 def _rationale(
     chosen: Judgement, judged: Sequence[Judgement], why_not: str | None
 ) -> list[str]:
-    """Return the sentences that say why an iteration is the result."""
+    """Return sentences that state why an iteration is the result."""
     now, name = chosen.figures, f"Iteration {chosen.number}"
-    score = said_score(chosen.score)
+    score = score_text(chosen.score)
     said = [f"{name} achieved peak quality ({score})"]
     if why_not is not None:
         said = [f"{name} has the best score ({score}), not verified: {why_not}"]
@@ -349,12 +328,9 @@ def _rationale(
 
 
 def _among_equals(
-    chosen: Judgement,
-    fit: Sequence[Judgement],
-    rules: RulesSet,
-    off_path: Collection[int],
+    chosen: Judgement, fit: Sequence[Judgement], rules: RulesSet, off_path: Collection[int]
 ) -> list[str]:
-    """Say that others are equal, and why they are not the result."""
+    """Return sentences that state why equal iterations are not the result."""
     others = [one for one in fit if one.number != chosen.number]
     alike = [one for one in others if _order(one, chosen) == 0]
     later = [one for one in alike if one.number > chosen.number]
@@ -377,16 +353,34 @@ def _among_equals(
 
 def _counted(numbers: Sequence[str]) -> str:
     named = ", ".join(numbers[-NAMED_MAX:])
-    more = len(numbers) - NAMED_MAX
-    return f"{'iteration' if len(numbers) == 1 else 'iterations'} {named}" + (
-        f" and {more} more" if more > 0 else ""
-    )
+    more = f" and {left} more" if (left := len(numbers) - NAMED_MAX) > 0 else ""
+    return f"{'iteration' if len(numbers) == 1 else 'iterations'} {named}{more}"
 
 
 def lost(degradation: Degradation | None) -> list[str]:
-    """Return the sentences that say what was lost after the peak."""
+    """Return sentences that state the loss of quality after the peak."""
     if degradation is None:
         return []
     first, last = degradation.started, degradation.ended
     span = f"iteration {first}" if first == last else f"iterations {first}-{last}"
     return [f"Quality degraded in {span}", RULE]
+
+
+def chosen_by_a_person(
+    chosen: Judgement,
+    last: Judgement,
+    judged: Sequence[Judgement],
+    reason: str | None,
+    *,
+    rules: RulesSet,
+) -> Selection:
+    """Return a person's selection with its comparison to the last iteration."""
+    found = describe(chosen, last, judged, rules=rules)
+    name = "the baseline" if found.is_baseline else f"iteration {chosen.number}"
+    why = f"A person chose {name} ({score_text(chosen.score)})"
+    rationale = [why, *([f"Their reason: {reason}"] if reason is not None else [])]
+    comparison = found.comparison
+    if comparison is not None and comparison.reason is not None:
+        comparison = comparison._replace(reason=why)
+    found = found._replace(rationale=(*rationale, *lost(found.degradation)))
+    return found._replace(comparison=comparison, is_chosen=True, reason=reason)

@@ -148,7 +148,7 @@ def _select_best(service: Service, sprint: Sprint, command: Any) -> Any:
 
 
 def _retract_measurement(service: Service, sprint: Sprint, command: Any) -> Any:
-    from ..sprint.iterations.corrections import check_retraction
+    from ..sprint.iterations.decisions import check_retraction
     from .streams.evaluation import evaluate
 
     check_retraction(sprint, command.number, command.reason)

@@ -14,7 +14,7 @@ from ..log.envelope import RecordedEvent
 from ..log.event import Event
 from ..sprint.events import AgentRan, IterationStarted
 from ..sprint.iterations import session_runs
-from ..sprint.iterations.wrapped import StartWrapped, start_wrapped
+from ..sprint.iterations.loop import StartWrapped, start_wrapped
 from ..sprint.state.sprint import Sprint
 from .streams.catalogue import CODEC, sprint_stream
 from .workspace import ServiceWorkspace

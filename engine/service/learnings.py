@@ -59,7 +59,7 @@ def _added(
 ) -> list[Event]:
     # Imported here: few agents say what they learned.
     from ..journal.parts import Learning
-    from ..journal.suggestions import AddExtractedLearnings, add_extracted
+    from ..journal.rules import AddExtractedLearnings, add_extracted
 
     there = {known.content for known in workspace.documents.current(JOURNAL).learnings}
     new = {one.content: one for one in learnings if one.content not in there}

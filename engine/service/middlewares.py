@@ -128,7 +128,7 @@ def check_moment(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """
     if action.envelope.get("at") is not None and not action.envelope.get("observed"):
         # Imported here: few say when something happened.
-        from ..sprint.observed_times import check_moment
+        from ..sprint.state.transitions import check_moment
 
         check_moment(action.state, events, action.at)
     return events

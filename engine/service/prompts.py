@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from ..sprint.agent.actions import GATE, Action
 from ..sprint.agent.prompt import LEARNINGS_CHARS_MAX, PHASE_ANSWER, Telling, handed
-from ..sprint.agent.prompt_template import PromptTemplate, read_template
+from ..sprint.compile.templates import PromptTemplate, read_template
 from ..sprint.state.sprint import Sprint
 from .learnings import journal_is_open
 from .workspace import JOURNAL, ServiceWorkspace

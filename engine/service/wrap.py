@@ -16,9 +16,8 @@ from ..errors import NotFoundError, RefusedError
 from ..masking import cut
 from ..sprint.answers.verdict import Answer, Verdict, judge, of_command, said_beside
 from ..sprint.events import AgentRan, GitState, IterationStarted, Place
-from ..sprint.iterations.wrapped import EndWrapped, StartWrapped
-from ..sprint.phases.lifecycle import StartSprint
-from ..sprint.phases.notes import AddNote
+from ..sprint.iterations.loop import EndWrapped, StartWrapped
+from ..sprint.phases.lifecycle import AddNote, StartSprint
 from ..sprint.plan.create import CreateSprint
 from ..sprint.state.goal_settings import LOOP_IN, ralph_fields
 from ..sprint.state.words import COMPLETED, NOT_STARTED, is_agent

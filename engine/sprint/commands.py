@@ -12,13 +12,11 @@ from ..errors import NotFoundError, RefusedError
 from ..judging import events as i
 from ..log.event import Event, ExtensionEvent, check_event, event_of
 from ..sprint import events as f
-from .agent import goal_runs as ralph_work
 from .agent import reported, runs
 from .events import goal as r
 from .events import queue as q
 from .gates import checks
 from .iterations import (
-    corrections,
     decisions,
     described,
     goal,
@@ -27,10 +25,9 @@ from .iterations import (
     measurement,
     rollback,
     snapshots,
-    wrapped,
 )
 from .iterations.measurement import observed_measurement
-from .phases import leaves, lifecycle, notes, waits
+from .phases import leaves, lifecycle, waits
 from .plan import adoption, create, goal_steps, injection, recompile
 from .queue import decisions as queue_decisions
 from .queue import requests
@@ -40,9 +37,9 @@ from .state.transitions import check_exists
 
 TOPICS: tuple[ModuleType, ...] = (
     *(adoption, budgets, checks, create, decisions, goal_steps, goal, hook_tasks),
-    *(injection, leaves, lifecycle, loop, measurement, notes, queue_decisions),
-    *(ralph_work, record, recompile, requests, rollback, runs, snapshots, waits),
-    *(wrapped, corrections, described, reported),
+    *(injection, leaves, lifecycle, loop, measurement, queue_decisions),
+    *(record, recompile, requests, rollback, runs, snapshots, waits),
+    *(described, reported),
 )
 BY_TAG = {event.type: event for event in f.EVENTS}
 _DERIVED: tuple[tuple[type[Event], str, tuple[str, ...]], ...] = (

@@ -14,8 +14,10 @@ from typing import Any
 
 from ..judging import events as iterations
 from ..judging.tracker import TAKE, Tracker
+from ..log.codec import DAMAGE, Codec
 from ..log.event import Event, Versioned
-from ..sprint import events as f
+from ..log.port import Form, Page
+from . import events as f
 from .events import SprintImported
 from .state.effective_history import Interval
 from .state.knowledge import (
@@ -30,12 +32,12 @@ from .state.sprint import Change, Evolve, Learn, Learns, Plan, Sprint, evolve_no
 from .state.tree import Node, Tree
 
 TOPICS = {
-    f.sprint.__name__: ("phases.sprint_changes", "plan.document_changes"),
-    f.phases.__name__: ("phases.leaf_changes", "phases.sprint_changes", "plan.injection"),
+    f.sprint.__name__: ("phases.changes", "plan.document_changes"),
+    f.phases.__name__: ("phases.changes", "plan.injection"),
     f.gates.__name__: ("gates.checks",),
     f.loop.__name__: ("iterations.loop_changes",),
     f.goal.__name__: (
-        *("iterations.goal", "iterations.hook_tasks", "iterations.reflection"),
+        *("iterations.goal", "iterations.hook_tasks", "iterations.loop_changes"),
         "plan.goal_steps",
     ),
     f.snapshots.__name__: ("iterations.snapshots",),
@@ -257,3 +259,59 @@ def _as_it_is(event: Event) -> Event:
 
 
 _TAKERS = _Takers()
+
+
+class RowFold:
+    """Folds rows as a store has them: each event is taken in as soon as it is decoded."""
+
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
+        self._takers = _RowTakers(codec)
+
+    def __call__(
+        self,
+        sprint: Sprint,
+        pages: Iterable[Page],
+        live: Sequence[Interval] | None = None,
+    ) -> Sprint:
+        """Return the sprint as `fold` does; raise as `Codec.decode` does."""
+        self.take_in(sprint, pages, live)
+        sprint.plan.settle()
+        return sprint
+
+    def take_in(
+        self,
+        sprint: Sprint,
+        pages: Iterable[Page],
+        live: Sequence[Interval] | None = None,
+    ) -> None:
+        """Do the same, but for what is left to `settle` of the plan: more is to come."""
+        page = Page((), (), ())
+
+        def parts() -> Iterator[Part]:
+            nonlocal page
+            for page in pages:
+                if len(page.versions) != len(page.rows):
+                    raise ValueError("a page has a row for each version")
+                yield page.versions, page.rows
+
+        try:
+            take_in(sprint, parts(), self._takers, live)
+        except DAMAGE:
+            for row, position in zip(page.rows, page.positions, strict=True):
+                self._codec.event_of(row, position)
+            # All events are sound: what went wrong is ours.
+            raise
+
+
+class _RowTakers(dict[Form, Taker]):
+    """What is to be done with an event, by its form; found when it is first met."""
+
+    def __init__(self, codec: Codec) -> None:
+        super().__init__()
+        self._codec = codec
+
+    def __missing__(self, form: Form) -> Taker:
+        decode, kind = self._codec.reader(form)
+        self[form] = found = taker(decode, kind)
+        return found

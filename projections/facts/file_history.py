@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.document.fields import named_items
+from sprintlog.engine.sprint.document.patch import named_items
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.state.sprint import Sprint
 

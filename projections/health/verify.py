@@ -17,7 +17,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC, State, sprint_stre
 from sprintlog.engine.service.streams.erased import erasures_of, unsaid
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import SprintImported
-from sprintlog.engine.sprint.plan.contradictions import contradictions
+from sprintlog.engine.sprint.plan.imported_documents import contradictions
 from sprintlog.engine.sprint.state.effective_history import is_in_force, lies_on
 from sprintlog.engine.sprint.state.effective_history import path as path_to
 from sprintlog.engine.sprint.state.sprint import Sprint

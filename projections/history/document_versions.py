@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.log.event import Event, Reach
-from sprintlog.engine.sprint.document.fields import named_items, under_key
-from sprintlog.engine.sprint.document.patch import SomeItems, same
+from sprintlog.engine.sprint.document.patch import SomeItems, named_items, same, under_key
 from sprintlog.engine.sprint.state.document_fields import MISSING
 from sprintlog.engine.sprint.state.queue import QUEUE, with_queue
 from sprintlog.engine.sprint.state.sprint import Sprint

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.judging import events as i
 from sprintlog.engine.judging.evaluation import Judge, Judgement
-from sprintlog.engine.judging.select import said_score
+from sprintlog.engine.judging.score import score_text
 from sprintlog.engine.judging.tracker import TAKE, Tracker
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import EVERYTHING, HERE, Event
@@ -192,6 +192,6 @@ def _is_in(trouble: Trouble, about: str) -> bool:
 
 def _judged(one: Judgement) -> Iterator[str]:
     word = one.classification or "nothing before it"
-    yield f"iteration {one.number}: {word}, quality {said_score(one.score)}"
+    yield f"iteration {one.number}: {word}, quality {score_text(one.score)}"
     for alert in one.alerts:
         yield f"{alert.severity} {alert.type}: {alert.message}"

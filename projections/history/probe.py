@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.log.event import Reach
-from sprintlog.engine.sprint.document.fields import MISSING, Path, find, index_of
-from sprintlog.engine.sprint.state.derived import figure_of, part
-from sprintlog.engine.sprint.state.figures import FIGURES
-from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.document.patch import MISSING, Path, find, index_of
+from sprintlog.engine.sprint.state.figures import FIGURES, figure
+from sprintlog.engine.sprint.state.queue import QUEUE
+from sprintlog.engine.sprint.state.sprint import Plan, Sprint
 from sprintlog.engine.sprint.state.tree import CHILDREN
 
 from .document_versions import RECORDS
@@ -92,9 +92,9 @@ class Probe:
     def _read(self, sprint: Sprint) -> Any:
         plan = sprint.plan
         if self._figure is not None:
-            return figure_of(plan, self._figure)
+            return _figure_of(plan, self._figure)
         if self._key != "phases" or not plan.touched or plan.tree.empty:
-            return find(part(sprint, self._key), self._inside)
+            return find(_part(sprint, self._key), self._inside)
         if self._node is None:
             self._node, self._rest = _nearest(plan.document, self.path)
         return find(self._node, self._rest)
@@ -112,3 +112,27 @@ def _nearest(document: Any, path: Path) -> tuple[Any, Path]:
             break
         node, rest = children[index], rest[2:]
     return node, rest
+
+
+def _part(sprint: Sprint, key: str) -> Any:
+    """Return one field of a sprint's settled document; `MISSING` if it has none."""
+    plan = sprint.plan
+    if key == QUEUE:
+        # The knowledge keeps the sprint's own requests; the plan has only imported ones.
+        return sprint.document.get(key, MISSING)
+    if plan.touched:
+        plan.derive_empty()
+        if key == "current":
+            return plan.pointer()
+        if key in ("stats", "last-activity"):
+            return plan.derive().get(key, MISSING)
+    return plan.document.get(key, MISSING)
+
+
+def _figure_of(plan: Plan, name: str) -> Any:
+    """Return one figure of a plan's settled document; `MISSING` if it has none."""
+    stats = plan.document.get("stats")
+    if plan.touched:
+        plan.derive_empty()
+        return figure(name, stats, plan.tree, plan.last_at)
+    return stats.get(name, MISSING) if isinstance(stats, dict) else MISSING

@@ -10,8 +10,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.history import walk
 from sprintlog.engine.service.workspace import ServiceWorkspace
-from sprintlog.engine.sprint.document.fields import FieldChange, changes
-from sprintlog.engine.sprint.document.patch import Operation, diff
+from sprintlog.engine.sprint.document.patch import FieldChange, Operation, changes, diff
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .causes import reason_of

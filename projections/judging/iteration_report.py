@@ -16,13 +16,12 @@ from sprintlog.engine.judging.exact import Number, plain, shown
 from sprintlog.engine.judging.loop_rules import ESCALATE
 from sprintlog.engine.judging.metrics import Figures
 from sprintlog.engine.judging.recommend import Recommendation
-from sprintlog.engine.judging.score import DIMENSIONS, Score
-from sprintlog.engine.judging.select import said_score, unknown_parts
+from sprintlog.engine.judging.score import DIMENSIONS, Score, score_text, unknown_parts
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.answers.limit_table import NETWORK_DOWN, OVERLOAD, USAGE
-from sprintlog.engine.sprint.iterations.agent_runs import RunSeen, is_lost
 from sprintlog.engine.sprint.iterations.described import Description
+from sprintlog.engine.sprint.iterations.outcomes import RunSeen, is_lost
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 
 from ..markdown import bare, code, table, visible
@@ -281,8 +280,8 @@ def _tracker(report: IterationReport) -> list[str]:
     one, best = report.judgement, report.best
     current = "none"
     if best is not None:
-        current = f"Iteration {best.number} (quality: {said_score(best.score)})"
-    mine = f"Iteration {one.number} (quality: {said_score(one.score)})"
+        current = f"Iteration {best.number} (quality: {score_text(best.score)})"
+    mine = f"Iteration {one.number} (quality: {score_text(one.score)})"
     return [
         f"- **Current Best**: {current}",
         f"- **This Iteration**: {mine}",

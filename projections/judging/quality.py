@@ -7,9 +7,8 @@ from msgspec import Struct
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.exact import BY_EXIT_CODE, shown
 from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK
-from sprintlog.engine.judging.recommend import Recommendation
+from sprintlog.engine.judging.recommend import Recommendation, is_as_good
 from sprintlog.engine.judging.score import BUILD, Score
-from sprintlog.engine.judging.target import is_as_good
 from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.events import OF_ITERATION
 from sprintlog.engine.sprint.iterations.measurement import (

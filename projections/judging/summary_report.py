@@ -10,7 +10,7 @@ from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.events import MeasurementFailed
 from sprintlog.engine.judging.exact import plain, shown
 from sprintlog.engine.judging.loop_rules import ROLLBACK, UNCERTAIN
-from sprintlog.engine.judging.select import said_score, unknown_parts
+from sprintlog.engine.judging.score import score_text, unknown_parts
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.evaluation import Failure, Judged, RunEnding
 from sprintlog.engine.sprint.state.sprint import Spent, Sprint
@@ -334,7 +334,7 @@ _NO_FIGURES = ("not measured", "", "", "", "")
 def _figures(one: Judgement, *, is_same: bool) -> tuple[str, ...]:
     now = one.figures
     passed = MISSING if now.tests_passed is None else str(now.tests_passed)
-    score = said(one.score.value, 2) if is_same else said_score(one.score)
+    score = said(one.score.value, 2) if is_same else score_text(one.score)
     return (
         one.classification or NOT_COMPARED,
         MISSING if one.score.value is None else score,

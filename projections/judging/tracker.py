@@ -8,9 +8,9 @@ from typing import Any
 from msgspec.structs import asdict
 
 from sprintlog.engine.judging import changes as d
+from sprintlog.engine.judging.evaluation import MESSAGE as LOOP_MESSAGE
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.exact import Number, exact, rounded, shown
-from sprintlog.engine.judging.loops import MESSAGE as LOOP_MESSAGE
 from sprintlog.engine.judging.metrics import GROUPS, named
 from sprintlog.engine.judging.recommend import Recommendation
 from sprintlog.engine.judging.score import Score

@@ -10,11 +10,11 @@ from sprintlog.engine.sprint.agent.stops import ENDS, LOST, SPENT
 from sprintlog.engine.sprint.answers.limits import WAITS_FOR
 from sprintlog.engine.sprint.runs.budgets import OF_SPRINT, WHOSE, amount, run_again
 from sprintlog.engine.sprint.state.goal_settings import max_iterations
-from sprintlog.engine.sprint.state.money import plus
 from sprintlog.engine.sprint.state.sprint import Sprint, open_iteration
 from sprintlog.engine.sprint.state.times import elapsed
 from sprintlog.engine.sprint.state.tree import gate_status
 from sprintlog.engine.sprint.state.words import IN_PROGRESS, RUNNING
+from sprintlog.engine.usage import plus
 
 from ..views import runs as views
 from ..views.work import STOPPED, Status

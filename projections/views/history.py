@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sprintlog.engine.sprint.document.fields import FieldChange
+from sprintlog.engine.sprint.document.patch import FieldChange
 from sprintlog.engine.sprint.state.document_fields import MISSING
 
 from ..history import blame, blame_lines, decisions, differences, timeline

@@ -10,7 +10,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import EVENTS, REQUEST, AgentRan, Injection, queue
-from sprintlog.engine.sprint.iterations.agent_runs import last_begun
+from sprintlog.engine.sprint.iterations.outcomes import last_begun
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.queue.rules import Ruling
 from sprintlog.engine.sprint.state.effective_history import Interval, lies_on, path

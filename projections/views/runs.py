@@ -22,8 +22,8 @@ from sprintlog.engine.sprint.runs.budgets import (
 )
 from sprintlog.engine.sprint.runs.record import spent_since
 from sprintlog.engine.sprint.state.knowledge import newest_first
-from sprintlog.engine.sprint.state.money import plus
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.usage import plus
 
 from .events import filled
 

@@ -19,7 +19,7 @@ from sprintlog.engine.sprint.events import (
 )
 from sprintlog.engine.sprint.gates.checks import run_of
 from sprintlog.engine.sprint.gates.gate import attempts_of, gate_of, is_due, repair_prompt
-from sprintlog.engine.sprint.iterations.reflection import reflection_is_due
+from sprintlog.engine.sprint.iterations.loop_changes import reflection_is_due
 from sprintlog.engine.sprint.phases.lifecycle import is_stale, need_of
 from sprintlog.engine.sprint.plan.goal_steps import steps_of
 from sprintlog.engine.sprint.state.goal_settings import idle_threshold

@@ -341,7 +341,7 @@ def test_a_fold_imports_no_rules() -> None:
     version, iteration, *modules = run_code(FOLD).split()
     names = {name.removeprefix("sprintlog.engine.sprint.") for name in modules}
     assert (version, iteration) == ("5", "1")
-    assert "phases.leaf_changes" in names
+    assert "phases.changes" in names
     rules = {"plan.create", "iterations.loop", "gates.gate", "state.transitions"}
     assert not names & {*rules, "document.patch", "copy", "weakref"}
 

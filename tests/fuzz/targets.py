@@ -40,8 +40,8 @@ from sprintlog.engine.service.agent_sessions.drafts import DamagedDraftError, un
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sessions.names import AGENTS, session_stream
 from sprintlog.engine.sprint import commands as of_sprint
-from sprintlog.engine.sprint.agent.prompt_template import read_template
-from sprintlog.engine.sprint.document.fields import parse_path
+from sprintlog.engine.sprint.compile.templates import read_template
+from sprintlog.engine.sprint.document.patch import parse_path
 from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 from sprintlog.projections.trust.heads import parse_head
 from sprintlog.projections.trust.proofs import problems, read_proof

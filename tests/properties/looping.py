@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.agent import actions
-from sprintlog.engine.sprint.agent.goal_runs import EndTurn, StartTurn
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.agent.runs import EndRun, StartRun
-from sprintlog.engine.sprint.answers.goal_verdict import Turn
-from sprintlog.engine.sprint.answers.verdict import Verdict
+from sprintlog.engine.sprint.agent.runs import EndRun, EndTurn, StartRun, StartTurn
+from sprintlog.engine.sprint.answers.verdict import Turn, Verdict
 from sprintlog.engine.sprint.events import AgentRan, GateStarted
 from sprintlog.engine.sprint.gates.checks import CheckGate, StartGate, run_of
 from sprintlog.engine.sprint.gates.gate import GateResult

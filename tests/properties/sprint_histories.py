@@ -22,7 +22,7 @@ from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
 from sprintlog.engine.sprint.iterations import decisions, loop, measurement, snapshots
 from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.phases import leaves as phases
-from sprintlog.engine.sprint.phases import lifecycle, notes
+from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.engine.sprint.plan import create
 from sprintlog.engine.sprint.queue.returns import with_returns
 from sprintlog.engine.sprint.state.effective_history import path
@@ -54,7 +54,7 @@ SPRINT_COMMANDS: list[tuple[Callable[..., Command], Data]] = [
     (lifecycle.RecordHeartbeat, {}),
     (loop.StartIteration, {}),
     (loop.StartIteration, {"number": 7, "max_iterations": 9}),
-    (notes.AddNote, {"text": "x"}),
+    (lifecycle.AddNote, {"text": "x"}),
     (loop.EndIteration, {"summary": "x"}),
     (snapshots.TakeSnapshot, {"taken": _TAKEN}),
     (snapshots.StartRestore, {"before": _TAKEN, "restore": RestoreStarted("a", "b")}),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.sprint.agent.goal_runs import EndTurn, StartTurn
+from sprintlog.engine.sprint.agent.runs import EndTurn, StartTurn
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import AgentRan, SprintStarted
 from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration

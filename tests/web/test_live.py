@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
-from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.phases.lifecycle import AddNote
 from sprintlog.projections.workspace import Workspace
 
 from ..page.browsers import LOOKS, NewContext, violations

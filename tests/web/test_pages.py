@@ -12,8 +12,7 @@ from sprintlog.cli.web import pages
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.sprint.events import Place
-from sprintlog.engine.sprint.phases.lifecycle import StartSprint
-from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.phases.lifecycle import AddNote, StartSprint
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
 from sprintlog.projections.facts.sprint_facts import SprintFacts

@@ -16,7 +16,7 @@ import pytest
 
 from sprintlog.cli.web import serve
 from sprintlog.engine import extras
-from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.phases.lifecycle import AddNote
 from sprintlog.projections.workspace import Workspace
 
 from ..cli.conftest import Run

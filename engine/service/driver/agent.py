@@ -27,7 +27,7 @@ from ...sprint.agent.notices import Notice
 from ...sprint.answers.items import SaidItems
 from ...sprint.answers.verdict import Verdict, judge, said_beside
 from ...sprint.events import AgentRan, Budgets, Price
-from ...sprint.iterations.agent_runs import OUTCOMES
+from ...sprint.iterations.outcomes import OUTCOMES
 from ...sprint.phases import lifecycle
 from ...sprint.runs.budgets import priced
 from ...sprint.state.sprint import Sprint

@@ -18,11 +18,10 @@ from ...adapters.processes.programs import run_hook_command
 from ...errors import RefusedError
 from ...masking import mask
 from ...sprint.agent.actions import Action, HookRun
-from ...sprint.agent.goal_runs import EndTurn, StartTurn
 from ...sprint.agent.next import run_of
 from ...sprint.agent.prompt import said_in
-from ...sprint.answers.goal_verdict import Turn, read_turn
-from ...sprint.answers.verdict import Verdict
+from ...sprint.agent.runs import EndTurn, StartTurn
+from ...sprint.answers.verdict import Turn, Verdict, read_turn
 from ...sprint.iterations import hook_tasks
 from ...sprint.state.goal_settings import hooks_of
 from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, SPAWNED

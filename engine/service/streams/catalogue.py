@@ -11,8 +11,7 @@ from ...log.event import Event, Versioned
 from ...log.port import Page
 from ...log.upcast import UPCASTS
 from ...sprint.events import EVENTS
-from ...sprint.fold import fold
-from ...sprint.fold_rows import RowFold
+from ...sprint.fold import RowFold, fold
 from ...sprint.state import sprint as sprints
 from ...sprint.state.effective_history import Interval
 from ...sprint.state.sprint import STATE_FORMAT, Sprint

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from ...errors import NotFoundError
-from ...judging.target import KnownTargets as KnownTargets
+from ...judging.recommend import KnownTargets as KnownTargets
 from ...log.event import Event
 from ...log.port import Log
-from ...sprint.iterations.agent_runs import RunEnding as RunEnding
 from ...sprint.iterations.evaluation import Failure as Failure
 from ...sprint.iterations.evaluation import Judged as Judged
 from ...sprint.iterations.evaluation import Kind
+from ...sprint.iterations.outcomes import RunEnding as RunEnding
 from ...sprint.state.sprint import Sprint
 from .catalogue import CODEC, sprint_stream
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from ...errors import InvalidInputError
-from ..state.loop_counters import LimitWait
+from ..state.plan_records import LimitWait
 from ..state.times import parse
 
 START = "start"

@@ -11,7 +11,7 @@ from ..gates.gate import find_gate, gate_of, is_due, next_attempt, repair_prompt
 from ..iterations.follow_up import Do, due, loop_rules
 from ..iterations.hook_tasks import hooks_due, transcript_of
 from ..iterations.loop import is_begun_for, over
-from ..iterations.reflection import reflection_is_due
+from ..iterations.loop_changes import reflection_is_due
 from ..phases.lifecycle import need_of
 from ..phases.retry import failures_survived
 from ..phases.waits import limit_of_own, wait_in_force

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ...masking import cut
 from ..answers.items import LEARNING_TYPES
+from ..compile.templates import PromptTemplate, filled_prompt
 from ..iterations.follow_up import note_of
 from ..plan.goal_steps import steps_of
 from ..state import words
@@ -21,7 +22,6 @@ from ..state.sprint import Plan, Sprint
 from ..state.tree import CHILDREN, Data, Node
 from . import actions
 from .actions import Action
-from .prompt_template import PromptTemplate, filled
 from .stops import text_said
 
 REQUESTS_SHOWN_MAX = 20
@@ -143,7 +143,7 @@ def handed(sprint: Sprint, action: Action, telling: Telling) -> Action:
         prompt = whole(parts, _HEADINGS)
     if telling.template is not None:
         values = {**parts, **_values(sprint, action), "prompt": prompt}
-        prompt = filled(telling.template, values)
+        prompt = filled_prompt(telling.template, values)
     return replace(action, prompt=prompt, task=parts["task"])
 
 

@@ -17,7 +17,7 @@ from ..state.sprint import Sprint
 from ..state.transitions import check_exists, find_node
 from ..state.tree import gate_is_open
 from ..state.words import PENDING
-from .goal_runs import StartTurn
+from .runs import StartTurn
 
 OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
 """`continue` is for an iteration after which the goal is not reached."""

@@ -5,6 +5,7 @@ a budget: nothing begins if a budget is spent, or if its use cannot be known. `E
 the reasons for which a run of the loop can end.
 """
 
+from ...usage import is_less, minus, plus
 from ..agent import actions
 from ..events import SprintBlocked, SprintInterrupted, SprintPaused
 from ..iterations.loop import is_begun_for, is_used_up, more_allowed
@@ -22,13 +23,12 @@ from ..runs.budgets import (
 )
 from ..runs.record import LOST as LOST
 from ..state import words
+from ..state.completion import listed, undecided_at_end, urgent
 from ..state.document_fields import mapping_of
 from ..state.goal_settings import max_iterations, min_iterations
 from ..state.knowledge import COST, TOKENS
-from ..state.money import is_less, minus, plus
 from ..state.sprint import Plan, Sprint
 from ..state.tree import Data, Node, gate_status
-from ..state.undecided import listed, undecided_at_end, urgent
 from .actions import STOP, STOPS, WAIT, Action
 
 DONE, ERROR, SIGNAL = "done", "error", "signal"

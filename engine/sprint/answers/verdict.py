@@ -1,11 +1,12 @@
-"""What an agent's run means: from its exit code and its words to a verdict.
+"""The verdict on an agent's run, from its exit status and its final text.
 
-What it printed is decoded elsewhere. In its words a JSON object with a `status` of its
-own is understood, as the whole text or as its last line. Only a plain success counts as
-one. After an unknown word, an answer that is cut off or silence, the outcome is unknown. A
-command that is not an agent may be silent.
+Only the final text is read here: a JSON object with a `status`, as the whole text or its
+last line. A run counts as a success only if that is certain: after an unknown status, a
+truncated answer or none, the outcome is unknown. A command that is not an agent may print
+nothing. For a goal, the verdict also names the steps done and open.
 """
 
+import re
 from collections.abc import Callable
 from signal import SIGINT
 
@@ -17,7 +18,7 @@ from ..events.loop import Limit
 from ..state.tree import Data
 from ..state.words import COMPLETED, FAILED, NEEDS_HUMAN, UNKNOWN, USER_STOPPED
 from . import limits
-from .items import KEYS, SaidItems, read_said
+from .items import KEYS, SaidItems, WantedStep, read_said
 from .limit_table import LOGIC, PERSON, TIMEOUT, VALIDATION, Sign
 from .limits import Moment, Refusal
 
@@ -255,3 +256,57 @@ def short(text: str) -> str:
     if len(text) <= SUMMARY_CHARS_MAX:
         return text
     return f"{cut(text, SUMMARY_CHARS_MAX - 1).rstrip()}…"
+
+
+CONTINUE, GOAL_COMPLETE = "continue", "goal-complete"
+MARKER = re.compile(r"(?:(.*[.!?])[ \t]+)?(RALPH_COMPLETE(?::[ \t]*(.*))?)")
+"""The last line of a plain answer that states that the goal is reached (LOOP-012).
+
+It stands at its beginning or after a sentence that ended: what is only told of it, or
+denied, is none.
+"""
+_GOAL_SUMMARY = "goalCompleteSummary"
+"""What comes before `summary` where the goal is reached."""
+
+
+class Turn(Verdict, frozen=True, omit_defaults=True):
+    """How an iteration for a goal ended."""
+
+    completed: tuple[str, ...] = ()
+    pending: tuple[WantedStep, ...] = ()
+    is_goal: bool = False
+    """The agent says that the goal is reached."""
+
+
+def read_turn(text: str, *, told: str) -> Verdict:
+    """Return the verdict on a successful run's final text.
+
+    What only repeats a line of `told` (the prompt, the goal, the steps) says nothing.
+    """
+    own = last_object(text, lambda found: "status" in found, told=told)
+    if own is None:
+        return _plain(text, told)
+    if own["status"] not in (CONTINUE, GOAL_COMPLETE):
+        return no_success(own)
+    said = read_said(own)
+    is_goal = own["status"] == GOAL_COMPLETE
+    summaries = (own.get(name) for name in (*((_GOAL_SUMMARY,) * is_goal), "summary"))
+    summary = next((s for s in summaries if isinstance(s, str) and s.strip()), None)
+    return Turn(
+        COMPLETED,
+        summary=summary and short(summary),
+        completed=said.completed,
+        pending=said.pending,
+        is_goal=is_goal,
+    )
+
+
+def _plain(text: str, told: str) -> Verdict:
+    if not text.strip():
+        return invalid("the agent ended without saying anything")
+    before, _, last = text.rstrip().rpartition("\n")
+    found = MARKER.fullmatch(last)
+    if found is None or repeats(last, told) or repeats(found[2], told):
+        return Turn(COMPLETED, summary=short(text))
+    words = found[3] or f"{before}\n{found[1] or ''}"
+    return Turn(COMPLETED, summary=short(words) or None, is_goal=True)

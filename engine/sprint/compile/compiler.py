@@ -16,11 +16,20 @@ from ..plan.shape import KEPT
 from ..state.document_fields import list_of, mapping_of, text_of
 from ..state.goal_settings import IDLE_THRESHOLD, NOT_LEFT, RALPH
 from ..state.tree import Data
-from .inline import PHASE_BYTES, Budget, Flat, InWorkflow, Outline, TooLargeError
 from .items import Collection, check_text_id, collections_of, missing_items
 from .problems import Definition, Path, Problem, Problems, is_given, nearest
 from .templates import Scope, Template, cut, filled
-from .workflows import Workflows, check_references, workflow_of
+from .workflows import (
+    PHASE_BYTES,
+    Budget,
+    Flat,
+    InWorkflow,
+    Outline,
+    TooLargeError,
+    Workflows,
+    check_references,
+    workflow_of,
+)
 
 EXECUTE = "execute"
 """The only sub-phase of an item without a workflow."""

@@ -6,13 +6,19 @@ from typing import Protocol, TypeVar
 
 from ...errors import RefusedError
 from ...judging import events as f
-from ...judging.chosen import chosen_by_a_person
 from ...judging.evaluation import Fetch, Judge, Judgement, Scored, retraction
 from ...judging.exact import HOW_TO_MEASURE, rounded
 from ...judging.metrics import Figures, figures
-from ...judging.recommend import Recommendation, recommend, recommend_asking, recommend_end
-from ...judging.select import Selection, describe, select
-from ...judging.target import KnownTargets, is_setback, rollback_target
+from ...judging.recommend import (
+    KnownTargets,
+    Recommendation,
+    is_setback,
+    recommend,
+    recommend_asking,
+    recommend_end,
+    rollback_target,
+)
+from ...judging.select import Selection, chosen_by_a_person, describe, select
 from ...judging.tracker import BASELINE_NUMBER, UNKEPT, Tracker
 from ...log.event import Event
 from ..events import (
@@ -23,15 +29,15 @@ from ..events import (
     RunEnded,
     SnapshotTaken,
 )
-from ..iterations import agent_runs, measurement
 from ..state.effective_history import lies_on, path
 from ..state.goal_settings import max_iterations
 from ..state.sprint import Spent, Sprint
+from . import measurement, outcomes
 from .described import Description
-from .failures import Failure as Failure
-from .failures import failures
 from .kept_files import has_same_files
 from .loop import is_used_up
+from .outcomes import Failure as Failure
+from .outcomes import failures
 
 Kind = TypeVar("Kind", bound=Event)
 
@@ -296,19 +302,19 @@ class Judged:
         failed = self._events.all(f.MeasurementFailed)
         return failures(failed, self._events.all(f.MeasurementRetracted), measured)
 
-    def unmeasured(self) -> list[agent_runs.RunEnding]:
+    def unmeasured(self) -> list[outcomes.RunEnding]:
         """Return the iterations with a run that nobody measured, in their order."""
         seen = {entry.number for entry in self.tracker.measured} | self.failures().keys()
         begun = [x for x in self.sprint.knowledge.iterations if x[0] not in seen]
         return [] if not begun else self._endings(begun)
 
-    def endings(self) -> dict[int, agent_runs.RunEnding]:
+    def endings(self) -> dict[int, outcomes.RunEnding]:
         """Return how the last run of each iteration ended, measured or not."""
         return {one.number: one for one in self._endings(self.sprint.knowledge.iterations)}
 
-    def _endings(self, iterations: Iterable[tuple[int, int]]) -> list[agent_runs.RunEnding]:
+    def _endings(self, iterations: Iterable[tuple[int, int]]) -> list[outcomes.RunEnding]:
         runs = self._events.all(AgentRan)
-        return agent_runs.endings(iterations, runs, self._begun(), self.summaries())
+        return outcomes.endings(iterations, runs, self._begun(), self.summaries())
 
     def described(self) -> dict[int, Description]:
         """Return what was said of iterations, by their numbers.
@@ -318,7 +324,7 @@ class Judged:
         found: defaultdict[int, Description] = defaultdict(lambda: Description({}))
         begun = self._begun()
         for version, _, ran in self._events.all(AgentRan):
-            number = agent_runs.iteration_of(ran, version, begun)
+            number = outcomes.iteration_of(ran, version, begun)
             found[number] = found[number].with_run(ran)
         for _, _, taken in self._events.all(SnapshotTaken):
             if taken.git is not None and taken.purpose == OF_ITERATION:
@@ -341,19 +347,19 @@ class Judged:
         Where no run was recorded, it is what the measurement says.
         """
         runs, measured = self._events.all(AgentRan), self._events.all(f.IterationMeasured)
-        return agent_runs.spent_by_iteration(runs, measured, self._begun())
+        return outcomes.spent_by_iteration(runs, measured, self._begun())
 
-    def runs_seen(self) -> dict[int, list[agent_runs.RunSeen]]:
+    def runs_seen(self) -> dict[int, list[outcomes.RunSeen]]:
         """Return the runs of agents in each iteration, and what came in their way."""
         runs, ends = self._events.all(AgentRan), self._events.all(RunEnded)
-        return agent_runs.runs_seen(runs, ends, self._begun())
+        return outcomes.runs_seen(runs, ends, self._begun())
 
-    def _begun(self) -> agent_runs.Begun:
+    def _begun(self) -> outcomes.Begun:
         return sorted((at, number) for number, at in self.sprint.knowledge.iterations)
 
     def rollbacks(self) -> list[tuple[int, str, str]]:
         """Return version and time of each rollback, and in words where it went."""
-        return agent_runs.rollbacks(self._events.all(RolledBack), self._begun())
+        return outcomes.rollbacks(self._events.all(RolledBack), self._begun())
 
     def has_same_files(self, one: int, other: int) -> bool:
         """Tell whether the same files were kept of two iterations, and all of them."""

@@ -1,4 +1,8 @@
-"""The loop's iterations: 1-based numbers never given twice; `loop_changes` evolves."""
+"""Commands that start and end iterations, of sprintlog's loop or of wrapped commands.
+
+Iterations are numbered from 1, and numbers are never reused. Those of wrapped commands are
+recorded regardless of the sprint's status and limits, and may overlap.
+"""
 
 from msgspec import field
 from msgspec.structs import replace
@@ -8,10 +12,12 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationsLimited, IterationStarted
+from ..queue.returns import with_said
+from ..state.goal_settings import max_iterations
 from ..state.goal_settings import max_iterations as limit_of
 from ..state.sprint import Plan, Sprint, open_iteration
 from ..state.transitions import check_exists, check_open, check_running, find_node
-from .reflection import start_reflection
+from .loop_changes import start_reflection
 
 NUMBER_MAX = 1_000_000_000
 
@@ -186,10 +192,52 @@ def _check_limit(number: int, *, least: int) -> None:
         )
 
 
+class StartWrapped(Command, frozen=True):
+    """Begin an iteration for a command that another loop runs."""
+
+    before: str | None = None
+    """The snapshot of the files with which it begins, if they were looked at."""
+
+
+def start_wrapped(sprint: Sprint, command: StartWrapped, at: str) -> list[Event]:
+    """Decide on `StartWrapped`."""
+    check_exists(sprint)
+    number = sprint.knowledge.iteration_max + 1
+    most = max_iterations(sprint.plan.document)
+    is_beyond = most is not None and number > most
+    return [
+        IterationStarted(
+            number, beyond_limit=is_beyond, is_wrapped=True, before=command.before
+        )
+    ]
+
+
+class EndWrapped(Command, frozen=True):
+    """Say how such a command ended; with `ends` its iteration ends, too."""
+
+    ran: AgentRan
+    ends: bool = True
+    summary: str | None = None
+    said: SaidItems | None = None
+    """What the agent said beside that; no step is changed by it."""
+
+
+def end_wrapped(sprint: Sprint, command: EndWrapped, at: str) -> list[Event]:
+    """Decide on `EndWrapped`."""
+    check_exists(sprint)
+    number = command.ran.iteration
+    events: list[Event] = [command.ran]
+    if number is not None and command.ends:
+        events.append(IterationEnded(number, command.summary))
+    return with_said(sprint, events, command.said, at, steps=False)
+
+
 COMMANDS: Commands = {
     StartIteration: start_iteration,
     LimitIterations: limit_iterations,
     EndIteration: end_iteration,
+    StartWrapped: start_wrapped,
+    EndWrapped: end_wrapped,
 }
 
 CAUSED: Events = {

@@ -1,7 +1,8 @@
-"""What each event of the loop's iterations changes in the plan and in the knowledge."""
+"""The changes of plan and knowledge by the events of iterations, and reflection."""
 
-from ...log.event import Takers
-from ..events import IterationEnded, IterationsLimited, IterationStarted
+from ...log.event import Event, Takers
+from ..events import IterationEnded, IterationsLimited, IterationStarted, ReflectionStarted
+from ..state.goal_settings import idle_threshold
 from ..state.knowledge import add_start
 from ..state.sprint import Knowledge, Plan
 
@@ -53,9 +54,32 @@ def record_started(knowledge: Knowledge, event: IterationStarted, version: int) 
         knowledge.elsewhere[event.number] = str(event.work_tree)
 
 
+def reflection_is_due(plan: Plan) -> bool:
+    """Tell whether the iteration under way reflects, or else the next one.
+
+    It does from the threshold on until a step is completed or added.
+    """
+    turns = plan.turns
+    if turns.number or turns.reflects:
+        return turns.reflects
+    return turns.idle >= idle_threshold(plan.document)
+
+
+def start_reflection(plan: Plan, *, number: int) -> list[Event]:
+    """Say that reflection starts with an iteration that is about to begin, if it does."""
+    idle = plan.turns.idle_next
+    reflects = plan.turns.reflects or idle < idle_threshold(plan.document)
+    return [] if reflects or not plan.is_at_goal else [ReflectionStarted(number, idle)]
+
+
+def _evolve_reflecting(plan: Plan, event: ReflectionStarted, at: str) -> None:
+    plan.turns.reflects = True
+
+
 EVOLVE: Takers = {
     IterationsLimited: _evolve_limited,
     IterationStarted: _evolve_started,
     IterationEnded: _evolve_ended,
+    ReflectionStarted: _evolve_reflecting,
 }
 LEARN: Takers = {IterationStarted: record_started}

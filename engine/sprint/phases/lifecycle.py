@@ -1,16 +1,17 @@
-"""The sprint's own life: start, pause, stop, resume, complete, reopen; its commands."""
+"""The commands on a whole sprint: start, pause, stop, resume, complete, reopen, note."""
 
 from ...command import Command, Commands, Events
-from ...errors import RefusedError
+from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from .. import events as f
+from ..events import NoteAdded
 from ..state import transitions, words
-from ..state.completion import has_ended
+from ..state.completion import has_ended, listed, undecided_at_end, urgent
 from ..state.document_fields import mapping_of
 from ..state.sprint import Plan, Sprint, open_iteration
 from ..state.times import parse
+from ..state.transitions import check_exists
 from ..state.tree import Data, Node, gate_status
-from ..state.undecided import listed, undecided_at_end, urgent
 from .retry import is_waiting
 
 STALE_AFTER_SECONDS = 15 * 60
@@ -281,6 +282,25 @@ def _command(sprint: Sprint, command: str, event: Event) -> list[Event]:
     return [event]
 
 
+class AddNote(Command, frozen=True):
+    """Leave a remark for whoever reads the log, about a phase or the whole sprint."""
+
+    text: str
+    phase: str | None = None
+
+
+def add_note(sprint: Sprint, command: AddNote, at: str) -> list[Event]:
+    """Decide on `AddNote`."""
+    check_exists(sprint)
+    if not command.text.strip():
+        raise RefusedError("a note needs text", field="text")
+    if command.phase is not None and sprint.plan.tree.find(command.phase) is None:
+        raise NotFoundError(
+            f"there is no phase {command.phase} in sprint {sprint.id}", phase=command.phase
+        )
+    return [NoteAdded(command.text, command.phase)]
+
+
 COMMANDS: Commands = {
     StartSprint: start_sprint,
     PauseSprint: pause_sprint,
@@ -291,7 +311,9 @@ COMMANDS: Commands = {
     CompleteSprint: complete_sprint,
     ReopenSprint: reopen_sprint,
     RecordHeartbeat: beat,
+    AddNote: add_note,
 }
+
 
 CAUSED: Events = {
     f.SprintStarted: StartSprint,
@@ -303,4 +325,5 @@ CAUSED: Events = {
     f.SprintCompleted: CompleteSprint,
     f.SprintReopened: ReopenSprint,
     f.ActivitySeen: RecordHeartbeat,
+    NoteAdded: AddNote,
 }

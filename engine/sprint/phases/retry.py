@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import msgspec
 
 from ..state.document_fields import count_of, mapping_of
-from ..state.loop_counters import LimitWait
+from ..state.plan_records import LimitWait
 from ..state.sprint import Plan, Sprint
 from ..state.times import later
 from ..state.tree import Node, gate_is_open

@@ -12,7 +12,7 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ..events import AgentRan, RetryScheduled
 from ..events.loop import Limit
-from ..state.loop_counters import LimitWait
+from ..state.plan_records import LimitWait
 from ..state.sprint import Plan, Sprint
 from ..state.times import later, normalise, parse
 from ..state.transitions import check_running, find_node

@@ -1,38 +1,219 @@
-"""An edit that somebody made in the state file becomes events, as far as it can.
+"""Adoption of an edit of the state file: its changes, and the events that record them.
 
-Statuses go through the commands that lead there and new nodes are injected, so the same
-rules hold as for everybody. What no command says comes in as an imported patch, derived
-fields not at all. What changed here since the edit stays as it is here.
+A status is changed by the commands that lead to it and a new node is injected, so the rules
+of these commands apply. Other fields are imported as a patch, derived fields are ignored.
+Fields that changed in the log since the edit keep the value of the log.
 """
 
 from collections.abc import Sequence
 from copy import deepcopy
+from typing import Any, NamedTuple
 
 from ...command import Command, Commands, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
-from ..document.patch import apply, diff
+from ..document.patch import apply, diff, escape, same
 from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
 from ..fold import fold_ahead
 from ..gates.gate import check_gate, check_gates
 from ..phases import leaves, lifecycle
 from ..state import words
+from ..state.document_fields import mapping_of
 from ..state.sprint import Sprint, pack, unpack
-from ..state.transitions import PHASE_FROM, PHASE_TO, SPRINT_FROM, SPRINT_TO
-from ..state.tree import Data
+from ..state.transitions import PHASE_FROM, PHASE_TO, SPRINT_FROM, SPRINT_TO, shortest_way
+from ..state.tree import CHILDREN, Data, Node, Tree
+from ..state.words import PENDING
 from .create import patch_to
-from .edit_changes import EditChange, EditChanges, changes_of, set_field
 from .injection import injection_of
 from .shape import check_shape
 
-_ON_THE_WAY = {"start", "resume", "retry", "reopen"}
-"""What may be done only to get on: nobody said that it failed or was skipped before."""
+_DERIVED = {"current", "last-activity", "sprint-id", "gate-tracking", "injected"}
+_DERIVED_STATS = {
+    *("total-phases", "completed-phases", "total-steps", "completed-steps", "elapsed"),
+    *("started-at", "completed-at", "current-iteration"),
+}
+_BY_COMMAND = {
+    *("started-at", "completed-at", "elapsed", "summary", "error", "human-needed"),
+    *("next-retry-at", "retry-count"),
+}
+"""The fields that the command for a change of status sets."""
+_GONE = object()
+
+
+class EditChange(NamedTuple):
+    """One change of an edit."""
+
+    path: str
+    """The address and the field, for messages."""
+    address: str
+    """The address of the node; empty for the sprint itself."""
+    key: str
+    value: Any
+    """The new value; `_GONE` if the field is removed."""
+    node: Data = {}  # noqa: RUF012 (never written to)
+    """The edited node."""
+    level: int = 0
+    position: tuple[str, str | None] = ("", None)
+    """The insertion point of a new node."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Return whether the field is removed."""
+        return self.value is _GONE
+
+
+class EditChanges(NamedTuple):
+    """All changes of an edit."""
+
+    statuses: list[EditChange]
+    new: list[EditChange]
+    fields: list[EditChange]
+    left: list[str]
+    """The paths that cannot be adopted, with the reasons."""
+
+
+def changes_of(base: Data, theirs: Data, ours: Data) -> EditChanges:
+    """Return the changes from `base` to `theirs` that do not conflict with `ours`."""
+    found = EditChanges([], [], [], [])
+    before, after, here = Tree(base), Tree(theirs), Tree(ours)
+    _compare(found, before.root, after.root, here.root)
+    for node in after.root.walk():
+        old, now = before.find(node.address), here.find(node.address)
+        if old is not None and now is not None:
+            _compare(found, old, node, now)
+        elif old is None and now is None:
+            _add(found, before, after, node)
+        elif now is None:
+            found.left.append(f"{node.address}: is not there any more")
+    for address in sorted(after.inert - before.inert):
+        is_alias = address.rpartition("/")[2].startswith("#")
+        if not (is_alias and before.find(address)):
+            found.left.append(f"{address}: needs an id and a status that is known")
+    for node in before.root.walk():
+        if after.find(node.address) is None and node.address not in after.inert:
+            found.left.append(f"{node.address}: nodes are skipped, not removed")
+    return found
+
+
+def set_field(document: Data, change: EditChange) -> None:
+    """Apply a change of a field to a document."""
+    node = Tree(document).find(change.address) if change.address else None
+    data = document if node is None else node.data
+    *parents, last = change.key.split("\0")
+    for parent in parents:
+        data = data.setdefault(parent, {})
+    if change.is_gone:
+        data.pop(last, None)
+    else:
+        data[last] = change.value
+
+
+def _compare(found: EditChanges, old: Node, new: Node, now: Node) -> None:
+    key = CHILDREN[new.level] if new.level < len(CHILDREN) else ""
+    moves = not same(old.data.get("status"), new.data.get("status"))
+    fields = [k for k in {**old.data, **new.data} if k != key]
+    for field in fields:
+        pair = old.data.get(field, _GONE), new.data.get(field, _GONE)
+        if field == "stats" and not new.address and all(isinstance(x, dict) for x in pair):
+            _compare_stats(found, *pair, mapping_of(now.data, "stats"))
+        elif not same(*pair):
+            _sort(found, field, pair, new, now, moves=moves)
+    _compare_order(found, old, new)
+
+
+def _sort(
+    found: EditChanges,
+    field: str,
+    pair: tuple[Any, Any],
+    new: Node,
+    now: Node,
+    *,
+    moves: bool,
+) -> None:
+    path = f"{new.address}/{escape(field)}" if new.address else escape(field)
+    is_parents = field == "status" and new.address and new.children
+    current, derived = now.data.get(field, _GONE), field in _DERIVED or bool(is_parents)
+    if _is_left(found, path, current, pair, is_derived=derived):
+        return
+    change = EditChange(path, new.address, field, pair[1], new.data, new.level)
+    if field == "status":
+        found.statuses.append(change)
+    elif not (moves and field in _BY_COMMAND):
+        found.fields.append(change)
+
+
+def _is_left(
+    found: EditChanges, path: str, current: Any, pair: tuple[Any, Any], *, is_derived: bool
+) -> bool:
+    """Return whether a change is not applied; if it cannot be, add the reason to `left`."""
+    if same(current, pair[1]):
+        return True
+    if is_derived:
+        found.left.append(f"{path}: is derived")
+    elif not same(current, pair[0]):
+        found.left.append(f"{path}: was changed here too")
+    else:
+        return False
+    return True
+
+
+def _compare_stats(found: EditChanges, old: Data, new: Data, here: Data) -> None:
+    for field in {**old, **new}:
+        pair = old.get(field, _GONE), new.get(field, _GONE)
+        path, is_derived = f"stats/{escape(field)}", field in _DERIVED_STATS
+        current = here.get(field, _GONE)
+        if not same(*pair) and not _is_left(
+            found, path, current, pair, is_derived=is_derived
+        ):
+            found.fields.append(EditChange(path, "", f"stats\0{field}", pair[1]))
+
+
+def _compare_order(found: EditChanges, old: Node, new: Node) -> None:
+    there = {child.address for child in old.children}
+    wanted = [child.address for child in new.children if child.address in there]
+    order = [child.address for child in old.children if child.address in set(wanted)]
+    if order != wanted:
+        found.left.append(f"{new.address or 'phases'}: the order is not changed")
+
+
+def _add(found: EditChanges, before: Tree, after: Tree, node: Node) -> None:
+    """Add a new node, with its descendants."""
+    parent = node.parent
+    assert parent is not None
+    if parent.address and before.find(parent.address) is None:
+        return
+    beside = parent.children
+    index = beside.index(node)
+    if index:
+        position = ("after", beside[index - 1].address)
+    elif len(beside) > 1:
+        position = ("before", beside[1].address)
+    else:
+        position = ("end-of-phase", parent.address)
+    value, level = _to_begin(node.data), node.level
+    found.new.append(
+        EditChange(node.address, node.address, "", value, node.data, level, position)
+    )
+    for leaf in [node, *node.walk()]:
+        if not leaf.children and leaf.status != PENDING:
+            path = f"{leaf.address}/status"
+            change = EditChange(path, leaf.address, "status", leaf.status, leaf.data)
+            found.statuses.append(change)
+
+
+def _to_begin(data: Data) -> Data:
+    """Return a node and its descendants as they are before they are started."""
+    fresh = {key: data[key] for key in data if key not in _BY_COMMAND | {"status"}}
+    for key in {*CHILDREN} & fresh.keys():
+        if isinstance(fresh[key], list):
+            fresh[key] = [_to_begin(x) if isinstance(x, dict) else x for x in fresh[key]]
+    return fresh
 
 
 class AdoptEdit(Command, frozen=True):
-    """Make events of an edit; `base` is the document that was edited.
+    """Record an edit; `base` is the document that was edited.
 
-    Raise `RefusedError` where nothing of it can become one, naming each reason.
+    Raise `RefusedError` with each reason if nothing of the edit can be adopted.
     """
 
     edit: int
@@ -87,7 +268,7 @@ def adopt_edit(sprint: Sprint, command: AdoptEdit, at: str) -> list[Event]:
 
 
 class _Adopting:
-    """An edit on its way into events, with the state that they lead to."""
+    """The adoption of one edit: its events so far, and the state after them."""
 
     def __init__(self, sprint: Sprint, reason: str, by: str, at: str) -> None:
         self.events: list[Event] = []
@@ -97,7 +278,7 @@ class _Adopting:
         self._reason, self._by, self._at = reason, by, at
 
     def take_fields(self, found: EditChanges, path: str) -> None:
-        """Take what no command says, as a patch of our document."""
+        """Import the fields that no command sets, as a patch."""
         ours = self._state.document
         wanted = deepcopy(ours)
         for change in found.fields:
@@ -111,18 +292,18 @@ class _Adopting:
             self._happen([SprintImported(f"edit of {path}", patch=operations)])
 
     def take_node(self, change: EditChange) -> None:
-        """Inject a node that is new."""
+        """Inject a new node."""
         try:
             check_shape(change.value, level=change.level)
             check_gates([change.value], "nodes", level=change.level)
         except RefusedError as error:
             self.left.append(f"{change.path}: {error.message}")
             return
-        spot = InjectionPosition(*change.spot)
-        self._try(change.path, [injection_of(change.level, [change.value], spot)])
+        position = InjectionPosition(*change.position)
+        self._try(change.path, [injection_of(change.level, [change.value], position)])
 
     def take_statuses(self, found: EditChanges) -> None:
-        """Go to each status by the commands that lead there; what stops comes last."""
+        """Reach each status by the commands that lead to it, stops of the sprint last."""
         whole = [c for c in found.statuses if not c.address]
         for change in [c for c in whole if c.value == words.IN_PROGRESS]:
             self._try(change.path, self._sprint_steps(change))
@@ -131,7 +312,7 @@ class _Adopting:
         for change in [c for c in whole if c.value != words.IN_PROGRESS]:
             self._try(change.path, self._sprint_steps(change))
         for change in [c for c in whole if c.value == words.IN_PROGRESS]:
-            # A leaf of the same edit may have stopped the sprint again, or ended it.
+            # A leaf of the same edit may have stopped or completed the sprint again.
             while change.path in self.done and self._state.plan.status != change.value:
                 self.done.remove(change.path)
                 self._try(change.path, self._sprint_steps(change))
@@ -149,7 +330,7 @@ class _Adopting:
             "reopen": leaves.ReopenPhase(phase, why),
         }
         node = self._state.plan.tree.find(phase)
-        way = _way(PHASE_FROM, PHASE_TO, node.status if node else "", change.value)
+        way = shortest_way(PHASE_FROM, PHASE_TO, node.status if node else "", change.value)
         return [commands[command] for command in way or ()]
 
     def _sprint_steps(self, change: EditChange) -> list[Command]:
@@ -163,11 +344,11 @@ class _Adopting:
             "complete": lifecycle.CompleteSprint(),
             "reopen": lifecycle.ReopenSprint(why),
         }
-        way = _way(SPRINT_FROM, SPRINT_TO, self._state.plan.status, change.value)
+        way = shortest_way(SPRINT_FROM, SPRINT_TO, self._state.plan.status, change.value)
         return [commands[command] for command in way or ()]
 
     def _try(self, path: str, steps: Sequence[Command]) -> None:
-        """Do all steps or none; say why where one is refused."""
+        """Do all steps or none; keep the reason if one is refused."""
         if not steps:
             self.left.append(f"{path}: no command leads there")
             return
@@ -188,9 +369,9 @@ class _Adopting:
 
 
 def _problem_of(change: EditChange) -> str | None:
-    """Return why a field cannot be that: what no other way into the plan would take."""
+    """Return why a field cannot have its new value; None if it can."""
     *parents, field = change.key.split("\0")
-    # What is taken away is missing, like in any plan.
+    # A removed field is checked as a missing one.
     data: Data = {} if change.is_gone else {field: change.value}
     for parent in parents:
         data = {parent: data}
@@ -200,24 +381,6 @@ def _problem_of(change: EditChange) -> str | None:
             check_gate(change.value, field)
     except RefusedError as error:
         return error.message
-    return None
-
-
-def _way(
-    allowed: dict[str, tuple[str, ...]], leads: dict[str, str], start: str, end: str
-) -> list[str] | None:
-    """Return the fewest commands that lead from one status to another."""
-    ways: list[tuple[str, list[str]]] = [(start, [])]
-    seen: set[str] = set()
-    for status, way in ways:
-        if status == end:
-            return way
-        if way and way[-1] not in _ON_THE_WAY:
-            continue
-        for command, to in leads.items():
-            if status in allowed[command] and (to == end or command in _ON_THE_WAY - seen):
-                seen.add(command)
-                ways.append((to, [*way, command]))
     return None
 
 

@@ -11,14 +11,13 @@ from ...masking import mask
 from ..document.patch import Operation, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
 from ..fold import fold_ahead
-from ..state.derived import settled
 from ..state.document_fields import count_of, mapping_of
 from ..state.goal_settings import HOOKS, RALPH, ralph_fields
 from ..state.queue import QUEUE, says_queue, with_queue
-from ..state.sprint import Sprint, pack, unpack
+from ..state.sprint import Sprint, pack, settled, unpack
 from ..state.tree import CHILDREN, Data, Tree
 from ..state.words import NOT_STARTED, PENDING
-from .observations import losses, observations
+from .imported_documents import losses, observations
 
 ID_CHARS_MAX = 128
 

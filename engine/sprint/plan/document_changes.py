@@ -8,8 +8,7 @@ from typing import Any
 from ...log.event import Takers
 from ..events import SprintCompiled, SprintImported
 from ..state.knowledge import Knowledge, note_tree
-from ..state.last_events import LastEvents
-from ..state.loop_counters import Turns
+from ..state.plan_records import LastEvents, Turns
 from ..state.queue import QUEUE
 from ..state.sprint import Plan
 

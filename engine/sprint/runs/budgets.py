@@ -14,12 +14,24 @@ from msgspec.structs import replace
 from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
-from ...usage import TOKENS, Usage, lower_bounds, open_figures, tokens_of
+from ...usage import (
+    TOKENS,
+    Usage,
+    dollars,
+    is_less,
+    lower_bounds,
+    minus,
+    open_figures,
+    percent,
+    plus,
+    product,
+    text_of,
+    tokens_of,
+)
 from ..events import Budgets, BudgetsSet, BudgetWarned, Price, RunStarted
 from ..state.goal_settings import max_iterations
 from ..state.knowledge import COST as COST
 from ..state.knowledge import Knowledge, says_cost
-from ..state.money import dollars, is_less, minus, percent, plus, product, text_of
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
 from .record import WORD_CHARS_MAX, WORDS_MAX, run_ms

@@ -8,9 +8,9 @@ from ...command import Command, Commands
 from ...errors import InvalidInputError
 from ...log.event import Event
 from ...masking import cut
+from ...usage import minus
 from ..events import Budgets, Price, RunEnded, RunStarted, Took
 from ..state.knowledge import Knowledge, Spent
-from ..state.money import minus
 from ..state.sprint import Sprint
 from ..state.times import parse
 from ..state.transitions import check_exists

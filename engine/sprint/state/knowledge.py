@@ -85,7 +85,7 @@ class Spent(msgspec.Struct, array_like=True):
         # What is less than nothing is nothing that anybody paid.
         if (cost := getattr(used, "cost_usd", None)) is not None and cost >= 0:
             # Imported here: what most commands read costs nothing.
-            from .money import plus
+            from ...usage import plus
 
             self.cost = plus(self.cost, cost)
 
@@ -309,7 +309,7 @@ def record_budgets(knowledge: Knowledge, event: BudgetsSet, version: int) -> Non
 def record_warned(knowledge: Knowledge, event: BudgetWarned, version: int) -> None:
     """Keep of which budget somebody was warned."""
     # Imported here: what most commands read costs nothing.
-    from .money import plus
+    from ...usage import plus
 
     limit = plus(None, event.limit)
     knowledge.loops.warned.append(f"{event.of} {event.budget} {limit}")

@@ -14,11 +14,18 @@ from ...state_format import PartsDecoder, sealed, shape_of, unsealed
 from ..events import IterationEnded, IterationStarted, Place
 from .document_fields import count_of, mapping_of
 from .figures import figures
-from .flat import flat_phases
 from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
-from .last_events import LastEvents, Stored, is_by_index, read, without_indices
-from .loop_counters import LimitWait, Turns
+from .node import flat_phases
+from .plan_records import (
+    LastEvents,
+    LimitWait,
+    Stored,
+    Turns,
+    is_by_index,
+    read,
+    without_indices,
+)
 from .queue import Decided, queue_of, with_queue
 from .tree import Data, Node, Tree
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
@@ -236,6 +243,14 @@ def evolve_nothing(plan: Plan, event: Any, at: str) -> None:
     """Change nothing: the time of the last event is kept for every event."""
 
 
+def settled(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document with the pointer and the figures of its plan."""
+    plan = Plan()
+    plan.replace(document)
+    plan.touched = True
+    return plan.derive()
+
+
 class Sprint:
     """One sprint as it is at a version of its stream."""
 
@@ -293,7 +308,7 @@ class _Saved(msgspec.Struct, array_like=True):
     """How many phases have each status where they are many and plain, else empty."""
 
 
-STATE_FORMAT = 40163627379965
+STATE_FORMAT = 158409405202194
 """A state that was saved in another format is not read again.
 
 It is `format_due`, written down: to find it takes longer than to read a state."""

@@ -1,8 +1,11 @@
-"""The transition table, and how a command is refused (SPR-041, SPR-051)."""
+"""The transition tables, and the checks that reject a command (SPR-041, SPR-051)."""
 
-from ...errors import NotFoundError, RefusedError
+from ...errors import InvalidInputError, NotFoundError, RefusedError
+from ...log.event import Event, Kind
+from ..events import PhaseStarted, SprintCompleted
 from . import words
 from .sprint import Sprint
+from .times import parse
 from .tree import Node
 
 SPRINT_FROM = {
@@ -206,3 +209,51 @@ def _example(sprint: Sprint) -> str | None:
     return (
         f"an address is phase/step/sub-phase, like {pointed.address}" if pointed else None
     )
+
+
+def check_moment(sprint: Sprint, events: list[Event], at: str) -> None:
+    """Raise `RefusedError` for an end before the beginning, of a leaf or of the sprint."""
+    for event in events:
+        if isinstance(event, SprintCompleted):
+            _check(f"sprint {sprint.id}", sprint.plan.given_stats.get("started-at"), at)
+        phase = getattr(event, "phase", None)
+        node = sprint.plan.tree.find(phase) if phase else None
+        is_about = event.kind is Kind.EXECUTION and not isinstance(event, PhaseStarted)
+        if node is not None and is_about:
+            _check(f"phase {node.address}", node.data.get("started-at"), at)
+
+
+def _check(what: str, started: object, at: str) -> None:
+    try:
+        is_before = isinstance(started, str) and parse(at) < parse(started)
+    except InvalidInputError:
+        # Another tool wrote it; what nobody can read bounds nothing.
+        return
+    if is_before:
+        raise RefusedError(
+            f"--at {at} is before {what} began, at {started}", field="at", at=at
+        )
+
+
+_INTERMEDIATE = {"start", "resume", "retry", "reopen"}
+"""The commands that may be intermediate steps on the way to a status."""
+
+
+def shortest_way(
+    allowed: dict[str, tuple[str, ...]], leads: dict[str, str], start: str, end: str
+) -> list[str] | None:
+    """Return the shortest sequence of commands from one status to another, or None."""
+    ways: list[tuple[str, list[str]]] = [(start, [])]
+    seen: set[str] = set()
+    for status, way in ways:
+        if status == end:
+            return way
+        if way and way[-1] not in _INTERMEDIATE:
+            continue
+        for command, to in leads.items():
+            if status in allowed[command] and (
+                to == end or command in _INTERMEDIATE - seen
+            ):
+                seen.add(command)
+                ways.append((to, [*way, command]))
+    return None

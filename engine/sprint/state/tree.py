@@ -10,9 +10,8 @@ from bisect import bisect_left
 from typing import Any
 
 from . import words
-from .flat import FlatPhases, flat_phases
+from .node import FlatPhases, Root, flat_phases, needs_gate, note_error, note_times
 from .node import Node as Node
-from .node import Root, needs_gate, note_error, note_times
 from .node import derived_status as derived_status
 from .node import drop as drop
 from .node import escape as escape

@@ -11,8 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sprintlog.engine.sprint.document.fields import MISSING, find, parse_path
-from sprintlog.engine.sprint.document.patch import apply
+from sprintlog.engine.sprint.document.patch import MISSING, apply, find, parse_path
 from sprintlog.projections import Workspace
 from sprintlog.projections.history.blame import search
 from sprintlog.projections.history.blame_lines import line_fields

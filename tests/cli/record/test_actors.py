@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.phases.lifecycle import AddNote
 from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.projections.workspace import Workspace
 

@@ -17,7 +17,7 @@ from sprintlog.engine.sprint.phases.leaves import (
     StartPhase,
 )
 from sprintlog.engine.sprint.phases.lifecycle import StartSprint
-from sprintlog.engine.sprint.state import flat
+from sprintlog.engine.sprint.state import node
 from sprintlog.projections.state_files import sums
 from sprintlog.projections.state_files.sums import Sum
 from sprintlog.projections.state_files.yaml import blocks, writer
@@ -87,7 +87,7 @@ def test_only_what_was_asked_for_has_changed(seed: int) -> None:
     """In any life of plain phases the notes of what was asked for name all that changed."""
     chance = Random(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flat, "LONG", 1)
+        patch.setattr(node, "LONG", 1)
         life = Life(chance, document=copied(PLAIN))
         life.command(StartSprint())
         text, asked = NOTHING, None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sprintlog.engine.log.event import Versioned
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.plan.create import ImportDocument, import_document
-from sprintlog.engine.sprint.plan.observations import losses, observations
+from sprintlog.engine.sprint.plan.imported_documents import losses, observations
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import Tree
 

@@ -10,10 +10,9 @@ from sprintlog.engine.judging.evaluation import Judge, Judgement
 from sprintlog.engine.judging.events import IterationMeasured, Metrics, RulesSet, Thresholds
 from sprintlog.engine.judging.exact import rounded
 from sprintlog.engine.judging.loop_rules import ADVICE
-from sprintlog.engine.judging.recommend import recommend
+from sprintlog.engine.judging.recommend import recommend, rollback_target
 from sprintlog.engine.judging.score import compared
 from sprintlog.engine.judging.select import refusal, regression, select
-from sprintlog.engine.judging.target import rollback_target
 from tests.spec.iterations.measured import Measured
 
 from ..measurements import VALUES

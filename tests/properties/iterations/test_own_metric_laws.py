@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.judging.events import Metrics, OwnMetric, Weights
 from sprintlog.engine.judging.exact import exact
-from sprintlog.engine.judging.metrics import figures
-from sprintlog.engine.judging.own_metrics import DIRECTIONS, HIGHER, points
+from sprintlog.engine.judging.metrics import DIRECTIONS, HIGHER, figures, points
 from sprintlog.engine.judging.score import score, score_on, score_parts
 
 from ..measurements import VALUES

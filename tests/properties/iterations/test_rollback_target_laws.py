@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.judging.evaluation import Judgement, Scored
 from sprintlog.engine.judging.exact import rounded
-from sprintlog.engine.judging.target import KnownTargets, is_setback, rollback_target
+from sprintlog.engine.judging.recommend import KnownTargets, is_setback, rollback_target
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.iterations.measurement import unmeasured_iteration
 

@@ -10,8 +10,8 @@ from sprintlog.engine.log.event import Versioned
 from sprintlog.engine.sprint.events import AgentRan, RunStarted
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.runs.record import spent_since
-from sprintlog.engine.sprint.state.money import is_less, minus, percent, plus, product
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
+from sprintlog.engine.usage import is_less, minus, percent, plus, product
 
 AT = "2026-01-15T09:00:00Z"
 AMOUNTS = st.floats(min_value=0, max_value=1e9, allow_nan=False)

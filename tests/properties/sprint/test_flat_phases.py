@@ -10,7 +10,7 @@ from sprintlog.engine.sprint.events import PhaseCompleted, PhaseStarted, RolledB
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.phases.lifecycle import StartSprint
-from sprintlog.engine.sprint.state import flat, tree
+from sprintlog.engine.sprint.state import node, tree
 from sprintlog.engine.sprint.state.node import Node
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 
@@ -27,7 +27,7 @@ def lived(life: Life, *, long: int) -> Sprint:
     """
     sprint = Sprint("s")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flat, "LONG", long)
+        patch.setattr(node, "LONG", long)
         for version, at, event in life.events:
             if isinstance(event, RolledBack):
                 break
@@ -90,7 +90,7 @@ def test_saved_phases_are_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -
     life.command(CompletePhase("p500", "done"))
     saved = pack(life.sprint)
     counted: list[object] = []
-    monkeypatch.setattr(flat, "Counter", counted.append)
+    monkeypatch.setattr(node, "Counter", counted.append)
     found = unpack(saved).plan.tree
     assert found.phases == life.sprint.plan.tree.phases
     assert counted == []

@@ -8,8 +8,8 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.phases import leaves, lifecycle
-from sprintlog.engine.sprint.plan.contradictions import contradictions
 from sprintlog.engine.sprint.plan.create import ImportDocument
+from sprintlog.engine.sprint.plan.imported_documents import contradictions
 
 from ..conftest import Data, Scenario, for_each, simple
 

@@ -5,7 +5,7 @@ import pytest
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
-from sprintlog.engine.sprint.iterations.reflection import reflection_is_due
+from sprintlog.engine.sprint.iterations.loop_changes import reflection_is_due
 from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.plan.goal_steps import AddStep, UpdateStep

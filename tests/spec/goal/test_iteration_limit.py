@@ -11,11 +11,11 @@ from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.iterations.loop import (
     NUMBER_MAX,
     EndIteration,
+    EndWrapped,
     LimitIterations,
     StartIteration,
 )
 from sprintlog.engine.sprint.iterations.rollback import RollBack
-from sprintlog.engine.sprint.iterations.wrapped import EndWrapped
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.lifecycle import ResumeSprint
 from sprintlog.engine.sprint.state.goal_settings import ITERATIONS_MAX

@@ -6,9 +6,8 @@ import pytest
 
 from sprintlog.engine.adapters.agents.output import hear
 from sprintlog.engine.judging.events import Usage
-from sprintlog.engine.sprint.answers.goal_verdict import Turn, read_turn
 from sprintlog.engine.sprint.answers.items import WantedStep
-from sprintlog.engine.sprint.answers.verdict import Verdict, judge
+from sprintlog.engine.sprint.answers.verdict import Turn, Verdict, judge, read_turn
 
 TOLD = """\
 # Open steps

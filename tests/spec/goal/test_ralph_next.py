@@ -3,17 +3,15 @@
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.agent.goal_runs import EndTurn, StartTurn
 from sprintlog.engine.sprint.agent.prompt import DONE_SHOWN_MAX, said_in
 from sprintlog.engine.sprint.agent.prompt import GOAL_ANSWER as ANSWER
-from sprintlog.engine.sprint.answers.goal_verdict import Turn
+from sprintlog.engine.sprint.agent.runs import EndTurn, StartTurn
 from sprintlog.engine.sprint.answers.items import WantedStep
-from sprintlog.engine.sprint.answers.verdict import Verdict
+from sprintlog.engine.sprint.answers.verdict import Turn, Verdict
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.iterations.goal import CompleteGoal
 from sprintlog.engine.sprint.iterations.hook_tasks import SpawnHook
-from sprintlog.engine.sprint.iterations.loop import StartIteration
-from sprintlog.engine.sprint.iterations.wrapped import EndWrapped, StartWrapped
+from sprintlog.engine.sprint.iterations.loop import EndWrapped, StartIteration, StartWrapped
 from sprintlog.engine.sprint.phases.lifecycle import PauseSprint, ResumeSprint
 from sprintlog.engine.sprint.plan.goal_steps import AddStep, UpdateStep
 

@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.observed_times import check_moment
+from sprintlog.engine.sprint.state.transitions import check_moment
 
 from ..conftest import Scenario, simple
 

@@ -8,7 +8,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.loop import StartIteration
 from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.phases import leaves, lifecycle
-from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.phases.lifecycle import AddNote
 from sprintlog.engine.sprint.state.effective_history import lies_on, path
 
 from ..conftest import Scenario, fold_all, simple

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.judging import events as i
-from sprintlog.engine.sprint.iterations.corrections import (
+from sprintlog.engine.sprint.iterations.decisions import (
     ReplaceBaseline,
     RetractMeasurement,
 )

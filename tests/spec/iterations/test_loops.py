@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
+from sprintlog.engine.judging.evaluation import Signature, find_loop, signature
 from sprintlog.engine.judging.events import IterationMeasured, Metrics
-from sprintlog.engine.judging.loops import Signature, find_loop, signature
 
 from .measured import Measured, now
 

@@ -9,8 +9,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.judging.events import Metrics, OwnMetric, RulesSet, Weights
 from sprintlog.engine.judging.exact import plain
-from sprintlog.engine.judging.metrics import check_metrics, figures
-from sprintlog.engine.judging.own_metrics import points
+from sprintlog.engine.judging.metrics import check_metrics, figures, points
 from sprintlog.engine.judging.rules import change_rules
 from sprintlog.engine.judging.score import score
 

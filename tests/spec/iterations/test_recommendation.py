@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.judging.events import Metrics, RulesSet, Thresholds
-from sprintlog.engine.judging.recommend import Recommendation, recommend
-from sprintlog.engine.judging.target import rollback_target
+from sprintlog.engine.judging.recommend import Recommendation, recommend, rollback_target
 
 from .measured import (
     BASELINE_OF_PEAK,

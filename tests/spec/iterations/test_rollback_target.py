@@ -7,8 +7,7 @@ import pytest
 
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.events import Metrics, RulesSet
-from sprintlog.engine.judging.recommend import recommend
-from sprintlog.engine.judging.target import WaysBack, rollback_target
+from sprintlog.engine.judging.recommend import WaysBack, recommend, rollback_target
 
 from .measured import BASELINE_OF_REGRESSION, REGRESSION, Measured, loop
 

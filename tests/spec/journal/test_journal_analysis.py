@@ -10,14 +10,15 @@ from sprintlog.engine.journal.briefing import FRICTION_WARNING, Prepared, Room, 
 from sprintlog.engine.journal.parts import Context, Learning, Pattern
 from sprintlog.engine.journal.queries import NOTHING_FOUND, failure_of, recover, similarity
 from sprintlog.engine.journal.rules import (
+    AddExtractedLearnings,
     AddLearning,
     DiscoverPattern,
     HandOverLearnings,
     RecordEntry,
     ReferenceLearning,
     RetireLearning,
+    extract,
 )
-from sprintlog.engine.journal.suggestions import AddExtractedLearnings, extract
 
 from .journaled import AT, Diary, entry, learned, noticed, pattern
 

@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.gates.checks import RecordGate, RepairGate
 from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations import loop
 from sprintlog.engine.sprint.iterations.rollback import RollBack
-from sprintlog.engine.sprint.phases import leaves, lifecycle, notes, waits
+from sprintlog.engine.sprint.phases import leaves, lifecycle, waits
 from sprintlog.engine.sprint.plan import injection
 from sprintlog.engine.sprint.plan.create import CreateSprint, ImportDocument
 
@@ -188,7 +188,7 @@ CASES: list[tuple[list[Event], str, Data, Make, Data]] = [
         [GO],
         "note-added",
         {"text": "x", "phase": "a"},
-        notes.AddNote,
+        lifecycle.AddNote,
         {"text": "x", "phase": "a"},
     ),
     *MEASURING,

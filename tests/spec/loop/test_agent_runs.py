@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.iterations.agent_runs import RunSeen, endings, runs_seen
+from sprintlog.engine.sprint.iterations.outcomes import RunSeen, endings, runs_seen
 from sprintlog.projections.judging.iteration_report import notes_of, unknown_costs
 
 BEGUN = [(2, 1), (6, 2)]

@@ -12,10 +12,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from sprintlog.engine.adapters.agents.output import Hearing, hear, with_errors
-from sprintlog.engine.sprint.answers.goal_verdict import read_turn
 from sprintlog.engine.sprint.answers.limit_table import FAILURE, KINDS, PERSON, SIGNS
 from sprintlog.engine.sprint.answers.limits import WAITS_FOR, Moment, complaint
-from sprintlog.engine.sprint.answers.verdict import Verdict, judge
+from sprintlog.engine.sprint.answers.verdict import Verdict, judge, read_turn
 
 TABLE = tomllib.loads(
     (Path(__file__).parents[3] / "fixtures" / "limits.toml").read_text(encoding="utf-8")

@@ -12,7 +12,11 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.prompt import REQUESTS_SHOWN_MAX, Telling, handed
-from sprintlog.engine.sprint.agent.prompt_template import VARIABLES, filled, read_template
+from sprintlog.engine.sprint.compile.templates import (
+    VARIABLES,
+    filled_prompt,
+    read_template,
+)
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
 from sprintlog.engine.sprint.state.sprint import pack, unpack
@@ -169,7 +173,7 @@ def test_an_unknown_variable_is_refused() -> None:
 
 def test_a_variable_that_means_nothing_is_empty() -> None:
     """What is not known at the time leaves nothing behind."""
-    assert filled(read_template("a{{error}}b", file="P.md"), {}) == "ab"
+    assert filled_prompt(read_template("a{{error}}b", file="P.md"), {}) == "ab"
 
 
 def learning(number: int, content: str, **more: Any) -> Learning:

@@ -6,13 +6,11 @@ import pytest
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.agent.goal_runs import EndTurn
-from sprintlog.engine.sprint.agent.runs import EndRepair, EndRun
-from sprintlog.engine.sprint.answers.goal_verdict import Turn
+from sprintlog.engine.sprint.agent.runs import EndRepair, EndRun, EndTurn
 from sprintlog.engine.sprint.answers.items import SaidItems, WantedStep, read_said
-from sprintlog.engine.sprint.answers.verdict import Verdict
+from sprintlog.engine.sprint.answers.verdict import Turn, Verdict
+from sprintlog.engine.sprint.iterations.loop import EndWrapped
 from sprintlog.engine.sprint.iterations.rollback import RollBack
-from sprintlog.engine.sprint.iterations.wrapped import EndWrapped
 from sprintlog.engine.sprint.queue import decisions, rules
 from sprintlog.engine.sprint.queue.returns import take_said
 

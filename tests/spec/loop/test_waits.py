@@ -8,9 +8,14 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.agent.goal_runs import EndTurn
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.agent.runs import EndRepair, EndRun, StartRun, is_failure
+from sprintlog.engine.sprint.agent.runs import (
+    EndRepair,
+    EndRun,
+    EndTurn,
+    StartRun,
+    is_failure,
+)
 from sprintlog.engine.sprint.answers.verdict import Verdict
 from sprintlog.engine.sprint.events import AgentRan, Limit, RetryScheduled
 from sprintlog.engine.sprint.iterations.goal import FailIteration

@@ -8,7 +8,7 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.phases import leaves
-from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.phases.lifecycle import AddNote
 
 from ..conftest import Data, Make, Scenario, for_each, simple
 

@@ -9,7 +9,7 @@ from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import RequestReturned
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases import leaves
-from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.phases.lifecycle import AddNote
 from sprintlog.engine.sprint.plan.adoption import AdoptEdit
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.plan.recompile import TakePlan, has_begun

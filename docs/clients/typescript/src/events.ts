@@ -537,7 +537,7 @@ export interface Metrics {
   own?: { [name: string]: number };
 }
 
-/** What one call of a model took, or how long one turn lasted. */
+/** The usage of one call of a model, or the duration of one turn. */
 export interface ModelCall {
   input_tokens?: number | null;
   output_tokens?: number | null;
@@ -1032,7 +1032,7 @@ export interface TurnEnded {
   loop_max?: number | null;
 }
 
-/** What an agent's run cost, as far as it says; what is missing is missing. */
+/** The usage of an agent's run; figures that the agent does not report are None. */
 export interface Usage {
   input_tokens?: number | null;
   output_tokens?: number | null;

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint.phases.notes import AddNote
+from sprintlog.engine.sprint.phases.lifecycle import AddNote
 from sprintlog.projections.workspace import Workspace
 
 from ...conftest import Result, Run

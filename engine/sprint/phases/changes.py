@@ -1,15 +1,110 @@
-"""What each event of a leaf changes in the plan."""
+"""The changes of the plan by the events of the sprint and of its leaves."""
 
 from typing import Any
 
 from ...log.event import Event
 from .. import events as f
-from ..state.loop_counters import LimitWait
-from ..state.sprint import Change, Evolve, Evolves, Plan
+from ..state import words
+from ..state.goal_settings import NOT_LEFT
+from ..state.plan_records import LimitWait
+from ..state.sprint import Change, Evolve, Evolves, Plan, evolve_nothing
 from ..state.times import elapsed
 from ..state.tree import Data, Node, drop, put, say_elapsed
 from ..state.words import BLOCKED, COMPLETED, FAILED, IN_PROGRESS, PENDING, SKIPPED
-from .retry import renew
+from .retry import end_waits, renew, renew_all
+
+
+def _evolve_started(plan: Plan, event: f.SprintStarted, at: str) -> None:
+    plan.set_status(words.IN_PROGRESS)
+    put(plan.stats, "started-at", at)
+    plan.stats.setdefault("completed-at", None)
+
+
+def _evolve_completed(plan: Plan, event: f.SprintCompleted, at: str) -> None:
+    plan.set_status(words.COMPLETED)
+    plan.stats["completed-at"] = at
+    if event.abandons_goal:
+        left = {"detected-at": at, "iteration": plan.iteration or None}
+        plan.document["ralph-exit"] = {
+            **left,
+            "final-summary": f"abandoned: {event.reason}",
+        }
+
+
+def _evolve_reopened(plan: Plan, event: f.SprintReopened, at: str) -> None:
+    plan.set_status(words.IN_PROGRESS)
+    plan.stats["completed-at"] = None
+    if "ralph-exit" in plan.document:
+        plan.document["ralph-exit"] = dict(NOT_LEFT)
+
+
+def _evolve_resumed(plan: Plan, event: f.SprintResumed, at: str) -> None:
+    if plan.status == words.IN_PROGRESS:
+        end_waits(plan, at)
+        return
+    plan.set_status(words.IN_PROGRESS)
+    if event.by is not None:
+        renew_all(plan)
+        # Who resolves a matter need not wait for it.
+        plan.waiting = None
+    plan.document.pop("human-needed", None)
+
+
+def _evolve_breakpoint(plan: Plan, event: f.BreakpointReached, at: str) -> None:
+    if plan.status in (words.BLOCKED, words.NEEDS_HUMAN):
+        # The verdict of a gate came in: that resolves nothing, so the pause waits.
+        plan.last.breakpoint = event
+        return
+    plan.last.breakpoint = None
+    plan.set_status(words.PAUSED_AT_BREAKPOINT)
+
+
+def _evolve_human_needed(plan: Plan, event: f.HumanNeeded, at: str) -> None:
+    plan.set_status(words.NEEDS_HUMAN)
+    needed = {"reason": event.reason}
+    if event.details is not None:
+        needed["details"] = event.details
+    if not event.phase:
+        plan.document["human-needed"] = needed
+    node = plan.tree.find(event.phase)
+    if node is None or node.leaf < 0:
+        return
+    put(node.data, "error", event.error or node.data.get("error") or event.reason)
+    put(node.data, "human-needed", needed)
+    node.data.pop("next-retry-at", None)
+    plan.tree.set_status(node, words.BLOCKED, at)
+
+
+def _becomes(status: str) -> Evolve:
+    def evolve(plan: Plan, event: Any, at: str) -> None:
+        plan.set_status(status)
+
+    return evolve
+
+
+def _evolves_sprint(change: Evolve) -> Evolve:
+    """Return the evolve of a sprint's event, which also keeps what was said."""
+
+    def evolve(plan: Plan, event: Any, at: str) -> None:
+        change(plan, event, at)
+        # What waits changes no status, so the word on that stays the last one.
+        if not (isinstance(event, f.BreakpointReached) and plan.last.breakpoint):
+            plan.last.sprint = event
+
+    return evolve
+
+
+_SPRINT_CHANGES: Evolves = {
+    f.SprintStarted: _evolve_started,
+    f.SprintCompleted: _evolve_completed,
+    f.SprintReopened: _evolve_reopened,
+    f.SprintResumed: _evolve_resumed,
+    f.BreakpointReached: _evolve_breakpoint,
+    f.HumanNeeded: _evolve_human_needed,
+    f.SprintPaused: _becomes(words.PAUSED),
+    f.SprintBlocked: _becomes(words.BLOCKED),
+    f.SprintInterrupted: _becomes(words.INTERRUPTED),
+}
 
 
 def _end(data: Data, at: str) -> None:
@@ -132,7 +227,7 @@ def _forget_gates(node: Node) -> None:
         forget_gates(node)
 
 
-def _evolves(change: Change, *, is_command: bool) -> Evolve:
+def _evolves_leaf(change: Change, *, is_command: bool) -> Evolve:
     """Return the evolve of a leaf's event: its fields first, then its status upwards."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
@@ -167,7 +262,7 @@ def _note_summary(parent: Node, event: Any) -> None:
         put(parent.data, "summary", event.summary)
 
 
-_CHANGES: dict[type[Event], Change] = {
+_LEAF_CHANGES: dict[type[Event], Change] = {
     f.PhaseStarted: _started,
     f.PhaseCompleted: _completed,
     f.WorkDone: _work_done,
@@ -180,13 +275,17 @@ _CHANGES: dict[type[Event], Change] = {
 }
 CHANGE = {
     event: change
-    for event, change in _CHANGES.items()
+    for event, change in _LEAF_CHANGES.items()
     if event not in (f.RetryScheduled, f.WorkDone)
 }
 """What a command changes in its leaf, which remembers it as the last one."""
 EVOLVE: Evolves = {
-    event: _evolves(change, is_command=event in CHANGE)
-    for event, change in _CHANGES.items()
+    f.ActivitySeen: evolve_nothing,
+    **{event: _evolves_sprint(change) for event, change in _SPRINT_CHANGES.items()},
+    **{
+        event: _evolves_leaf(change, is_command=event in CHANGE)
+        for event, change in _LEAF_CHANGES.items()
+    },
 }
 
 

@@ -1,11 +1,12 @@
-"""The runs of agents by iteration: what came in their way, and what is unknown of them."""
+"""Runs of agents, rollbacks and failed measurements, by iteration."""
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from operator import attrgetter
 from typing import NamedTuple
 
-from ...judging.events import IterationMeasured
+from ...judging.events import IterationMeasured, MeasurementFailed, MeasurementRetracted
 from ...judging.tracker import BASELINE_NUMBER
 from ..events import AgentRan, RolledBack, RunEnded
 from ..runs.record import LOST
@@ -150,3 +151,32 @@ def printed(ran: AgentRan) -> str | None:
     """Return the last words of a command that is no agent; None where it had none."""
     lines = ran.output.rstrip().rsplit("\n", 1)
     return lines[-1].strip() or None if ran.agent is None else None
+
+
+class Failure(NamedTuple):
+    """A measurement that failed, or was taken back."""
+
+    version: int
+    at: str
+    event: MeasurementFailed | MeasurementRetracted
+
+    @property
+    def why(self) -> str:
+        """Return why there is none that counts."""
+        if isinstance(self.event, MeasurementFailed):
+            return self.event.error
+        return f"its measurement was retracted: {self.event.reason}"
+
+
+def failures(
+    failed: Iterable[tuple[int, str, MeasurementFailed]],
+    retracted: Iterable[tuple[int, str, MeasurementRetracted]],
+    measured: Collection[int],
+) -> dict[int, Failure]:
+    """Return the last failure of each iteration that is not `measured`."""
+    events = [*map(Failure._make, failed), *map(Failure._make, retracted)]
+    return {
+        one.event.number: one
+        for one in sorted(events, key=attrgetter("version"))
+        if one.event.number not in measured and one.event.number != BASELINE_NUMBER
+    }
