@@ -5,6 +5,7 @@ take a recording command longer than reading the log, so help waits until it is 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -257,9 +258,31 @@ class TypedCommand(click.Command):
 
 
 class TypedGroup(click.Group):
-    """A group of such commands."""
+    """A group of such commands; `lazy` names the module and function of further ones.
+
+    The module of a lazy command, as `iterations.select:select`, is imported when the
+    command is typed or listed with its help.
+    """
 
     command_class = TypedCommand
+
+    def __init__(
+        self, *positional: Any, lazy: Mapping[str, str] | None = None, **given: Any
+    ) -> None:
+        super().__init__(*positional, **given)
+        self.lazy = lazy or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in order."""
+        return sorted([*super().list_commands(ctx), *self.lazy])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command of the group, imported now if it is lazy."""
+        if cmd_name not in self.lazy:
+            return super().get_command(ctx, cmd_name)
+        module, _, function = self.lazy[cmd_name].partition(":")
+        found: click.Command = getattr(import_module(f".{module}", __package__), function)
+        return found
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return what the group takes; the help of the first one shows all of it."""

@@ -23,23 +23,7 @@ def with_phase(function: Function) -> Function:
     )
 
 
-class _Phases(typed.TypedGroup):
-    """Imports what is needed to inject when that is asked for: it is more than all else."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in order."""
-        return sorted([*super().list_commands(ctx), "inject"])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command of the group."""
-        if cmd_name != "inject":
-            return super().get_command(ctx, cmd_name)
-        from . import injection
-
-        return injection.command
-
-
-@typed.group("phase", cls=_Phases)
+@typed.group("phase", lazy={"inject": "work.injection:command"})
 def command() -> None:
     """Start, complete, fail, retry, skip or inject phases, steps and sub-phases.
 
