@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from statistics import median, quantiles
 from typing import Any, NamedTuple
 
+from sprintlog.engine.log import append
 from sprintlog.engine.log.stores.sqlite import store
 
 from .logs import Bench
@@ -77,16 +78,16 @@ class MeteredLog:
     def append_each(self) -> None:
         """Append some events, each by itself."""
         gc.collect()
-        # The module's own functions belong to all logs, so they are timed by turns.
-        module: Any = store
-        before = {name: getattr(module, name) for name in _SHARED}
-        for name, step in before.items():
-            setattr(module, name, self.meter.timed(_SHARED[name], step))
+        # The functions of modules belong to all logs, so they are timed by turns.
+        before = {key: getattr(*key) for key in _SHARED}
+        for (module, name), step in before.items():
+            timed = self.meter.timed(_SHARED[module, name], step)
+            setattr(module, name, timed)
         try:
             for _ in range(TURN):
                 self._append(self._draft)
         finally:
-            for name, step in before.items():
+            for (module, name), step in before.items():
                 setattr(module, name, step)
 
     def undisturbed(self, step: str) -> float:
@@ -103,12 +104,12 @@ def quick(took: Sequence[float]) -> float:
     return quantiles(took, n=10)[0]
 
 
-_SHARED = {
-    "check_limits": "limits",
-    "place": "place",
-    "insert": "values",
+_SHARED: dict[tuple[Any, str], str] = {
+    (append, "check_limits"): "limits",
+    (append, "place"): "place",
+    (store, "insert"): "values",
 }
-"""By the name of a function that the store calls: the step that it is."""
+"""The steps by the functions that the store calls, each with its module."""
 
 
 def parts(bench: Bench, rounds: int = 0) -> list[Part]:

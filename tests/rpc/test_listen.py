@@ -21,7 +21,6 @@ from sprintlog.cli.rpc.listener import Listener
 from sprintlog.cli.rpc.socket_file import SOCKET, met
 from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log import append
-from sprintlog.engine.log.stores.sqlite import store
 from sprintlog.engine.log.stores.sqlite.connection import Connection
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
@@ -201,14 +200,15 @@ def test_a_fault_of_one_is_nobody_elses(
 ) -> None:
     """All is taken back, and each is done by itself: one is told of the fault, once."""
     tries: list[bytes] = []
+    place = append.place
 
     def faulty(stream: str, events: Any, *more: Any) -> Any:
         tries.append(events[0].payload)
         if b'"2"' in events[0].payload:
             raise OSError(5, "Input/output error")
-        return append.place(stream, events, *more)
+        return place(stream, events, *more)
 
-    monkeypatch.setattr(store, "place", faulty)
+    monkeypatch.setattr(append, "place", faulty)
     clients = [connect() for _ in range(CLIENTS)]
     outcomes = notes_at_once(clients, slow_question)
     assert len(tries) > CLIENTS

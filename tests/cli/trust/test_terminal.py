@@ -16,8 +16,8 @@ import pytest
 
 from sprintlog.cli.stops import EXIT_CODES
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
+from sprintlog.engine.log import append
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores.sqlite import store
 from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.state.tree import Tree
@@ -94,7 +94,7 @@ FLAGS = {"-f": ["-f", "--limit=1"]}
 def log(folder: Path, made: Made, monkeypatch: pytest.MonkeyPatch) -> str:
     """Make a log full of harm in a folder with such a name; return the other sprint."""
     # Our own append refuses some of it; a log that is handed in may hold it.
-    monkeypatch.setattr(store, "check_limits", lambda *given, **named: None)
+    monkeypatch.setattr(append, "check_limits", lambda *given, **named: None)
     made("harm", lambda: _harmful(Path.cwd() / NAME))
     monkeypatch.chdir(folder / NAME)
     return EVIL
