@@ -25,17 +25,16 @@ FOLDERS = {
     ),
     "iterations": ("iteration", "best", "compare", "decide", "alerts", "report", "rules"),
     "journal": ("entry", "learning", "pattern", "prepare", "recover", "journal"),
-    "history": ("log", "show", "diff", "blame", "replay", "audit", "query", "why"),
+    "history": (
+        *("log", "show", "diff", "blame", "replay", "audit", "query", "why", "serve"),
+    ),
     "back": ("rollback", "undo", "redo", "extract", "fork", "adopt"),
-    "agents": ("hooks", "session"),
+    "agents": ("hooks", "session", "mcp", "rpc", "uninstall"),
     "upkeep": (
         *("rebuild", "verify", "doctor", "backup", "copy", "export", "schema", "config"),
-        *("prune", "redact", "scan", "head", "prove", "completion", "uninstall"),
+        *("prune", "redact", "scan", "head", "prove", "completion"),
     ),
     "extending": ("extensions",),
-    "web": ("serve",),
-    "mcp": ("mcp",),
-    "rpc": ("rpc",),
     "help": ("help",),
 }
 """The commands by the folder that holds their modules; what is said of them is in help."""

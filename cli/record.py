@@ -19,7 +19,9 @@ from sprintlog.engine.service import after_commit
 from sprintlog.engine.service.port import Skippable
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.views.events import Answered, described, recorded
+from sprintlog.projections.views.events import answer_of as answer_of
+from sprintlog.projections.views.events import described
+from sprintlog.projections.views.events import stream_of as stream_of
 from sprintlog.projections.workspace import (
     Decide,
     DecideOnJournal,
@@ -149,7 +151,7 @@ class Recording:
         envelope = self.envelope(arguments, observed=observed)
         meant = sprint_id or self.sprint_id
         outcome = self.workspace.handle_with(meant, decide, **envelope)
-        _diagnose(self.name, outcome)
+        diagnose_outcome(self.name, outcome)
         return outcome
 
     def handle_on_journal(
@@ -163,7 +165,7 @@ class Recording:
         """Let the journal decide, and append that."""
         envelope = self.envelope(arguments, observed=observed)
         outcome = self.workspace.handle_on_journal(decide, without=without, **envelope)
-        _diagnose(self.name, outcome)
+        diagnose_outcome(self.name, outcome)
         return outcome
 
     def answer(self, outcome: "Outcome | Handled[Journal]") -> None:
@@ -212,7 +214,7 @@ def record(
             # Straight on: the way to the rule is short.
             sprint_id, envelope = run.sprint_id, run.envelope(arguments)
             outcome = run.workspace.handle(command, sprint_id=sprint_id, **envelope)
-            _diagnose(name, outcome)
+            diagnose_outcome(name, outcome)
         else:
             outcome = run.handle_with(keep(command), arguments)
         try:
@@ -246,7 +248,8 @@ def answer_and_refresh(
         refresh_stream(workspace, stream_of(outcome.state))
 
 
-def _diagnose(command: str, outcome: "Outcome | Handled[Journal]") -> None:
+def diagnose_outcome(command: str, outcome: "Outcome | Handled[Journal]") -> None:
+    """Report on stderr what was recorded, if `--verbose` asks for it."""
     diagnose(
         command,
         stream=stream_of(outcome.state),
@@ -271,11 +274,6 @@ def answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
         ) from error
 
 
-def stream_of(state: "Sprint | Journal") -> str:
-    """Return the stream that a state is of."""
-    return sprint_stream(state.id) if isinstance(state, Sprint) else state.id
-
-
 def summary(outcome: "Outcome | Handled[Journal]", unsaid: Collection[str] = ()) -> str:
     """Return in a line what was recorded; `unsaid` are types that tell nobody anything."""
     name = outcome.state.id
@@ -286,17 +284,6 @@ def summary(outcome: "Outcome | Handled[Journal]", unsaid: Collection[str] = ())
     said = ", ".join(described(event) for event in events) or "files are back"
     before = " (recorded before under this key)" if outcome.duplicate else ""
     return f"{name}: {said}{before}  [position {last.position}, version {last.version}]"
-
-
-def answer_of(outcome: "Outcome | Handled[Journal]") -> Answered:
-    """Return what a recording command answers as JSON."""
-    state = outcome.state
-    return recorded(
-        outcome.events,
-        stream=stream_of(state),
-        version=state.version,
-        duplicate=outcome.duplicate,
-    )
 
 
 def refresh(workspace: Workspace, sprint_id: str) -> None:

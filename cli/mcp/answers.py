@@ -6,18 +6,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.service.prompts import with_prompt
-from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.sprint.agent import actions
-from sprintlog.engine.sprint.agent.prompt import TOOL_ANSWER
-from sprintlog.projections.sql.query import ask as ask_sql
-from sprintlog.projections.views import runs
-from sprintlog.projections.views.events import event_line
-from sprintlog.projections.workspace import Workspace
+from sprintlog.errors import InvalidInputError
+from sprintlog.questions import QUESTIONS, answer, ask_sql, event_line, next_action
+from sprintlog.workspaces import Workspace
 
-from .. import questions
-from ..work.prompt_option import prompt_file_in
 from .arguments import AskHistory, AskPage, AskQuery
 from .caller import Caller
 from .pages import AnswerPage, fitted, number_in
@@ -30,23 +22,23 @@ QUERY_ROWS_MAX = 10_000
 _A_PERSON = "a person starts or decides this: say so, with `why` and `hint`"
 _THE_LOOP = "the loop that runs this sprint does it; there is nothing for you to do now"
 HOW = {
-    actions.START: "the sprint has not begun: a person types `sprintlog sprint start`",
-    actions.WORK: "do what `prompt` says; `report` when you begin, and how it ended",
-    actions.ITERATE: "do what `prompt` says; `report` started when you begin; at the end "
+    "start": "the sprint has not begun: a person types `sprintlog sprint start`",
+    "work": "do what `prompt` says; `report` when you begin, and how it ended",
+    "iterate": "do what `prompt` says; `report` started when you begin; at the end "
     "continue, or done once the goal is reached",
-    actions.HOOKS: _THE_LOOP,
-    actions.MEASURE: _THE_LOOP,
-    actions.DECIDE: _THE_LOOP,
-    actions.RESTORE: _THE_LOOP,
-    actions.GATE: "the work is done and its gate is to be run by the loop or a person; "
+    "hooks": _THE_LOOP,
+    "measure": _THE_LOOP,
+    "decide": _THE_LOOP,
+    "restore": _THE_LOOP,
+    "gate": "the work is done and its gate is to be run by the loop or a person; "
     "where there is a `prompt`, repair what it says first",
-    actions.END: "the work is done: `report` done",
-    actions.RETRY: _THE_LOOP,
-    actions.WAIT: "nothing before `until`",
-    actions.RESUME: _A_PERSON,
-    actions.COMPLETE: "everything is done: a person or the loop completes the sprint",
-    actions.STOP: _A_PERSON,
-    actions.DONE: "the sprint is completed",
+    "end": "the work is done: `report` done",
+    "retry": _THE_LOOP,
+    "wait": "nothing before `until`",
+    "resume": _A_PERSON,
+    "complete": "everything is done: a person or the loop completes the sprint",
+    "stop": _A_PERSON,
+    "done": "the sprint is completed",
 }
 """What an agent does with each answer of `next`."""
 
@@ -79,29 +71,23 @@ def status(workspace: Workspace, given: AskPage, caller: Caller) -> str:
 
 def next_(workspace: Workspace, given: AskPage, caller: Caller) -> str:
     """Answer what is to be done now; the prompt is turned over."""
-    action, sprint_id = what_is_next(workspace, given.sprint, caller)
-    head = {"sprint": sprint_id, **brief(action)}
+    action = what_is_next(workspace, given.sprint, caller)
+    head = {"sprint": action.sprint, **brief(action)}
     page = AnswerPage(head, "prompt" if action.prompt else "", action.prompt or "")
     return fitted(page, ["next", given.sprint], given.cursor)
 
 
-def what_is_next(
-    workspace: Workspace, named: str | None, caller: Caller
-) -> tuple[actions.Action, str]:
-    """Return what is to be done now with its prompt, and for which sprint."""
-    asked = questions.Question(workspace, _known({"sprint": caller.meant(named)}))
-    sprint = asked.sprint()
-    action = runs.what_is_next(workspace, sprint)
-    named_file, base = caller.served.prompt_file, caller.served.prompt_base
-    file = prompt_file_in(workspace, named_file, base=base)
-    return with_prompt(workspace, sprint, action, file=file, answer=TOOL_ANSWER), sprint.id
+def what_is_next(workspace: Workspace, named: str | None, caller: Caller) -> Any:
+    """Return what is to be done now, with its prompt."""
+    file = caller.served.prompt_file(workspace)
+    return next_action(workspace, caller.meant(named), prompt_file=file)
 
 
-def brief(action: actions.Action) -> dict[str, Any]:
+def brief(action: msgspec.Struct) -> dict[str, Any]:
     """Return what is to be done without the prompt."""
     said = msgspec.to_builtins(action)
     found = {name: said[name] for name in _OF_NEXT if said.get(name) not in (None, False)}
-    return {**found, "how": HOW[action.do]}
+    return {**found, "how": HOW[said["do"]]}
 
 
 def history(workspace: Workspace, given: AskHistory, caller: Caller) -> str:
@@ -111,7 +97,7 @@ def history(workspace: Workspace, given: AskHistory, caller: Caller) -> str:
         return _log(workspace, given, name)
     command, parts = _QUESTIONS[given.question]
     known = {"field": given.field, "from": given.from_, "to": given.to, "at": given.at}
-    takes = questions.ROUTES[command].takes
+    takes = QUESTIONS[command].takes
     wanted = _known(known)
     if unknown := [key for key in wanted if key not in takes]:
         told = ", ".join(key for key in known if key in takes) or "none of these"
@@ -134,7 +120,7 @@ def _log(workspace: Workspace, given: AskHistory, name: str) -> str:
     if given.cursor is not None:
         before = number_in(given.cursor, question)
     first = max(before - given.limit, 1)
-    read = workspace.log.read_stream(sprint_stream(name), after=first - 1)
+    read = workspace.log.read_stream(f"sprint/{name}", after=first - 1)
     lines = [
         {name: getattr(line, name) for name in ("version", "at", "actor", "said")}
         for line in map(event_line, islice(read, max(before - first, 0)))
@@ -165,7 +151,7 @@ def _value(value: Any) -> Any:
 
 def _asked(workspace: Workspace, command: str, given: dict[str, str | None]) -> Any:
     """Return what a command answers, as plain data."""
-    found = questions.answer(workspace, command, _known(given))
+    found = answer(workspace, command, _known(given))
     return msgspec.json.decode(msgspec.json.encode(found, enc_hook=str))
 
 

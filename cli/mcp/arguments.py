@@ -6,21 +6,17 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.journal import parts as journal_words
-from sprintlog.engine.sprint.answers.items import TEXT_CHARS_MAX, TITLE_CHARS_MAX
-from sprintlog.engine.sprint.state.words import PRIORITIES, REQUEST_TYPES
-from sprintlog.projections.sql.query import SQL_CHARS_MAX
+from sprintlog.errors import InvalidInputError
+from sprintlog.events import LEARNING_TYPES, PATTERN_TYPES, PRIORITIES, REQUEST_TYPES
 
-NAME_CHARS_MAX = 1_000
+NAME_CHARS_MAX, TITLE_CHARS_MAX = 1_000, 200
+TEXT_CHARS_MAX, SQL_CHARS_MAX = 10_000, 100_000
 FILES_MAX = 20
 LINES_MAX = 50
 """How many entries of a history are asked for at most."""
 LINES = 20
 
-PATTERNS = tuple(
-    word for word in journal_words.PATTERN_TYPES if word not in journal_words.LEARNING_TYPES
-)
+PATTERNS = tuple(word for word in PATTERN_TYPES if word not in LEARNING_TYPES)
 """Kinds that only a pattern of the codebase has."""
 
 
@@ -65,7 +61,7 @@ class Learn(Arguments, frozen=True, kw_only=True):
     """What `learn` takes."""
 
     text: Text
-    kind: Annotated[str, _of((*journal_words.LEARNING_TYPES, *PATTERNS))]
+    kind: Annotated[str, _of((*LEARNING_TYPES, *PATTERNS))]
     files: Annotated[list[Name], Meta(max_length=FILES_MAX)] = []
     key: Name | None = None
 

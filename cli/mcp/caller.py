@@ -2,10 +2,11 @@
 
 import os
 import re
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..record import Options, check_is_on
+from sprintlog.servers import digest_of
+from sprintlog.workspaces import Workspace
 
 UNNAMED = "agent:mcp"
 _NAME_CHARS_MAX = 64
@@ -13,13 +14,20 @@ _ODD = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
 class ServedLog(NamedTuple):
-    """How the server is wanted."""
+    """What the server serves, and what the command line provides to it."""
 
+    open: Callable[[], Workspace]
+    check_is_on: Callable[[], None]
+    """Raises an error if recording is off."""
+    refresh: Callable[[Workspace, str], None]
+    """Writes the state file of a stream, and reports problems with it."""
     session: str
-    """What all that it records belongs to, where nothing else says it."""
+    """Names this process of the server."""
+    correlation_id: str | None
+    """The work to which everything recorded belongs."""
     sprint_id: str | None = None
-    prompt_file: str | None = None
-    prompt_base: Path | None = None
+    prompt_file: Callable[[Workspace], str | None] = lambda workspace: None
+    """Returns the template of prompts, by its path in the work tree."""
     reads_only: bool = False
 
     def caller(self, name: str | None) -> "Caller":
@@ -37,21 +45,18 @@ class Caller(NamedTuple):
         """Return the sprint that is meant; None for the only unfinished one."""
         return self.served.sprint_id if named is None else named
 
-    def options(self, given: Any, key: str | None = None) -> Options:
-        """Return what a recording command is given besides its arguments.
+    def envelope(self, tool: str, arguments: dict[str, Any], key: str | None) -> Any:
+        """Return the metadata of the events of a call; a key stands for its arguments.
 
-        Raise `RefusedError` where nothing is to be recorded.
+        Raise `RefusedError` if recording is off.
         """
-        check_is_on()
-        work = None if "SPRINTLOG_CORRELATION" in os.environ else self.served.session
-        return Options(
-            {
-                "sprint_id": self.meant(given),
-                "actor": self.actor,
-                "key": key,
-                "correlation_id": work,
-            }
-        )
+        self.served.check_is_on()
+        return {
+            "actor": self.actor,
+            "key": key,
+            "key_digest": digest_of(f"mcp {tool}", arguments) if key else None,
+            "correlation_id": self.served.correlation_id,
+        }
 
 
 def actor_of(name: str | None) -> str:

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.projections.markdown import visible
-
-from ..output import json_line
+from sprintlog.errors import InvalidInputError, RefusedError
+from sprintlog.formatting import visible
+from sprintlog.servers import json_line
 
 ANSWER_BYTES_MAX = 4096
 """How long an answer is at most."""

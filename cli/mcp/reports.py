@@ -1,30 +1,32 @@
 """Tools that record: what became of the work, what was learned, what a person decides."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any
 
 from msgspec.structs import asdict
 
-from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.journal.parts import LEARNING_TYPES, Pattern
-from sprintlog.engine.journal.rules import DiscoverPattern
-from sprintlog.engine.journal.state import JOURNAL
-from sprintlog.engine.service.learnings import journal_is_open, keep_learnings
-from sprintlog.engine.sprint.agent.reported import ReportWork, TakeSaid, waits_to_begin
-from sprintlog.engine.sprint.answers.items import SaidItems, SaidLearning, SaidRequest
-from sprintlog.engine.sprint.phases.leaves import check_word
-from sprintlog.engine.sprint.state.transitions import check_exists
-from sprintlog.engine.sprint.state.words import PRIORITIES, REQUEST_TYPES
-from sprintlog.projections.views import runs
-from sprintlog.projections.workspace import Outcome, Workspace
+from sprintlog.commands import (
+    Command,
+    DiscoverPattern,
+    ReportWork,
+    SaidItems,
+    SaidLearning,
+    SaidRequest,
+    TakeSaid,
+)
+from sprintlog.errors import InvalidInputError, RefusedError
+from sprintlog.events import LEARNING_TYPES, PRIORITIES, REQUEST_TYPES, Pattern
+from sprintlog.questions import next_action
+from sprintlog.servers import keep_learnings
+from sprintlog.workspaces import Workspace
 
-from ..record import Recording, refresh_stream
 from .answers import brief
 from .arguments import PATTERNS, Learn, Request, WorkReport
 from .caller import Caller
 from .pages import AnswerPage, encoded, fitted
 
+_JOURNAL = "journal"
 NAME_CHARS_MAX = 80
 """A pattern is called by so much of its first line."""
 
@@ -34,64 +36,67 @@ def report(workspace: Workspace, given: WorkReport, caller: Caller) -> str:
 
     Work of which nobody said that it had begun begins with it.
     """
-    run = _recording(workspace, "report", given.sprint, given.key, caller)
-    arguments = _arguments(given)
+    call = _Call(workspace, "report", given, caller)
     try:
-        outcomes = _reported(run, given, arguments)
+        outcomes = _reported(call, given)
     finally:
-        run.refresh()
-    sprint = workspace.sprint(run.sprint_id)
-    action = runs.what_is_next(workspace, sprint)
+        call.refresh()
+    sprint = workspace.sprint(call.sprint_id)
+    action = next_action(workspace, call.sprint_id)
     said = {**_recorded(*outcomes), "status": sprint.plan.status, "next": brief(action)}
     return _answer(said)
 
 
-def _reported(
-    run: Recording, given: WorkReport, arguments: Mapping[str, Any]
-) -> list[Outcome]:
+def _reported(call: "_Call", given: WorkReport) -> list[Any]:
     ends = ReportWork(given.outcome, given.summary, given.phase, given.details)
     try:
-        return [run.handle_with(ends, arguments)]
+        return [call.handle(ends)]
     except RefusedError:
-        sprint = run.workspace.sprint(run.sprint_id)
         is_known = given.outcome in ("done", "failed")
-        if not (is_known and waits_to_begin(sprint, given.phase)):
+        if not (is_known and _waits_to_begin(call, given.phase)):
             raise
     # A key is of the end: repeated, the first try finds it.
     begins = ReportWork("started", phase=given.phase)
-    begun = run.following().handle_with(begins)
-    return [begun, run.handle_with(ends, arguments)]
+    return [call.handle(begins, key=None, key_digest=None), call.handle(ends)]
+
+
+def _waits_to_begin(call: "_Call", phase: str | None) -> bool:
+    """Return whether the work on a phase has not been reported as started."""
+    plan = call.workspace.sprint(call.sprint_id).plan
+    if phase is None and plan.is_at_goal:
+        return False
+    node = plan.pointed() if phase is None else plan.tree.find(phase)
+    return node is not None and node.status == "pending"
 
 
 def learn(workspace: Workspace, given: Learn, caller: Caller) -> str:
     """Keep what was learned where a journal is open, else as a note of the sprint."""
-    check_word("kind", given.kind, (*LEARNING_TYPES, *PATTERNS))
+    _check_word("kind", given.kind, (*LEARNING_TYPES, *PATTERNS))
     _check_said(text=given.text)
-    if given.kind in PATTERNS and journal_is_open(workspace):
-        return _pattern(workspace, given, caller)
-    run = _recording(workspace, "learn", given.sprint, given.key, caller)
+    call = _Call(workspace, "learn", given, caller)
+    if given.kind in PATTERNS and workspace.log.version(_JOURNAL) > 0:
+        return _pattern(call, given)
     where = ", ".join(given.files)
     said = SaidItems(learnings=(SaidLearning(given.text, given.kind, where),))
-    envelope = run.envelope(_arguments(given))
-    check_exists(workspace.sprint(run.sprint_id))
+    # Nothing is kept in the journal for a sprint that does not exist.
+    workspace.preview(TakeSaid(SaidItems()), sprint_id=call.sprint_id)
     left = said
     if given.kind in LEARNING_TYPES:
-        left = keep_learnings(workspace, run.sprint_id, said, **envelope) or SaidItems()
+        kept = keep_learnings(workspace, call.sprint_id, said, **call.envelope)
+        left = kept or SaidItems()
     if not left.learnings:
-        refresh_stream(workspace, JOURNAL)
-        known = workspace.documents.current(JOURNAL).learnings
+        call.refresh(_JOURNAL)
+        known = workspace.document().learnings
         return _answer({"learning": _id_of(known, "content", given.text)})
     # The journal knows what it holds; notes are told apart by a key alone.
     key = given.key or _default_key("learn", given, caller)
-    run = _recording(workspace, "learn", given.sprint, key, caller)
-    return _answer(_recorded(_take(run, left, given)))
+    call = _Call(workspace, "learn", given, caller, key=key)
+    return _answer(_recorded(_take(call, left)))
 
 
-def _pattern(workspace: Workspace, given: Learn, caller: Caller) -> str:
-    run = _recording(workspace, "learn", given.sprint, given.key, caller)
-
+def _pattern(call: "_Call", given: Learn) -> str:
     def known() -> str | None:
-        there = workspace.documents.current(JOURNAL).patterns
+        there = call.workspace.document().patterns
         return _id_of(there, "description", given.text)
 
     if known() is None:
@@ -100,10 +105,10 @@ def _pattern(workspace: Workspace, given: Learn, caller: Caller) -> str:
             type=given.kind,
             description=given.text,
             examples=tuple(given.files),
-            source_prd_id=run.sprint_id,
+            source_prd_id=call.sprint_id,
         )
-        run.handle_on_journal(DiscoverPattern(pattern), _arguments(given))
-    refresh_stream(workspace, JOURNAL)
+        call.workspace.handle(DiscoverPattern(pattern), **call.envelope)
+    call.refresh(_JOURNAL)
     return _answer({"pattern": known()})
 
 
@@ -114,12 +119,12 @@ def _id_of(entries: Iterable[Any], field: str, text: str) -> str | None:
 
 def request(workspace: Workspace, given: Request, caller: Caller) -> str:
     """Put a request into the queue; the same one said again is the one that is there."""
-    check_word("priority", given.priority, PRIORITIES)
-    check_word("kind", given.kind, REQUEST_TYPES)
+    _check_word("priority", given.priority, PRIORITIES)
+    _check_word("kind", given.kind, REQUEST_TYPES)
     _check_said(title=given.title, why=given.why)
-    run = _recording(workspace, "request", given.sprint, given.key, caller)
+    call = _Call(workspace, "request", given, caller)
     asked = SaidRequest(given.title, given.priority, given.kind, description=given.why)
-    outcome = _take(run, SaidItems(requests=(asked,)), given)
+    outcome = _take(call, SaidItems(requests=(asked,)))
     same = {"title": given.title, "description": given.why, "type": given.kind}
     found = [entry for entry in outcome.state.queue if same.items() <= entry.items()]
     last = found[-1] if found else {}
@@ -127,20 +132,40 @@ def request(workspace: Workspace, given: Request, caller: Caller) -> str:
     return _answer({**known, **_recorded(outcome)})
 
 
-def _take(run: Recording, said: SaidItems, given: Any) -> Outcome:
+class _Call:
+    """A call of a tool that records: its sprint, and the metadata of its events."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        tool: str,
+        given: Any,
+        caller: Caller,
+        *,
+        key: str | None = None,
+    ) -> None:
+        self.workspace, self._served = workspace, caller.served
+        self.envelope = caller.envelope(tool, _arguments(given), key or given.key)
+        self.sprint_id = workspace.choose(caller.meant(given.sprint))
+
+    def handle(self, command: Command, **more: Any) -> Any:
+        """Let the sprint decide on a command, and append its events."""
+        envelope = {**self.envelope, **more}
+        return self.workspace.handle(command, sprint_id=self.sprint_id, **envelope)
+
+    def refresh(self, stream: str | None = None) -> None:
+        """Write the state file of a stream; that of the sprint by default."""
+        self._served.refresh(self.workspace, stream or f"sprint/{self.sprint_id}")
+
+
+def _take(call: _Call, said: SaidItems) -> Any:
     try:
-        return run.handle_with(TakeSaid(said), _arguments(given))
+        return call.handle(TakeSaid(said))
     finally:
-        run.refresh()
+        call.refresh()
 
 
-def _recording(
-    workspace: Workspace, name: str, sprint: str | None, key: str | None, caller: Caller
-) -> Recording:
-    return Recording(f"mcp {name}", caller.options(sprint, key), workspace)
-
-
-def _recorded(*outcomes: Outcome) -> dict[str, Any]:
+def _recorded(*outcomes: Any) -> dict[str, Any]:
     """Return what was recorded, by versions: an agent has no use for an envelope."""
     last = outcomes[-1]
     said: dict[str, Any] = {"sprint": last.state.id}
@@ -170,3 +195,11 @@ def _check_said(**texts: str) -> None:
     for name, text in texts.items():
         if not text.strip():
             raise InvalidInputError("is empty", field=name)
+
+
+def _check_word(name: str, word: str, allowed: tuple[str, ...]) -> None:
+    if word not in allowed:
+        raise RefusedError(
+            f"{name} {word[:40]!r} is unknown; allowed: {', '.join(allowed)}",
+            allowed=list(allowed),
+        )

@@ -11,9 +11,8 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from sprintlog.engine.errors import SprintlogError
+from sprintlog.errors import SprintlogError
 
-from ..context import open_workspace
 from . import brief
 from .caller import Caller, ServedLog
 from .tools import Tool, call, offered, refusal
@@ -116,5 +115,5 @@ def _listed(tool: Tool) -> types.Tool:
 
 
 def _brief(named: str | None, caller: Caller) -> str:
-    with open_workspace() as workspace:
+    with caller.served.open() as workspace:
         return brief.brief_text(workspace, named, caller)

@@ -5,12 +5,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from sprintlog.engine.errors import NotFoundError, SprintlogError
-from sprintlog.engine.masking import mask_all
-from sprintlog.projections.workspace import Workspace
+from sprintlog.errors import NotFoundError, SprintlogError
+from sprintlog.formatting import mask_all
+from sprintlog.servers import error_answer
+from sprintlog.workspaces import Workspace
 
-from ..context import open_workspace
-from ..output import error_answer
 from . import answers, arguments, reports
 from .caller import Caller
 from .pages import ANSWER_BYTES_MAX, plain
@@ -136,7 +135,7 @@ def call(name: str, given: Any, caller: Caller) -> Answered:
             raise NotFoundError(f"there is no tool {name[:40]!r} here; there are: {listed}")
         read = arguments.read(given, tool.takes)
         read = mask_all(read) if tool.writes else read
-        with open_workspace() as workspace:
+        with caller.served.open() as workspace:
             return Answered(tool.act(workspace, read, caller))
     except SprintlogError as error:
         return Answered(refusal(error), is_error=True)

@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from threading import Lock
 from typing import Any, NamedTuple
 
-from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.log.stores.descriptors import write_whole
-
-from ..intake.files import load
-from ..output import json_line
-from ..resident_log import EndedError
+from sprintlog.errors import InvalidInputError
+from sprintlog.servers import json_line, parse_json
 
 FRAME_BYTES_MAX = 9 * 1024 * 1024
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD = -32700, -32600, -32601
@@ -55,7 +51,7 @@ def read_frame(line: bytes) -> RpcRequest | RefusedFrame:
             INVALID_REQUEST, f"a line is longer than {FRAME_BYTES_MAX} bytes"
         )
     try:
-        value = load(line)
+        value = parse_json(line)
     except InvalidInputError as error:
         return RefusedFrame(PARSE_ERROR, error.message)
     if isinstance(value, list):
@@ -102,7 +98,7 @@ def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
 CHUNK_BYTES = 1 << 16
 
 
-class GoneError(EndedError):
+class GoneError(Exception):
     """Nobody reads what is answered any more."""
 
 
@@ -123,7 +119,9 @@ class Channel:
             if self._is_gone:
                 raise GoneError
             try:
-                write_whole(self._descriptor, json_line(message))
+                view = memoryview(json_line(message))
+                while view:
+                    view = view[os.write(self._descriptor, view) :]
             except OSError as error:
                 self._is_gone = True
                 raise GoneError from error

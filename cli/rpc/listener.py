@@ -8,13 +8,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
-from ..output import json_line
+from sprintlog.servers import json_line
+
 from .frames import INVALID_REQUEST, Channel, GoneError, failure
-from .records import Asking
+from .methods import Asking, Host
 from .session import ClientSession
-from .socket_file import MeetingPlace, is_ours
 from .worker import LogWorker
 
 CLIENTS_MAX = 64
@@ -23,12 +23,30 @@ SWITCH_SECONDS = 0.0005
 """Threads of clients have each other's turn sooner than in Python by itself."""
 
 
+class MeetingPlace(Protocol):
+    """A listening socket and its name in the file system."""
+
+    listening: socket.socket
+
+    def is_there(self) -> bool:
+        """Return whether the name still leads to the socket."""
+
+    def leave(self) -> None:
+        """Remove the name."""
+
+    def admits(self, connection: socket.socket) -> bool:
+        """Return whether the process that connected may use the log."""
+
+
 class Listener:
     """Lets clients in until nobody has been there for a while."""
 
-    def __init__(self, place: MeetingPlace, *, actor: str, sprint: str | None) -> None:
-        self._place, self._actor, self._sprint = place, actor, sprint
-        self._worker = LogWorker()
+    def __init__(
+        self, host: Host, place: MeetingPlace, *, actor: str, sprint: str | None
+    ) -> None:
+        self._host, self._place = host, place
+        self._actor, self._sprint = actor, sprint
+        self._worker = LogWorker(host)
         self._connections: set[_Connection] = set()
 
     def serve(self, *, idle_seconds: float) -> None:
@@ -65,7 +83,7 @@ class Listener:
             # Gone before it was let in, or there are too many open files.
             time.sleep(0.01)
             return
-        if not is_ours(connected):
+        if not self._place.admits(connected):
             connected.close()
             return
         if len(self._connections) >= CLIENTS_MAX:
@@ -75,7 +93,7 @@ class Listener:
             connected.close()
             return
         # What is beside the log stays out of reach of those who are kept from it.
-        asking = Asking(self._actor, self._sprint, has_processes=False)
+        asking = Asking(self._host, self._actor, self._sprint, has_processes=False)
         forget = self._connections.discard
         connection = _Connection(connected, self._worker, asking, forget)
         self._connections.add(connection)

@@ -4,14 +4,44 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from sprintlog.engine.errors import InvalidInputError
+from msgspec import Struct
 
-from .. import questions
-from ..record import check_actor
-from ..resident_log import ResidentLog
-from . import params, records
+from sprintlog.errors import InvalidInputError
+from sprintlog.questions import QUESTIONS, answer
+from sprintlog.servers import RecordedData, ResidentLog, append_event, record_command
+from sprintlog.stores import Expect
+from sprintlog.workspaces import Workspace
+
+from . import params
 from .params import PROTOCOL, Params
-from .records import Asking
+
+
+class Host(NamedTuple):
+    """What the command line provides to the server that it starts."""
+
+    open: Callable[[], Workspace]
+    check_is_on: Callable[[], None]
+    """Raises an error if recording is off."""
+    check_actor: Callable[[str], str]
+    refresh: Callable[[Workspace, str], None]
+    """Writes the state file of a stream; reports problems, and never raises one."""
+    call: Callable[..., params.CallEnded]
+    """Runs a command in a separate process."""
+    schema_of: Callable[[str], Any]
+    """Returns the JSON Schema of commands, events or answers."""
+    correlation_id: str | None = None
+    """The work to which requests belong that name none."""
+
+
+class Asking(Struct):
+    """A client: the defaults of its requests."""
+
+    host: Host
+    actor: str
+    sprint: str | None
+    has_processes: bool = True
+    """Whether a request may start a process."""
+
 
 Act = Callable[[ResidentLog, Any, Asking], Any]
 
@@ -37,7 +67,7 @@ def _initialize(
         said = f"{given.protocol} is not known here; there is {PROTOCOL}"
         raise InvalidInputError(said, field="params.protocol")
     if given.actor is not None:
-        asking.actor = check_actor(given.actor)
+        asking.actor = asking.host.check_actor(given.actor)
     if given.sprint is not None:
         asking.sprint = given.sprint
     return params.Initialized(
@@ -51,23 +81,45 @@ def methods_for(asking: Asking) -> list[str]:
     return [name for name, method in METHODS.items() if has_all or not method.is_process]
 
 
+def _record(log: ResidentLog, given: params.Record, asking: Asking) -> RecordedData:
+    workspace = log.to_record()
+    sprint_id = given.sprint or asking.sprint
+    return record_command(
+        workspace, given.command, sprint_id=sprint_id, **_envelope(given, asking)
+    )
+
+
+def _append(log: ResidentLog, given: params.Append, asking: Asking) -> RecordedData:
+    workspace = log.to_record()
+    line = {x: getattr(given, x) for x in ("type", "data", "stream", "observed")}
+    return append_event(
+        workspace, line, sprint_id=asking.sprint, **_envelope(given, asking)
+    )
+
+
+def _envelope(given: params.AboutEvents, asking: Asking) -> Any:
+    expect = given.expect
+    return {
+        "actor": asking.host.check_actor(given.actor or asking.actor),
+        "at": given.at,
+        "key": given.key,
+        "expect": Expect(expect) if isinstance(expect, str) else expect,
+        "correlation_id": given.correlation_id or asking.host.correlation_id,
+        "causation_id": given.causation_id,
+        "masks": given.mask,
+    }
+
+
 def _ask(log: ResidentLog, given: params.Ask, asking: Asking) -> Any:
     said = {name: str(value) for name, value in given.given.items()}
-    route = questions.ROUTES.get(given.question)
-    if route is not None and "sprint" in route.takes and asking.sprint is not None:
+    question = QUESTIONS.get(given.question)
+    if question is not None and "sprint" in question.takes and asking.sprint is not None:
         said.setdefault("sprint", asking.sprint)
-    return questions.answer(log.workspace(), given.question, said)
+    return answer(log.workspace(), given.question, said)
 
 
 def _schema(log: ResidentLog, given: params.Schema, asking: Asking) -> Any:
-    # Imported here: all types of events and of answers are, which few clients ask for.
-    from sprintlog.projections.views import answers
-
-    from ..upkeep.schema import commands_schema, events_schema
-
-    if given.of == "answers":
-        return answers.schemas()
-    return commands_schema() if given.of == "commands" else events_schema()
+    return asking.host.schema_of(given.of)
 
 
 METHODS: dict[str, Method] = {
@@ -79,13 +131,13 @@ METHODS: dict[str, Method] = {
     "record": Method(
         params.Record,
         "Let a command be decided on, and record what follows from it.",
-        records.record,
+        _record,
         records=True,
     ),
     "append": Method(
         params.Append,
         "Record an event by the command that would have caused it.",
-        records.append,
+        _append,
         records=True,
     ),
     "ask": Method(params.Ask, "Ask a question; nothing is recorded.", _ask),

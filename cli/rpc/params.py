@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from sprintlog.errors import RefusedError
+
 PROTOCOL = 1
 """Raised where a client of before could not go on; what is added does not raise it."""
 WORDS_MAX = 1_000
@@ -21,6 +23,16 @@ class Params(
     kw_only=True,
 ):
     """What a method takes."""
+
+
+def converted(data: Any, kind: type[msgspec.Struct], *, field: str) -> Any:
+    """Return data as a struct; raise `RefusedError` naming an invalid field."""
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        problem, _, where = str(error).partition(" - at `$")
+        field = f"{field}{where.rstrip('`')}"
+        raise RefusedError(f"{field}: {problem}", field=field) from error
 
 
 class ClientName(Params, frozen=True, kw_only=True):

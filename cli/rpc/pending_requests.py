@@ -5,7 +5,8 @@ import threading
 from collections import deque
 from typing import Any, Protocol
 
-from ..resident_log import ResidentLog
+from sprintlog.servers import ResidentLog
+
 from .frames import RpcRequest
 from .methods import Method
 

@@ -8,21 +8,35 @@ from typing import Any
 import click
 import msgspec
 
-from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
-from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.event import converted
-from sprintlog.projections.views.events import envelope
+from sprintlog.errors import InvalidInputError, RefusedError, SprintlogError
+from sprintlog.events import RecordedEvent
+from sprintlog.questions import whole_event
+from sprintlog.servers import (
+    LogFollower,
+    RecordedData,
+    ResidentLog,
+    error_answer,
+    exit_code,
+    json_line,
+)
+from sprintlog.workspaces import Workspace
 
-from ..output import REFUSED, USAGE, error_answer, exit_code, json_line
-from ..resident_log import EndedError, LogFollower, ResidentLog
-from . import frames, records
-from .methods import METHODS, methods_for
-from .params import Cancel, Cancelled, Follow, Following, Unfollow, Unfollowed
+from . import frames
+from .methods import METHODS, Asking, methods_for
+from .params import (
+    Cancel,
+    Cancelled,
+    Follow,
+    Following,
+    Unfollow,
+    Unfollowed,
+    converted,
+)
 from .pending_requests import AskedRequest, Pending
-from .records import Asking
-from .subprocess_commands import call
 from .worker import LogWorker
 
+_REFUSED, _USAGE = 1, 2
+"""Exit statuses of a command."""
 CALLS_MAX = 4
 """So many processes work at the same time; what else is called waits for one."""
 SUBSCRIPTIONS_MAX = 16
@@ -186,9 +200,9 @@ class ClientSession:
 
         def act() -> Any:
             value = self.do(log, asked)
-            if not isinstance(value, records.DecidedRequest):
+            if not isinstance(value, RecordedData):
                 return value
-            records.follow(log.workspace(), value.stream)
+            self._asking.host.refresh(log.workspace(), value.stream)
             return value.answer
 
         self.answer(asked, _outcome_of(act))
@@ -220,9 +234,9 @@ class ClientSession:
             said = f"the log ends at position {head}: another one has taken its place"
             raise InvalidInputError(said, field="after")
         self._numbers += 1
-        self._subscriptions[self._numbers] = Subscription(
-            self._numbers, after=after, stream=params.stream, tell=self._tell
-        )
+        subscription = Subscription(self._numbers, stream=params.stream, tell=self._tell)
+        subscription.follow(self._asking.host.open, after=after)
+        self._subscriptions[self._numbers] = subscription
         return Following(self._numbers, after)
 
     def _unfollow(self, params: Unfollow) -> Unfollowed:
@@ -239,7 +253,7 @@ class ClientSession:
 
         def act() -> Any:
             self._check_is_wanted(asked)
-            return call(asked.given, tell=tell, stop=asked.stop)
+            return self._asking.host.call(asked.given, tell=tell, stop=asked.stop)
 
         try:
             self._channel.wait_until_ready()
@@ -303,10 +317,10 @@ def _error_of(outcome: Exception) -> tuple[int, SprintlogError]:
         case SprintlogError():
             return frames.OF_EXIT_CODE - exit_code(outcome), outcome
         case click.UsageError():
-            return frames.OF_EXIT_CODE - USAGE, SprintlogError(outcome.format_message())
+            return frames.OF_EXIT_CODE - _USAGE, SprintlogError(outcome.format_message())
         case OSError():
             text = f"{outcome.filename or 'log'}: {outcome.strerror}"
-            return frames.OF_EXIT_CODE - REFUSED, SprintlogError(text)
+            return frames.OF_EXIT_CODE - _REFUSED, SprintlogError(text)
         case _:
             text = f"{type(outcome).__name__}: {outcome}"
             return frames.INTERNAL_ERROR, SprintlogError(text, hint=_IN_DOUBT)
@@ -315,22 +329,37 @@ def _error_of(outcome: Exception) -> tuple[int, SprintlogError]:
 Tell = Callable[[str, dict[str, Any]], None]
 
 
-class Subscription(LogFollower):
-    """One client's wish to be told of events."""
+class Subscription:
+    """The events that one client follows."""
 
-    def __init__(self, number: int, *, after: int, stream: str | None, tell: Tell) -> None:
-        super().__init__(after=after, take=self._events, fail=self._last_word)
+    def __init__(self, number: int, *, stream: str | None, tell: Tell) -> None:
         self._number, self._stream, self._tell = number, stream, tell
+        self._follower: LogFollower
 
-    def _events(self, page: list[RecordedEvent]) -> None:
-        for event in page:
-            if self._stream in (None, event.stream):
-                self._say("event", event=envelope(event))
+    def follow(self, opens: Callable[[], Workspace], *, after: int) -> None:
+        """Prepare to follow the log after a position; `start` begins."""
+        self._follower = LogFollower(
+            opens, after=after, take=self._events, fail=self._last_word
+        )
+        self.start, self.end = self._follower.start, self._follower.end
 
-    def _last_word(self, error: SprintlogError) -> None:
+    def _events(self, page: list[RecordedEvent]) -> bool:
+        return all(
+            self._say("event", event=whole_event(event))
+            for event in page
+            if self._stream in (None, event.stream)
+        )
+
+    def _last_word(self, error: SprintlogError) -> bool:
         self._say("ended", error=error_answer(error))
-        raise EndedError
+        return False
 
-    def _say(self, method: str, **params: Any) -> None:
-        self.check_goes_on()
-        self._tell(method, {"subscription": self._number, **params})
+    def _say(self, method: str, **params: Any) -> bool:
+        """Send a notification; return whether to go on."""
+        if self._follower.has_ended:
+            return False
+        try:
+            self._tell(method, {"subscription": self._number, **params})
+        except frames.GoneError:
+            return False
+        return True

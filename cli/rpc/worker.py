@@ -2,17 +2,17 @@
 
 import threading
 import time
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import click
 
-from sprintlog.engine.errors import BusyError, ConflictError, RefusedError, SprintlogError
-from sprintlog.engine.service.port import AloneError
+from sprintlog.errors import BusyError, ConflictError, RefusedError, SprintlogError
+from sprintlog.servers import ResidentLog
 
-from ..resident_log import ResidentLog
-from . import records
 from .frames import FailedRequestError
+from .methods import Host
 from .pending_requests import AskedRequest, Client
 
 GATHER_SECONDS = 0.002
@@ -27,7 +27,8 @@ class LogWorker:
     What is recorded in a round is committed together, and answered after that.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, host: Host) -> None:
+        self._host = host
         self._changed = threading.Condition()
         self._clients: list[Client] = []
         self._is_woken = False
@@ -66,7 +67,7 @@ class LogWorker:
 
     # --- By its own -------------------------------------------------------------------
     def _work(self) -> None:
-        log = ResidentLog()
+        log = ResidentLog(self._host.open, check=self._host.check_is_on)
         try:
             while not self._is_over:
                 turns = [client.turn() for client in self._clients]
@@ -114,30 +115,30 @@ class LogWorker:
         if len(asked) <= 1:
             return asked
         try:
+            if not log.can_commit_together:
+                return asked
             workspace = log.workspace()
         except (SprintlogError, OSError):
             # Each is told by itself what is wrong.
-            return asked
-        together = getattr(workspace.log, "together", None)
-        if together is None:
             return asked
         outcomes: list[tuple[AskedRequest, Any]] = []
         streams: dict[str, None] = {}
         left: list[AskedRequest] = []
         is_decided = False
         try:
-            with log.together(together()):
+            with log.together() as attempt:
                 for one in asked:
                     if any(one.client is other.client for other in left):
                         left.append(one)
                         continue
                     try:
-                        decided = one.client.do(log, one)
-                    except AloneError:
-                        left.append(one)
+                        decided = attempt(partial(one.client.do, log, one))
                     except REFUSALS as error:
                         outcomes.append((one, error))
                     else:
+                        if decided is None:
+                            left.append(one)
+                            continue
                         streams[decided.stream] = None
                         outcomes.append((one, decided.answer))
                 is_decided = True
@@ -149,7 +150,7 @@ class LogWorker:
             outcomes = [(one, error) for one in asked if one not in left]
         else:
             for stream in streams:
-                records.follow(workspace, stream)
+                self._host.refresh(workspace, stream)
             workspace.spooled.take_in(workspace.environment)
         for one, outcome in outcomes:
             one.client.answer(one, outcome)

@@ -150,14 +150,13 @@ def _export_figures(
     """Write where sprints stood when their last event happened, by the log alone."""
     # Imported here: figures need all that `status` does.
     from sprintlog.projections.text.openmetrics import openmetrics
-
-    from ..work.status import status_answer
+    from sprintlog.projections.views.quality import status
 
     head = workspace.log.head()
     known = workspace.sprints()
     chosen = known if name is None else {name: known[name]}
     found = [
-        status_answer(workspace, workspace.sprint(one), f"version:{version}")
+        status(workspace, workspace.sprint(one), at=f"version:{version}")
         for one, version in sorted(chosen.items())
     ]
     write(openmetrics(head.position, found, is_now=False).encode())

@@ -38,7 +38,7 @@ def command(what: str, name: tuple[str, ...]) -> None:
         print_document(answers_schema(name))
         return
     if what in ("events", "commands"):
-        print_document(events_schema() if what == "events" else commands_schema())
+        print_document(schema_of(what))
         return
     print_document({"$schema": _DRAFT, **_file_schema(what)})
 
@@ -86,6 +86,15 @@ def answers_schema(name: tuple[str, ...]) -> dict[str, object]:
             hint="give one as it is typed, like `sprintlog schema answers gate show`",
         )
     return schemas(" ".join(name) or None)
+
+
+def schema_of(what: str) -> dict[str, object]:
+    """Return the schema of all `events`, `commands` or `answers`."""
+    if what == "answers":
+        from sprintlog.projections.views.answers import schemas
+
+        return schemas()
+    return events_schema() if what == "events" else commands_schema()
 
 
 def events_schema() -> dict[str, object]:

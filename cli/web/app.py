@@ -19,15 +19,15 @@ from starlette.types import Receive, Scope, Send
 
 from sprintlog.engine import errors
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.projections import questions
 from sprintlog.projections.page import document
+from sprintlog.projections.resident_log import LogFollower, OpenWorkspace
 from sprintlog.projections.text.openmetrics import CONTENT_TYPE, openmetrics
 from sprintlog.projections.views.events import EventLine, event_line
+from sprintlog.projections.views.quality import status
 from sprintlog.projections.workspace import Workspace
 
-from .. import questions
 from ..output import CONFLICT, INTEGRITY, NOT_FOUND, error_answer, exit_code, json_line
-from ..resident_log import LogFollower, OpenWorkspace
-from ..work.status import status_answer
 from . import actions, forms, pages
 from .followed_log import FellBehindError, LogReader, Tail, lines_after
 from .guard import Access, Guard, form_token, is_form_of, is_same, policy
@@ -103,15 +103,17 @@ class Server:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(take, given)
 
-        def take(page: list[RecordedEvent]) -> None:
+        def take(page: list[RecordedEvent]) -> bool:
             hand(self.tail.take, [*map(event_line, page)])
+            return True
 
-        def fail(error: errors.SprintlogError) -> None:
+        def fail(error: errors.SprintlogError) -> bool:
             self.tell(error.message)
             hand(self.tail.fail, error.message)
+            return True
 
         opens = self.open_workspace
-        follower = LogFollower(after=position, take=take, fail=fail, opens=opens)
+        follower = LogFollower(opens, after=position, take=take, fail=fail)
         follower.start()
         try:
             yield
@@ -140,9 +142,7 @@ class Server:
         """Answer with any two points compared."""
         given = _parameters(request, "sprint", "from", "to", "file")
         known = {name: value for name, value in given.items() if value}
-        return HTMLResponse(
-            await self.reader.ask(lambda w: pages.compared(questions.Question(w, known)))
-        )
+        return HTMLResponse(await self.reader.ask(lambda w: pages.compared(w, known)))
 
     async def api(self, request: Request) -> Response:
         """Answer as a command does with `--json`."""
@@ -321,10 +321,7 @@ def _parameters(request: Request, *takes: str) -> dict[str, str]:
 
 
 def _metrics(workspace: Workspace) -> str:
-    found = [
-        status_answer(workspace, workspace.sprint(name), None)
-        for name in workspace.sprints()
-    ]
+    found = [status(workspace, workspace.sprint(name)) for name in workspace.sprints()]
     return openmetrics(workspace.log.head().position, found)
 
 

@@ -7,10 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import TypeVar
 
+from sprintlog.projections.resident_log import OpenWorkspace, ResidentLog
 from sprintlog.projections.views.events import EventLine, event_line
 from sprintlog.projections.workspace import Workspace
-
-from ..resident_log import OpenWorkspace, ResidentLog
 
 Answer = TypeVar("Answer")
 

@@ -1,7 +1,7 @@
 """The pages: an overview of the log, the page of a sprint, and any two points compared."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from time import monotonic
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.facts.past import SprintPast
 from sprintlog.projections.facts.sprint_facts import SprintFacts
 from sprintlog.projections.history.blame_files import STATE_FILES
-from sprintlog.projections.history.differences import told
+from sprintlog.projections.history.differences import difference, told
 from sprintlog.projections.page import document as page
 from sprintlog.projections.page.markup import (
     NOTHING,
@@ -25,11 +25,10 @@ from sprintlog.projections.page.markup import (
 from sprintlog.projections.page.numbers import time
 from sprintlog.projections.page.sections.head import chip
 from sprintlog.projections.text.phrases import counted
+from sprintlog.projections.views import quality
 from sprintlog.projections.views.work import Status
 from sprintlog.projections.workspace import Workspace
 
-from ..questions import Question, found_difference
-from ..work.status import status_answer
 from .forms import forms
 from .markup import bar, document, head, hidden, link, served
 
@@ -83,7 +82,7 @@ def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
     for _, name in sorted(standing)[:SPRINTS_MAX]:
         sprint = workspace.sprint(name)
         place = sprint.plan.place
-        found = status_answer(workspace, sprint, None)
+        found = quality.status(workspace, sprint)
         last = found.last_activity
         cells = [
             tag("td", link(name, "/sprint", id=name)),
@@ -110,12 +109,14 @@ def _iteration(found: Status) -> object:
     return found.stats.get("current-iteration") if isinstance(found.stats, dict) else None
 
 
-def compared(asked: Question) -> str:
+def compared(workspace: Workspace, given: Mapping[str, str]) -> str:
     """Return the page that compares a state file at any two points."""
-    sprint_id = asked.workspace.choose(asked.given.get("sprint"))
-    parts: list[Markup] = [_points(asked, sprint_id)]
-    if "from" in asked.given:
-        found = found_difference(asked)
+    sprint_id = workspace.choose(given.get("sprint"))
+    parts: list[Markup] = [_points(given, sprint_id)]
+    if "from" in given:
+        file = given.get("file", "progress")
+        points = given["from"], given.get("to")
+        found = difference(workspace, *points, sprint_id=given.get("sprint"), file=file)
         changes = found.changes()
         titles = [f"{one.subject} version {one.version}" for one in (found.old, found.new)]
         lines = [tag("li", told(change)) for change in changes[:CHANGES_MAX]]
@@ -136,9 +137,8 @@ def compared(asked: Question) -> str:
 _TEXT_MAX = 200_000
 
 
-def _points(asked: Question, sprint_id: str) -> Markup:
+def _points(given: Mapping[str, str], sprint_id: str) -> Markup:
     """Return the form that asks for two points."""
-    given = asked.given
     files = [
         tag("option", name, value=name, selected=name == given.get("file", "progress"))
         for name in STATE_FILES

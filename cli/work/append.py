@@ -4,38 +4,27 @@ import os
 import select
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-import msgspec
 
 from sprintlog.engine.errors import (
     InvalidInputError,
-    NotFoundError,
     RefusedError,
     SprintlogError,
-)
-from sprintlog.engine.log.event import Event, is_extension
-from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of, sprint_stream
-from sprintlog.engine.service.workspace import JOURNAL
-from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.commands import (
-    BY_TAG,
-    RecordExtensionEvent,
-    command_for,
-    to_event,
 )
 from sprintlog.projections.workspace import Handled, Outcome, Workspace
 
 from .. import record, typed
 from ..context import doing_when_off, open_workspace, parse_expected, with_recording
+from ..intake.command_data import handle_event
 from ..intake.files import load
-from ..output import error_answer, print_json, warn
+from ..output import error_answer, print_json
 
 if TYPE_CHECKING:
-    from sprintlog.engine.journal.state import Journal
+    pass
 
 LINE_BYTES_MAX = 9 * 1024 * 1024
 IDLE_SECONDS = 0.05
@@ -88,7 +77,7 @@ def command(
             return
         given_data = load(data.encode(errors="surrogateescape"), field="--data")
         line = {"type": tag, "data": given_data, **defaults}
-        outcome = append_event(workspace, line, options)
+        outcome = _append(workspace, line, options)
         record.answer_and_refresh(workspace, outcome, as_json=options.as_json)
 
 
@@ -123,7 +112,7 @@ def _append_line(
 ) -> bool:
     """Record one line and answer it; its stream's state file is stale from then on."""
     try:
-        outcome = append_event(workspace, line.fields(), options)
+        outcome = _append(workspace, line.fields(), options)
     except SprintlogError as error:
         print_json(error_answer(error))
         return False
@@ -132,120 +121,16 @@ def _append_line(
     return True
 
 
-def append_event(
+def _append(
     workspace: Workspace, line: dict[str, Any], options: record.Options
-) -> "Outcome | Handled[Journal]":
+) -> Outcome | Handled[Any]:
     """Record one event; values of the line go before the options."""
-    if not isinstance(line.get("type"), str):
-        raise RefusedError("type: is missing or not text", field="type")
-    if not isinstance(line["observed"], bool):
-        raise RefusedError("observed: must be true or false", field="observed")
-    if is_extension(line["type"]):
-        return _append_of_extension(workspace, line, options)
-    # Asked of all events only for one that is not a sprint's: the journal's are imported.
-    if line["type"] not in BY_TAG and line["type"] in CODEC.events:
-        return _append_to_journal(workspace, line, options)
-    if line["type"] not in CODEC.events:
-        raise NotFoundError(
-            f"there is no event type {line['type'][:60]!r}",
-            hint="`sprintlog schema events` describes all",
-            unknown=(line["type"], CODEC.events),
-            field="type",
-        )
-    event = to_event(line["type"], line.get("data", {}))
-    if isinstance(event, f.SprintCompiled | f.SprintImported):
-        is_plan = isinstance(event, f.SprintCompiled)
-        check_shown_document(event.document or {}, is_plan=is_plan, file="data.document")
-    elif isinstance(event, f.Injection):
-        key = "phases" if isinstance(event, f.PhaseInjected) else "steps"
-        check_shown_nodes(event.nodes, key=key, file="data.nodes")
-    event = msgspec.structs.replace(event, **options.masked(msgspec.structs.asdict(event)))
-    sprint_id = _sprint_id(workspace, line.get("stream"), event, options)
     chosen = _merged(options, line)
-    observed: bool = line["observed"]
-    command = command_for(event, is_observed=observed)
-    arguments = {"type": event.type, "data": msgspec.to_builtins(event), "to": sprint_id}
     run = record.Recording("append", chosen, workspace)
-    try:
-        outcome = run.handle_with(
-            command, arguments, sprint_id=sprint_id, observed=observed
-        )
-    except NotFoundError as error:
-        if error.fields.get("sprint") == sprint_id and not error.unknown:
-            error.unknown = sprint_id, workspace.sprints()
-        raise
-    phase = getattr(event, "phase", None)
-    # An empty one stands for the sprint itself, which is there.
-    if phase and outcome.sprint.plan.tree.find(phase) is None:
-        warn(f"{phase} is not in the plan of {sprint_id}: recorded, but without effect")
+    envelope = run.envelope()
+    outcome = handle_event(workspace, line, sprint_id=chosen.sprint_id, **envelope)
+    record.diagnose_outcome("append", outcome)
     return outcome
-
-
-def _append_of_extension(
-    workspace: Workspace, line: dict[str, Any], options: record.Options
-) -> Outcome:
-    # Imported here: only an event of an extension's type asks what is installed.
-    from sprintlog.engine.service.streams.extension_events import extension_event
-
-    observed: bool = line["observed"]
-    event = extension_event(line["type"], line.get("data", {}), is_observed=observed)
-    sprint_id = _sprint_id(workspace, line.get("stream"), event, options)
-    arguments = {"type": event.type, "data": event.data, "to": sprint_id}
-    run = record.Recording("append", _merged(options, line), workspace)
-    command = run.options.masked_command(RecordExtensionEvent(event))
-    return run.handle_with(command, arguments, sprint_id=sprint_id, observed=observed)
-
-
-def _append_to_journal(
-    workspace: Workspace, line: dict[str, Any], options: record.Options
-) -> "Handled[Journal]":
-    from sprintlog.engine.journal.rules import command_of, to_event
-
-    if line.get("stream") not in (None, JOURNAL):
-        raise RefusedError(f"stream: {line['type']} belongs to the journal", field="stream")
-    event = to_event(line["type"], line.get("data", {}))
-    event = msgspec.structs.replace(event, **options.masked(msgspec.structs.asdict(event)))
-    arguments = {"type": event.type, "data": msgspec.to_builtins(event), "to": JOURNAL}
-    run = record.Recording("append", _merged(options, line), workspace)
-    return run.handle_on_journal(command_of(event), arguments, observed=line["observed"])
-
-
-def check_shown_document(document: dict[str, Any], *, is_plan: bool, file: str) -> None:
-    """Raise `InvalidInputError` for a document that could not be shown again."""
-    from sprintlog.projections.state_files.yaml.writer import dump
-
-    from ..intake.progress import check_plan, check_progress
-
-    check = check_plan if is_plan else check_progress
-    check(document, file=file)
-    dump(document)
-
-
-def check_shown_nodes(nodes: Sequence[dict[str, Any]], *, key: str, file: str) -> None:
-    """Raise `InvalidInputError` for what could not be shown in a state file."""
-    from sprintlog.projections.state_files.yaml.writer import dump
-
-    from ..intake import progress
-
-    progress.check_nodes(nodes, file=file, key=key)
-    dump({key: [*nodes]})
-
-
-def _sprint_id(
-    workspace: Workspace, stream: object, event: Event, options: record.Options
-) -> str:
-    if stream is None:
-        if isinstance(event, f.SprintCompiled | f.SprintImported) and event.document:
-            return str(event.document.get("sprint-id"))
-        return workspace.choose(options.sprint_id)
-    sprint_id = sprint_of(stream) if isinstance(stream, str) else None
-    if not sprint_id:
-        raise RefusedError(
-            f"stream {str(stream)[:60]!r} is not one of this log; give sprint/ID",
-            unknown=(str(stream), [*map(sprint_stream, workspace.sprints()), JOURNAL]),
-            field="stream",
-        )
-    return sprint_id
 
 
 def _merged(options: record.Options, line: dict[str, Any]) -> record.Options:

@@ -9,9 +9,9 @@ from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
 from ..output import print_json, print_text, wrapped
+from ..prompt_option import prompt_file_in, with_prompt_file
 from ..screen import times
 from ..stops import reason_lines
-from .prompt_option import prompt_file_in, with_prompt_file
 
 BEGUN = "it was started: hand the prompt to an agent, record how it ended"
 """What is to be done where the phase is under way already."""

@@ -1,6 +1,5 @@
 """`sprintlog queue …`: what was found on the way, and what becomes of it."""
 
-from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,6 @@ from sprintlog.engine.sprint.queue.rules import (
     Ruling,
     decide_by_rules,
 )
-from sprintlog.engine.sprint.state.queue import takes_part
-from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.words import (
     DEFERRALS,
@@ -109,23 +106,11 @@ def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         check_exists(sprint)
-        found = requests_of(sprint, wanted)
+        found = views.matching(sprint, wanted)
         answer = [views.request(sprint, entry) for entry in found]
         rows = [row_of(entry) for entry in found]
         lines = table(rows, whole={0, 2, 3}, spare=(3,), least=24) or ["no requests"]
         print_answer(answer, lines, as_json=reading.as_json)
-
-
-def requests_of(
-    sprint: Sprint, wanted: Mapping[str, Collection[str]]
-) -> list[dict[str, Any]]:
-    """Return the requests of a sprint that have one of the words wanted of each field."""
-    return [
-        entry
-        for entry in sprint.queue
-        if takes_part(entry)
-        and all(entry.get(name) in words for name, words in wanted.items() if words)
-    ]
 
 
 @command.command(epilog="Example: sprintlog queue show req-1")

@@ -30,10 +30,10 @@ from ..iterations.loop_rules import JudgingOptions, with_judging
 from ..loop.budgets import budgets_and_price, raising_lines, with_run_budgets
 from ..loop.dry_run import print_dry_run
 from ..named_sprint import told
+from ..prompt_option import prompt_file_in, with_prompt_file
 from ..record import check_actor
 from ..screen import times
 from ..stops import run_ends_with, show_waiting
-from .prompt_option import prompt_file_in, with_prompt_file
 from .run_options import Notifying, typed_again, with_notify, with_rules
 
 _PROGRAM = re.compile(r"[\w./+-]+")

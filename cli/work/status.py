@@ -94,20 +94,19 @@ def command(is_watched: bool, reading: ReadOptions) -> None:
         sprint = reading.sprint(workspace)
         check_exists(sprint)
         if reading.as_json:
-            print_json(status_answer(workspace, sprint, reading.at))
+            action = told(what_is_next(workspace, sprint, at=reading.at))
+            answer = views.status(workspace, sprint, action, at=reading.at)
+            if (judged := _judged(workspace, sprint)) is not None:
+                # Imported here: many sprints measure nothing.
+                from sprintlog.projections.views.quality import with_iterations
+
+                answer = with_iterations(answer, judged)
+            print_json(answer)
             return
         lines = _shown(workspace, reading)
     print_styled("\n".join(lines))
     if settings.settings_file() is not None and (line := _differing(sprint)):
         note(line)
-
-
-def status_answer(workspace: Workspace, sprint: Sprint, at: str | None) -> views.Status:
-    """Return where a sprint stands, or stood, as it is answered."""
-    action = told(what_is_next(workspace, sprint, at=at))
-    found = views.status(workspace, sprint, action, at=at)
-    judged = _judged(workspace, sprint)
-    return found if judged is None else _with_iterations(found, judged)
 
 
 def _shown(
@@ -148,16 +147,10 @@ def _judged(workspace: Workspace, sprint: Sprint) -> "Judged | None":
     tracker = sprint.knowledge.tracker
     if not (tracker.highest or tracker.baseline or tracker.failed):
         return None
-    # Imported here, as below: many sprints measure nothing.
+    # Imported here: many sprints measure nothing.
     from sprintlog.engine.service.streams.evaluation import evaluate
 
     return evaluate(workspace.log, sprint)
-
-
-def _with_iterations(found: views.Status, judged: "Judged") -> views.Status:
-    from sprintlog.projections.views.quality import iterations_standing
-
-    return replace(found, iterations=iterations_standing(judged))
 
 
 def _quality_lines(judged: "Judged") -> list[str]:

@@ -1,7 +1,7 @@
 """The JSON of recorded events: short in answers, and whole."""
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import asdict
@@ -9,8 +9,13 @@ from msgspec.structs import asdict
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
-from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.service.port import Handled
+from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.sprint.events import Injection
+from sprintlog.engine.sprint.state.sprint import Sprint
+
+if TYPE_CHECKING:
+    from sprintlog.engine.journal.state import Journal
 
 Text = str | UnsetType
 More = TypeVar("More", bound=Struct)
@@ -89,6 +94,22 @@ def recorded(
     if not found:
         return Unchanged(stream=stream, version=version)
     return found[0] if len(found) == 1 else found
+
+
+def stream_of(state: "Sprint | Journal") -> str:
+    """Return the stream that a state belongs to."""
+    return sprint_stream(state.id) if isinstance(state, Sprint) else state.id
+
+
+def answer_of(outcome: "Handled[Sprint] | Handled[Journal]") -> Answered:
+    """Return what a recording command answers, from its outcome."""
+    state = outcome.state
+    return recorded(
+        outcome.events,
+        stream=stream_of(state),
+        version=state.version,
+        duplicate=outcome.duplicate,
+    )
 
 
 def filled(kind: type[More], source: object, **more: Any) -> More:

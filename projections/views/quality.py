@@ -8,9 +8,12 @@ from msgspec.structs import replace
 
 from sprintlog.engine.judging.changes import deltas
 from sprintlog.engine.judging.evaluation import Judgement
-from sprintlog.engine.service.streams.evaluation import Judged
+from sprintlog.engine.service.streams.evaluation import Judged, evaluate
+from sprintlog.engine.service.workspace import ServiceWorkspace
+from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..judging.quality import standing
+from . import work
 from .costs import spending
 from .files import FileChange
 from .iterations import (
@@ -22,6 +25,8 @@ from .iterations import (
     side,
     with_description,
 )
+from .runs import what_is_next
+from .work import Status
 
 
 class Written(Struct, frozen=True):
@@ -113,3 +118,17 @@ def _row(judged: Judged, one: Judgement) -> JudgedIteration:
     found = with_description(side(one), judged.described().get(one.number))
     took = UNSET if spent is None else spending(spent)
     return replace(found, sprint=judged.sprint.id, spent=took)
+
+
+def with_iterations(found: Status, judged: Judged) -> Status:
+    """Return a status with the quality of the iterations."""
+    return replace(found, iterations=iterations_standing(judged))
+
+
+def status(workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None) -> Status:
+    """Return the status of a sprint, now or at a point, with its iterations."""
+    action = what_is_next(workspace, sprint, at=at)
+    found, tracker = work.status(workspace, sprint, action, at=at), sprint.knowledge.tracker
+    if not (tracker.highest or tracker.baseline or tracker.failed):
+        return found
+    return with_iterations(found, evaluate(workspace.log, sprint))

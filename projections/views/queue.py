@@ -1,6 +1,6 @@
 """Requests of the operator queue."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
@@ -14,6 +14,7 @@ from sprintlog.engine.sprint.iterations.outcomes import last_begun
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.queue.rules import Ruling
 from sprintlog.engine.sprint.state.effective_history import Interval, lies_on, path
+from sprintlog.engine.sprint.state.queue import takes_part
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .events import filled
@@ -162,3 +163,13 @@ def _happened(
     said = {name: getattr(event, name) for name in names}
     in_force = isinstance(event, queue.RequestQueued) or lies_on(live, recorded.version)
     return filled(RequestHistory, recorded, in_force=in_force, **said)
+
+
+def matching(sprint: Sprint, wanted: Mapping[str, Collection[str]]) -> list[dict[str, Any]]:
+    """Return the requests whose fields have one of the wanted words, each field's own."""
+    return [
+        entry
+        for entry in sprint.queue
+        if takes_part(entry)
+        and all(entry.get(name) in words for name, words in wanted.items() if words)
+    ]

@@ -26,6 +26,8 @@ _OF_A_LOG = {"connection", "rows"}
 
 
 OUTER = (
+    "cli/mcp",
+    "cli/rpc",
     "engine/adapters/agents",
     "engine/adapters/reports",
     "engine/log/stores/postgres",

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from sprintlog.cli.agents.mcp import served
 from sprintlog.cli.mcp.caller import ServedLog
 from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX
 from sprintlog.cli.mcp.tools import call
@@ -29,13 +30,13 @@ def sdk() -> Any:
 class Agent(NamedTuple):
     """An agent that calls tools; every answer it gets is short enough."""
 
-    served: ServedLog = ServedLog("mcp-session")
+    log: ServedLog = served("mcp-session")
     name: str = "claude-code"
 
     def call(self, tool: str, **given: Any) -> tuple[str, bool]:
         """Return the text of an answer, and whether it is an error."""
         named = {name.rstrip("_"): value for name, value in given.items()}
-        answer = call(tool, named, self.served.caller(self.name))
+        answer = call(tool, named, self.log.caller(self.name))
         assert len(answer.text.encode()) <= ANSWER_BYTES_MAX
         return answer.text, answer.is_error
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from sprintlog.cli.mcp.caller import ServedLog
+from sprintlog.cli.agents.mcp import served
 from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX
 
 from .conftest import Events
@@ -38,7 +38,7 @@ def with_client(
     from sprintlog.cli.mcp.server import make_server
 
     async def run() -> Answer:
-        server = make_server(ServedLog("session", reads_only=reads_only))
+        server = make_server(served("session", reads_only=reads_only))
         info = Implementation(name="tester", version="1")
         async with Client(server, mode=mode, client_info=info) as client:
             return await act(client)

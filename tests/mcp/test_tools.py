@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from sprintlog.cli.agents.mcp import served
 from sprintlog.cli.mcp.answers import HOW
-from sprintlog.cli.mcp.caller import ServedLog, actor_of
+from sprintlog.cli.mcp.caller import actor_of
 from sprintlog.cli.mcp.tools import TOOLS, offered
 from sprintlog.engine.sprint.agent.actions import ACTIONS
 
@@ -219,7 +220,7 @@ def test_a_server_can_be_for_one_sprint(sprint: Path, done: Run) -> None:
     """It is named once, and else as for a command; a call may name another."""
     done("sprint", "create", "other", "--plan", "plan.yaml", "--sprint-dir", "other")
     assert Agent().ask("status")["sprint"] == "auth"
-    agent = Agent(ServedLog("s", "other"))
+    agent = Agent(served("s", "other"))
     assert agent.ask("status")["sprint"] == "other"
     assert agent.ask("status", sprint="auth")["sprint"] == "auth"
 

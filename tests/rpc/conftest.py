@@ -10,8 +10,9 @@ from typing import Any, Protocol, Self
 
 import pytest
 
+from sprintlog.cli.agents.rpc import host
 from sprintlog.cli.rpc.frames import Channel
-from sprintlog.cli.rpc.records import Asking
+from sprintlog.cli.rpc.methods import Asking
 from sprintlog.cli.rpc.session import ClientSession
 from sprintlog.cli.rpc.worker import LogWorker
 
@@ -109,9 +110,10 @@ class Here:
     def __init__(self, *, actor: str = "runtime", sprint: str | None = None) -> None:
         reading, self._writing = os.pipe()
         self._reading = os.fdopen(reading, "rb")
-        self._worker = LogWorker()
+        served = host()
+        self._worker = LogWorker(served)
         self.session = ClientSession(
-            Channel(self._writing), Asking(actor, sprint), self._worker
+            Channel(self._writing), Asking(served, actor, sprint), self._worker
         )
         self.client = Client(self.session.take, self._reading.readline)
 

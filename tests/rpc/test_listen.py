@@ -15,14 +15,15 @@ from typing import Any
 import pytest
 
 import sprintlog
-from sprintlog.cli import questions
+from sprintlog.cli.agents.rpc import host
+from sprintlog.cli.agents.socket_file import SOCKET, met
 from sprintlog.cli.rpc import listener, session
 from sprintlog.cli.rpc.listener import Listener
-from sprintlog.cli.rpc.socket_file import SOCKET, met
 from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log import append
 from sprintlog.engine.log.stores.sqlite.connection import Connection
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
+from sprintlog.projections import questions
 
 from ..cli.conftest import Run
 from .conftest import RefusedAnswer
@@ -36,7 +37,7 @@ CLIENTS = 8
 def listening(folder: Path, *, idle_seconds: float = SECONDS) -> Iterator[threading.Thread]:
     """Give a server in this process, ended by taking its name away."""
     with met(folder) as place:
-        server = Listener(place, actor="runtime", sprint=None)
+        server = Listener(host(), place, actor="runtime", sprint=None)
         thread = threading.Thread(
             target=server.serve, kwargs={"idle_seconds": idle_seconds}
         )
@@ -182,7 +183,7 @@ def slow_question(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
     What is given tells when the server is busy with it.
     """
-    answer = questions.ROUTES["status"].answer
+    answer = questions.QUESTIONS["status"].answer
     began = threading.Event()
 
     def slow(asked: Any) -> Any:
@@ -190,8 +191,8 @@ def slow_question(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
         time.sleep(0.5)
         return answer(asked)
 
-    route = questions.ROUTES["status"]._replace(answer=slow)
-    monkeypatch.setitem(questions.ROUTES, "status", route)
+    route = questions.QUESTIONS["status"]._replace(answer=slow)
+    monkeypatch.setitem(questions.QUESTIONS, "status", route)
     return began
 
 

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 import sprintlog
+from sprintlog.cli.agents.subprocess_commands import PRINTS_JSON, arguments_of
 from sprintlog.cli.main import main
-from sprintlog.cli.rpc.subprocess_commands import PRINTS_JSON, arguments_of
 from sprintlog.engine.command import JournalCommand
 from sprintlog.engine.commands import registered
 from sprintlog.engine.errors import SprintlogError

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.rpc import frames, records, session
+from sprintlog.cli.intake import command_data
+from sprintlog.cli.rpc import frames, session
 from sprintlog.cli.rpc.methods import METHODS
 from sprintlog.engine.errors import UnreadableError
 from sprintlog.engine.service import after_commit
@@ -384,7 +385,7 @@ def test_a_defect_says_where_to_look(
     def fail(*_: object, **__: object) -> None:
         raise KeyError("x")
 
-    monkeypatch.setattr(records, "command_of", fail)
+    monkeypatch.setattr(command_data, "command_of", fail)
     error = client.refused("record", command={"type": "add-note", "text": "hi"})
     assert error.code == frames.INTERNAL_ERROR
     assert "nothing was recorded" not in str(error.data)

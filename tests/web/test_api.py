@@ -9,8 +9,8 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
-from sprintlog.cli import questions
 from sprintlog.cli.web.app import PARAMETERS_MAX
+from sprintlog.projections import questions
 from sprintlog.projections.text.openmetrics import METRICS, openmetrics
 from sprintlog.projections.views.answers import schemas
 from sprintlog.projections.views.work import Status
@@ -26,7 +26,7 @@ def test_each_answer_is_that_of_its_command(
     night: Path, done: Run, server_of: MakeServer
 ) -> None:
     """Under a command's words is what it prints with --json, by the schema it has."""
-    assert {*ASKED} == {*questions.ROUTES}
+    assert {*ASKED} == {*questions.QUESTIONS}
     with TestClient(make_app(server_of(night)), base_url=ORIGIN) as client:
         client.get(f"/?token={TOKEN}")
         for command, (given, typed) in ASKED.items():

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from sprintlog.cli.web import serve
+from sprintlog.cli.history import serve
 from sprintlog.engine import extras
 from sprintlog.engine.sprint.phases.lifecycle import AddNote
 from sprintlog.projections.workspace import Workspace

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli import resident_log
 from sprintlog.cli.web import app as web
 from sprintlog.cli.web import followed_log
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.streams import subscription
 from sprintlog.engine.sprint.phases.lifecycle import AddNote
+from sprintlog.projections import resident_log
 from sprintlog.projections.views.events import EventLine
 from sprintlog.projections.workspace import Workspace
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.rpc.subprocess_commands import arguments_of
+from sprintlog.cli.agents.subprocess_commands import arguments_of
 from sprintlog.projections.views.answers import ANSWERS, LINES
 from tests.cli.answers import command_of
 from tests.cli.conftest import done as done

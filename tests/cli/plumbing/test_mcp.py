@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.cli.mcp import mcp
+from sprintlog.cli.agents import mcp
 from sprintlog.engine import extras
 
 from ..conftest import Run

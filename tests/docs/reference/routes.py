@@ -2,10 +2,10 @@
 
 from typing import cast
 
-from sprintlog.cli.questions import EVENTS_MAX, ROUTES
 from sprintlog.cli.web.actions import ACTIONS
 from sprintlog.cli.web.app import SEND_SECONDS_MAX, STREAMS_MAX, Server, routes_of
 from sprintlog.cli.web.followed_log import KEPT_MAX
+from sprintlog.projections.questions import EVENTS_MAX, QUESTIONS
 from sprintlog.projections.text.openmetrics import METRICS
 from sprintlog.projections.views.events import SAID_CHARS_MAX, EventLine
 
@@ -57,7 +57,7 @@ def routes_page(note: str) -> str:
         rows.append(f"| `{path}` | {method} | {_said(route.endpoint)} |")
     parts += ["\n".join(rows), "## `/events`", EVENTS, "## `/api/…`", API]
     rows = ["| address | parameters |", "|---|---|"]
-    for command, asked in ROUTES.items():
+    for command, asked in QUESTIONS.items():
         takes = ", ".join(f"`{name}`" for name in asked.takes)
         rows.append(f"| `/api/{command.replace(' ', '/')}` | {takes} |")
     parts += ["\n".join(rows), "## `/act`", ACT]

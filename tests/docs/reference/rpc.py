@@ -5,13 +5,13 @@ import inspect
 
 import msgspec
 
-from sprintlog.cli.questions import EVENTS_MAX, ROUTES
+from sprintlog.cli.agents import rpc as command
+from sprintlog.cli.agents import subprocess_commands as calls
 from sprintlog.cli.rpc import frames, listener, params, session
-from sprintlog.cli.rpc import rpc as command
-from sprintlog.cli.rpc import subprocess_commands as calls
 from sprintlog.cli.rpc.methods import METHODS
 from sprintlog.cli.rpc.pending_requests import PENDING_MAX
 from sprintlog.engine.commands import registered
+from sprintlog.projections.questions import EVENTS_MAX, QUESTIONS
 from sprintlog.projections.views.answers import ANSWERS
 
 HEAD = """\
@@ -140,10 +140,10 @@ def rpc_page(note: str) -> str:
 
 def _questions() -> str:
     rows = ["| question | given |", "|---|---|"]
-    for name, route in ROUTES.items():
+    for name, route in QUESTIONS.items():
         takes = ", ".join(f"`{one}`" for one in route.takes)
         rows.append(f"| `{name}` | {takes} |")
-    others = [f"- `{name}`" for name in sorted({*ANSWERS} - {*ROUTES})]
+    others = [f"- `{name}`" for name in sorted({*ANSWERS} - {*QUESTIONS})]
     more = "\n".join(["By `call` besides:", "", *others])
     return "\n\n".join(["## Questions of `ask`", "\n".join(rows), more])
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sprintlog.cli.questions import ROUTES
 from sprintlog.engine.commands import registered
 from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.projections.questions import QUESTIONS
 from sprintlog.projections.views.answers import ANSWERS
 
 from ..sessions import ROOT
@@ -24,7 +24,7 @@ def test_every_name_has_a_type() -> None:
     for file, names in (
         ("commands.ts", registered()),
         ("events.ts", CODEC.events),
-        ("answers.ts", {**ROUTES, **ANSWERS}),
+        ("answers.ts", {**QUESTIONS, **ANSWERS}),
     ):
         text = (SOURCES / file).read_text(encoding="utf-8")
         missing = [

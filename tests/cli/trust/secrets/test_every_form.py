@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sprintlog
-from sprintlog.cli.mcp.caller import ServedLog
+from sprintlog.cli.agents.mcp import served
 from sprintlog.cli.mcp.tools import call
 from sprintlog.commands import AddNote
 from sprintlog.engine.service.agent_sessions.hook import take_hook
@@ -125,7 +125,7 @@ def by_rpc(told: Path, run: Run) -> None:
 def by_mcp(told: Path, run: Run) -> None:
     """Call the tools that an agent is offered."""
     pytest.importorskip("mcp")
-    caller = ServedLog("mcp-session").caller("claude-code")
+    caller = served("mcp-session").caller("claude-code")
     call("report", {"outcome": "done", "summary": ALL}, caller)
     call("learn", {"learning": ALL, "type": "tool-usage"}, caller)
 

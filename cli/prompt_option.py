@@ -9,8 +9,8 @@ from click.core import ParameterSource
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.workspace import ServiceWorkspace
 
-from .. import settings, typed
-from ..context import here
+from . import settings, typed
+from .context import here
 
 with_prompt_file = typed.option(
     "--prompt-file",

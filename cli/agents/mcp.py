@@ -1,13 +1,19 @@
 """`sprintlog mcp`: the sprint as tools, for agents' programs."""
 
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from sprintlog.engine.extras import check_installed
 from sprintlog.engine.own_files import keep_ours
 
 from .. import typed
-from ..context import with_sprint
-from ..work.prompt_option import prompt_base, with_prompt_file
+from ..context import open_workspace, with_sprint
+from ..prompt_option import prompt_base, prompt_file_in, with_prompt_file
+
+if TYPE_CHECKING:
+    from ..mcp.caller import ServedLog
 
 NEEDED = ("mcp", "mcp_types")
 
@@ -30,9 +36,22 @@ def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) ->
     """
     check_installed("mcp", NEEDED, "the tools of MCP need it")
     # Imported here: it takes longer than any other command.
-    from .caller import ServedLog
-    from .server import serve
+    from ..mcp.server import serve
 
     keep_ours()
     base = None if prompt_file is None else prompt_base()
-    serve(ServedLog(f"mcp-{uuid4().hex}", sprint_id, prompt_file, base, reads_only))
+    template = partial(prompt_file_in, named=prompt_file, base=base)
+    session = f"mcp-{uuid4().hex}"
+    serve(served(session, sprint_id, prompt_file=template, reads_only=reads_only))
+
+
+def served(session: str, sprint_id: str | None = None, **more: Any) -> "ServedLog":
+    """Return what the server gets from the command line."""
+    from sprintlog.engine.sessions.work import CORRELATION, work_in
+
+    from ..mcp.caller import ServedLog
+    from ..record import check_is_on, refresh_stream
+
+    work = work_in(os.environ) if CORRELATION in os.environ else session
+    own = open_workspace, check_is_on, refresh_stream
+    return ServedLog(*own, session, work, sprint_id, **more)

@@ -14,8 +14,8 @@ from sprintlog.engine.errors import SprintlogError
 from sprintlog.projections.views.answers import LINES
 
 from ..context import here
-from .frames import CANCELLED, OF_EXIT_CODE, FailedRequestError
-from .params import Call, CallEnded
+from ..rpc.frames import CANCELLED, OF_EXIT_CODE, FailedRequestError
+from ..rpc.params import Call, CallEnded
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 LINE_CHARS_MAX = 10_000

@@ -84,9 +84,9 @@ def command(
         )
     keep_ours()
     # Imported here: they take longer than any other command.
-    from .app import Server, ServerSettings, make_app
-    from .guard import Access, kept_token
-    from .server import Logged, bound, hand_on, logger, made
+    from ..web.app import Server, ServerSettings, make_app
+    from ..web.guard import Access, kept_token
+    from ..web.server import Logged, bound, hand_on, logger, made
 
     with open_workspace() as workspace:
         folder = workspace.location.folder

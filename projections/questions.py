@@ -1,4 +1,4 @@
-"""The registry of questions: what commands answer with `--json`, by their words.
+"""The read questions: what commands answer with `--json`, by the words of the command.
 
 Options are parameters: `sprintlog status --sprint auth --at iter:3` is `status` with
 `sprint` and `at`. Each answer has the schema of its command.
@@ -15,15 +15,17 @@ from sprintlog.engine.service.lost_runs import is_alive
 from sprintlog.engine.service.prompts import with_prompt
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.streams.evaluation import Judged, evaluate
+from sprintlog.engine.sprint.agent.prompt import TOOL_ANSWER
 from sprintlog.engine.sprint.queue.requests import find_request
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import gate_status
-from sprintlog.projections.history import blame, differences
-from sprintlog.projections.history.kept_decisions import decisions_at
-from sprintlog.projections.judging.tracker import tracker_data
-from sprintlog.projections.state_files import progress_json
-from sprintlog.projections.views import (
+
+from .history import blame, differences
+from .history.kept_decisions import decisions_at
+from .judging.tracker import tracker_data
+from .state_files import progress_json
+from .views import (
     answers,
     events,
     history,
@@ -36,18 +38,14 @@ from sprintlog.projections.views import (
     sessions,
     work,
 )
-from sprintlog.projections.workspace import Workspace
-
-from .work.prompt_option import prompt_file_in
-from .work.queue import requests_of
-from .work.status import status_answer
+from .workspace import Workspace
 
 EVENTS_MAX = 1000
 """How many events one answer has at most; `after` asks for those that follow."""
 
 
-class Question(NamedTuple):
-    """What a request asks for, its parameters by name."""
+class Asked(NamedTuple):
+    """A question that was asked: the workspace, and the parameters by name."""
 
     workspace: Workspace
     given: Mapping[str, str]
@@ -89,66 +87,66 @@ def number(text: str, *, field: str) -> int:
     return int(text)
 
 
-class Route(NamedTuple):
-    """One way to ask: its parameters, and what answers."""
+class Question(NamedTuple):
+    """A question: the names of its parameters, and the function that answers it."""
 
     takes: tuple[str, ...]
-    answer: Callable[[Question], Any]
+    answer: Callable[[Asked], Any]
 
 
 def answer(workspace: Workspace, command: str, given: Mapping[str, str]) -> Any:
-    """Return what a command answers; raise `NotFoundError` for one that nobody asks for."""
-    route = ROUTES.get(command)
-    if route is None:
+    """Return what a command answers with `--json`, as a struct that encodes to it.
+
+    Raise `NotFoundError` for a command without a question, and `InvalidInputError` for an
+    unknown or invalid parameter.
+    """
+    question = QUESTIONS.get(command)
+    if question is None:
         raise _no_answer(command)
     for name in given:
-        if name not in route.takes:
+        if name not in question.takes:
             raise InvalidInputError(
-                f"is unknown; there are: {', '.join(route.takes) or 'none'}",
+                f"is unknown; there are: {', '.join(question.takes) or 'none'}",
                 field=name[:40],
             )
-    return route.answer(Question(workspace, given))
+    return question.answer(Asked(workspace, given))
 
 
 def _no_answer(command: str) -> NotFoundError:
     said = f"there is no answer of {command[:60]!r} here"
-    return NotFoundError(said, unknown=(command, ROUTES))
+    return NotFoundError(said, unknown=(command, QUESTIONS))
 
 
-def _alerts(asked: Question, sprint: Sprint) -> Any:
+def _alerts(asked: Asked, sprint: Sprint) -> Any:
     number = asked.number("iteration") if "iteration" in asked.given else None
     judged, of_all = evaluate(asked.workspace.log, sprint), asked.flag("all")
     found = quality.iterations_of(judged, number, of_all=of_all)
     return [alert for one in found for alert in one.alerts]
 
 
-def _audit(asked: Question, sprint: Sprint) -> Any:
+def _audit(asked: Asked, sprint: Sprint) -> Any:
     found = decisions_at(asked.workspace, sprint.id, sprint.version)
     return history.Audit(sprint.id, sprint.version, [*found])
 
 
-def _blame(asked: Question) -> Any:
+def _blame(asked: Asked) -> Any:
     name = asked.workspace.choose(asked.given.get("sprint"))
     found = blame.blame(asked.workspace, name, [asked.text("field")], at=asked.at)
     return history.blamed(next(iter(found)))
 
 
-def _difference(asked: Question) -> Any:
-    return history.difference(found_difference(asked))
-
-
-def found_difference(asked: Question) -> differences.Difference:
-    """Return a state file at two points, the second one as it is now."""
-    return differences.difference(
+def _difference(asked: Asked) -> Any:
+    found = differences.difference(
         asked.workspace,
         asked.text("from"),
         asked.given.get("to"),
         sprint_id=asked.given.get("sprint"),
         file=asked.given.get("file", "progress"),
     )
+    return history.difference(found)
 
 
-def _events(asked: Question) -> Any:
+def _events(asked: Asked) -> Any:
     limit = min(asked.number("limit", EVENTS_MAX), EVENTS_MAX)
     after, stream = asked.number("after"), asked.given.get("stream", "")
     log = asked.workspace.log
@@ -158,7 +156,7 @@ def _events(asked: Question) -> Any:
     return [*map(events.envelope, islice(found, limit))]
 
 
-def _event(asked: Question) -> Any:
+def _event(asked: Asked) -> Any:
     position = asked.number("position")
     read = asked.workspace.log.read(after=max(position - 1, 0), until=position)
     if (found := next(read, None)) is None:
@@ -166,60 +164,74 @@ def _event(asked: Question) -> Any:
     return events.envelope(found)
 
 
-def _gates(asked: Question, sprint: Sprint) -> Any:
+def _gates(asked: Asked, sprint: Sprint) -> Any:
     every = dict.fromkeys(sprint.plan.tree.nodes.values())
     gated = [node for node in every if gate_status(node.data) is not None]
     return [work.gate(sprint, node, is_alive) for node in gated]
 
 
-def _journal(asked: Question) -> Any:
+def _journal(asked: Asked) -> Any:
     return progress_json.as_data(asked.workspace.document(at=asked.at))
 
 
-def _journal_status(asked: Question) -> Any:
+def _journal_status(asked: Asked) -> Any:
     document = asked.workspace.document(at=asked.at)
     state = asked.workspace.journals.at_version(JOURNAL, document.version)
     return journal.figures(document, state, asked.given.get("prd"))
 
 
-def _next(asked: Question, sprint: Sprint) -> Any:
+def _next(asked: Asked, sprint: Sprint) -> Any:
     action = runs.what_is_next(asked.workspace, sprint, at=asked.at)
-    file, is_now = prompt_file_in(asked.workspace, None), asked.at is None
-    action = with_prompt(asked.workspace, sprint, action, file=file, now=is_now)
+    action = with_prompt(asked.workspace, sprint, action, now=asked.at is None)
     return work.next_answer(sprint.id, action)
 
 
-def _queue(asked: Question, sprint: Sprint) -> Any:
+def next_action(
+    workspace: Workspace, sprint_id: str | None = None, *, prompt_file: str | None = None
+) -> work.Next:
+    """Return the next action; its prompt tells the agent to answer with a tool.
+
+    `prompt_file` is a template for the prompt, by its path in the work tree.
+    """
+    given = {} if sprint_id is None else {"sprint": sprint_id}
+    sprint = Asked(workspace, given).sprint()
+    action = runs.what_is_next(workspace, sprint)
+    answer = TOOL_ANSWER
+    action = with_prompt(workspace, sprint, action, file=prompt_file, answer=answer)
+    return work.next_answer(sprint.id, action)
+
+
+def _queue(asked: Asked, sprint: Sprint) -> Any:
     words = ("status", "priority", "type")
     wanted = {name: (asked.given[name],) for name in words if name in asked.given}
-    return [queue.request(sprint, entry) for entry in requests_of(sprint, wanted)]
+    return [queue.request(sprint, entry) for entry in queue.matching(sprint, wanted)]
 
 
-def _request(asked: Question, sprint: Sprint) -> Any:
+def _request(asked: Asked, sprint: Sprint) -> Any:
     entry = find_request(sprint, asked.text("request"))
     return queue.with_history(sprint, entry, asked.workspace.events(sprint.id))
 
 
-def _report(asked: Question, sprint: Sprint) -> Any:
+def _report(asked: Asked, sprint: Sprint) -> Any:
     action = runs.what_is_next(asked.workspace, sprint, at=asked.at)
     stopped = action if action.do in work.STOPPED else None
     judged = evaluate(asked.workspace.log, sprint)
     return iterations.summary(asked.workspace, judged, stopped)
 
 
-def _rules(asked: Question, sprint: Sprint) -> Any:
+def _rules(asked: Asked, sprint: Sprint) -> Any:
     found = sprint.knowledge.tracker.rules_at(sprint.version)
     return rules.rules(found, sprint.knowledge.loops.budgets)
 
 
-def _schema(asked: Question) -> Any:
+def _schema(asked: Asked) -> Any:
     name = asked.given.get("answer")
-    if name is not None and name not in ROUTES:
+    if name is not None and name not in QUESTIONS:
         raise _no_answer(name)
     return answers.schemas(name)
 
 
-def _session(asked: Question) -> Any:
+def _session(asked: Asked) -> Any:
     log = asked.workspace.log
     if "session" in asked.given:
         stream = known_sessions.choose_session(log, asked.given["session"])
@@ -228,7 +240,7 @@ def _session(asked: Question) -> Any:
     return [sessions.session_answer(log, f"session/{name}") for name in names]
 
 
-def _sprints(asked: Question) -> Any:
+def _sprints(asked: Asked) -> Any:
     workspace = asked.workspace
     return [
         work.SprintRow(name, workspace.status_of(name, version), version)
@@ -236,12 +248,12 @@ def _sprints(asked: Question) -> Any:
     ]
 
 
-def _of_sprint(answered: Callable[[Question, Sprint], Any], *takes: str) -> Route:
+def _of_sprint(answered: Callable[[Asked, Sprint], Any], *takes: str) -> Question:
     """Return a question about a sprint, now or at a point."""
-    return Route(("sprint", "at", *takes), lambda asked: answered(asked, asked.sprint()))
+    return Question(("sprint", "at", *takes), lambda asked: answered(asked, asked.sprint()))
 
 
-def _of_judged(answered: Callable[[Workspace, Judged], Any]) -> Route:
+def _of_judged(answered: Callable[[Workspace, Judged], Any]) -> Question:
     """Return a question about the iterations of a sprint and their quality."""
     return _of_sprint(
         lambda asked, sprint: answered(
@@ -250,28 +262,28 @@ def _of_judged(answered: Callable[[Workspace, Judged], Any]) -> Route:
     )
 
 
-ROUTES: dict[str, Route] = {
+QUESTIONS: dict[str, Question] = {
     "alerts": _of_sprint(_alerts, "iteration", "all"),
     "audit": _of_sprint(_audit),
     "best": _of_judged(lambda _, judged: iterations.best(judged)),
-    "blame": Route(("sprint", "at", "field"), _blame),
-    "diff": Route(("sprint", "from", "to", "file"), _difference),
+    "blame": Question(("sprint", "at", "field"), _blame),
+    "diff": Question(("sprint", "from", "to", "file"), _difference),
     "gate show": _of_sprint(_gates),
     "iteration list": _of_judged(iterations.every),
-    "journal status": Route(("at", "prd"), _journal_status),
-    "log": Route(("sprint", "stream", "after", "limit"), _events),
+    "journal status": Question(("at", "prd"), _journal_status),
+    "log": Question(("sprint", "stream", "after", "limit"), _events),
     "next": _of_sprint(_next),
     "queue list": _of_sprint(_queue, "status", "priority", "type"),
     "queue show": _of_sprint(_request, "request"),
     "report": _of_sprint(_report),
     "rules show": _of_sprint(_rules),
-    "schema": Route(("answer",), _schema),
+    "schema": Question(("answer",), _schema),
     "show best": _of_judged(lambda _, judged: tracker_data(judged)),
-    "show event": Route(("position",), _event),
-    "show journal": Route(("at",), _journal),
+    "show event": Question(("position",), _event),
+    "show journal": Question(("at",), _journal),
     "show progress": _of_sprint(lambda _, sprint: sprint.document),
-    "show session": Route(("session",), _session),
-    "sprint list": Route((), _sprints),
-    "status": _of_sprint(lambda x, sprint: status_answer(x.workspace, sprint, x.at)),
+    "show session": Question(("session",), _session),
+    "sprint list": Question((), _sprints),
+    "status": _of_sprint(lambda x, sprint: quality.status(x.workspace, sprint, at=x.at)),
 }
-"""What can be asked, by the words of the command whose answer it is."""
+"""All questions, by the words of the command whose answer they have."""

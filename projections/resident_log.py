@@ -1,60 +1,71 @@
-"""A log that stays open in a program that stays: for its questions, and to follow it."""
+"""A log that a long-running process keeps open: for its questions, and to follow it."""
 
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from typing import TypeVar
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.place.location import REDACTION, Location
+from sprintlog.engine.service.port import AloneError
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
-from sprintlog.projections.workspace import Workspace
 
-from .context import open_workspace
-from .record import check_is_on
+from .workspace import Workspace
 
 AGAIN_SECONDS = 1.0
 """The pause before a log that could not be read is tried again."""
 
 OpenWorkspace = Callable[[], Workspace]
 Stamp = tuple[tuple[int, int] | None, ...]
+Value = TypeVar("Value")
 
 
 class ResidentLog:
     """A log that is opened once, and again if another one has taken its place.
 
     A store belongs to the thread that opened it. Each question sees what other processes
-    append, roll back or erase; a log that was moved or recreated, or from which somebody
-    is erasing, is opened again, as a command would open it.
+    append, roll back or erase. A log that was moved or recreated, or from which events are
+    being erased, is opened again.
     """
 
-    def __init__(self, opens: OpenWorkspace = open_workspace) -> None:
-        self._open = opens
+    def __init__(
+        self, opens: OpenWorkspace, *, check: Callable[[], None] = lambda: None
+    ) -> None:
+        """Open the log with `opens`; `check` raises if nothing may be recorded now."""
+        self._open, self._check = opens, check
         self._held = ExitStack()
         self._workspace: Workspace | None = None
         self._stamp: Stamp = ()
         self._is_at_hand = False
 
     @contextmanager
-    def together(self, commit: AbstractContextManager[None]) -> Iterator[None]:
-        """Check the log and the settings once for everything recorded in one commit.
+    def together(self) -> Iterator[Callable[[Callable[[], Value]], Value | None]]:
+        """Commit everything recorded within this context at once.
 
-        Nothing is done beside the log until then, since nothing is durable yet.
+        Yield a function that calls another one and returns its result, or None if that has
+        effects outside the log and must be committed on its own. The log and `check` are
+        called once for all; no state file is written before the commit.
         """
         workspace = self.to_record()
         self._is_at_hand = workspace.is_side_by_side = True
         try:
-            with commit:
-                yield
+            with workspace.log.together():  # type: ignore[attr-defined]
+                yield _unless_alone
         finally:
             self._is_at_hand = workspace.is_side_by_side = False
 
+    @property
+    def can_commit_together(self) -> bool:
+        """Return whether the store of the log can commit several appends at once."""
+        return hasattr(self.workspace().log, "together")
+
     def to_record(self) -> Workspace:
-        """Return the current log; raise `RefusedError` if recording is off."""
+        """Return the current log; raise what `check` raises."""
         if not self._is_at_hand:
-            check_is_on()
+            self._check()
         return self.workspace()
 
     def workspace(self) -> Workspace:
@@ -77,6 +88,13 @@ class ResidentLog:
         self._held.close()
 
 
+def _unless_alone(record: Callable[[], Value]) -> Value | None:
+    try:
+        return record()
+    except AloneError:
+        return None
+
+
 def _stamp_of(location: Location) -> Stamp:
     """Return the identities of the log's files."""
     return tuple(map(_identity, (location.folder, location.database)))
@@ -90,8 +108,8 @@ def _identity(path: os.PathLike[str]) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-class EndedError(Exception):
-    """Raised when no more events are wanted."""
+class _EndedError(Exception):
+    """Raised in the thread of a follower to end it."""
 
 
 class LogFollower:
@@ -99,18 +117,18 @@ class LogFollower:
 
     def __init__(
         self,
+        opens: OpenWorkspace,
         *,
         after: int,
-        take: Callable[[list[RecordedEvent]], None],
-        fail: Callable[[SprintlogError], None],
-        opens: OpenWorkspace = open_workspace,
+        take: Callable[[list[RecordedEvent]], bool],
+        fail: Callable[[SprintlogError], bool],
     ) -> None:
-        """Hand events to `take`, and none once the log can be read; it may end this.
+        """Pass the events after a position to `take`, and none once the log can be read.
 
-        `fail` is called if the log cannot be read. Unless it raises `EndedError`, the log
-        is tried again after a while.
+        `fail` is called if the log cannot be read, which is then tried again after a
+        while. Either of them returns whether to go on.
         """
-        self._after, self._take, self._fail, self._open = after, take, fail, opens
+        self._open, self._after, self._take, self._fail = opens, after, take, fail
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
 
@@ -119,31 +137,39 @@ class LogFollower:
         self._thread.start()
 
     def end(self) -> None:
-        """Stop; once this has returned, nothing more is handed on and the log is closed."""
+        """Stop; once this has returned, nothing is passed on and the log is closed."""
         self._ended.set()
         if self._thread.ident is not None:
             self._thread.join()
 
-    def check_goes_on(self, seconds: float = 0.0) -> None:
-        """Raise `EndedError` if this has ended, or does within some time."""
-        if self._ended.wait(seconds):
-            raise EndedError
+    @property
+    def has_ended(self) -> bool:
+        """Return whether `end` was called."""
+        return self._ended.is_set()
 
     def _run(self) -> None:
-        with suppress(EndedError):
+        with suppress(_EndedError):
             while True:
                 try:
                     self._follow()
                 except SprintlogError as error:
-                    self._fail(error)
+                    _end_unless(self._fail(error))
                 except OSError as error:
-                    self._fail(SprintlogError(str(error)))
-                self.check_goes_on(AGAIN_SECONDS)
+                    _end_unless(self._fail(SprintlogError(str(error))))
+                self._pause(AGAIN_SECONDS)
 
     def _follow(self) -> None:
-        pause = partial(self.check_goes_on, PAUSE_SECONDS)
+        pause = partial(self._pause, PAUSE_SECONDS)
         with self._open() as workspace:
-            self._take([])
+            _end_unless(self._take([]))
             for page in follow(workspace.log, after=self._after, pause=pause):
-                self._take(page)
+                _end_unless(self._take(page))
                 self._after = page[-1].position
+
+    def _pause(self, seconds: float) -> None:
+        _end_unless(not self._ended.wait(seconds))
+
+
+def _end_unless(goes_on: bool) -> None:
+    if not goes_on:
+        raise _EndedError

@@ -19,11 +19,11 @@ from sprintlog.projections.health.kept_text import entry_of
 from sprintlog.projections.views.log import Uninstalled
 
 from .. import typed
-from ..agents.hooks import around_here
 from ..context import find_log, here, with_json
 from ..output import note, on_terminal, print_json, print_text
 from ..settings import trust
 from ..settings.person import home
+from .hooks import around_here
 
 MARK = b"_SPRINTLOG_COMPLETE"
 """Stands in every completion script of ours, whoever put it in its place."""

@@ -4,15 +4,20 @@ import os
 import signal
 import sys
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
 from sprintlog.engine.own_files import keep_ours
+from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import default_actor, open_workspace, with_sprint
-from ..output import print_text
-from ..record import check_actor
+from ..output import hint, print_text, warn
+from ..record import check_actor, check_is_on, refresh_stream
+
+if TYPE_CHECKING:
+    from ..rpc.methods import Host
 
 STDIN, STDOUT = 0, 1
 IDLE_SECONDS = 600.0
@@ -57,7 +62,7 @@ def command(sprint_id: str | None, listen: bool, idle: float | None) -> None:
 
 def _listen(actor: str, sprint_id: str | None, *, idle: float) -> None:
     # Imported here: no other command needs it.
-    from .listener import Listener
+    from ..rpc.listener import Listener
     from .socket_file import SOCKET, met
 
     with open_workspace() as workspace:
@@ -66,24 +71,55 @@ def _listen(actor: str, sprint_id: str | None, *, idle: float) -> None:
     with met(folder) as place:
         print_text(str(folder / SOCKET))
         sys.stdout.flush()
-        Listener(place, actor=actor, sprint=sprint_id).serve(idle_seconds=idle)
+        listener = Listener(host(), place, actor=actor, sprint=sprint_id)
+        listener.serve(idle_seconds=idle)
 
 
 def _answer(actor: str, sprint_id: str | None) -> None:
     # Imported here: no other command needs it.
-    from .frames import Channel, GoneError
-    from .records import Asking
-    from .session import ClientSession
-    from .worker import LogWorker
+    from ..rpc.frames import Channel, GoneError
+    from ..rpc.methods import Asking
+    from ..rpc.session import ClientSession
+    from ..rpc.worker import LogWorker
 
-    worker = LogWorker()
+    served = host()
+    worker = LogWorker(served)
     worker.start()
     try:
-        ClientSession(Channel(STDOUT), Asking(actor, sprint_id), worker).serve(STDIN)
+        asking = Asking(served, actor, sprint_id)
+        ClientSession(Channel(STDOUT), asking, worker).serve(STDIN)
     except GoneError:
         sys.exit(1)
     finally:
         worker.end()
+
+
+def host() -> "Host":
+    """Return what the server gets from the command line."""
+    from sprintlog.engine.sessions.work import work_in
+
+    from ..rpc.methods import Host
+    from ..upkeep.schema import schema_of
+    from .subprocess_commands import call
+
+    return Host(
+        open=open_workspace,
+        check_is_on=check_is_on,
+        check_actor=check_actor,
+        refresh=_refresh,
+        call=call,
+        schema_of=schema_of,
+        correlation_id=work_in(os.environ),
+    )
+
+
+def _refresh(workspace: Workspace, stream: str) -> None:
+    # A client that received an error would record the same once more.
+    try:
+        refresh_stream(workspace, stream)
+    except Exception as error:  # noqa: BLE001 - what is recorded is answered
+        warn(f"{stream} is recorded, its state file is behind: {error}")
+        hint("`sprintlog rebuild` writes it")
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -41,6 +41,14 @@ class MeetingPlace:
             with suppress(OSError):
                 os.unlink(SOCKET, dir_fd=self._folder)
 
+    def admits(self, connection: socket.socket) -> bool:
+        """Return whether the process that connected belongs to the same user."""
+        if _PEER is None:
+            return False
+        told = connection.getsockopt(socket.SOL_SOCKET, _PEER, _WHO.size)
+        _, user, _ = _WHO.unpack(told)
+        return bool(user == os.geteuid())
+
 
 @contextmanager
 def met(folder: Path) -> Iterator[MeetingPlace]:
@@ -123,12 +131,3 @@ def _identity(folder: int) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def is_ours(connection: socket.socket) -> bool:
-    """Tell whether who connected is a process of the same user."""
-    if _PEER is None:
-        return False
-    told = connection.getsockopt(socket.SOL_SOCKET, _PEER, _WHO.size)
-    _, user, _ = _WHO.unpack(told)
-    return bool(user == os.geteuid())

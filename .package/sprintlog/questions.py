@@ -1,0 +1,19 @@
+"""The read questions of the command line, and recorded events as it prints them."""
+
+from .projections.questions import (
+    QUESTIONS as QUESTIONS,
+    answer as answer,
+    next_action as next_action,
+)
+from .projections.sql.query import ask as ask_sql
+from .projections.views.events import envelope as whole_event
+from .projections.views.events import event_line as event_line
+
+__all__ = [
+    "QUESTIONS",
+    "answer",
+    "ask_sql",
+    "event_line",
+    "next_action",
+    "whole_event",
+]

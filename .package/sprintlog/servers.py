@@ -1,0 +1,33 @@
+"""What a program needs that serves a log to others: it stays open, and takes JSON."""
+
+from .cli.intake.command_data import (
+    RecordedData as RecordedData,
+    append_event as append_event,
+    record_command as record_command,
+)
+from .cli.intake.files import load as parse_json
+from .cli.output import (
+    error_answer as error_answer,
+    exit_code as exit_code,
+    json_line as json_line,
+)
+from .engine.command import digest_of as digest_of
+from .engine.service.learnings import keep_learnings as keep_learnings
+from .projections.resident_log import (
+    LogFollower as LogFollower,
+    ResidentLog as ResidentLog,
+)
+
+__all__ = [
+    "LogFollower",
+    "RecordedData",
+    "ResidentLog",
+    "append_event",
+    "digest_of",
+    "error_answer",
+    "exit_code",
+    "json_line",
+    "keep_learnings",
+    "parse_json",
+    "record_command",
+]
