@@ -6,10 +6,9 @@ and everything works without it (ADR 0040).
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -37,8 +36,7 @@ of them in every Python that we run on."""
 
 def import_libraries() -> None:
     """Import what every command needs, without what few of them use."""
-    for name in PUT_OFF:
-        _put_off(name)
+    _put_off([name for name in PUT_OFF if name not in sys.modules])
     with _left_out(LEFT_OUT):
         import msgspec  # noqa: F401
 
@@ -84,29 +82,21 @@ def _run(module: ModuleType) -> None:
         spec.loader.exec_module(module)
 
 
-def _put_off(name: str) -> None:
-    """Run a module's code as soon as something of it is used."""
-    if name not in sys.modules and (spec := _spec_of(name)) is not None:
-        sys.modules[name] = module = _Waiting(name)
-        module.__spec__ = spec
-        module.__loader__ = spec.loader
-        module.__package__ = spec.parent
-        module.__file__ = spec.origin
-
-
-def _spec_of(name: str) -> ModuleSpec | None:
-    """Return where a module is, without importing the package that it is in."""
-    package = name.rpartition(".")[0]
-    if not package:
-        return PathFinder.find_spec(name)
-    places = _places(package)
-    return PathFinder.find_spec(name, places) if places else None
-
-
-@cache
-def _places(package: str) -> list[str] | None:
-    spec = PathFinder.find_spec(package)
-    return spec.submodule_search_locations if spec else None
+def _put_off(names: Iterable[str]) -> None:
+    """Run the code of each module when something in it is first used."""
+    places: dict[str, Sequence[str] | None] = {"": None}
+    for name in names:
+        # Found without importing the package that the module is in.
+        package = name.rpartition(".")[0]
+        if package not in places:
+            found = PathFinder.find_spec(package)
+            places[package] = (found and found.submodule_search_locations) or ()
+        if (spec := PathFinder.find_spec(name, places[package])) is not None:
+            sys.modules[name] = module = _Waiting(name)
+            module.__spec__ = spec
+            module.__loader__ = spec.loader
+            module.__package__ = spec.parent
+            module.__file__ = spec.origin
 
 
 @contextmanager

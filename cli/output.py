@@ -278,8 +278,8 @@ def fitting(text: str, taken: int = 0) -> str:
 
 def on_terminal() -> bool:
     """Tell whether somebody sits at a terminal: both what is typed and what is read."""
-    both = sys.stdin, sys.stdout
-    return all(file is not None and file.isatty() for file in both)
+    both = [file for file in (sys.stdin, sys.stdout) if file is not None and file.isatty()]
+    return len(both) == 2
 
 
 def shows_bars() -> bool:

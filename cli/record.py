@@ -206,12 +206,12 @@ def record(
     A key stands for the name and the fields of the command, of those `typed` alone. What
     it decides may be what is to `keep` more.
     """
-    options = Options(given)
-    command = options.masked_command(command)
-    arguments = arguments_of(command, typed)
+    options, arguments = Options(given), None
+    if options.key or keep is not None:
+        command = options.masked_command(command)
+        arguments = arguments_of(command, typed)
     with recording(name, options) as run:
         if keep is None:
-            # Straight on: the way to the rule is short.
             sprint_id, envelope = run.sprint_id, run.envelope(arguments)
             outcome = run.workspace.handle(command, sprint_id=sprint_id, **envelope)
             diagnose_outcome(name, outcome)

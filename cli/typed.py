@@ -21,12 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class TypedOption(click.Option):
-    """An option whose help stays as it is written here.
-
-    Where it is not given, the work tree's file may say the same under `setting`. What
-    many commands have is explained once: on the page of a topic. A value without a
-    visible character is refused unless the option `may_be_empty`.
-    """
+    """An option with its help as written; help of a `topic` is on the topic's page."""
 
     def __init__(self, names: Sequence[str], **given: Any) -> None:
         help_text, self.setting = given.pop("help", None), given.pop("setting", None)
@@ -34,6 +29,13 @@ class TypedOption(click.Option):
         self.may_be_empty: bool = given.pop("may_be_empty", False)
         super().__init__(names, **given)
         self.help = help_text
+
+
+class ValueOption(TypedOption):
+    """An option with a value, by default that of a `setting` in the settings file.
+
+    A value without a visible character is refused unless the option `may_be_empty`.
+    """
 
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
@@ -316,7 +318,8 @@ class TypedGroup(click.Group):
 
 def option(*names: str, **given: Any) -> Callable[[Function], Function]:
     """Add an option to a command; several commands have the same one."""
-    made = TypedOption(names, **given)
+    is_flag = given.get("is_flag") and "setting" not in given
+    made = (TypedOption if is_flag else ValueOption)(names, **given)
     return click.option(*names, cls=lambda *_, **__: made)  # type: ignore[arg-type]
 
 

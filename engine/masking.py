@@ -124,6 +124,8 @@ def mask(text: str) -> str:
             if end - start >= RUN_CHARS_MIN:
                 shown = shown.replace(text[start:end], f"[masked: {name}]")
         return shown if found else text
+    if len(text) < RUN_CHARS_MIN and not [stem for stem in SHORT if stem in text]:
+        return text
     for form in _forms_in(text):
         text = _masked(text, form)
     return text
@@ -306,7 +308,8 @@ def mask_all(value: Any) -> Any:
         items = map(mask_all, value)
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, Struct):
-        return replace(value, **mask_all(asdict(value)))
+        fields = asdict(value)
+        return replace(value, **{name: _named(name, fields[name]) for name in fields})
     return value
 
 
@@ -321,4 +324,4 @@ def _named(key: Any, value: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def _may_name_secret(key: object) -> bool:
-    return isinstance(key, str) and any(stem in key for stem in (*SHORT, *STEMS))
+    return isinstance(key, str) and bool([s for s in (*SHORT, *STEMS) if s in key])

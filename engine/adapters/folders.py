@@ -10,6 +10,7 @@ from pathlib import Path
 from ..log.stores.descriptors import give_back, held_open
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _LINK = "it is a link, which is not followed"
 NO_FOLDER = "no folder is on the way, or a link, which is not followed"
 _IGNORABLE = frozenset(
@@ -39,12 +40,15 @@ def opened_plain(path: Path | str, *, folder: int | None = None) -> Iterator[int
 
     Raise `NotPlainError` for a link, a pipe or a folder.
     """
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        with held_open(path, flags, dir_fd=folder) as descriptor:
+        descriptor = os.open(path, flags, dir_fd=folder)
+        try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise NotPlainError(errno.EINVAL, "it is no plain file")
             yield descriptor
+        finally:
+            give_back(descriptor)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise NotPlainError(errno.ELOOP, _LINK) from error
@@ -61,12 +65,12 @@ def read_plain(path: Path | str, *, at_most: int, folder: int | None = None) -> 
 
 
 @contextmanager
-def opened_below(root: int, folder: str, *, make: bool = False) -> Iterator[int]:
-    """Hold a folder below an open one; raise `OSError` where a link is on the way.
+def opened_below(root: int | Path, folder: str, *, make: bool = False) -> Iterator[int]:
+    """Open a folder below another one; raise `OSError` for a link on the way.
 
-    What is missing is made where that is wanted.
+    With `make` missing folders are created. The path `root` itself may contain links.
     """
-    descriptor = root
+    descriptor = root if isinstance(root, int) else os.open(root, _ROOT)
     try:
         for name in filter(None, folder.split("/")):
             above, descriptor = descriptor, _enter(name, descriptor, make=make)

@@ -5,6 +5,7 @@ the stream raises `MovedOnError`: then all is read and decided anew.
 """
 
 from collections.abc import Callable, Collection
+from types import UnionType
 from typing import TYPE_CHECKING, Generic, Self
 
 import msgspec
@@ -62,6 +63,10 @@ class Middlewares(msgspec.Struct, Generic[State], frozen=True):
             before=tuple(step for step in self.before if step.__name__ not in left_out),
             after=tuple(step for step in self.after if step.__name__ not in left_out),
         )
+
+
+def _any_of(events: list[Event], kinds: type[Event] | UnionType) -> bool:
+    return bool([event for event in events if isinstance(event, kinds)])
 
 
 def _check_alone(action: Handling[State]) -> None:
@@ -139,7 +144,7 @@ def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]
     sprint, place = action.state, action.state.plan.place
     if place is None or action.service.tree.has(sprint.knowledge.own_tree):
         return events
-    if any(isinstance(event, GateStarted) for event in events):
+    if _any_of(events, GateStarted):
         # Imported here: mostly a log has one work tree.
         from .place.trees import shown_tree
 
@@ -155,7 +160,7 @@ def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]
 
 def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Let a sprint that starts take over what earlier ones deferred to the next one."""
-    if any(isinstance(event, SprintStarted) for event in events):
+    if _any_of(events, SprintStarted):
         # Imported here: a sprint starts once.
         from .take_over import take_over_all
 
@@ -190,7 +195,7 @@ def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     What happened at another time, or elsewhere, nobody can say that of.
     """
     is_now = action.envelope.get("at") is None and not action.envelope.get("observed")
-    if not is_now or not any(isinstance(x, IterationEnded | SnapshotTaken) for x in events):
+    if not is_now or not _any_of(events, IterationEnded | SnapshotTaken):
         return events
     _check_alone(action)
     # Imported here: it starts processes, and only where an iteration ends.

@@ -16,7 +16,7 @@ import msgspec
 
 from sprintlog.engine import hashes
 from sprintlog.engine.adapters import replace
-from sprintlog.engine.adapters.folders import opened, opened_below
+from sprintlog.engine.adapters.folders import opened_below
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.port import Digests, Locks
 from sprintlog.engine.log.stores.descriptors import read_whole
@@ -107,10 +107,7 @@ class WrittenFiles:
         if problem := wrong_place(path):
             raise RefusedError(f"{path}: {problem}", file=path, field="path")
         folder, _, name = path.rpartition("/")
-        with (
-            opened(self._location.root) as root,
-            opened_below(root, folder, make=make) as descriptor,
-        ):
+        with opened_below(self._location.root, folder, make=make) as descriptor:
             found = os.fstat(descriptor)
             if (found.st_dev, found.st_ino) == self._ours:
                 raise RefusedError(f"{path}: is in the folder of the log", file=path)

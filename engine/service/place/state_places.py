@@ -4,6 +4,7 @@ That is asked whenever a place is used, for a log may be anybody's.
 """
 
 import re
+from functools import lru_cache
 
 from ...adapters.folders import may_take_files
 
@@ -31,6 +32,7 @@ def artifacts_path(loop_id: str, number: int) -> str:
     return f"{LOOPS}/{loop_id}/{METRICS.format(number).removesuffix('metrics.json')}"
 
 
+@lru_cache(maxsize=256)
 def wrong_place(path: str) -> str | None:
     """Return why a state file may not be at a path of the work tree, if it may not."""
     *folders, name = path.split("/")

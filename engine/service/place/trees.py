@@ -65,13 +65,17 @@ class OwnWorkTree:
         self._read: frozenset[str] | None = None
         """The sprints that were read to learn of which work tree they are."""
         self._only: str | None = None
+        self._named_for: tuple[str | None, Location] | None = None
 
     def found(self) -> WorkTree:
         """Return it as records name it; write nothing."""
         location = self._owner.location
         if self._found is None:
             self._found = find_tree(location, self._brought)
-        return WorkTree(self._found, location.names)
+        if (self._found, location) != self._named_for:
+            self._named_for = self._found, location
+            self._named = WorkTree(self._found, location.names)
+        return self._named
 
     def recorded(self) -> str:
         """Return its id, made if it has none."""

@@ -177,7 +177,8 @@ class Repository(Generic[State]):
         """
         stream = self.kind.stream(state.id)
         tail = list(self._log.scan(stream, after=state.version))
-        if any(tag == RolledBack.type for page in tail for _, tag, *_ in page.rows):
+        forms = [form for page in tail for _, form, *_ in page.rows]
+        if RolledBack.type in forms:
             return self._brought_to(tail[-1].versions[-1], state.id, state)
         return self.kind.fold_rows(state, tail, None)
 

@@ -27,7 +27,7 @@ _NOT_FIRST = frozenset(" -?:,[]{}#&*!|=>'\"%@`")
 _FIRST_OF_NUMBERS = frozenset("0123456789+._")
 _SPECIAL_FIRST = _NOT_FIRST | _FIRST_OF_NUMBERS
 # What YAML 1.1, YAML 1.2 or one of their readers takes for another type.
-_WORDS = frozenset(
+WORDS = frozenset(
     case
     for word in ("null", "true", "false", "y", "n", "yes", "no", "on", "off", "~", "<<")
     for case in (word, word.capitalize(), word.upper())
@@ -77,7 +77,7 @@ def line_of(text: str) -> str:
     if (
         (is_special and first in _NOT_FIRST)
         or text[-1] == " "
-        or (size <= 5 and text in _WORDS)
+        or (size <= 5 and text in WORDS)
         # One character is found ten times as fast as two, and most have none.
         or (":" in text and (": " in text or text[-1] == ":"))
         or ("#" in text and " #" in text)

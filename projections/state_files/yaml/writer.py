@@ -14,7 +14,15 @@ from typing import Any
 
 from sprintlog.engine.errors import InvalidInputError
 
-from .scalars import LINE_STEP, WORD_MAX, UnwritableError, block_of, float_of, line_of
+from .scalars import (
+    LINE_STEP,
+    WORD_MAX,
+    WORDS,
+    UnwritableError,
+    block_of,
+    float_of,
+    line_of,
+)
 
 DEPTH_MAX = 64
 NODES_MAX = 1_000_000
@@ -65,7 +73,7 @@ def dump_items(values: list[Any]) -> bytes:
 
 def has_long_list(document: Mapping[str, Any]) -> bool:
     """Tell whether any list at the top of a document is better written in blocks."""
-    return any(map(is_long, document.values()))
+    return bool([x for x in document.values() if type(x) is list and len(x) > LONG])
 
 
 def is_long(value: object) -> bool:
@@ -122,8 +130,8 @@ class _Page:
         if len(pad) > _PAD_MAX:
             raise UnwritableError(_TOO_DEEP)
         if isinstance(node, dict):
-            lines = self.lines_at(lead or pad), self.lines_at(pad)
-            self.mapping(node, lead, pad, *lines)
+            of = self.lines.setdefault
+            self.mapping(node, lead, pad, of(lead or pad, {}), of(pad, {}))
         else:
             self.sequence(node, lead, pad)
 
@@ -147,7 +155,10 @@ class _Page:
                 try:
                     head, known = now[key]
                 except (KeyError, TypeError):
-                    head = _head(key, pad)
+                    # Most keys are plain words, which need no closer look.
+                    is_plain = type(key) is str and key.isascii() and key.isidentifier()
+                    is_plain = is_plain and len(key) <= WORD_MAX and key not in WORDS
+                    head = f"{pad}{key}: " if is_plain else _head(key, pad)
                     if now is not behind:
                         head = lead + head[len(pad) :]
                     head, known = now[key] = head, {}

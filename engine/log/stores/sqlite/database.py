@@ -23,9 +23,8 @@ from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
 from .schema import APPLICATION_ID, MIGRATIONS, check_schema, migrate, stand_in
 
 SQLITE_VERSION = sqlite3.sqlite_version_info
-_PLAIN_IN_URI = frozenset(
-    b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-)
+_PLAIN_IN_URI = b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_ESCAPED = {byte: f"%{byte:02X}" for byte in {*range(256)} - {*_PLAIN_IN_URI}}
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -56,9 +55,7 @@ def mark_path(path: Path) -> Path:
 
 def uri_of(path: Path) -> str:
     """Return the URI of a file; `Path.as_uri` would import the URL parser."""
-    name = os.fsencode(path.absolute())
-    plain = (chr(byte) if byte in _PLAIN_IN_URI else f"%{byte:02X}" for byte in name)
-    return f"file://{''.join(plain)}"
+    return f"file://{os.fsencode(path.absolute()).decode('latin-1').translate(_ESCAPED)}"
 
 
 def check_is_sqlite(path: Path, what: str) -> None:

@@ -225,7 +225,9 @@ def _made(connection: sqlite3.Connection) -> dict[str, str]:
         " WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_stat[0-9]'"
     )
     return {
-        str(name): sql for kind, name, sql in rows if not _is_litestreams(kind, name, sql)
+        str(name): sql
+        for kind, name, sql in rows
+        if name not in _OF_LITESTREAM or not _is_litestreams(kind, name, sql)
     }
 
 
