@@ -44,6 +44,8 @@ class Command(msgspec.Struct, frozen=True, tag_field="type", tag=_name):
 
     stream: ClassVar[str] = "sprint"
     """The kind of stream that decides on it."""
+    needs_context: ClassVar[bool] = False
+    """Whether the service completes it with facts from outside its stream."""
 
     @classmethod
     def name(cls) -> str:

@@ -3,7 +3,7 @@
 It is what they changed since the version they had, so what happened here meanwhile stays.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -19,6 +19,8 @@ from .state import Journal
 
 class AdoptJournalEdit(JournalCommand, frozen=True):
     """Make true what somebody changed in the file of a journal."""
+
+    needs_context: ClassVar[bool] = True
 
     edit: int
     """The version at which that was observed."""

@@ -8,7 +8,7 @@ use that name too, and such a file is described but not imported.
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import asdict
@@ -124,6 +124,8 @@ def _gathered(kind: type[parts.ClosedObject], data: Any) -> Any:
 
 class TakeDocument(JournalCommand, frozen=True):
     """Import the parts of another journal that `ours` lacks, one append at a time."""
+
+    needs_context: ClassVar[bool] = True
 
     theirs: Data
     ours: JournalDocument | None = None

@@ -10,7 +10,7 @@ adds only its new parts.
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
@@ -250,6 +250,8 @@ class TakeText(JournalCommand, frozen=True):
     recognized, the learning with the whole text is marked invalid, so that agents do not
     get both.
     """
+
+    needs_context: ClassVar[bool] = True
 
     text: str
     ours: JournalDocument | None = None

@@ -3,7 +3,7 @@
 An event that a user wants recorded is converted into the command that causes it.
 """
 
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from msgspec.structs import replace
 
@@ -169,6 +169,8 @@ def reference_learning(
 
 class HandOverLearnings(JournalCommand, frozen=True):
     """Count that learnings were passed to an iteration."""
+
+    needs_context: ClassVar[bool] = True
 
     learning_ids: tuple[str, ...]
     prd_id: str

@@ -9,13 +9,21 @@ from typing import Any, TypeVar, cast
 from msgspec.structs import replace
 
 from ..command import Command
+from ..journal.events import LearningReferenced
+from ..journal.state import entry_id
 from ..log.event import Kind
 from ..log.port import Log
 from ..sprint.events import EditAdopted, GateStarted, GoalCompleted, SprintCompleted
+from ..sprint.iterations.decisions import check_retraction
+from ..sprint.iterations.rollback import rollback_to_undo
 from ..sprint.state.effective_history import path, turned_by
 from ..sprint.state.sprint import Sprint
+from .lost_runs import lost_run
 from .port import Service
+from .state_file_owner import check_loop
 from .streams.catalogue import CODEC, sprint_stream
+from .streams.evaluation import evaluate
+from .streams.history import append_end, first_recorded
 
 CommandT = TypeVar("CommandT", bound=Command)
 
@@ -28,9 +36,8 @@ EVENTS_LOOKED_AT = 64
 
 
 def completed(service: Service, state: Any, command: CommandT) -> CommandT:
-    """Return a command with all that it is to know."""
-    complete = _COMPLETE.get(command.name())
-    return command if not complete else cast(CommandT, complete(service, state, command))
+    """Return a command that `needs_context` with the facts that it needs."""
+    return cast(CommandT, _COMPLETE[command.name()](service, state, command))
 
 
 def _is_there(log: Log, sprint: Sprint, to: int) -> bool:
@@ -70,8 +77,6 @@ def last_decision(
 
 def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
     """Return the latest such decision between two versions in force; 0 without one."""
-    from .streams.history import first_recorded
-
     latest, caused = 0, False
     # Whether the first of them was caused is said by the event before it.
     for event in first_recorded(log, sprint, after=first - 2, until=last):
@@ -92,8 +97,6 @@ def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
 
 def _begin_of_append(log: Log, sprint: Sprint, version: int) -> int:
     """Return the first version of the append that a version lies in."""
-    from .streams.history import append_end
-
     while version > 1:
         if append_end(log, sprint, version - 1) < version:
             break
@@ -106,8 +109,6 @@ def _begin_of_gate(log: Log, sprint: Sprint, at: int, cause: str) -> int:
 
     A rollback to a point within the run would leave the gate running without a process.
     """
-    from .streams.history import first_recorded
-
     near = max(at - 1 - EVENTS_LOOKED_AT, 0)
     for event in first_recorded(log, sprint, after=near, until=at - 1):
         if event.id == cause and event.type == GateStarted.type:
@@ -115,9 +116,7 @@ def _begin_of_gate(log: Log, sprint: Sprint, at: int, cause: str) -> int:
     return at
 
 
-# What some of these import is imported where they are called: few commands need it.
 def _roll_back(service: Service, sprint: Sprint, command: Any) -> Any:
-    from .streams.history import append_end
 
     inside = append_end(service.log, sprint, command.to) > command.to
     there = _is_there(service.log, sprint, command.to)
@@ -125,7 +124,6 @@ def _roll_back(service: Service, sprint: Sprint, command: Any) -> Any:
 
 
 def _undo(service: Service, sprint: Sprint, command: Any) -> Any:
-    from ..sprint.iterations.rollback import rollback_to_undo
 
     # What is older than the latest rollback in force is not taken back before it.
     since = rollback_to_undo(sprint) or 0
@@ -133,13 +131,11 @@ def _undo(service: Service, sprint: Sprint, command: Any) -> Any:
 
 
 def _give_recommendation(service: Service, sprint: Sprint, command: Any) -> Any:
-    from .streams.evaluation import evaluate
 
     return replace(command, given=evaluate(service.log, sprint).recommendation().event)
 
 
 def _select_best(service: Service, sprint: Sprint, command: Any) -> Any:
-    from .streams.evaluation import evaluate
 
     judged = evaluate(service.log, sprint)
     if command.number is None:
@@ -148,8 +144,6 @@ def _select_best(service: Service, sprint: Sprint, command: Any) -> Any:
 
 
 def _retract_measurement(service: Service, sprint: Sprint, command: Any) -> Any:
-    from ..sprint.iterations.decisions import check_retraction
-    from .streams.evaluation import evaluate
 
     check_retraction(sprint, command.number, command.reason)
     judged = evaluate(service.log, sprint)
@@ -158,27 +152,22 @@ def _retract_measurement(service: Service, sprint: Sprint, command: Any) -> Any:
 
 def _capture_baseline(service: Service, sprint: Sprint, command: Any) -> Any:
     if command.loop_id is not None:
-        from .state_file_owner import check_loop
-
         check_loop(service, sprint, command.loop_id)
     return command
 
 
 def _replace_baseline(service: Service, sprint: Sprint, command: Any) -> Any:
-    from .streams.evaluation import evaluate
 
     found = evaluate(service.log, sprint).one(command.number)
     return replace(command, metrics=found.metrics)
 
 
 def _prune_snapshots(service: Service, sprint: Sprint, command: Any) -> Any:
-    from .streams.evaluation import evaluate
 
     return replace(command, target=evaluate(service.log, sprint).target())
 
 
 def _of_gate(service: Service, sprint: Sprint, command: Any) -> Any:
-    from .lost_runs import lost_run
 
     return replace(command, lost=lost_run(sprint, command.phase))
 
@@ -188,8 +177,6 @@ def _with_ours(service: Service, journal: Any, command: Any) -> Any:
 
 
 def _hand_over(service: Service, journal: Any, command: Any) -> Any:
-    from ..journal.events import LearningReferenced
-    from ..journal.state import entry_id
 
     entry = entry_id(command.prd_id, command.iteration)
     before = service.journals.events(journal.id, LearningReferenced)

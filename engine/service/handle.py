@@ -5,6 +5,7 @@ That is done again from the beginning where somebody else appended first.
 
 from collections.abc import Callable
 from itertools import chain
+from typing import Any, TypeVar
 
 from ..command import NOT_THE_TYPE, UNNAMED, Command, check_actor, check_types, decided
 from ..errors import BusyError, ConflictError, InvalidInputError
@@ -15,12 +16,12 @@ from ..log.port import Log
 from ..masking import mask, mask_all
 from ..sprint.events import RequestReturned, SprintImported
 from ..sprint.state.times import normalise
-from .command_context import completed
 from .middlewares import Handling, Middlewares
 from .port import Envelope, Handled, MovedOnError, Service
 from .streams.catalogue import CODEC, State, new_event
 from .streams.repository import Repository
 
+CommandT = TypeVar("CommandT", bound=Command)
 _OUR_OWN = RequestReturned, SprintImported
 """What is done here, also where what comes with it was only observed."""
 _KNOWN = frozenset(Envelope.__annotations__)
@@ -109,7 +110,7 @@ def _decide(
         for check in middlewares.before:
             check(action)
         if isinstance(decide, Command):
-            command = completed(action.service, action.state, decide)
+            command = in_context(action.service, action.state, decide)
             events = decided(command, action.state, action.at)
         else:
             events = decide(action.state, action.at)
@@ -121,6 +122,16 @@ def _decide(
         if isinstance(decide, Command):
             check_types(decide)
         raise
+
+
+def in_context(service: Service, state: Any, command: CommandT) -> CommandT:
+    """Return a command with the facts from outside its stream that it needs."""
+    if not command.needs_context:
+        return command
+    # Imported here: only few commands need it.
+    from .command_context import completed
+
+    return completed(service, state, command)
 
 
 def _masked_envelope(envelope: Envelope) -> Envelope:

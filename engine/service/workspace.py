@@ -23,8 +23,7 @@ from ..sprint.state.times import from_milliseconds
 from ..sprint.state.words import SPRINT_STATUSES
 from . import after_commit, port
 from .agent_sessions.places import Spooled
-from .command_context import completed
-from .handle import handle
+from .handle import handle, in_context
 from .middlewares import ON_SPRINTS, ON_THE_JOURNAL
 from .place import location as locations
 from .place.location import Location
@@ -234,7 +233,7 @@ class ServiceWorkspace:
     ) -> list[Event]:
         """Return what a sprint, or the journal, would decide now; record nothing."""
         state = self.journal() if sprint_id is None else self.sprint(sprint_id)
-        return decided(completed(self, state, command), state, at or self.now())
+        return decided(in_context(self, state, command), state, at or self.now())
 
     def handle_with(
         self,

@@ -18,6 +18,7 @@ from sprintlog.engine.journal.rules import CAUSED as OF_JOURNAL_EVENTS
 from sprintlog.engine.journal.state import Journal
 from sprintlog.engine.judging.tracker import Tracker
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.service import command_context
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.commands import TOPICS as OF_SPRINTS
 from sprintlog.engine.sprint.commands import caused
@@ -49,6 +50,19 @@ def topics() -> list[ModuleType]:
             if name.removeprefix("engine.") not in NOT_NAMED:
                 found.append(importlib.import_module(f"sprintlog.{name}"))
     return found
+
+
+def every_subclass(kind: type[Command]) -> set[type[Command]]:
+    """Return all commands."""
+    return {x for one in kind.__subclasses__() for x in (one, *every_subclass(one))}
+
+
+def test_every_command_that_needs_context_gets_it() -> None:
+    """The service completes exactly the commands that declare that they need context."""
+    for topic in (*NOT_NAMED, *(t.__name__.partition(".engine.")[2] for t in topics())):
+        importlib.import_module(f"sprintlog.engine.{topic}")
+    needing = {one.name() for one in every_subclass(Command) if one.needs_context}
+    assert needing == {*command_context._COMPLETE}
 
 
 def test_every_topic_is_registered() -> None:

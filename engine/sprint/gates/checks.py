@@ -5,7 +5,7 @@ up, the gate, its phase and the sprint are `blocked` (SPR-107).
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -31,6 +31,8 @@ class StartGate(Command, frozen=True):
     Nothing is to be run when the gate has passed. Raise `RefusedError` while another
     process runs it, and when the phase is not ready for its gate.
     """
+
+    needs_context: ClassVar[bool] = True
 
     run: str
     pid: int
@@ -132,6 +134,8 @@ class RecordGate(Command, frozen=True):
     what becomes of a gate that has blocked. With `attempt` the same result of the same
     attempt is recorded once.
     """
+
+    needs_context: ClassVar[bool] = True
 
     result: gates.GateResult
     phase: str | None = None

@@ -1,7 +1,7 @@
 """Decisions on measured iterations: advice, selection, rules, and corrections."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ from .follow_up import is_answered, loop_rules
 
 class GiveRecommendation(Command, frozen=True):
     """Keep what was answered; the same answer again is nothing new."""
+
+    needs_context: ClassVar[bool] = True
 
     given: f.RecommendationGiven | None = None
     """What to do now; whoever handles a command fills it in."""
@@ -65,6 +67,8 @@ class SelectBest(Command, frozen=True):
 
     With a number it is the one that a person chose, whatever the scores say.
     """
+
+    needs_context: ClassVar[bool] = True
 
     number: int | None = None
     reason: str | None = None
@@ -165,6 +169,8 @@ class RetractMeasurement(Command, frozen=True):
     It may be measured again. What was recommended before stays.
     """
 
+    needs_context: ClassVar[bool] = True
+
     number: int
     reason: str
     retracted: MeasurementRetracted | None = None
@@ -215,6 +221,8 @@ def retract_measurement(
 
 class ReplaceBaseline(Command, frozen=True):
     """Compare what is measured from now on with another iteration; 0 is the first one."""
+
+    needs_context: ClassVar[bool] = True
 
     number: int
     reason: str | None = None

@@ -5,7 +5,7 @@ Custom metrics are those that the current rules declare.
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import field
 from msgspec.structs import asdict, replace
@@ -46,6 +46,8 @@ def pointers(sprint: Sprint) -> dict[str, str]:
 
 class CaptureBaseline(Command, frozen=True):
     """Measure iteration 0, once, before any other is measured (ITR-001)."""
+
+    needs_context: ClassVar[bool] = True
 
     metrics: dict[str, Any]
     """The metrics by name."""

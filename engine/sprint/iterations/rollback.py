@@ -1,6 +1,7 @@
 """Going back: the end of an iteration, rollbacks, undo and redo; rules and evolve."""
 
 from bisect import bisect_right
+from typing import ClassVar
 
 from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
@@ -47,6 +48,8 @@ def iteration_ends(knowledge: Knowledge, *, version: int) -> dict[int, int]:
 class RollBack(Command, frozen=True):
     """Go back to the state of an earlier version of this stream."""
 
+    needs_context: ClassVar[bool] = True
+
     to: int
     reason: str | None = None
     is_inside_append: bool = False
@@ -81,6 +84,8 @@ def roll_back(sprint: Sprint, command: RollBack, at: str) -> list[Event]:
 
 class Undo(Command, frozen=True):
     """Take back the latest change in force: a rollback, a decision, an edit or a block."""
+
+    needs_context: ClassVar[bool] = True
 
     reason: str | None = None
     first: int = 0

@@ -1,6 +1,7 @@
 """Snapshots: which one is an iteration's, what a restore records, which may be let go."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from msgspec import structs
 
@@ -285,6 +286,8 @@ class PruneSnapshots(Command, frozen=True):
     `target`, the iteration that a rollback to the best would go to now. With `until` only
     those go that were taken by that version.
     """
+
+    needs_context: ClassVar[bool] = True
 
     keep: int = KEEP_DEFAULT
     target: int | None = None
