@@ -314,8 +314,7 @@ class RulesSet(Event, frozen=True):
     subject: ClassVar[Subject] = Subject("rules")
     reach: ClassVar[Reach] = Reach.NOTHING
     as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "rules",
-        ("weights", "thresholds", "verification_required", "metrics", "loop"),
+        "rules", ("weights", "thresholds", "verification_required", "metrics", "loop")
     )
     weights: Weights = Weights()
     """What each dimension counts."""

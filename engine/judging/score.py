@@ -243,10 +243,7 @@ DIMENSIONS: dict[str, dict[str, Measure]] = {
         "lint_warnings_inverted": lambda now, base: _less(3, now.lint_warnings),
         "complexity_reasonable": lambda now, base: _less(5, now.complexity),
     },
-    "efficiency": {
-        "loc_appropriate": _loc_appropriate,
-        "no_code_bloat": _no_code_bloat,
-    },
+    "efficiency": {"loc_appropriate": _loc_appropriate, "no_code_bloat": _no_code_bloat},
 }
 """Every dimension with its components: what each of them gives, before it is limited."""
 

@@ -109,9 +109,7 @@ HANDLERS = _ByEvent()
 
 
 def fold(
-    sprint: Sprint,
-    events: Iterable[Versioned],
-    live: Sequence[Interval] | None = None,
+    sprint: Sprint, events: Iterable[Versioned], live: Sequence[Interval] | None = None
 ) -> Sprint:
     """Return the sprint, changed in place by the events after its version.
 
@@ -269,10 +267,7 @@ class RowFold:
         self._takers = _RowTakers(codec)
 
     def __call__(
-        self,
-        sprint: Sprint,
-        pages: Iterable[Page],
-        live: Sequence[Interval] | None = None,
+        self, sprint: Sprint, pages: Iterable[Page], live: Sequence[Interval] | None = None
     ) -> Sprint:
         """Return the sprint as `fold` does; raise as `Codec.decode` does."""
         self.take_in(sprint, pages, live)
@@ -280,10 +275,7 @@ class RowFold:
         return sprint
 
     def take_in(
-        self,
-        sprint: Sprint,
-        pages: Iterable[Page],
-        live: Sequence[Interval] | None = None,
+        self, sprint: Sprint, pages: Iterable[Page], live: Sequence[Interval] | None = None
     ) -> None:
         """Do the same, but for what is left to `settle` of the plan: more is to come."""
         page = Page((), (), ())

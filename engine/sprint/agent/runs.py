@@ -11,12 +11,7 @@ from ..gates.checks import RepairGate, repair_gate
 from ..iterations import loop
 from ..iterations.follow_up import loop_rules
 from ..iterations.goal import FailIteration, fail_iteration, reach_goal
-from ..iterations.loop import (
-    EndIteration,
-    StartIteration,
-    end_iteration,
-    start_iteration,
-)
+from ..iterations.loop import EndIteration, StartIteration, end_iteration, start_iteration
 from ..phases import leaves
 from ..phases.lifecycle import BlockSprint, NeedHuman, block_sprint, need_human
 from ..phases.retry import next_retry_at, next_turn_at, policy_of, retries_used

@@ -19,11 +19,7 @@ from .loop import over
 
 Said = HookTaskRunning | HookTaskCompleted | HookTaskFailed
 
-TASK_FROM = {
-    RUNNING: (SPAWNED,),
-    COMPLETED: (SPAWNED, RUNNING),
-    FAILED: (SPAWNED, RUNNING),
-}
+TASK_FROM = {RUNNING: (SPAWNED,), COMPLETED: (SPAWNED, RUNNING), FAILED: (SPAWNED, RUNNING)}
 """The statuses from which each status can be reached (LOOP-053)."""
 
 

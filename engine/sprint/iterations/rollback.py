@@ -27,8 +27,7 @@ def iteration_end(knowledge: Knowledge, number: int, *, version: int) -> int:
         if not begin:
             known = ", ".join(str(n) for n, _ in started[-5:]) or "none"
             raise NotFoundError(
-                f"iteration {number} was never started; started: {known}",
-                iteration=number,
+                f"iteration {number} was never started; started: {known}", iteration=number
             )
     ends = [at for _, at in started if at > begin]
     ends += [at for at, _ in knowledge.rollbacks if begin < at <= version]

@@ -276,15 +276,9 @@ def record_injected(knowledge: Knowledge, event: Injection, version: int) -> Non
             knowledge.allotted[event.id_prefix] = max(given, int(number) + 1)
 
 
-EVOLVE: Evolves = {
-    PhaseInjected: _evolve,
-    StepInjected: _evolve,
-}
+EVOLVE: Evolves = {PhaseInjected: _evolve, StepInjected: _evolve}
 
-LEARN: Learns = {
-    PhaseInjected: record_injected,
-    StepInjected: record_injected,
-}
+LEARN: Learns = {PhaseInjected: record_injected, StepInjected: record_injected}
 
 COMMANDS: Commands = {InjectPhases: inject_phases, InjectSteps: inject_steps}
 

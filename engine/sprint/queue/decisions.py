@@ -121,11 +121,7 @@ def defer_request(sprint: Sprint, command: DeferRequest, at: str) -> list[Event]
     check_word("until", until, DEFERRALS)
     entry = find_request(sprint, request)
     event = f.RequestDecided(
-        request,
-        DEFER,
-        command.reasoning,
-        rule=command.rule,
-        deferred_until=until,
+        request, DEFER, command.reasoning, rule=command.rule, deferred_until=until
     )
     if _is_again(sprint, entry, event):
         return []

@@ -7,13 +7,7 @@ from .times import elapsed
 from .tree import Data, Tree
 from .words import COMPLETED
 
-FIGURES = (
-    "total-phases",
-    "completed-phases",
-    "total-steps",
-    "completed-steps",
-    "elapsed",
-)
+FIGURES = ("total-phases", "completed-phases", "total-steps", "completed-steps", "elapsed")
 """In the order in which they are written."""
 
 

@@ -191,8 +191,7 @@ def find_node(sprint: Sprint, address: str | None) -> Node:
     node = tree.find(address)
     if node is None and address in tree.inert:
         raise RefusedError(
-            f"phase {address} has no id or no status, so it takes no part",
-            phase=address,
+            f"phase {address} has no id or no status, so it takes no part", phase=address
         )
     if node is None:
         raise NotFoundError(
