@@ -34,7 +34,7 @@ def registered() -> dict[str, RegisteredCommand]:
 
 
 def schemas() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the JSON Schema of each command by its name, and what they refer to."""
+    """Return the JSON Schema of each command by name, and the shared definitions."""
     every = registered()
     found, parts = msgspec.json.schema_components(
         [one.struct for one in every.values()], ref_template="#/$defs/{name}"

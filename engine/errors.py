@@ -8,10 +8,9 @@ RESCUE = "`sprintlog doctor --salvage FOLDER` saves what is sound, or restore a 
 
 
 class SprintlogError(Exception):
-    """The root of every error this package raises; `fields` is what `--json` prints.
+    """The root of all errors of this package; `--json` prints `fields`.
 
-    `unknown` is a word that names nothing, with the words that do: whoever prints the
-    error can say which of them is meant.
+    `unknown` is an unknown word with the known ones, so that the closest can be suggested.
     """
 
     kind: ClassVar[str] = "error"
@@ -44,7 +43,7 @@ class NotFoundError(RefusedError):
 
 
 class InvalidInputError(RefusedError):
-    """Something handed in is not what is allowed; names the file and the field or line."""
+    """An invalid input; names the file and the field or line."""
 
     kind = "invalid"
 
@@ -136,7 +135,7 @@ class LostLogError(UnreadableError):
 
 
 class MovedLogError(UnreadableError):
-    """The log was moved while it was open, and nobody can tell where to."""
+    """The log was moved while it was open, and its new place is unknown."""
 
 
 class NewerVersionError(UnreadableError):
@@ -144,6 +143,6 @@ class NewerVersionError(UnreadableError):
 
 
 class ExtensionError(SprintlogError):
-    """An extension failed; the message says which."""
+    """An extension failed; the message names it."""
 
     kind = "extension"

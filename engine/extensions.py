@@ -1,6 +1,6 @@
-"""Extensions: packages of others, found by their entry points, loaded when they are named.
+"""Extensions: packages with entry points, loaded when they are named.
 
-No command looks for them but one that names what is none of ours, or shows what there is.
+Only commands that name something unknown, or list extensions, search for them.
 """
 
 import os
@@ -32,7 +32,7 @@ class Extension(NamedTuple):
     """A word of `GROUPS`."""
     name: str
     value: str
-    """Where it is: `module:name`."""
+    """The object: `module:name`."""
     package: str
     version: str
 
@@ -42,8 +42,8 @@ class Extension(NamedTuple):
 
 
 def installed(kind: str | None = None) -> list[Extension]:
-    """Return what is installed, of a kind or of all; none of it is imported."""
-    # Imported here: it reads what is installed.
+    """Return the installed extensions, of a kind or all, without importing them."""
+    # Imported here: it reads all installed packages.
     from importlib.metadata import distributions
 
     kinds = {group: name for name, group in GROUPS.items() if kind in (None, name)}
@@ -52,7 +52,7 @@ def installed(kind: str | None = None) -> list[Extension]:
     for distribution in distributions(path=_safe_path()):
         package = str(distribution.name or "")
         if package in seen:
-            # What comes later on the path is hidden by it.
+            # It is hidden by one earlier on the path.
             continue
         seen.add(package)
         for point in distribution.entry_points:
@@ -101,9 +101,9 @@ def load(extension: Extension) -> Any:
 
 @contextmanager
 def named(extension: Extension) -> Iterator[None]:
-    """Run what is an extension's: what goes wrong there names it.
+    """Run the code of an extension, and name it in errors.
 
-    What it prints goes to standard error, where it can harm no answer.
+    Its output is redirected to standard error, so that answers are not affected.
     """
     try:
         with redirect_stdout(sys.stderr):
@@ -121,7 +121,7 @@ def named(extension: Extension) -> Iterator[None]:
 
 
 def loaded(kind: str, name: str) -> tuple[Extension, Any]:
-    """Return an extension, and what it brings; raise as `find` and `load` do."""
+    """Return an extension and its object; raise as `find` and `load` do."""
     extension = find(kind, name)
     return extension, load(extension)
 

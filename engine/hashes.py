@@ -36,5 +36,5 @@ else:
 def hash_much() -> None:
     """Take the library from here on."""
     global sha256
-    # Imported here: it is what this module puts off.
+    # Imported here: deferring this import is the purpose of this module.
     from hashlib import sha256

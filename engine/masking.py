@@ -1,8 +1,8 @@
-"""Secrets in text from outside: known forms of tokens are masked before they are recorded.
+"""Masking of secrets: known forms of tokens are replaced before a text is recorded.
 
-An append-only log forgets nothing, so what must not be in it is kept out. Only forms that
-are tokens beyond doubt are known: `masking_forms.toml` has them, each with examples, and
-`docs/reference/limits.md` lists them. What stands in the place of one is in ADR 0047.
+An append-only log forgets nothing, so secrets must not enter it. Only forms that are
+certainly tokens are known: `masking_forms.toml` has them, each with examples, and
+`docs/reference/limits.md` lists them. ADR 0047 describes the replacements.
 """
 
 import re
@@ -86,7 +86,7 @@ _RUN = _IN_RUN * RUN_CHARS_MIN
 
 
 IN_RUN, AFTER_WORD, ANYWHERE = "in-run", "after-word", "anywhere"
-"""Where a form is looked for: in runs with a word of it, behind each word, everywhere."""
+"""Where to search for a form: in runs with a word of it, after each word, everywhere."""
 
 
 class Form(NamedTuple):
@@ -101,7 +101,7 @@ class Form(NamedTuple):
 
 
 DIGEST_CHARS = 8
-"""So much of a digest in hexadecimal tells secrets apart."""
+"""This many hexadecimal digits of a digest distinguish secrets."""
 
 
 ESCAPE = "\x1b"
@@ -263,9 +263,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _replacement(form: str, *, is_chosen: bool) -> Callable[[re.Match[str]], str]:
-    """Return what gives what stands in the place of a secret.
+    """Return the function that makes the replacement of a secret.
 
-    No digest of one that a person may have chosen: it could be guessed by it.
+    It contains no digest of a secret that a person may have chosen, which could be guessed.
     """
 
     def instead(found: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
-"""Our own files, as they were when this process began to keep them (ADR 0103).
+"""sprintlog's own files, unchanged since this process started to keep them (ADR 0103).
 
-An upgrade may replace or delete them at any moment. Who finds and loads our modules keeps
-them; without such a finder, in a library, nothing is kept.
+An upgrade may replace or delete them at any moment. The finder of sprintlog's modules keeps
+them; in a library without such a finder, nothing is kept.
 """
 
 import sys

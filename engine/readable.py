@@ -3,7 +3,7 @@ r"""Bytes that are not UTF-8: a readable spelling, and JSON from which they are 
 Python represents such bytes in arguments, names and output as halves of surrogate pairs,
 which UTF-8 cannot encode. They are recorded as `caf\xe9`, in JSON with the backslash as
 `\u005c`: every parser reads both in the same way, and no encoder writes a typed backslash
-like this, so `originals` can tell them apart (ADR 0104).
+like this, so `originals` can distinguish them (ADR 0104).
 """
 
 import json

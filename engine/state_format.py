@@ -1,4 +1,4 @@
-"""What is saved of a state is read again only in the same shape, and as it was written."""
+"""Saved states: their checksums, their formats, and a decoder."""
 
 from binascii import crc32
 from collections.abc import Callable, Iterator
@@ -19,8 +19,8 @@ def sealed(state: bytes) -> bytes:
 
 
 def unsealed(saved: bytes | memoryview) -> memoryview:
-    """Return what was sealed; raise `msgspec.DecodeError` for anything else."""
-    # A state of megabytes is looked at where it is: new memory costs more than the sum.
+    """Return the sealed state; raise `msgspec.DecodeError` if it is damaged."""
+    # A state of megabytes is not copied, which would take longer than the checksum.
     state = memoryview(saved)[_SUM_BYTES:]
     if saved[:_SUM_BYTES] != crc32(state).to_bytes(_SUM_BYTES):
         raise msgspec.DecodeError("is not as it was written")
@@ -28,10 +28,10 @@ def unsealed(saved: bytes | memoryview) -> memoryview:
 
 
 class PartsDecoder(Generic[Saved]):
-    """Decodes a struct field by field: of what is as it began no type is looked at.
+    """Decodes a struct field by field; fields with default values are skipped.
 
-    To find out what a struct and all below it are like takes a process longer than to
-    decode a state, and most of what a state can say is never said.
+    Inspecting a struct and all nested structs takes a process longer than decoding a state,
+    and most fields of a state have their default values.
     """
 
     def __init__(self, kind: type[Saved]) -> None:
@@ -56,10 +56,10 @@ class PartsDecoder(Generic[Saved]):
 
 
 def shape_of(*saved: type[msgspec.Struct], meaning: int) -> int:
-    """Return a number that is another one as soon as anything about these is another.
+    """Return a number that changes whenever the shape of these structs changes.
 
-    It covers their fields, in order, with types and defaults, and all structs below them.
-    `meaning` stands for what no field says.
+    It covers their fields, in order, with types and defaults, and all nested structs.
+    `meaning` represents changes that the fields do not show.
     """
     lines = [str(meaning)]
     structs = [*dict.fromkeys(saved)]

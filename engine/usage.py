@@ -7,7 +7,7 @@ import msgspec
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The usage of an agent's run; figures that the agent does not report are None."""
+    """The usage of an agent's run; unknown figures are None."""
 
     input_tokens: int | None = None
     """New input tokens."""

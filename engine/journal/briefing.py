@@ -15,14 +15,14 @@ from .queries import failure_patterns, last_entry, learnings_of_type, next_itera
 FRICTION = "tooling-friction"
 FRICTION_MAX = 3
 LINE_CHARS_MAX = 500
-"""Of a learning in a prompt so much is said."""
+"""The maximum length of a learning in a prompt."""
 CUT = "…"
-"""Stands at the end of what was cut."""
+"""Marks the end of a truncated text."""
 FRICTION_WARNING = "High tooling friction detected - consider fixing infrastructure first"
 
 
 class Prepared(Struct, frozen=True):
-    """What is handed to the next iteration of a PRD."""
+    """The briefing for the next iteration of a PRD."""
 
     prd_id: str
     iteration: int
@@ -44,19 +44,19 @@ class Room(NamedTuple):
     budget: int
     """The most characters."""
     length: Callable[[Prepared], int]
-    """How many characters it takes to say what was prepared."""
+    """Computes the length of a briefing in characters."""
 
     def holds(self, prepared: Prepared) -> bool:
-        """Tell whether all of it may be said."""
+        """Return whether a briefing fits."""
         return self.length(prepared) <= self.budget
 
 
 def prepare(
     document: JournalDocument, prd_id: str, *, room: Room | None = None
 ) -> Prepared:
-    """Return what the next iteration of a PRD should know, as much as there is room for.
+    """Return the briefing for the next iteration of a PRD, shortened to the available room.
 
-    Raise `RefusedError` where there is none for the iteration itself.
+    Raise `RefusedError` if the iteration itself does not fit.
     """
     last = last_entry(document, prd_id)
     failed = last if last is not None and last.status != parts.COMPLETED else None
@@ -83,9 +83,10 @@ def prepare(
 
 
 def lines_within(learnings: Iterable[Learning], budget: int) -> list[str]:
-    """Return learnings that hold, a line each, in so many characters with their ends.
+    """Return learnings as lines that fit into a number of characters, newlines included.
 
-    The most used are first taken, of equals the newest; they stand in their own order.
+    The most used come first, of equal ones the newest; they are returned in their own
+    order.
     """
     said = {
         one.id: _line(one) for one in learnings if one.still_valid and one.content.strip()
@@ -100,7 +101,7 @@ def lines_within(learnings: Iterable[Learning], budget: int) -> list[str]:
 
 
 def _line(learning: Learning) -> str:
-    """Return a learning as one line: what somebody wrote makes no heading of its own."""
+    """Return a learning as one line, so that its text cannot form a heading."""
     content, where = (" ".join(t.split()) for t in (learning.content, learning.context))
     if len(content) > LINE_CHARS_MAX:
         content = f"{content[: LINE_CHARS_MAX - 1]}{CUT}"
@@ -127,9 +128,9 @@ def _titles(entry: Entry) -> list[str]:
 
 
 def _shortened(bare: Prepared, room: Room) -> Prepared:
-    """Return what was before in so few characters: fewer titles, then less of the reason.
+    """Return a shortened briefing: fewer titles, then a shorter reason.
 
-    Raise `RefusedError` where there is no room for the rest.
+    Raise `RefusedError` if the rest does not fit.
     """
     while bare.previous_observations and not room.holds(bare):
         bare = replace(bare, previous_observations=bare.previous_observations[:-1])
@@ -154,10 +155,10 @@ def _shortened(bare: Prepared, room: Room) -> Prepared:
 
 
 def _filled(bare: Prepared, whole: Prepared, room: Room) -> Prepared:
-    """Return what fits: learnings by how often they were used, then patterns.
+    """Return the briefing with learnings by their number of uses, then patterns, that fit.
 
-    Patterns by how sure they are; among equals the higher number goes first. What does not
-    fit is passed over for what is shorter.
+    Patterns are in order of confidence; of equal ones, the higher number is first. Parts
+    that do not fit are skipped in favour of shorter ones.
     """
     sure = {word: place for place, word in enumerate(parts.CONFIDENCES)}
     used = _by_use(whole.learnings)
@@ -170,7 +171,7 @@ def _filled(bare: Prepared, whole: Prepared, room: Room) -> Prepared:
         *((part, replace(bare, learnings=[part])) for part in used),
         *((part, replace(bare, patterns=[part])) for part in known),
     ):
-        # Beside others it is separated from them, by one character at most.
+        # One more character may be needed as a separator.
         if (cost := room.length(alone) - least + 1) <= left:
             left -= cost
             handed.add(id(part))

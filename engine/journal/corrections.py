@@ -1,6 +1,6 @@
-"""What somebody put right in progress.json by hand, as events: each part by itself.
+"""Adoption of manual edits of progress.json as events, part by part.
 
-It is what they changed since the version they had, so what happened here meanwhile stays.
+Only the changes since the edited version are adopted, so later events are kept.
 """
 
 from typing import Any, ClassVar
@@ -26,7 +26,7 @@ class AdoptJournalEdit(JournalCommand, frozen=True):
     """The version at which that was observed."""
     observed: EditObserved
     base: JournalDocument
-    """What was edited."""
+    """The document before the edit."""
     theirs: dict[str, Any]
     ours: JournalDocument | None = None
 
@@ -49,7 +49,7 @@ def adopt_journal_edit(journal: Journal, command: AdoptJournalEdit, at: str) -> 
         tuple(x for x in entries if x not in moved), tuple(learnings), tuple(patterns)
     )
     corrected: list[Any] = [*event.entries, *event.learnings, *event.patterns]
-    # What is put right says all of a learning: its uses, and whether it holds.
+    # A corrected learning already includes its uses and its validity.
     counted = {x.id for x in event.learnings}
     about = [getattr(x, "learning_id", None) for x in new]
     new = [x for x, id_ in zip(new, about, strict=True) if id_ not in counted]
@@ -69,7 +69,7 @@ def _changed(
     theirs: dict[str, Any],
     left: list[str],
 ) -> list[Part]:
-    """Return the parts that were edited and can be put right; tell of the others."""
+    """Return the edited parts that can be corrected; add the others to `left`."""
     name = LISTS[kind]
     now: dict[str, Part] = {part.id: part for part in reversed(getattr(ours, name))}
     then: dict[str, Part] = {part.id: part for part in reversed(getattr(base, name))}

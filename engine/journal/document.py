@@ -42,12 +42,12 @@ class JournalDocument(msgspec.Struct, eq=False):
         return None if index is None else self.entries[index]
 
     def learning(self, learning_id: str) -> Learning | None:
-        """Return the learning of an id, the first of several, as it stands now."""
+        """Return the first learning with an id in its current state."""
         index = self._learnings.get(learning_id)
         return None if index is None else self.learnings[index]
 
     def change_learning(self, learning_id: str, **changes: Any) -> None:
-        """Change what a learning says of itself; one that is not there is let be."""
+        """Change the fields of a learning, if it exists."""
         index = self._learnings.get(learning_id)
         if index is not None:
             self.learnings[index] = replace(self.learnings[index], **changes)
@@ -89,7 +89,7 @@ def _raised(document: JournalDocument, event: f.JournalRaised) -> None:
 
 
 def _corrected(document: JournalDocument, event: f.JournalCorrected) -> None:
-    """Put parts in the place of those of their ids; what is not there is let be."""
+    """Replace the existing parts with the same ids."""
     for entry in event.entries:
         if (index := document._entries.get(entry.id)) is not None:
             document.entries[index] = entry

@@ -1,4 +1,4 @@
-"""Every event of the journal; none of them is ever voided by a rollback."""
+"""The events of the journal, which rollbacks do not affect."""
 
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -29,7 +29,7 @@ PLACE = ".ralph/progress.json"
 
 
 def _in(field: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of what is within a field."""
+    """Return the names of fields inside a field."""
     return tuple(f"{field}.{name}" for name in names)
 
 
@@ -38,7 +38,7 @@ class JournalEvent(Event, frozen=True):
 
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     moment: ClassVar[str] = ""
-    """The field that says when it happened, where one does."""
+    """The field with the time of the event, if any."""
 
     def own_time(self) -> str | None:
         """Return when it happened, as the log takes it."""
@@ -56,14 +56,14 @@ class JournalOpened(JournalEvent, frozen=True):
     subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.TOP
     created_at: str
-    """When: RFC 3339, as it was given."""
+    """The time in RFC 3339, as given."""
     project_name: str = ""
     version: str = "1.0"
     """The version of the schema that its file is written by."""
     worktree: str = ""
     """Name of the linked git work tree that has the file; empty for the main one."""
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
-    """Fields of a later version of the schema, kept as they came."""
+    """Fields of a later version of the schema, unchanged."""
     place: str = PLACE
     """Where its file is, below the work tree's root."""
 
@@ -95,11 +95,11 @@ class JournalRaised(JournalEvent, frozen=True):
     version: str
     """The version of the schema that its file is written by."""
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
-    """Fields of a later version of the schema, kept as they came."""
+    """Fields of a later version of the schema, unchanged."""
 
 
 class JournalCorrected(JournalEvent, frozen=True):
-    """What was recorded was put right by hand: these parts are as they stand here."""
+    """Recorded parts were corrected manually; these are their new values."""
 
     type: ClassVar[str] = "journal-corrected"
     stays: ClassVar[tuple[str, ...]] = (
@@ -129,7 +129,7 @@ class EntryRecorded(JournalEvent, frozen=True):
     subject: ClassVar[Subject] = Subject("entry", ("entry.id",), is_told=True)
     reach: ClassVar[Reach] = Reach.WHOLE
     entry: Entry
-    """What it came to."""
+    """The recorded entry."""
 
 
 class LearningAdded(JournalEvent, frozen=True):
@@ -141,7 +141,7 @@ class LearningAdded(JournalEvent, frozen=True):
     subject: ClassVar[Subject] = Subject("learning", ("learning.id",), is_told=True)
     reach: ClassVar[Reach] = Reach.WHOLE
     learning: Learning
-    """What was learned."""
+    """The added learning."""
     observation: int = 0
     """The observation of its entry, from 1, that it came from and that names it."""
 
@@ -185,7 +185,7 @@ class PatternDiscovered(JournalEvent, frozen=True):
     subject: ClassVar[Subject] = Subject("pattern", ("pattern.id",), is_told=True)
     reach: ClassVar[Reach] = Reach.WHOLE
     pattern: Pattern
-    """What was discovered."""
+    """The discovered pattern."""
 
 
 JOURNAL_EVENTS: tuple[type[Event], ...] = (

@@ -1,6 +1,6 @@
-"""Fold: from events in order to what the rules must know of a journal.
+"""The fold of a journal: applies events in order to the state that the rules need.
 
-It never raises for what an event says: the event has happened.
+It never raises because of the content of an event: the event has happened.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,9 +15,9 @@ def fold(
     events: Iterable[Versioned],
     live: Sequence[tuple[int, int]] | None = None,
 ) -> Journal:
-    """Return the journal, changed in place by events that follow its version.
+    """Return the journal, changed in place by the events after its version.
 
-    What was learned stays learned, so a journal has no rollbacks and `live` is everything.
+    A journal has no rollbacks, so `live` always covers everything.
     """
     for version, _, event in events:
         evolve = EVOLVE.get(type(event))

@@ -300,7 +300,7 @@ Proposal = tuple[int, Learning]
 
 
 def extract(entry: Entry) -> list[Proposal]:
-    """Return what an entry suggests; observations that name a learning suggest none."""
+    """Return the learnings in an entry's observations that name no learning."""
     return [
         (number, _learning(entry, observation))
         for number, observation in enumerate(entry.observations, 1)
@@ -309,7 +309,7 @@ def extract(entry: Entry) -> list[Proposal]:
 
 
 class AddExtractedLearnings(JournalCommand, frozen=True):
-    """Add what was extracted; each learning gets an id of its own."""
+    """Add extracted learnings, each with a new id."""
 
     proposals: list[Proposal]
 

@@ -47,17 +47,17 @@ class Signature(NamedTuple):
     """What makes two iterations alike."""
 
     parts: tuple[int | Fraction | None, ...]
-    """Tests, pass rate, coverage and errors, as far as they are known."""
+    """Tests, pass rate, coverage and errors; None if unknown."""
     tree: str | None = None
-    """The digest of the work tree that was measured, where it is known."""
+    """The digest of the measured work tree, if known."""
     own: tuple[tuple[str, Fraction | None], ...] = ()
-    """Metrics of one's own that weigh something."""
+    """Custom metrics with a weight."""
 
     def is_like(self, other: "Signature | None", *, surely: bool) -> bool:
-        """Tell whether another iteration is like it, surely or as far as can be told.
+        """Return whether another iteration has equal results, certainly or as far as known.
 
-        Where a part is unknown the files must be the same, too; where they are not known
-        it is not sure.
+        If a part is unknown, the files must be equal as well; without digests it is
+        uncertain.
         """
         if other is None or (self.parts, self.own) != (other.parts, other.own):
             return False

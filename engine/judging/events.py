@@ -17,7 +17,7 @@ EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
 
 
 class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was measured, as it was reported; what is missing is missing, never zero."""
+    """Reported measurements; missing ones are None, never zero."""
 
     test_count: int | None = None
     """How many tests there are, skipped ones too."""
@@ -52,7 +52,7 @@ class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
     complexity_score: float | None = None
     """How complex the code is."""
     own: dict[str, int | float] = {}
-    """Metrics of one's own by their names, as the rules in force declare them."""
+    """Custom metrics by name, as the current rules declare them."""
 
 
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -61,9 +61,9 @@ class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     """The report, the pattern of reports, what was counted, or the command."""
     format: str
-    """That of the report; `build`, `last-line` and `source` are none."""
+    """The format of the report; `build`, `last-line` and `source` are not reports."""
     tool: str | None = None
-    """What wrote it, as far as it says so."""
+    """The tool that wrote it, if it states one."""
     metrics: tuple[str, ...] = ()
     """The names of those that it had."""
     files: int = 1
@@ -74,14 +74,14 @@ class MeasuringRun(msgspec.Struct, frozen=True, omit_defaults=True):
     """A command that was run to measure."""
 
     command: str
-    """As it was given to the shell."""
+    """The shell command as given."""
     exit_code: int
     """128 and the signal's number when a signal ended it."""
     timed_out: bool = False
     """Whether it was ended at its time limit."""
     duration_ms: int | None = None
     output: str = ""
-    """What it printed; of long output head and tail."""
+    """Its output; of long output only the head and the tail."""
     output_bytes: int | None = None
     """How long all of the output was."""
     output_sha256: str | None = None
@@ -89,16 +89,17 @@ class MeasuringRun(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class KeptReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A report that a measurement stands on."""
+    """A report that a measurement is based on."""
 
     file: str
-    """Its name, as it was given."""
+    """Its name as given."""
     bytes: int
     """How long it was."""
     sha256: str
-    """sha256 of its bytes as they were read, in hexadecimal."""
+    """The sha256 of its bytes, in hexadecimal."""
     kept: str | None = None
-    """Name of its masked copy in the log's `reports` folder; none where it was too long."""
+    """The name of its masked copy in the log's `reports` folder; null if it was too long.
+    """
 
 
 class BaselineCaptured(Event, frozen=True):
@@ -115,11 +116,12 @@ class BaselineCaptured(Event, frozen=True):
     loop_id: str | None = None
     """Names the loop; without it the sprint's id does."""
     origins: tuple[Origin, ...] = ()
-    """What we read or ran ourselves; the other metrics were told."""
+    """The metrics that sprintlog read or measured itself; the others were reported to it.
+    """
     runs: tuple[MeasuringRun, ...] = ()
-    """What was run for it."""
+    """The commands that were run for it."""
     reports: tuple[KeptReport, ...] = ()
-    """What was read for it."""
+    """The reports that were read for it."""
 
 
 class AboutIteration(Event, frozen=True):
@@ -145,19 +147,20 @@ class IterationMeasured(AboutIteration, frozen=True):
     score: float | None = None
     """A judgement from elsewhere, which stands for the formula's."""
     origins: tuple[Origin, ...] = ()
-    """What we read or ran ourselves; the other metrics were told."""
+    """The metrics that sprintlog read or measured itself; the others were reported to it.
+    """
     usage: Usage | None = None
     """What the agent's work cost, as its reports say."""
     tree: str | None = None
     """The digest of the work tree then, where its files were kept in the same append."""
     runs: tuple[MeasuringRun, ...] = ()
-    """What was run for it."""
+    """The commands that were run for it."""
     reports: tuple[KeptReport, ...] = ()
-    """What was read for it."""
+    """The reports that were read for it."""
 
 
 class BestAnew(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The best iteration as it is judged again, exactly."""
+    """The best iteration after another evaluation, with exact values."""
 
     number: int
     """The iteration's."""
@@ -170,7 +173,7 @@ class BestAnew(msgspec.Struct, frozen=True, omit_defaults=True):
     is_given: bool = False
     """True for a judgement from elsewhere."""
     parts: tuple[tuple[str, str, str, str], ...] = ()
-    """With metrics of one's own: dimension, weight, component and points of each."""
+    """With custom metrics: dimension, weight, component and points of each."""
 
 
 class MeasurementRetracted(AboutIteration, frozen=True):
@@ -194,7 +197,7 @@ class MeasurementRetracted(AboutIteration, frozen=True):
 
 
 class BaselineReplaced(AboutIteration, frozen=True):
-    """What is measured from here on is compared with another iteration."""
+    """Later measurements are compared with another iteration."""
 
     type: ClassVar[str] = "baseline-replaced"
     stays: ClassVar[tuple[str, ...]] = ("metrics",)
@@ -217,29 +220,29 @@ class MeasurementFailed(AboutIteration, frozen=True):
     error: str
     """Why not."""
     command: str | None = None
-    """What was run for it: the last one that failed, else the last one."""
+    """The last command that failed, else the last one."""
     exit_code: int | None = None
     """How that ended; 128 and the signal's number when a signal ended it."""
     timed_out: bool = False
     """Whether it was ended at its time limit."""
     output: str = ""
-    """The end of what it printed."""
+    """The end of its output."""
     output_sha256: str | None = None
     """sha256 of all that it printed, in hexadecimal."""
     runs: tuple[MeasuringRun, ...] = ()
-    """What was run for it."""
+    """The commands that were run for it."""
     reports: tuple[KeptReport, ...] = ()
-    """What was read for it."""
+    """The reports that were read for it."""
 
 
 class IterationDescribed(AboutIteration, frozen=True):
-    """Something was said of an iteration beside its measurement; what came last counts."""
+    """An iteration was described beyond its measurement; the last description applies."""
 
     type: ClassVar[str] = "iteration-described"
     params: dict[str, str] = msgspec.field(default_factory=dict)
-    """What it was made with, by name: a model, a setting, a seed."""
+    """The settings of the iteration by name: a model, an option, a seed."""
     note: str | None = None
-    """What was noticed about it."""
+    """A remark about it."""
     tags: tuple[str, ...] = ()
     """Words to find it by, from here on."""
     tags_removed: tuple[str, ...] = ()
@@ -274,8 +277,8 @@ class RecommendationGiven(AboutIteration, frozen=True):
     alerts: tuple[str, ...] = ()
     """The severity and type of each alert that it was decided on."""
     evidence: tuple[int, ...] = ()
-    """The versions of the measurements that it was decided on: that of the iteration, of
-    what it was built on, of the best one."""
+    """The versions of the measurements behind the decision: those of the iteration, of the
+    one it was built on, and of the best one."""
 
 
 class BestSelected(AboutIteration, frozen=True):
@@ -304,7 +307,7 @@ class BestSelected(AboutIteration, frozen=True):
 
 
 class RulesSet(Event, frozen=True):
-    """These weights, limits and policies are in force from here on."""
+    """The weights, limits and policies from here on."""
 
     type: ClassVar[str] = "rules-set"
     stays: ClassVar[tuple[str, ...]] = (
@@ -325,9 +328,9 @@ class RulesSet(Event, frozen=True):
     progress_edits: str = OBSERVE
     """What becomes of an edit of PROGRESS.yaml: observe, adopt or refuse."""
     metrics: tuple[OwnMetric, ...] = ()
-    """Metrics of one's own, beside those that every sprint has."""
+    """The custom metrics."""
     loop: LoopRules = LoopRules()
-    """What a loop does by itself."""
+    """The automatic actions of a loop."""
 
 
 class ArtifactsApplied(Event, frozen=True):

@@ -16,11 +16,11 @@ TARGET, MAXIMUM, PERSON = "target", "maximum", "person"
 ON_REGRESSION = (STOP, ROLLBACK, CONTINUE)
 """What a loop does about a regression: end, go back and try again, or go on."""
 ROLLBACKS_MAX = 3
-"""How often a loop goes back by itself, unless it is said otherwise."""
+"""The default number of automatic rollbacks of a loop."""
 
 
 class MeasureRules(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is run and read after each iteration; names are seen from the work tree."""
+    """The commands and reports of a measurement; names are relative to the work tree."""
 
     runs: tuple[str, ...] = ()
     """Commands that write the reports, or print the figures if there is no report."""
@@ -35,36 +35,36 @@ class MeasureRules(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class LoopRules(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a loop does by itself around its iterations."""
+    """The automatic actions of a loop around its iterations."""
 
     measure: MeasureRules | None = None
-    """What is measured after each iteration; None where nothing is."""
+    """The measurement after each iteration; None if there is none."""
     keeps_files: bool = False
     """Whether the work tree's files are kept at the end of each iteration."""
     on_regression: str = STOP
-    """What it does about a regression: stop, rollback or continue."""
+    """The action after a regression: stop, rollback or continue."""
     rollbacks_max: int = ROLLBACKS_MAX
-    """How often it goes back by itself."""
+    """The maximum number of automatic rollbacks."""
     selects: bool = False
     """Whether the best iteration's files are put in place at its end."""
 
 
 class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a loop is to do by itself from here on; what is None stays as it is."""
+    """A change of the automatic actions of a loop; None leaves a setting unchanged."""
 
     measure: MeasureRules | None = None
-    """What is measured after each iteration."""
+    """The measurement after each iteration."""
     measures: bool | None = None
-    """False where nothing is to be measured any more."""
+    """False if nothing is to be measured any more."""
     keeps_files: bool | None = None
     on_regression: str | None = None
     rollbacks_max: int | None = None
     selects: bool | None = None
 
     def of(self, loop: LoopRules) -> LoopRules:
-        """Return the rules of a loop with this changed.
+        """Return the changed rules of a loop.
 
-        To go back by itself it needs the files, so they are kept then.
+        Automatic rollbacks require the files of iterations, so these are then kept.
         """
         keeps = self.keeps_files
         if keeps is None and self.on_regression == ROLLBACK:
@@ -117,7 +117,7 @@ class Thresholds(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class OwnMetric(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A metric of one's own; with a weight it is a component of the score."""
+    """A custom metric; with a weight it is a component of the score."""
 
     name: str
     """By which it is measured."""
@@ -126,6 +126,6 @@ class OwnMetric(msgspec.Struct, frozen=True, omit_defaults=True):
     weight: float = 0.0
     """Which part of the whole score it is; the dimensions share the rest."""
     target: float | None = None
-    """What it is compared with in place of the baseline's value."""
+    """The value it is compared with instead of the baseline's."""
     pointer: str | None = None
     """Where a JSON report has it: a JSON pointer."""

@@ -20,7 +20,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
 POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
 POINTER_CHARS_MAX = 512
 METRICS_MAX = 100
-"""More metrics of one's own than these are refused."""
+"""The maximum number of custom metrics."""
 VALUE_MAX = 10**12
 
 
@@ -30,11 +30,11 @@ def weighed(metrics: Sequence[OwnMetric]) -> tuple[OwnMetric, ...]:
 
 
 def points(metric: OwnMetric, value: Number, base: Number | None) -> Fraction | None:
-    """Return what a value gives, 0 to 100; None where there is nothing to compare it with.
+    """Return the points of a value, 0 to 100; None if there is nothing to compare it with.
 
-    It is compared with the target, else with the baseline's value. As good or better gives
-    all points, and worse the part of them that the smaller is of the larger. Where the
-    smaller is not above 0 no part says anything: there worse gives none.
+    It is compared with the target, else with the baseline's value. An equal or better value
+    gets all points, a worse one the share that the smaller value is of the larger. If the
+    smaller value is not positive, a worse value gets no points.
     """
     reference = base if metric.target is None else exact(metric.target)
     if reference is None:
@@ -75,10 +75,10 @@ def check_word(what: str, word: str, allowed: tuple[str, ...], *, field: str) ->
 def change_metrics(
     metrics: Sequence[OwnMetric], changes: Mapping[str, Mapping[str, Any] | None]
 ) -> tuple[OwnMetric, ...]:
-    """Return metrics with some declared, changed or, with None, taken out.
+    """Return metrics with some declared, changed or, with None, removed.
 
-    What is not named of one stays as it is. Raise `RefusedError` for one to be taken out
-    that is not there, and for a property that no metric has.
+    Properties that are not named keep their values. Raise `RefusedError` for an unknown
+    property, or if a metric to remove does not exist.
     """
     found = {one.name: one for one in metrics}
     for name, change in changes.items():
@@ -97,13 +97,13 @@ def change_metrics(
 
 
 def _said(part: str, value: Any) -> Any:
-    """Return a property as it is stored: a number as a decimal."""
+    """Return a property in its stored form: a number as a decimal."""
     is_number = part in ("weight", "target") and isinstance(value, int | float)
     return float(value) if is_number else value
 
 
 def check_own_metrics(metrics: Sequence[OwnMetric], taken: frozenset[str]) -> None:
-    """Raise `RefusedError` for what cannot be declared; `taken` are the names of ours."""
+    """Raise `RefusedError` for invalid declarations; `taken` are the reserved names."""
     if len(metrics) > METRICS_MAX:
         raise RefusedError(f"{len(metrics)} metrics of your own: at most {METRICS_MAX}")
     seen: set[str] = set()
@@ -207,15 +207,15 @@ class Figures(NamedTuple):
     loc_total: int | None = None
     complexity: Fraction | None = None
     own: Mapping[str, Fraction] = MappingProxyType({})
-    """Metrics of one's own, by their names."""
+    """Custom metrics by name."""
 
     def known(self) -> dict[str, Any]:
-        """Return all by their names, metrics of one's own last; None is not known."""
+        """Return all by name, custom metrics last; None is unknown."""
         return with_own(self._asdict())
 
 
 def with_own(known: dict[str, Any]) -> dict[str, Any]:
-    """Return values by their names, those of metrics of one's own behind the others."""
+    """Return values by name, custom metrics last."""
     own = known.pop("own")
     return {**known, **own}
 
@@ -247,16 +247,16 @@ def figures(metrics: Metrics) -> Figures:
 
 
 def named(metrics: Metrics) -> dict[str, Any]:
-    """Return metrics by their names, those of one's own last; None is not known."""
+    """Return metrics by name, custom ones last; None is unknown."""
     return with_own(asdict(metrics))
 
 
 def check_metrics(
     given: Mapping[str, object] | Metrics, own: Collection[str] = ()
 ) -> Metrics:
-    """Return metrics by their names; raise `RefusedError` naming what cannot be.
+    """Return metrics by name; raise `RefusedError` for an invalid value.
 
-    `own` are the names of those that the rules in force declare.
+    `own` are the names of the custom metrics that the current rules declare.
     """
     known: dict[str, object] = {}
     found: dict[str, int | float] = {}
@@ -280,7 +280,7 @@ def check_metrics(
 
 
 def _flat(given: Mapping[str, object]) -> Mapping[str, object]:
-    """Return metrics by name where those of one's own stand below `own`."""
+    """Return metrics by name, including the custom ones in `own`."""
     own = given.get("own")
     if not isinstance(own, Mapping):
         return given
@@ -291,7 +291,7 @@ def _flat(given: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _declaring(name: str) -> str | None:
-    """Return what declares a metric of one's own, where it can have this name."""
+    """Return the command that declares a custom metric; None if its name is invalid."""
     is_name = NAME.fullmatch(name) is not None
     return f"`sprintlog rules set --metric {name}` declares one" if is_name else None
 
@@ -339,7 +339,7 @@ def _check_together(m: Metrics) -> None:
 def _pass_rate(m: Metrics, count: int | None) -> Fraction | None:
     if count is None or m.tests_passed is None:
         return _exact(m.pass_rate)
-    # No test collected is no pass.
+    # Without any collected test, none passed.
     return Fraction(100 * m.tests_passed, count) if count > 0 else Fraction(0)
 
 

@@ -17,7 +17,7 @@ from .score import SCORE_PLACES, compared
 
 
 class WaysBack(NamedTuple):
-    """What was found when others of the same path were asked about."""
+    """Targets of rollbacks that were found for a path."""
 
     targets: dict[int, int | None]
     """Where a rollback from a setback goes, by its number."""
@@ -26,10 +26,10 @@ class WaysBack(NamedTuple):
 
 
 class KnownTargets:
-    """What was found from report to report: each looks back over what is new to it.
+    """A cache of rollback targets, from report to report of a growing path.
 
-    A judgement stays as it was. So what was found holds as long as the path goes on at its
-    end, and all are compared with the same best by the same rules.
+    Judgements never change, so the targets remain valid while the path only grows at its
+    end and the same best iteration and rules apply.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class KnownTargets:
         self._found = WaysBack({}, {})
 
     def on(self, path: list[int], *, by: object) -> WaysBack:
-        """Return what is known of a path where the judgements depend on `by`."""
+        """Return the known targets of a path; `by` is what the judgements depend on."""
         if by != self._by or path[: len(self._path)] != self._path:
             self._found = WaysBack({}, {})
         self._path, self._by = path, by
@@ -57,7 +57,7 @@ def behind_best(judged: Judgement, best: Scored | None) -> Fraction:
 
 
 def is_setback(judged: Judgement, best: Scored | None, rules: RulesSet) -> bool:
-    """Tell whether an iteration lost so much of what was won that one should go back."""
+    """Return whether an iteration lost enough to justify a rollback."""
     behind = behind_best(judged, best)
     severities = {alert.severity for alert in judged.alerts}
     return (
@@ -68,7 +68,7 @@ def is_setback(judged: Judgement, best: Scored | None, rules: RulesSet) -> bool:
 
 
 def is_as_good(judged: Judgement, best: Scored) -> bool:
-    """Tell whether an iteration is verified, and prints no lower score than the best one.
+    """Return whether an iteration is verified and its printed score is not below the best.
 
     Scores are compared on the components that both have.
     """
@@ -87,14 +87,14 @@ def rollback_target(
     verified: Callable[[int], Iterable[Judgement]] | None = None,
     known: WaysBack | None = None,
 ) -> int | None:
-    """Return the iteration that a rollback goes to; None where there is none.
+    """Return the target of a rollback; None if there is none.
 
-    `newest_first` are the measured iterations on the path, read only as far as needed. It
-    is the latest of them that is as good as the best one and lies before the setbacks that
-    the path ends with; else the best one itself. Where that is one of these setbacks it is
-    what the first of them was built on. In a long loop `verified` gives those up to a
-    number that can be meant, so that the others need not be read. What is found is added
-    to `known`, and no way is gone twice.
+    `newest_first` are the measured, effective iterations, read only as far as needed. The
+    target is the latest of them that is as good as the best one and precedes the final
+    setbacks, else the best one itself. If that is one of these setbacks, it is the
+    iteration that the first of them was built on. In a long loop, `verified` returns the
+    candidates up to a number, so that the others need not be read. Results are added to
+    `known`.
     """
     known = known or WaysBack({}, {})
     setbacks: list[Judgement] = []
@@ -136,7 +136,7 @@ def _target(
 def _last_good(
     number: int, others: Iterable[Judgement], best: Scored, good: dict[int, int | None]
 ) -> int | None:
-    """Return the first that is as good as the best of others up to a number."""
+    """Return the first of `others` up to a number that is as good as the best one."""
     if number in good:
         return good[number]
     passed, found = [number], None
@@ -171,7 +171,7 @@ class Recommendation(NamedTuple):
     action: str
     reason: str
     message: str
-    """The same in a few words, as it is said to a loop."""
+    """The same as a short sentence for a loop."""
     reasons: tuple[Reason, ...]
     target: int | None = None
     best: int | None = None
@@ -338,12 +338,12 @@ def _escalate(
 def _rollback(
     judged: Judgement, best: Scored | None, rules: RulesSet, target: int | None
 ) -> Recommendation:
-    """Return the advice to go back to what was won before."""
+    """Return the advice to roll back a setback."""
     behind = behind_best(judged, best)
     limit = exact(rules.thresholds.below_best)
     reasons = [Reason(alert.message, WEIGHTS[alert.severity]) for alert in judged.alerts]
     if behind > limit:
-        # What is only just too much is not to read like the limit itself.
+        # A value slightly above the limit must not look equal to it.
         places = 2 if shown(behind, 2) != shown(limit, 2) else 4
         said_behind, said_limit = shown(behind, places), short(limit, places)
         text = f"score is {said_behind} below the best, more than {said_limit}"

@@ -1,4 +1,4 @@
-"""The rules in force: weights, limits, policies and metrics, and what they may be."""
+"""Changes of the rules (weights, limits, policies, metrics), and their allowed values."""
 
 import math
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from .metrics import NAMES, Figures, change_metrics, check_own_metrics, check_wo
 from .score import NAMES_OF_PARTS
 
 TAKEN = NAMES_OF_PARTS | {*NAMES, *Figures._fields, "score", "class"}
-"""What no metric of one's own is called: it would be taken for something else."""
+"""Reserved names that no custom metric may have."""
 COUNTS = ("error_increase", "loop_after")
 RANGES: dict[str, tuple[float, float]] = {
     "acceptance": (0, 1),
@@ -32,7 +32,7 @@ RANGES: dict[str, tuple[float, float]] = {
 
 
 ROLLBACKS_MOST = 1_000_000
-"""More nobody can mean."""
+"""A sanity limit."""
 
 
 def change_rules(
@@ -125,7 +125,7 @@ def _check_loop(loop: LoopRules) -> None:
 
 
 def _limit(name: str, value: float | None) -> float | None:
-    """Return a limit as it is stored: a count as an integer, another one as a decimal."""
+    """Return a limit in its stored form: a count as an integer, others as decimals."""
     if value is None or not math.isfinite(value):
         return value
     if name not in COUNTS:

@@ -1,8 +1,8 @@
-"""The quality score: five dimensions, each the mean of its components, weighed.
+"""The quality score: the weighted sum of five dimensions, each the mean of its components.
 
-A component that cannot be measured is left out of its dimension's mean, a dimension
-without components leaves its weight out, and the rest is renormalised. A metric of one's
-own that weighs something is a dimension of its own; the five share what it leaves.
+A component that cannot be measured is omitted from its dimension, a dimension without
+components is omitted, and the other weights are renormalised. A custom metric with a weight
+is another dimension; the five share the remaining weight.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -41,7 +41,7 @@ class Dimension(NamedTuple):
     points: Fraction | None
     """The mean of the components that were measured, 0 to 100."""
     contribution: Fraction | None
-    """What it adds to the score, after the weights were renormalised."""
+    """Its part of the score, after the weights were renormalised."""
     applied: Fraction | None
     """The renormalised weight; None if no component was measured."""
 
@@ -73,13 +73,13 @@ class Score(NamedTuple):
         return frozenset(c.name for one in self.dimensions for c in one.components)
 
     def on(self, names: Collection[str]) -> Fraction | None:
-        """Return the score that some of its components give; None where none counts."""
+        """Return the score on some of its components; None if none of them has a weight."""
         parts = ((one.weight, one.components) for one in self.dimensions)
         return score_on(parts, names)
 
     @property
     def parts(self) -> tuple[tuple[str, str, str, str], ...]:
-        """Return dimension, weight, component and points of what was measured."""
+        """Return dimension, weight, component and points of each measured component."""
         return tuple(
             (one.name, str(one.weight), component.name, str(component.points))
             for one in self.dimensions
@@ -91,7 +91,7 @@ class Score(NamedTuple):
 def score_on(
     parts: Iterable[tuple[Fraction, Sequence[Component]]], names: Collection[str]
 ) -> Fraction | None:
-    """Return the score that some components give, by weight; None where none counts."""
+    """Return the weighted score on some components; None if none of them has a weight."""
     total = share = Fraction(0)
     for weight, components in parts:
         mean = _mean([c for c in components if c.name in names])
@@ -113,9 +113,9 @@ def score_parts(
 
 
 def compared(one: Score, other: Score) -> tuple[Fraction, Fraction] | None:
-    """Return two scores on the components that both have; None where they share none.
+    """Return two scores on their common components; None if there are none.
 
-    A judgement from elsewhere is compared as it was given.
+    A supplied score is compared unchanged.
     """
     mine, theirs = one.value, other.value
     ours, its = one.components, other.components
@@ -132,9 +132,9 @@ def score(
     given: float | None = None,
     own: Sequence[OwnMetric] = (),
 ) -> Score:
-    """Return the score of an iteration; `given` is a judgement from elsewhere.
+    """Return the score of an iteration; `given` is a score that was supplied.
 
-    `own` are the metrics of one's own that the rules declare.
+    `own` are the custom metrics that the rules declare.
     """
     measured = _measured(now, baseline or Figures(), weights, weighed(own))
     means = [_mean(components) for _, _, components in measured]
@@ -249,7 +249,7 @@ DIMENSIONS: dict[str, dict[str, Measure]] = {
 
 
 NAMES_OF_PARTS = frozenset(DIMENSIONS) | {n for parts in DIMENSIONS.values() for n in parts}
-"""Every dimension and component: what a metric of one's own is not called."""
+"""Every dimension and component: reserved names for custom metrics."""
 
 
 def score_text(score: Score) -> str:

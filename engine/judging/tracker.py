@@ -59,12 +59,12 @@ class Best(msgspec.Struct, frozen=True, array_like=True):
     components: tuple[str, ...]
     """What its score was made from."""
     is_given: bool = False
-    """True for a judgement from elsewhere, which is compared as it was given."""
+    """True for a score that was supplied; it is compared unchanged."""
     version: int = 0
     """The version that measured it."""
     parts: tuple[tuple[str, str, str, str], ...] = ()
-    """Where it has metrics of one's own: dimension, weight, component and points of each
-    component, exactly. Rules may ask for some of them no more."""
+    """With custom metrics: dimension, weight, component and points of each component,
+    exactly. Later rules may omit some of them."""
 
     @property
     def value(self) -> "Fraction":
@@ -74,17 +74,17 @@ class Best(msgspec.Struct, frozen=True, array_like=True):
         return Fraction(self.score)
 
     def on(self, names: Set[str]) -> "Fraction | None":
-        """Return the score that some of its components give; None where none counts."""
+        """Return the score on some of its components; None if none of them has a weight."""
         from .score import score_on, score_parts
 
-        # Without metrics of one's own what is asked for stays the same.
+        # Without custom metrics, the set of components never changes.
         if not self.parts or names >= {*self.components}:
             return self.value
         return score_on(score_parts(self.parts), names)
 
 
 class Tracker(msgspec.Struct, omit_defaults=True):
-    """What was measured, judged and chosen, as far as the stream goes."""
+    """The measurements, judgements and selections of a stream."""
 
     ledger: bytearray = msgspec.field(default_factory=bytearray)
     """Every measured iteration in the order of the events, each in `_ENTRY`'s few bytes:
@@ -96,7 +96,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     failed: f.MeasurementFailed | None = None
     """The newest measurement that failed, without what was printed."""
     failed_at: int = 0
-    """The version that said so."""
+    """The version of that event."""
     unmeasured: int = 0
     """Of how many iterations in a row the measurement failed."""
     highest: int = 0
@@ -105,27 +105,27 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     baseline_version: int = 0
     """The version that captured it."""
     baselines: list[tuple[int, f.BaselineReplaced]] = []
-    """What was compared with since, each with the version that it is in force from."""
+    """The later baselines, each with the version from which it applies."""
     retracted: list[tuple[int, int | None]] = []
-    """Iterations whose measurement was wrong, and what each was built on."""
+    """The retracted iterations, and the iteration that each was built on."""
     described: f.IterationDescribed | None = None
-    """What was said last of an iteration, to know the same command again."""
+    """The last description of an iteration, to detect a repeated command."""
     rules: list[tuple[int, f.RulesSet]] = []
-    """Each set of rules with the version that it is in force from."""
+    """Each set of rules with the version from which it applies."""
     recommended: f.RecommendationGiven | None = None
-    """What was answered last."""
+    """The last recommendation."""
     recommended_at: int = 0
     """The version that answered it."""
     selected: f.BestSelected | None = None
-    """What was selected last."""
+    """The last selection."""
     selected_at: int = 0
     """The version that selected it."""
     applied: list[f.ArtifactsApplied] = []
-    """What was put in place since."""
+    """The artifacts applied since then."""
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether nothing was ever measured."""
+        """Return whether nothing was ever measured."""
         return self.baseline is None and not self.ledger
 
     @property
@@ -139,7 +139,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
             yield self._at(place)
 
     def numbers(self, *, verified: bool = False) -> list[int]:
-        """Return what was measured, all or what is verified, in the order of the events."""
+        """Return the measured iterations, all or the verified, in order of the events."""
         wanted = _VERIFIED if verified else 0
         entries = _ENTRY.iter_unpack(self.ledger)
         return [number for number, _, _, flags, _ in entries if flags & wanted == wanted]
@@ -157,7 +157,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         self.ledger += _ENTRY.pack(entry.number, entry.version, built_on, flags, score or 0)
 
     def entry(self, number: int) -> TrackedIteration | None:
-        """Return the measurement of an iteration, None where there is none."""
+        """Return the measurement of an iteration, or None."""
         if not 0 <= number <= self.highest:
             return None
         # Looked for by its lowest byte: one by one would take as long as there are many.
@@ -194,7 +194,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         return None if self.baseline is None else BASELINE_NUMBER
 
     def built_on(self, number: int | None) -> int | None:
-        """Return an iteration, or what it was built on where it does not count any more."""
+        """Return an iteration, or the one it was built on if it was retracted."""
         if not self.retracted:
             return number
         known = dict(self.retracted)
@@ -212,13 +212,13 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         self.highest = max((one.number for one in kept), default=0)
 
     def rules_at(self, version: int) -> f.RulesSet:
-        """Return the rules in force at a version."""
+        """Return the rules that apply at a version."""
         return next((r for at, r in reversed(self.rules) if at <= version), f.RulesSet())
 
     def scored(
         self, metrics: f.Metrics, version: int, given: float | None = None
     ) -> "tuple[Figures, Score]":
-        """Return what metrics say, and their score by what is in force at a version."""
+        """Return figures from metrics, and their score by the rules at a version."""
         from .metrics import figures
         from .score import score
 
@@ -229,7 +229,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
 
 
 def _take_baseline(tracker: Tracker, event: f.BaselineCaptured, version: int) -> None:
-    # What was measured is never measured anew, whatever another tool says.
+    # A measured iteration is never replaced by an import.
     if tracker.baseline is None:
         tracker.baseline = without_evidence(event)
         tracker.baseline_version = version
@@ -275,7 +275,7 @@ def after(
 
 
 def best_of(number: int, found: "Score", version: int) -> Best:
-    """Return an iteration as the best one, as it is kept."""
+    """Return an iteration as the stored best one."""
     from .score import DIMENSIONS
 
     components = tuple(sorted(found.components))
@@ -284,7 +284,7 @@ def best_of(number: int, found: "Score", version: int) -> Best:
 
 
 def _hundredths(found: "Score") -> int | None:
-    """Return a score as it is kept."""
+    """Return a score in its stored form."""
     from .exact import rounded
 
     if found.value is None:
@@ -294,10 +294,10 @@ def _hundredths(found: "Score") -> int | None:
 
 
 def _replaces(found: "Score", best: Best | None) -> bool:
-    """Tell whether a score that lacks nothing is better than the best one.
+    """Return whether a score with all components is better than the best one.
 
-    They are compared on what the best one was made from; of equals the one that has more
-    goes first, else the earlier one stays. The tracker starts at a score of 0.
+    They are compared on the components of the best one. If equal, the one with more
+    components wins, otherwise the earlier one. The initial score is 0.
     """
     if best is None or best.is_given or found.is_given:
         return (found.value or 0) > (best.value if best else 0)
@@ -309,7 +309,7 @@ def _replaces(found: "Score", best: Best | None) -> bool:
 
 def _take_failed(tracker: Tracker, event: f.MeasurementFailed, version: int) -> None:
     before = tracker.failed
-    # The baseline is no iteration that anybody worked in.
+    # The baseline is not an iteration with work.
     if event.number != BASELINE_NUMBER and (
         before is None or before.number != event.number or not tracker.unmeasured
     ):
@@ -346,9 +346,9 @@ def _take_retracted(tracker: Tracker, event: f.MeasurementRetracted, version: in
 
 
 def _kept(tracker: Tracker, best: f.BestAnew | None) -> Best | None:
-    """Return the best one as it was judged anew; None where that cannot be.
+    """Return the best one after another evaluation; None if it is invalid.
 
-    A log that was handed in may say anything.
+    An imported log may contain anything.
     """
     entry = None if best is None else tracker.entry(best.number)
     if best is None or entry is None or entry.version != best.version:

@@ -1,7 +1,7 @@
-"""Every event of an agent's session: what it was told, which tools it called, how it ended.
+"""The events of an agent's session: its prompts, tool calls and end.
 
-None says what a file holds, what a command printed or what a person wrote: digests stand
-for that. The stream is `session/AGENT-ID`; nothing of it is folded into a sprint.
+They contain digests instead of contents of files, output and prompts. The stream is
+`session/AGENT-ID`; sprints do not depend on it.
 """
 
 from typing import ClassVar
@@ -14,7 +14,7 @@ COMMAND_CHARS_MAX = 512
 """So much of a command is kept."""
 PATH_CHARS_MAX = 1024
 FILES_MAX = 100
-"""So many files are told of one call."""
+"""The maximum number of files recorded for one call."""
 NAME_CHARS_MAX = 128
 """So much of a tool's name, of an id or of a word is kept."""
 
@@ -23,17 +23,17 @@ class TouchedFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file that a call was about."""
 
     path: str
-    """Relative to the work tree's root where it is below that."""
+    """Relative to the root of the work tree if inside it."""
     change: str | None = None
-    """`created`, `changed` or `deleted`; None where the call says of none."""
+    """`created`, `changed` or `deleted`; null if unknown."""
     added: int | None = None
-    """How many lines came in."""
+    """The number of added lines."""
     removed: int | None = None
     """How many lines went out."""
 
 
 class SessionEvent(Event, frozen=True):
-    """What happened in a session of an agent; no rollback takes it back."""
+    """An event in a session of an agent; rollbacks do not affect it."""
 
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("session")
@@ -51,11 +51,11 @@ class SessionStarted(SessionEvent, frozen=True):
     how: str | None = None
     """The agent's word for it: `startup`, `resume`, `clear` ..."""
     model: str | None = None
-    """The model that it asks, where that is said."""
+    """The model of the agent, if known."""
     version: str | None = None
-    """That of the agent's program, where that is said."""
+    """The version of the agent's program, if known."""
     transcript: str | None = None
-    """Where the agent keeps what was said, where it names a file."""
+    """The path of the agent's transcript, if it has one."""
 
 
 class PromptGiven(SessionEvent, frozen=True):
@@ -81,13 +81,13 @@ class ToolCalled(SessionEvent, frozen=True):
     call: str | None = None
     """The agent's own id of the call; some agents have none."""
     ok: bool | None = None
-    """Whether it worked; None where nobody says so."""
+    """Whether the call succeeded; null if unknown."""
     is_unfinished: bool = False
     """Whether it is known to have begun, and not how it ended."""
     is_interrupted: bool = False
     """Whether somebody stopped it."""
     exit_code: int | None = None
-    """How the command ended, where that is said."""
+    """The exit status of the command, if known."""
     duration_ms: int | None = None
     command: str | None = None
     """The beginning of the command that was run, secrets masked."""
@@ -96,13 +96,13 @@ class ToolCalled(SessionEvent, frozen=True):
     subagent: str | None = None
     """The subagent that called it; None for the agent itself."""
     input_sha256: str | None = None
-    """sha256 of what the tool was given, as JSON with sorted keys."""
+    """The sha256 of the tool's input, as JSON with sorted keys."""
     output_sha256: str | None = None
-    """sha256 of what it gave back, in the same way."""
+    """The sha256 of the tool's output, as JSON with sorted keys."""
     output_bytes: int | None = None
     """How long that was."""
     found_in: str | None = None
-    """`transcript` or `stream` where no hook told of it."""
+    """`transcript` or `stream` if no hook reported the call."""
 
 
 class AboutSubagent(SessionEvent, frozen=True):
@@ -129,7 +129,7 @@ class SubagentEnded(AboutSubagent, frozen=True):
 
 
 class ContextCompacted(SessionEvent, frozen=True):
-    """The agent is to go on with a summary of what was said."""
+    """The agent's context was replaced by a summary."""
 
     type: ClassVar[str] = "context-compacted"
     stays: ClassVar[tuple[str, ...]] = ("trigger",)
@@ -153,7 +153,7 @@ class TurnEnded(SessionEvent, frozen=True):
     sha256: str | None = None
     """sha256 of them, in hexadecimal."""
     transcript: str | None = None
-    """Where the agent keeps what was said, where it names a file."""
+    """The path of the agent's transcript, if it has one."""
     loop_iteration: int | None = None
     """Which iteration the `ralph-loop` plugin was in, as its file said then."""
     loop_max: int | None = None

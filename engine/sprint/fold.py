@@ -260,7 +260,7 @@ _TAKERS = _Takers()
 
 
 class RowFold:
-    """Folds rows as a store has them: each event is taken in as soon as it is decoded."""
+    """Folds stored rows: decoding and applying one event at a time."""
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
@@ -277,7 +277,7 @@ class RowFold:
     def take_in(
         self, sprint: Sprint, pages: Iterable[Page], live: Sequence[Interval] | None = None
     ) -> None:
-        """Do the same, but for what is left to `settle` of the plan: more is to come."""
+        """Do the same without `settle` of the plan: more events will follow."""
         page = Page((), (), ())
 
         def parts() -> Iterator[Part]:
@@ -297,7 +297,7 @@ class RowFold:
 
 
 class _RowTakers(dict[Form, Taker]):
-    """What is to be done with an event, by its form; found when it is first met."""
+    """The handlers of events by form, looked up on first use."""
 
     def __init__(self, codec: Codec) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The answers to what is to be done now: words, and what comes with each."""
+"""The answers of `next`: the actions, and their fields."""
 
 import msgspec
 
@@ -40,7 +40,7 @@ ACTIONS = {
     STOP: "a person is asked for; `why` and `hint` say what for",
     DONE: "the sprint is completed",
 }
-"""Every answer, and what a loop does with it."""
+"""Every action, with its meaning for a loop."""
 
 LIMIT = "limit"
 BREAKPOINT = "breakpoint"
@@ -67,7 +67,7 @@ ASK_NOW = "`sprintlog sprint resume` continues at once"
 
 
 class HookRun(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A hook that is to be run for an iteration."""
+    """A hook to run for an iteration."""
 
     id: str
     transcript: str
@@ -87,13 +87,13 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     phase: str | None = None
     """Address of the leaf, or of the phase whose gate is meant."""
     prompt: str | None = None
-    """What the agent is handed; beside it `task` is what the plan says."""
+    """The prompt for the agent; `task` is the plan's part of it."""
     task: str | None = None
     model: str | None = None
     attempt: int | None = None
     """1 for the first time that a leaf is worked on or a gate is run."""
     resumed: bool = False
-    """The leaf was begun before, and nothing says how that ended."""
+    """The leaf was started before, and its outcome is unknown."""
     gated: bool = False
     """`gate run` comes after this work, before `phase complete`."""
     until: str | None = None
@@ -108,13 +108,13 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     details: str | None = None
     """What helps a person to decide."""
     error: str | None = None
-    """What led to a person being needed, where that is said beside the reason."""
+    """The cause, if it was recorded separately from the reason why a person is needed."""
     iteration: int | None = None
     """The number of the iteration that is meant; in a plan where iterations are judged."""
     target: int | None = None
     """The iteration to go back to."""
     keeps_files: bool = False
-    """The work tree's files are to be kept at the end of the iteration."""
+    """A snapshot must be taken at the end of the iteration."""
     reflection: bool = False
     """The iteration reflects: nothing moved for as long as the threshold says."""
     hooks: tuple[HookRun, ...] = ()
@@ -137,9 +137,9 @@ def waits(waiting: LimitWait) -> Action:
 
 
 def is_over(due: str, now: str) -> bool:
-    """Tell whether a time that was waited for has come."""
+    """Return whether the time that was waited for has come."""
     try:
         return parse(now) >= parse(due)
     except InvalidInputError:
-        # Another tool wrote it; a wait that nobody can read is none.
+        # Another tool wrote an invalid time, which is ignored.
         return True

@@ -1,4 +1,4 @@
-"""What a person can be told of while a loop runs; pure."""
+"""Notices that a loop can send to a person; pure."""
 
 from collections.abc import Collection
 
@@ -14,14 +14,14 @@ NOTICES = {
     QUALITY: "after an iteration it is advised to go back, or that a person looks",
     WAITING: "the loop waits for long",
 }
-"""What there is to tell."""
+"""The kinds of notices, with their meanings."""
 
 NEEDS_PERSON = frozenset({actions.PERSON, actions.BLOCKED, actions.BREAKPOINT})
 """The stops that only a person's word leads on from."""
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that happened to a loop, as it is told."""
+    """One notice about a loop."""
 
     notice: str
     """A word of `NOTICES`."""
@@ -40,9 +40,9 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def is_wanted(notice: str, of: Collection[str]) -> bool:
-    """Tell whether a notice is told to who asked for these.
+    """Return whether a notice was requested.
 
-    That a person is needed is also an end: who asks for ends is told of it, once.
+    PERSON is also an end: a request for STOPPED includes it.
     """
     return notice in of or (notice == PERSON and STOPPED in of)
 
@@ -56,7 +56,7 @@ def of_end(
     last: Action | None,
     why: str | None,
 ) -> Notice:
-    """Return what is told at a run's end; `last` is the answer that ended it."""
+    """Return the notice of a run's end; `last` is the answer that ended it."""
     return Notice(
         notice=PERSON if because in NEEDS_PERSON else STOPPED,
         sprint=sprint,
@@ -71,7 +71,7 @@ def of_end(
 
 
 def of_wait(sprint: str, action: Action, *, at: str) -> Notice:
-    """Return what is told of a wait for something."""
+    """Return the notice of a wait."""
     return Notice(
         notice=WAITING,
         sprint=sprint,
@@ -84,7 +84,7 @@ def of_wait(sprint: str, action: Action, *, at: str) -> Notice:
 
 
 def of_advice(sprint: str, number: int, *, at: str, why: str) -> Notice:
-    """Return what is told of an iteration after which the loop should not just go on."""
+    """Return the notice of advice to stop or roll back."""
     return Notice(
         notice=QUALITY,
         sprint=sprint,

@@ -1,6 +1,6 @@
-"""What an agent says of its own work while it is at it: which command records that.
+"""Reports of an agent about its own work, and the commands that record them.
 
-That is the one for what is there: a phase or the goal, with a gate or without.
+The command depends on the work: a phase or the goal, with a gate or without.
 """
 
 from ...command import Command, Commands, rule_of
@@ -24,9 +24,9 @@ OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
 
 
 class ReportWork(Command, frozen=True):
-    """Say that work on a leaf or on the goal begins, or how it ended.
+    """Record that work on a leaf or on the goal started, or how it ended.
 
-    No gate is passed by it: where one is open the work is kept as done.
+    This passes no gate: if one is open, the work is recorded as done.
     """
 
     outcome: str
@@ -59,7 +59,7 @@ def take(sprint: Sprint, command: TakeSaid, at: str) -> list[Event]:
 
 
 def waits_to_begin(sprint: Sprint, phase: str | None) -> bool:
-    """Tell whether nobody has said yet that the work on a leaf began."""
+    """Return whether the start of a leaf is not recorded yet."""
     if phase is None and sprint.plan.is_at_goal:
         return False
     return find_node(sprint, phase).status == PENDING

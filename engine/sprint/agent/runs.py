@@ -47,11 +47,10 @@ def start_run(sprint: Sprint, command: StartRun, at: str) -> list[Event]:
 
 
 class EndRun(Command, frozen=True):
-    """Say how an agent's run on a leaf ended, and what follows for the leaf.
+    """Record the end of an agent's run on a leaf, and its effect on the leaf.
 
-    Success completes it, or waits for its gate, or for a sprint that somebody paused
-    meanwhile, and ends the iteration. A leaf that somebody else ended meanwhile is left
-    as it is.
+    Success completes the leaf and ends the iteration, or waits for its gate or for a paused
+    sprint. A leaf that ended meanwhile is not changed.
     """
 
     ran: AgentRan
@@ -91,11 +90,10 @@ def _after_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
 def wait_as_said(
     sprint: Sprint, ran: AgentRan, verdict: Verdict, at: str, *, phase: str | None = None
 ) -> list[Event]:
-    """Return that a limit is waited for; empty where none is, or the plan forbids it.
+    """Return the wait for a limit; empty if there is none or the plan forbids it.
 
-    A plan forbids it that does not try failures of this category again. A fallback that
-    cannot work, or has failed as often as is survived, ends nothing: the limit of the
-    loop's own agent is waited for.
+    A plan forbids it by not retrying failures of this category. If the fallback cannot work
+    or has failed too often, the limit of the loop's own agent is waited for.
     """
     retried, limit = policy_of(sprint.plan.document).retry_on, verdict.limit
     if limit is None or verdict.category not in retried:
@@ -125,12 +123,12 @@ def as_failure(ran: AgentRan) -> AgentRan:
 
 
 def is_failure(ran: AgentRan) -> bool:
-    """Tell whether a run counts as a failure: a wait for a limit is none."""
+    """Return whether a run counts as a failure; a wait for a limit does not."""
     return ran.status in NO_SUCCESS and ran.limit is None
 
 
 def need_as_said(verdict: Verdict, phase: str | None = None) -> NeedHuman:
-    """Return that a person is needed, as an agent said; its error stands beside that."""
+    """Return the request for a person that an agent made, with its error if any."""
     reason = verdict.reason or verdict.error or NO_REASON
     return NeedHuman(reason, verdict.details, verdict.error, phase)
 
@@ -152,10 +150,10 @@ def start_repair(sprint: Sprint, command: StartRepair, at: str) -> list[Event]:
 
 
 class EndRepair(Command, frozen=True):
-    """Say how an agent's run to repair what a gate found ended.
+    """Record the end of an agent's run to repair the findings of a gate.
 
-    A person may be needed, or a limit is to be waited for before it is repaired. Where it
-    is not tried again the gate is to be checked, and its iteration ends.
+    A person or a wait for a limit may be needed before the repair. Unless another attempt
+    follows, the gate must be checked, and its iteration ends.
     """
 
     ran: AgentRan
@@ -218,10 +216,10 @@ def start_turn(sprint: Sprint, command: StartTurn, at: str) -> list[Event]:
 
 
 class EndTurn(Command, frozen=True):
-    """Say how an agent's run for the goal ended, and all that follows from it.
+    """Record the end of an agent's run for the goal, and its consequences.
 
-    An iteration that somebody else ended meanwhile is left as it is. A sprint that was
-    stopped meanwhile takes what is done, but not that the goal is reached.
+    An iteration that ended meanwhile is not changed. In a sprint that was stopped
+    meanwhile, completed steps are recorded, but the goal is not reached.
     """
 
     ran: AgentRan

@@ -28,7 +28,7 @@ CUT = "the agent's output ends before its end of turn"
 _BY_INTERRUPT = (-SIGINT, 128 + SIGINT)
 """The exit codes of a command that an interrupt from the keyboard ended."""
 SUMMARY_CHARS_MAX = 2_000
-"""A longer summary is cut here; the output is recorded beside it."""
+"""The maximum length of a summary; the whole output is recorded as well."""
 
 _WORDS = {
     "completed": COMPLETED,
@@ -40,18 +40,18 @@ _WORDS = {
     "blocked": NEEDS_HUMAN,
     "needs-human": NEEDS_HUMAN,
 }
-"""The words an agent may say of itself, and what they mean here."""
+"""The statuses in an agent's answer, and their meanings."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What an agent's output says, as far as it is understood."""
+    """The contents of an agent's output that are understood."""
 
     text: str
     """Its final words."""
     error: str | None = None
-    """Why it failed, when it says itself that it did."""
+    """The reason, if the agent itself reports a failure."""
     usage: Usage | None = None
-    """What it cost, as far as it says."""
+    """The usage that the agent reports."""
     is_cut: bool = False
     """Whether the output of a known agent ends before the agent's end of turn."""
     is_stopped: bool = False
@@ -59,7 +59,7 @@ class Answer(msgspec.Struct, frozen=True):
     unknown: int = 0
     """How many lines of it were not understood."""
     refusal: Refusal | None = None
-    """What it says of being refused, beside its words."""
+    """A refusal reported in separate fields of the output."""
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -72,11 +72,11 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     details: str | None = None
     usage: Usage | None = None
     reason: str | None = None
-    """What a person is needed for; `error` then is what led there, if that was said."""
+    """Why a person is needed; `error` is then the cause, if known."""
     said: SaidItems | None = None
     """What the agent said beside how the run ended."""
     limit: Limit | None = None
-    """What kept the agent from working, and passes by itself: that is no failure."""
+    """The temporary limit that stopped the agent, which is not a failure."""
 
 
 def judge(
@@ -89,12 +89,11 @@ def judge(
     read: Callable[[str], Verdict] | None = None,
     moment: Moment | None = None,
 ) -> Verdict:
-    """Return what a run means; `exit_code` is negative for a signal, None if unknown.
+    """Return the verdict on a run; `exit_code` is negative for a signal, None if unknown.
 
-    `unknown` is why nobody can say how a finished run ended: a person decides, since it
-    may be complete, and a second run would be paid for again.
-    `read` makes a verdict of the final words of a run that went well. Without a moment
-    nobody can tell until when a limit is to be waited for.
+    `unknown` states why the result of a finished run is unknown. A person then decides,
+    since the work may be complete and another run costs money. `read` converts the final
+    text of a successful run. Without `moment`, the end of a limit cannot be computed.
     """
     if unknown is not None:
         return Verdict(NEEDS_HUMAN, reason=unknown, usage=answer.usage)
@@ -163,7 +162,7 @@ def _of_text(text: str) -> Verdict:
 
 
 def of_command(text: str) -> Verdict:
-    """Return the verdict on the words of any command: to say nothing is no failure."""
+    """Return the verdict on the output of any command, which may be empty."""
     return _of_text(text) if text.strip() else Verdict(COMPLETED)
 
 
@@ -189,9 +188,9 @@ def no_success(own: Data) -> Verdict:
 
 
 def said_beside(text: str, *, told: str = "") -> SaidItems | None:
-    """Return what an agent's final words say beside how its run ended.
+    """Return the items of an agent's final text that are independent of the verdict.
 
-    What only repeats lines of what it was told says nothing.
+    Lines repeated from the prompt are ignored.
     """
     own = last_object(
         text, lambda found: "status" in found or not KEYS.isdisjoint(found), told=told
@@ -201,7 +200,7 @@ def said_beside(text: str, *, told: str = "") -> SaidItems | None:
 
 
 def invalid(error: str) -> Verdict:
-    """Return that nobody knows how a run ended, since its answer is not understood."""
+    """Return an unknown outcome: the answer is not understood."""
     return Verdict(UNKNOWN, error=error, category=VALIDATION)
 
 
@@ -222,7 +221,7 @@ def last_object(text: str, fits: Callable[[Data], bool], *, told: str = "") -> D
 
 
 def repeats(piece: str, told: str) -> bool:
-    """Tell whether a piece of an answer only repeats lines of what was told."""
+    """Return whether a part of an answer only repeats lines of the prompt."""
     lines, others = (
         "\n".join(line.strip() for line in text.strip().split("\n"))
         for text in (piece, told)
@@ -262,11 +261,11 @@ CONTINUE, GOAL_COMPLETE = "continue", "goal-complete"
 MARKER = re.compile(r"(?:(.*[.!?])[ \t]+)?(RALPH_COMPLETE(?::[ \t]*(.*))?)")
 """The last line of a plain answer that states that the goal is reached (LOOP-012).
 
-It stands at its beginning or after a sentence that ended: what is only told of it, or
-denied, is none.
+It must be at the start of the line or after a sentence: a mention inside a sentence, or a
+denial, does not count.
 """
 _GOAL_SUMMARY = "goalCompleteSummary"
-"""What comes before `summary` where the goal is reached."""
+"""A field that takes precedence over `summary` if the goal is reached."""
 
 
 class Turn(Verdict, frozen=True, omit_defaults=True):
@@ -281,7 +280,7 @@ class Turn(Verdict, frozen=True, omit_defaults=True):
 def read_turn(text: str, *, told: str) -> Verdict:
     """Return the verdict on a successful run's final text.
 
-    What only repeats a line of `told` (the prompt, the goal, the steps) says nothing.
+    Lines repeated from the prompt, the goal or the steps are ignored.
     """
     own = last_object(text, lambda found: "status" in found, told=told)
     if own is None:

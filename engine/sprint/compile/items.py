@@ -1,4 +1,4 @@
-"""The items of a SPRINT.yaml: both generations, their ids and what they depend on."""
+"""The items of a SPRINT.yaml: both generations, their ids and their dependencies."""
 
 from typing import Any, NamedTuple
 
@@ -111,7 +111,7 @@ def _check_dependencies(
 
 
 def check_text_id(identity: str, where: Definition, path: Path, problems: Problems) -> bool:
-    """Tell whether a text can be an id; take it as a problem otherwise."""
+    """Return whether a text is a valid id; report a problem if not."""
     try:
         check_id(identity, field="id")
     except RefusedError as error:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from ..state.tree import Data
 
 PROBLEMS_MAX = 1_000
-"""More than this nobody reads; what comes after is not gathered."""
+"""The maximum number of problems that are collected."""
 
 Path = tuple[str | int, ...]
 """The way from a file's root to a value: keys and indices."""
@@ -40,7 +40,7 @@ ERRORS = {
     "unknown-hook": "`per-iteration-hooks` names a hook that the workflow does not have.",
     "plan-too-large": "The plan would be larger than what can be recorded.",
 }
-"""Every code that refuses a definition, with what it means."""
+"""The codes of errors, which prevent compilation, with their meanings."""
 
 WARNINGS = {
     "unused-collection": "No phase iterates over a collection.",
@@ -51,11 +51,11 @@ WARNINGS = {
     "kept-as-text": "What looks like a number would be written differently, and is text.",
     "later-dependency": "An item depends on one that comes after it.",
 }
-"""Every code that is only told, with what it means."""
+"""The codes of warnings, with their meanings."""
 
 
 class Definition(NamedTuple):
-    """A SPRINT.yaml or a workflow as it was read, or a part of one."""
+    """A SPRINT.yaml or a workflow, or a part of one."""
 
     file: str
     data: Data
@@ -84,7 +84,7 @@ class Problem(NamedTuple):
 
     @property
     def is_warning(self) -> bool:
-        """Tell whether the definition compiles all the same."""
+        """Return whether the definition compiles in spite of the problem."""
         return self.code in WARNINGS and not self.is_strict
 
 
@@ -121,12 +121,12 @@ class Problems:
 
 
 def is_given(data: Data, key: str) -> bool:
-    """Tell whether a field is there with any value."""
+    """Return whether a field is present and not null."""
     return data.get(key) is not None
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """Return a hint that names what was probably meant, else what there is."""
+    """Return a hint with the closest known word, else with all known ones."""
     # Imported when something is wrong, and only then.
     from difflib import get_close_matches
 

@@ -21,7 +21,7 @@ ALWAYS_ITEM = ("item", "step")
 OF_EVERY_ITEM = ("prompt", "id", "index", "type")
 
 Report = Callable[[str, str, str, str | None], None]
-"""Takes a code, the variable as it is written, a message and a hint."""
+"""Receives a code, the variable as written, a message and a hint."""
 
 
 class Scope(NamedTuple):
@@ -116,7 +116,7 @@ def _called(head: str, scope: Scope) -> str:
 
 
 def _report_without_item(variable: Variable, fields: list[str], report: Report) -> None:
-    """Tell what stays as it is: every item has such a field, but here is no item."""
+    """Report a variable of an item outside a `for-each` phase; it remains as written."""
     if len(fields) == 1 and fields[0] in OF_EVERY_ITEM and "." in variable.name:
         report(
             "variable-without-item",
@@ -159,7 +159,7 @@ VARIABLES = {
     "attempt": "1 for the first time that this is worked on",
     "model": "the model that the plan names",
 }
-"""Every variable, and what it stands for: what means nothing at the time is empty."""
+"""Every variable with its meaning; a variable that does not apply is empty."""
 
 
 class PromptTemplate(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from ..state.tree import Data
 from ..state.words import BLOCKED, COMPLETED, FAILED, IN_PROGRESS, PENDING, SKIPPED
 
 LISTS = {"completed": COMPLETED, "blocked": BLOCKED, "queue": PENDING}
-"""The lists in the order in which their tasks are read, and what each says of them."""
+"""The lists of tasks in the order they are read, with the status of their tasks."""
 _MAY_SAY = {
     "completed": (COMPLETED, SKIPPED),
     "blocked": (BLOCKED, FAILED),
@@ -18,13 +18,13 @@ _MAY_SAY = {
 CURRENT = "current-task"
 _TEXTS = ("prompt", "description", "title", "name")
 _MEANS = {"summary": "notes", "error": "reason"}
-"""Fields of a phase, and what they were called."""
+"""Fields of a phase, and their former names."""
 
 
 def is_first_generation(document: object) -> bool:
-    """Tell whether a document has a queue of tasks instead of phases.
+    """Return whether a document has a queue of tasks instead of phases.
 
-    Phases that are empty say nothing; the tasks beside them would be lost.
+    An empty list of phases is ignored, so that the tasks are not lost.
     """
     if not isinstance(document, dict) or document.get("phases"):
         return False
@@ -36,8 +36,7 @@ def is_first_generation(document: object) -> bool:
 def with_phases(document: Data) -> Data:
     """Return a document of the first generation with its tasks as phases.
 
-    They stand where the first of the lists stood. Raise `RefusedError` naming a task that
-    cannot be read.
+    The phases replace the first of the lists. Raise `RefusedError` for an invalid task.
     """
     phases = [
         _phase(task, name, f"{name}[{index}]", document.get(CURRENT))

@@ -18,7 +18,7 @@ Operation: TypeAlias = dict[str, Any]
 
 
 class SomeItems(NamedTuple):
-    """Of a list only what is to be compared: item and its name, by index."""
+    """A list reduced to the items to compare: item and name, by index."""
 
     items: dict[int, tuple[str, Any]]
 
@@ -56,7 +56,7 @@ def escape(segment: object) -> str:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Tell whether two values are equal in value, type and order of keys."""
+    """Return whether two values are equal in value, type and order of keys."""
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):
@@ -123,8 +123,8 @@ def _diff_objects(
 
 def _diff_lists(old: list[Any], new: list[Any], path: str, out: list[Operation]) -> None:
     old_ids, new_ids = [_identity(item) for item in old], [_identity(item) for item in new]
-    # What is alike from the start is paired at once: the matcher takes quadratic time
-    # where many items look the same, as those without an id do.
+    # Equal items at the start are paired at once: the matcher takes quadratic time if many
+    # items look the same, such as those without an id.
     head = 0
     for old_id, new_id in zip(old_ids, new_ids, strict=False):
         if old_id != new_id:

@@ -1,4 +1,4 @@
-"""The events of a phase's gate: its script's runs and what they came to."""
+"""The events of a phase's gate: the runs of its script and their results."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from .phases import AboutPhase
 
 
 class AboutGate(AboutPhase, frozen=True):
-    """What happened to the gate of a node; what is below may be derived anew."""
+    """A change of a node's gate; fields of its descendants may be derived again."""
 
     reach: ClassVar[Reach] = Reach.BRANCH
 
@@ -25,7 +25,7 @@ class GateStarted(AboutGate, frozen=True):
     pid: int
     """The process that runs it and will record the result."""
     process_started: str
-    """When that process began, as its system tells it."""
+    """The start time of that process, in the operating system's notation."""
     boot_id: str
     """Which start of the machine that was."""
     timeout_ms: int
@@ -45,7 +45,7 @@ class GateChecked(AboutGate, frozen=True):
     timed_out: bool = False
     duration_ms: int | None = None
     output: str = ""
-    """What it printed; of long output head and tail."""
+    """Its output; of long output only the head and the tail."""
     output_bytes: int | None = None
     """How long all of the output was."""
     output_sha256: str | None = None
@@ -53,7 +53,8 @@ class GateChecked(AboutGate, frozen=True):
     left_behind: int = 0
     """How many processes it left running; they were ended."""
     elsewhere: bool = False
-    """True for a result that was handed in: sprintlog did not run the script."""
+    """True for a result that another program submitted: sprintlog did not run the script.
+    """
 
 
 class GateInterrupted(AboutGate, frozen=True):
@@ -65,7 +66,7 @@ class GateInterrupted(AboutGate, frozen=True):
 
 
 class GateRepaired(AboutGate, frozen=True):
-    """An agent's run to repair what a gate found ended: its script is to be run again."""
+    """An agent's run to repair the findings of a gate ended: the script must run again."""
 
     type: ClassVar[str] = "gate-repaired"
     is_quiet: ClassVar[bool] = True

@@ -8,7 +8,7 @@ GOAL = Subject("goal")
 
 
 class GoalSet(Event, frozen=True):
-    """The goal was said, and with it what else is given; the sprint is in Ralph mode."""
+    """The goal and its settings were set; the sprint is in Ralph mode."""
 
     type: ClassVar[str] = "goal-set"
     subject: ClassVar[Subject] = GOAL
@@ -81,7 +81,7 @@ class IterationFailed(Event, frozen=True):
 
 
 class GoalClaimed(Event, frozen=True):
-    """The goal was said to be reached when that could not count; the loop goes on."""
+    """The goal was claimed to be reached, but the claim was not accepted."""
 
     type: ClassVar[str] = "goal-claimed"
     stays: ClassVar[tuple[str, ...]] = ("requests",)

@@ -9,7 +9,7 @@ EDIT = Subject("edit")
 
 
 class RolledBack(Event, frozen=True):
-    """Execution events after `to` no longer count; nothing is deleted."""
+    """Execution events after `to` were discarded; nothing is deleted."""
 
     type: ClassVar[str] = "rolled-back"
     kind: ClassVar[Kind] = Kind.CONTROL
@@ -21,10 +21,10 @@ class RolledBack(Event, frozen=True):
         "rollback", ("to", "undoes", "reason"), looks_back=True, judges=IN_FORCE
     )
     to: int
-    """The version of this stream whose state is in force again."""
+    """The version of this stream whose state is restored."""
     reason: str | None = None
     undoes: int | None = None
-    """The version of the rollback or decision that this one takes back."""
+    """The version of the rollback or decision that this rollback undoes."""
 
 
 class EditObserved(Event, frozen=True):
@@ -53,7 +53,7 @@ class EditObserved(Event, frozen=True):
 
 
 class ForkCreated(Event, frozen=True):
-    """What stands before it in this stream was taken over from a point of another one."""
+    """The earlier events of this stream were copied from another stream."""
 
     type: ClassVar[str] = "fork-created"
     stays: ClassVar[tuple[str, ...]] = ("source", "hash")
@@ -68,7 +68,7 @@ class ForkCreated(Event, frozen=True):
         "plan", ("source", "reason"), ("version", "hash")
     )
     source: str
-    """The stream that it was taken from, which stays as it is."""
+    """The stream that was copied; it is unchanged."""
     version: int
     """The version of that stream up to which it was taken over."""
     hash: str

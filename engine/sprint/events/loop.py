@@ -44,7 +44,7 @@ class IterationStarted(Event, frozen=True):
 
 
 class IterationsLimited(Event, frozen=True):
-    """How many iterations the loop allows was said; no iteration begins with it."""
+    """The maximum number of iterations was set."""
 
     type: ClassVar[str] = "iterations-limited"
     subject: ClassVar[Subject] = Subject("loop")
@@ -67,18 +67,18 @@ class IterationEnded(Event, frozen=True):
     output_sha256: str | None = None
     """sha256 of the agent's output by which it was ended."""
     git: GitState | None = None
-    """Where the repository stood then; what we write ourselves is no difference."""
+    """The state of the repository at that time, without the files that sprintlog writes."""
 
 
 class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What kept an agent from working, and passes by itself."""
+    """A temporary limit that kept an agent from working."""
 
     waits_for: str
     """`usage-limit`, `overload` or `network`."""
     until: str | None = None
     """When it ends, as far as anybody said."""
     said_by: str | None = None
-    """The words or the field that said so."""
+    """The text or the field that stated the end."""
 
 
 class AgentRan(Event, frozen=True):
@@ -94,7 +94,7 @@ class AgentRan(Event, frozen=True):
     reach: ClassVar[Reach] = Reach.NOTHING
     is_quiet: ClassVar[bool] = True
     phase: str
-    """The address of what it worked on; empty for the goal."""
+    """The address of the phase it worked on; empty for the goal."""
     status: str
     """How it ended: completed, failed, needs-human, stopped (by the user), or unknown if
     its output does not contain the agent's end of turn or was not understood."""
@@ -105,24 +105,24 @@ class AgentRan(Event, frozen=True):
     is_repair: bool = False
     """True when it was to repair what a gate found."""
     output: str = ""
-    """What it printed; of long output head and tail."""
+    """Its standard output; of long output only the head and the tail."""
     output_bytes: int = 0
     """How long all of the output was."""
     output_sha256: str | None = None
     """sha256 of all of the output's bytes, in hexadecimal."""
     errors: str = ""
-    """What it printed on standard error, in the same way."""
+    """Its standard error, shortened in the same way."""
     usage: Usage | None = None
     """Tokens, cost and turns, as far as the agent says."""
     iteration: int | None = None
-    """Which iteration it was, where it was in one."""
+    """The number of its iteration; null outside an iteration."""
     command: str | None = None
-    """What was run, where somebody else's loop ran it, or the fallback of the loop."""
+    """The command that was run, for a run of another loop or of the fallback."""
     agent: str | None = None
     """Whose output it is: antigravity, claude, codex, copilot, copilot-chat, cursor,
     droid, gemini, opencode or pi."""
     agent_version: str | None = None
-    """That of the agent's program, where its output says so."""
+    """The version of the agent's program, if its output states one."""
     models: tuple[str, ...] = ()
     """The models that it asked, by the agent's own names."""
     sessions: tuple[str, ...] = ()
@@ -138,19 +138,19 @@ class AgentRan(Event, frozen=True):
     error_kind: str | None = None
     """What kind of failure that is: rate-limit, network, timeout, validation, logic."""
     git_before: GitState | None = None
-    """Where the repository stood when it began."""
+    """The state of the repository at the start."""
     git_after: GitState | None = None
-    """Where it stood when it had ended."""
+    """The state of the repository at the end."""
     limit: Limit | None = None
-    """What kept it from working, where that is no failure but is to be waited for."""
+    """The limit to wait for, if the run was rate-limited rather than failed."""
     model: str | None = None
-    """The model that it was told to use."""
+    """The model selected for the agent."""
     is_priced: bool = False
     """Whether its cost is computed from tokens by the price that the run was given."""
     found_in: str | None = None
-    """`transcript` where nobody saw its end, and its transcript says what it cost."""
+    """`transcript` if only the agent's transcript reports the run."""
     is_rest: bool = False
-    """Whether it says only what is known beyond a run that is recorded."""
+    """Whether it contains only figures beyond those of a run recorded earlier."""
     calls: tuple[ModelCall, ...] = ()
     """The calls of models in its transcript that are new or known better than before."""
     tools: tuple[str, ...] = ()
@@ -175,7 +175,7 @@ class AgentRan(Event, frozen=True):
 
 
 class Took(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was spent; what nobody said is absent, never 0."""
+    """The resources that were used; unknown ones are absent, never 0."""
 
     iterations: int = 0
     """How many began."""
@@ -194,7 +194,7 @@ class Took(msgspec.Struct, frozen=True, omit_defaults=True):
     at_least: tuple[str, ...] | None = None
     """The figures that are lower bounds; absent if an older version recorded it."""
     unknown: int = 0
-    """How many runs of agents there were of which nobody knows all that they took."""
+    """The number of agents' runs whose usage is not fully known."""
 
 
 class Budgets(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -220,11 +220,11 @@ class Price(msgspec.Struct, frozen=True, omit_defaults=True):
     written: float
     """Those that it writes."""
     cached: float | None = None
-    """Those that come from a cache; as those that are given where nobody says."""
+    """The price of tokens read from a cache; by default that of input tokens."""
 
 
 class AboutRun(Event, frozen=True):
-    """What happened to a run of the loop; a rollback leaves it as it is."""
+    """A change of a run of the loop; rollbacks do not affect it."""
 
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("run")
@@ -249,17 +249,17 @@ class RunStarted(AboutRun, frozen=True):
     pid: int
     """The process that drives it, and will record its end."""
     process_started: str
-    """When that process began, as its system tells it."""
+    """The start time of that process, in the operating system's notation."""
     boot_id: str
     """Which start of the machine that was."""
     command: tuple[str, ...] = ()
-    """What it hands prompts to."""
+    """The command that prompts are passed to."""
     budgets: Budgets = Budgets()
     """What this run may spend."""
     price: Price | None = None
     """What tokens cost where its agent does not say it."""
     options: tuple[str, ...] = ()
-    """What else was typed before the command and is no rule, like `--rest` and `0`."""
+    """Further options of the run that are not rules, such as `--rest` and `0`."""
     fallback: str | None = None
     """The command that works while a limit prevents the other one."""
 
@@ -279,19 +279,19 @@ class RunEnded(AboutRun, frozen=True):
     """`done`, what stopped it (limit, breakpoint, paused, blocked, person, budget, judge),
     `wait`, `error`, `signal`, or `lost` for one that was killed."""
     exit_code: int | None = None
-    """Null where nobody was left to see it."""
+    """Null if the end was not observed."""
     why: str | None = None
-    """What is said of it: the reason of a stop, the error, the signal."""
+    """The reason of a stop, the error, or the signal."""
     spent: Took = Took()
-    """What it took, with all that its agents did."""
+    """The resources used by the run and its agents."""
     last_seen: str | None = None
     """Of one that was lost: the time of its last event."""
     cut_short: bool = False
-    """Whether an agent was at work then: what that took, nobody knows."""
+    """Whether an agent was running when the run ended; its usage is unknown."""
 
 
 class BudgetsSet(Event, frozen=True):
-    """What the sprint may spend in all was said; it takes nothing by itself."""
+    """The budgets of the sprint were set."""
 
     type: ClassVar[str] = "budgets-set"
     kind: ClassVar[Kind] = Kind.CONTROL
@@ -299,11 +299,11 @@ class BudgetsSet(Event, frozen=True):
     reach: ClassVar[Reach] = Reach.NOTHING
     as_decision: ClassVar[AsDecision | None] = AsDecision("rules", ("budgets",))
     budgets: Budgets
-    """All that are in force from here on, for all runs together."""
+    """All budgets from here on, for all runs together."""
 
 
 class BudgetWarned(AboutRun, frozen=True):
-    """Most of a budget is spent; this is said once of each."""
+    """Most of a budget is used; recorded once for each budget."""
 
     type: ClassVar[str] = "budget-warned"
     stays: ClassVar[tuple[str, ...]] = ("budget", "of")

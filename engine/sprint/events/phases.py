@@ -46,20 +46,20 @@ class PhaseFailed(AboutPhase, frozen=True):
 
 
 class RetryScheduled(AboutPhase, frozen=True):
-    """Another attempt is made, not before this time: by the policy, or a limit ends then.
+    """Another attempt will be made at a time given by the retry policy or by a limit.
 
-    Where a limit is waited for nothing has failed, and the same iteration goes on.
+    A wait for a limit is not a failure, and the same iteration continues.
     """
 
     type: ClassVar[str] = "retry-scheduled"
     stays: ClassVar[tuple[str, ...]] = ("phase", "next_retry_at", "waits_for")
     next_retry_at: str
     why: str | None = None
-    """What a limit was told in."""
+    """The message of the limit."""
     waits_for: str | None = None
     """`usage-limit`, `overload` or `network`; null for a retry by the policy."""
     said_by: str | None = None
-    """The words or the field that said until when; null where nobody did."""
+    """The text or the field that stated the end of the limit; null if it is unknown."""
     waits: int = 0
     """Which wait in a row it is, from 1; 0 for a retry by the policy."""
     iteration: int | None = None
@@ -96,7 +96,7 @@ class PhaseRetried(AboutPhase, frozen=True):
 
 
 class PhaseReopened(AboutPhase, frozen=True):
-    """A completed or skipped leaf is to be done again."""
+    """A completed or skipped leaf must be done again."""
 
     type: ClassVar[str] = "phase-reopened"
     as_decision: ClassVar[AsDecision | None] = AsDecision("human")
@@ -157,11 +157,11 @@ class Injection(Event, frozen=True):
     )
     payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
     nodes: list[dict[str, Any]]
-    """What came in, side by side, with all below, in the shape of PROGRESS.yaml."""
+    """The injected siblings, with their descendants, in the shape of PROGRESS.yaml."""
     position: InjectionPosition
-    """Where it was asked for."""
+    """The requested position."""
     into: str | None = None
-    """Resolved: the address of what it came into; empty for the workflow itself."""
+    """The resolved address of the new parent; empty for the workflow itself."""
     after: str | None = None
     """Resolved: it stands right behind this; with neither this nor `before` at the end."""
     before: str | None = None
@@ -172,7 +172,7 @@ class Injection(Event, frozen=True):
     """The files it was made from."""
 
     def remains(self) -> Self:
-        """Return what is left of it: its nodes without their words."""
+        """Return the event without the texts of its nodes."""
         # Imported here: hardly any process erases.
         from .remains import remains_of
 

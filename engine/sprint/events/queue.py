@@ -17,9 +17,9 @@ class RequestInjection(msgspec.Struct, frozen=True, omit_defaults=True):
     ref: str | None = None
     """The address that the position is seen from."""
     prompt: str | None = None
-    """What is to be done."""
+    """The prompt of the injected work."""
     workflow: str | None = None
-    """The workflow whose phases came in, in place of a prompt."""
+    """The workflow whose phases were injected instead of a prompt."""
     id_prefix: str | None = None
     """What the ids were made from, with numbers from 0 that are never given again."""
     model: str | None = None
@@ -48,7 +48,7 @@ class RequestQueued(Event, frozen=True):
     is_structural: ClassVar[bool] = True
     request: str
     title: str
-    """What it is, in a few words."""
+    """A short title."""
     description: str
     """All that is known of it."""
     priority: str
@@ -58,9 +58,9 @@ class RequestQueued(Event, frozen=True):
     created_at: str
     """When it was made, ISO 8601 in UTC."""
     discovered_in: str
-    """Where it was found: ids from the top, joined by ` > `."""
+    """The origin: ids from the top, joined by ` > `."""
     context: dict[str, Any] | None = None
-    """Whatever helps to understand it, as it was given."""
+    """Additional context, as submitted."""
     origin: RequestOrigin | None = None
     """The request that this one goes on with."""
 
@@ -111,11 +111,11 @@ class RequestReturned(Event, frozen=True):
     as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "until"))
     request: str
     until: str
-    """What it was deferred to."""
+    """The time to which the request was deferred."""
 
 
 class RequestReopened(Event, frozen=True):
-    """A decision was taken back: the request is pending again, and nothing else changed."""
+    """A decision was withdrawn: the request is pending again; nothing else changed."""
 
     type: ClassVar[str] = "request-reopened"
     stays: ClassVar[tuple[str, ...]] = ("request",)
@@ -125,7 +125,7 @@ class RequestReopened(Event, frozen=True):
     as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "reason"))
     request: str
     reason: str
-    """Why it is to be decided again."""
+    """The reason for another decision."""
 
 
 QUEUE_EVENTS: tuple[type[Event], ...] = (

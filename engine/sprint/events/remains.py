@@ -16,11 +16,11 @@ STAYS = frozenset(
 RUN = ("script", "command")
 """The keys whose texts are run."""
 NOT_RUN = f"echo '{ERASED}' >&2; exit 1"
-"""What is run in the place of what was erased: it says so, and fails."""
+"""A script that replaces an erased one: it prints this and fails."""
 
 
 def remains_of(part: Any, *, key: str = "") -> Any:
-    """Return a part of a document without its words; `key` is where it is."""
+    """Return a part of a document without its texts; `key` is its key in the document."""
     if isinstance(part, dict):
         return {name: remains_of(value, key=name) for name, value in part.items()}
     if isinstance(part, list):

@@ -17,7 +17,7 @@ BEFORE_RESTORE = "before-restore"
 
 
 class FileLeft(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file or folder that was left as it is, or out of a snapshot."""
+    """A file or folder that a snapshot does not contain or a restore did not change."""
 
     path: str
     """From the work tree's root; empty for all of it."""
@@ -28,13 +28,13 @@ class KeptCopy(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file that changed between the plan of a restore and its turn."""
 
     path: str
-    """Where it stood, from the work tree's root."""
+    """Its path from the root of the work tree."""
     copy: str
     """Name of its copy in the log's `snapshots/kept` folder."""
 
 
 class AboutSnapshot(Event, frozen=True):
-    """What was done with snapshots: nothing of it changes the plan."""
+    """An event about snapshots, which never changes the plan."""
 
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("snapshot")
@@ -43,7 +43,7 @@ class AboutSnapshot(Event, frozen=True):
 
 
 class SnapshotTaken(AboutSnapshot, frozen=True):
-    """The work tree's files were kept as they were."""
+    """A snapshot of the work tree's files was taken."""
 
     type: ClassVar[str] = "snapshot-taken"
     stays: ClassVar[tuple[str, ...]] = (
@@ -61,18 +61,18 @@ class SnapshotTaken(AboutSnapshot, frozen=True):
     bytes: int
     """How many bytes they have together."""
     purpose: str = OF_ITERATION
-    """`iteration`; `moment` when that had ended with files of its own before, which
-    stay its files; `before-restore` for what a restore was about to replace."""
+    """`iteration` (the end of one); `moment` if that iteration already has a snapshot of
+    its end; `before-restore` for the files that a restore is about to replace."""
     worktree: str = ""
     """Name of the linked git work tree; empty for the main one."""
     left_out: tuple[FileLeft, ...] = ()
-    """What it does not hold, the first hundred."""
+    """Paths that it does not contain, at most a hundred."""
     left_out_count: int = 0
     """How much it does not hold."""
     collisions: tuple[tuple[str, ...], ...] = ()
     """Paths that are one and the same where case does not matter."""
     git: GitState | None = None
-    """Where the repository stood then; what we write ourselves is no difference."""
+    """The state of the repository at that time, without the files that sprintlog writes."""
     work_tree: str | None = None
     """The id of the work tree; `tree` is the id of its content."""
 
@@ -94,9 +94,9 @@ class RestoreStarted(AboutSnapshot, frozen=True):
         "rollback", ("iteration", "paths", "reason"), judges=IN_FORCE
     )
     snapshot: str
-    """What is brought back."""
+    """The snapshot to restore."""
     before: str
-    """The snapshot of what stood there."""
+    """The snapshot of the files before the restore."""
     iteration: int | None = None
     """The iteration whose files they are."""
     worktree: str = ""
@@ -110,9 +110,9 @@ class RestoreStarted(AboutSnapshot, frozen=True):
     rollback: int | None = None
     """The version of the rollback that it belongs to."""
     undoes: int | None = None
-    """The version of the restore of files alone that it takes back."""
+    """The version of the restore that this one undoes, if it restored only files."""
     reason: str | None = None
-    """Why, where no rollback of the plan beside it says it."""
+    """The reason, if the restore does not belong to a rollback of the plan."""
     work_tree: str | None = None
     """The id of the work tree."""
 
@@ -130,13 +130,13 @@ class FilesRestored(AboutSnapshot, frozen=True):
     removed: int
     """How many are gone that the snapshot does not have."""
     kept: tuple[KeptCopy, ...] = ()
-    """What was in no snapshot, and where its copy is."""
+    """Files that were in no snapshot, with the places of their copies."""
     left: tuple[FileLeft, ...] = ()
-    """What was left as it is, the first hundred."""
+    """Paths that were not changed, at most a hundred."""
     left_count: int = 0
-    """How much was left as it is."""
+    """The number of paths that were not changed."""
     given_up: bool = False
-    """It was cut short, and what it had done was put back as it stood before."""
+    """It was interrupted, and its changes were reverted."""
 
 
 class SnapshotRewritten(AboutSnapshot, frozen=True):
@@ -157,7 +157,7 @@ class SnapshotRewritten(AboutSnapshot, frozen=True):
     files: int
     """In how many files a text was erased."""
     reason: str
-    """Why; no word of what was erased."""
+    """The reason, without any of the erased text."""
 
 
 class SnapshotsPruned(AboutSnapshot, frozen=True):

@@ -1,4 +1,4 @@
-"""The events of a sprint: how it came in, began, waited, went on and ended."""
+"""The events of a sprint: its creation, start, pauses, resumption and end."""
 
 from typing import Any, ClassVar, Self
 
@@ -30,7 +30,7 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SprintCompiled(Event, frozen=True):
-    """A whole plan came in, every phase pending."""
+    """A whole plan was added, with every phase pending."""
 
     type: ClassVar[str] = "sprint-compiled"
     stays: ClassVar[tuple[str, ...]] = ("place", "sources.path", "work_tree")
@@ -48,7 +48,7 @@ class SprintCompiled(Event, frozen=True):
     """The id of the work tree that the sprint belongs to."""
 
     def remains(self) -> Self:
-        """Return what is left of it: of the document its nodes without their words."""
+        """Return the event without the texts of its document."""
         # Imported here, and below: hardly any process erases.
         from .remains import remains_of
 
@@ -56,7 +56,7 @@ class SprintCompiled(Event, frozen=True):
 
 
 class SprintImported(Event, frozen=True):
-    """Another tool's document came in: whole, or as the JSON Patch to its next version."""
+    """Another tool's document was imported, whole or as a JSON Patch."""
 
     type: ClassVar[str] = "sprint-imported"
     stays: ClassVar[tuple[str, ...]] = (
@@ -81,12 +81,13 @@ class SprintImported(Event, frozen=True):
     committed_at: str | None = None
     """When git took this version in; the event's time is when it was written."""
     lost: tuple[str, ...] = ()
-    """The addresses of what was done in the version before and is not in this one."""
+    """The addresses of leaves that were finished in the previous version but not in this
+    one."""
     work_tree: str | None = None
     """The id of the work tree in which it was imported."""
 
     def remains(self) -> Self:
-        """Return what is left of it: of the document its nodes without their words."""
+        """Return the event without the texts of its document."""
         from .remains import remains_of, remains_of_patch
 
         patch = None if self.patch is None else remains_of_patch(self.patch)
@@ -151,7 +152,7 @@ class SprintResumed(AboutSprint, frozen=True):
     by: str | None = None
     why: str | None = None
     done: str | None = None
-    """What was done about it."""
+    """The resolution of the problem."""
 
 
 class SprintCompleted(AboutSprint, frozen=True):

@@ -1,4 +1,4 @@
-"""The checks of a gate: how a run begins and ends, is lost or handed in; rules and evolve.
+"""The commands and events of a gate's checks: start, result, interruption, submission.
 
 The first failure leads to `retrying`, a failed retry to `failed`. If the retries are used
 up, the gate, its phase and the sprint are `blocked` (SPR-107).
@@ -26,10 +26,10 @@ SECONDS_MAX = 10**7
 
 
 class StartGate(Command, frozen=True):
-    """Begin to run a gate's script; a run whose process is gone is interrupted first.
+    """Start a run of a gate's script; interrupt an earlier run whose process is gone.
 
-    Nothing is to be run when the gate has passed. Raise `RefusedError` while another
-    process runs it, and when the phase is not ready for its gate.
+    Nothing is run if the gate has passed. Raise `RefusedError` while another process runs
+    it, or if the phase is not ready for its gate.
     """
 
     needs_context: ClassVar[bool] = True
@@ -75,9 +75,9 @@ def start_gate(sprint: Sprint, command: StartGate, at: str) -> list[Event]:
 
 
 class CheckGate(Command, frozen=True):
-    """Say how a run ended, whatever became of the sprint meanwhile: the verdict is reached.
+    """Record the end of a run, whatever the state of the sprint.
 
-    Raise `RefusedError` only when the run itself no longer counts.
+    Raise `RefusedError` only if the run is no longer valid.
     """
 
     phase: str
@@ -114,7 +114,7 @@ def repair_gate(sprint: Sprint, command: RepairGate, at: str) -> list[Event]:
 
 
 class InterruptGate(Command, frozen=True):
-    """Say that a run ended without a result, unless it no longer counts anyway."""
+    """Record that a run ended without a result, unless it is no longer valid."""
 
     phase: str
     run: str
@@ -178,7 +178,7 @@ def record_gate(sprint: Sprint, command: RecordGate, at: str) -> list[Event]:
 
 
 def run_of(plan: Plan, node: Node) -> f.GateStarted | None:
-    """Return how the run began that is under way; None for one nobody of ours began."""
+    """Return the start of the current run; None if sprintlog did not start one."""
     if gate_status(node.data) != words.RUNNING:
         return None
     last = plan.last.gates.of(node.address)
@@ -297,7 +297,7 @@ def _evolves(change: Callable[[Node, Any, Plan, str], None]) -> Evolve:
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         node = plan.tree.find(event.phase)
-        # An observed event may name a phase that has no gate, or that no plan of ours has.
+        # An observed event may name a phase without a gate, or an unknown phase.
         if node is None or gate_status(node.data) is None:
             return
         change(node, event, plan, at)

@@ -19,12 +19,12 @@ from .follow_up import is_answered, loop_rules
 
 
 class GiveRecommendation(Command, frozen=True):
-    """Keep what was answered; the same answer again is nothing new."""
+    """Record a recommendation; the same one again has no effect."""
 
     needs_context: ClassVar[bool] = True
 
     given: f.RecommendationGiven | None = None
-    """What to do now; whoever handles a command fills it in."""
+    """The recommendation; the handler of the command supplies it."""
 
 
 def give_recommendation(
@@ -43,7 +43,7 @@ def give_recommendation(
 
 
 class GoOn(Command, frozen=True):
-    """Say, as a person, that the loop goes on after what was judged last."""
+    """Record a person's decision to continue after the last judgement."""
 
     reason: str | None = None
 
@@ -74,7 +74,7 @@ class SelectBest(Command, frozen=True):
     reason: str | None = None
     """Why that one."""
     selected: f.BestSelected | None = None
-    """The selection as it is judged; whoever handles a command fills it in."""
+    """The selection; the handler of the command supplies it."""
 
 
 def select_best(sprint: Sprint, command: SelectBest, at: str) -> list[Event]:
@@ -84,7 +84,7 @@ def select_best(sprint: Sprint, command: SelectBest, at: str) -> list[Event]:
 
 
 class SetRules(Command, frozen=True):
-    """Put other weights, limits and policies in force, for what is measured from here on.
+    """Set weights, limits and policies for all later measurements.
 
     They are events, so that a log gives the same result under any configuration (ITR-040).
     """
@@ -105,9 +105,9 @@ def set_rules(sprint: Sprint, command: SetRules, at: str) -> list[Event]:
 
 
 class ChangeRules(Command, frozen=True):
-    """Put some weights, limits, policies and metrics in force; what is not named stays.
+    """Change some weights, limits, policies and metrics; the others keep their values.
 
-    Of a metric of one's own the properties of `OwnMetric`; None takes it out.
+    The values of `metrics` are properties of `OwnMetric`, or None to remove the metric.
     """
 
     weights: dict[str, float] = msgspec.field(default_factory=dict)
@@ -174,11 +174,11 @@ class RetractMeasurement(Command, frozen=True):
     number: int
     reason: str
     retracted: MeasurementRetracted | None = None
-    """What follows for the others; whoever handles a command fills it in."""
+    """The effects on other iterations; the handler of the command supplies them."""
 
 
 def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
-    """Raise `NotFoundError` for what was not measured, `RefusedError` for a baseline."""
+    """Raise `NotFoundError` without a measurement, `RefusedError` for a baseline."""
     check_exists(sprint)
     _check_reason(reason)
     tracker = sprint.knowledge.tracker
@@ -227,7 +227,7 @@ class ReplaceBaseline(Command, frozen=True):
     number: int
     reason: str | None = None
     metrics: Metrics | None = None
-    """Those of the iteration; whoever handles a command fills them in."""
+    """The metrics of the iteration; the handler of the command supplies them."""
 
 
 def replace_baseline(sprint: Sprint, command: ReplaceBaseline, at: str) -> list[Event]:

@@ -1,4 +1,4 @@
-"""What is said of an iteration beside its measurement: parameters, notes, tags."""
+"""Descriptions of iterations: parameters, notes, tags."""
 
 import re
 from collections.abc import Mapping
@@ -23,20 +23,20 @@ NOTE_CHARS_MAX = 10_000
 COUNT_MAX = 100
 """More parameters or tags than these are refused at once."""
 MODEL, PROMPT = "model", "prompt_sha256"
-"""Parameters that the runs of agents tell, where nobody else does."""
+"""Parameters taken from the runs of agents unless described otherwise."""
 
 
 class Description(NamedTuple):
-    """All that was said of an iteration; what came last counts."""
+    """The combined description of an iteration; later values replace earlier ones."""
 
     params: dict[str, str]
     notes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     git: GitState | None = None
-    """Where the repository stood when it ended."""
+    """The state of the repository at the end of the iteration."""
 
     def having(self, event: IterationDescribed) -> "Description":
-        """Return it with what was said further."""
+        """Return the description extended by a later event."""
         gone = {*event.tags_removed}
         kept = (tag for tag in self.tags if tag not in gone)
         notes = () if event.note is None else (event.note,)
@@ -47,16 +47,16 @@ class Description(NamedTuple):
         )
 
     def with_run(self, ran: AgentRan) -> "Description":
-        """Return it with what a run of an agent tells of itself."""
+        """Return the description extended by the parameters of an agent's run."""
         told = {MODEL: ran.model or ", ".join(ran.models), PROMPT: ran.prompt_sha256}
         known = {name: value for name, value in told.items() if value}
         return self._replace(params={**self.params, **known})
 
 
 class DescribeIteration(Command, frozen=True):
-    """Say what an iteration was made with, note something about it, tag it.
+    """Describe an iteration, by default the latest, by parameters, a note and tags.
 
-    The latest one when none is named. The last value of a parameter counts.
+    The last value of a parameter applies.
     """
 
     number: int | None = None
@@ -91,7 +91,7 @@ def describe_iteration(sprint: Sprint, command: DescribeIteration, at: str) -> l
 
 
 def check_description(given: IterationDescribed) -> None:
-    """Raise `RefusedError` for what is no name, no tag, or too long."""
+    """Raise `RefusedError` for an invalid name or tag, or a text that is too long."""
     check_params(given.params)
     for tag in (*given.tags, *given.tags_removed):
         if not TAG.fullmatch(tag):
@@ -129,7 +129,7 @@ def check_params(params: Mapping[str, str]) -> None:
 
 
 def made_with(number: int, params: Mapping[str, str]) -> list[Event]:
-    """Return the events that say what an iteration is made with; none without any."""
+    """Return the events that record the parameters of an iteration."""
     check_params(params)
     return [IterationDescribed(number, dict(params))] if params else []
 

@@ -53,7 +53,7 @@ class SprintEvents(Protocol):
 
 
 class Judged:
-    """The iterations of a sprint as they are judged at its version."""
+    """The evaluated iterations of a sprint at its version."""
 
     def __init__(
         self, sprint: Sprint, events: SprintEvents, targets: KnownTargets | None = None
@@ -66,12 +66,12 @@ class Judged:
 
     @property
     def tracker(self) -> Tracker:
-        """Return what the sprint keeps of its iterations."""
+        """Return the sprint's record of measurements."""
         return self.sprint.knowledge.tracker
 
     @property
     def rules(self) -> f.RulesSet:
-        """Return the rules in force."""
+        """Return the current rules."""
         return self.tracker.rules_at(self.sprint.version)
 
     @property
@@ -102,7 +102,7 @@ class Judged:
     def hundredths(self, until: int | None = None) -> dict[int, int | None]:
         """Return the scores up to a version in hundredths, rounded, by iteration.
 
-        They are read out of what the sprint keeps, and out of no event.
+        They are read from the saved state, not from events.
         """
         entries = self.tracker.measured
         found = {
@@ -116,11 +116,11 @@ class Judged:
         return dict(sorted(found.items()))
 
     def off_path(self) -> set[int]:
-        """Return the iterations that a rollback left behind."""
+        """Return the measured iterations that were discarded."""
         return set(self.tracker.numbers()) - set(measurement.measured_on_path(self.sprint))
 
     def left_behind(self) -> set[int]:
-        """Return the iterations that a rollback left behind, measured or not."""
+        """Return the iterations that were discarded, measured or not."""
         on = path(self.sprint.knowledge.rollbacks, self.sprint.version)
         measured = {*self.tracker.numbers()}
         others = {n for n, at in self.sprint.knowledge.iterations if not lies_on(on, at)}
@@ -132,9 +132,9 @@ class Judged:
         return None if best is None else self._judge.judge(best.number)
 
     def best_in_force(self) -> Scored | None:
-        """Return the best iteration, unless it was gone back from as a setback itself.
+        """Return the best iteration, unless a rollback discarded it as a setback.
 
-        That one is no measure of the others, and no place to go back to.
+        Such an iteration is neither a measure for the others nor a target of rollbacks.
         """
         best = self.tracker.best
         if best is None:
@@ -233,12 +233,12 @@ class Judged:
         return retraction(self.tracker, number, reason, all_.score_of)
 
     def base_figures(self, version: int) -> Figures | None:
-        """Return what is compared with at a version, None where nothing is."""
+        """Return the figures of the baseline at a version, or None."""
         metrics = self.tracker.baseline_at(version)
         return None if metrics is None else figures(metrics)
 
     def chosen(self, number: int, reason: str | None) -> Selection:
-        """Return a person's selection; raise `NotFoundError` for what was not measured."""
+        """Return a person's selection; raise `NotFoundError` without a measurement."""
         chosen = self.one(number)
         last = chosen if self.last is None else self.one(self.last)
         return chosen_by_a_person(chosen, last, self.all(), reason, rules=self.rules)
@@ -266,7 +266,7 @@ class Judged:
         )
 
     def selected(self) -> Selection | None:
-        """Return what was selected last, as it was judged then; None without it."""
+        """Return the last selection, with its evaluation at that time, or None."""
         chosen, version = self.tracker.selected, self.tracker.selected_at
         if chosen is None:
             return None
@@ -317,9 +317,9 @@ class Judged:
         return outcomes.endings(iterations, runs, self._begun(), self.summaries())
 
     def described(self) -> dict[int, Description]:
-        """Return what was said of iterations, by their numbers.
+        """Return the descriptions of iterations by number.
 
-        What agents tell of themselves counts where nobody else says it.
+        Parameters that agents report apply unless described otherwise.
         """
         found: defaultdict[int, Description] = defaultdict(lambda: Description({}))
         begun = self._begun()
@@ -337,20 +337,20 @@ class Judged:
         return {number: one for number, one in found.items() if one != Description({})}
 
     def summaries(self) -> dict[int, str]:
-        """Return what was said at the end of iterations, by their numbers."""
+        """Return the summaries at the end of iterations, by number."""
         ended = self._events.all(IterationEnded)
         return {event.number: event.summary for _, _, event in ended if event.summary}
 
     def spent(self) -> dict[int, Spent]:
-        """Return what agents took in each iteration, rollbacks regardless: it was paid.
+        """Return the usage of agents in each iteration, including discarded ones.
 
-        Where no run was recorded, it is what the measurement says.
+        Without a recorded run, it is the usage that the measurement reports.
         """
         runs, measured = self._events.all(AgentRan), self._events.all(f.IterationMeasured)
         return outcomes.spent_by_iteration(runs, measured, self._begun())
 
     def runs_seen(self) -> dict[int, list[outcomes.RunSeen]]:
-        """Return the runs of agents in each iteration, and what came in their way."""
+        """Return the runs of agents in each iteration, with their limits."""
         runs, ends = self._events.all(AgentRan), self._events.all(RunEnded)
         return outcomes.runs_seen(runs, ends, self._begun())
 
@@ -362,7 +362,7 @@ class Judged:
         return outcomes.rollbacks(self._events.all(RolledBack), self._begun())
 
     def has_same_files(self, one: int, other: int) -> bool:
-        """Tell whether the same files were kept of two iterations, and all of them."""
+        """Return whether complete snapshots of two iterations have the same files."""
         return has_same_files(self.sprint, self._events.one, one, other)
 
     def _in_one_scan(self) -> Fetch:

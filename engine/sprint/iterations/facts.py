@@ -1,7 +1,7 @@
-"""What another loop says of its iterations, as the events that say it here; pure.
+"""Facts about the iterations of another loop, and the events that record them; pure.
 
-Its numbers may begin anew with each of its runs. Here a number is never given twice, so
-one that was given already becomes the next that is free.
+That loop may number the iterations of each run from 1. Here, numbers are unique: a number
+that is already used is replaced by the next free one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,9 +28,9 @@ class Began(NamedTuple):
     """The loop's own number."""
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events that say it; a sprint begins with its first iteration.
+        """Return the events of this fact; a sprint begins with its first iteration.
 
-        One that was over goes on with it.
+        A completed sprint is reopened.
         """
         free = sprint.knowledge.iteration_max + 1
         number = max(free, self.number or free)
@@ -53,7 +53,7 @@ class Ended(NamedTuple):
     def events(
         self, sprint: Sprint, open_number: int | None, before: Sequence[e.AgentRan] = ()
     ) -> list[Event]:
-        """Return the events that say it, or what is new beyond the runs before."""
+        """Return the events of this fact, or only what is new since the runs `before`."""
         if open_number is None:
             return []
         if self.run is None:
@@ -63,14 +63,14 @@ class Ended(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """What was there before the first iteration was measured."""
+    """The measurement before the first iteration."""
 
     key: str
     at: str | None
     metrics: dict[str, Any]
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events that say it; none where something was measured before."""
+        """Return the events of this fact; none if anything was measured before."""
         tracker = sprint.knowledge.tracker
         if tracker.baseline is not None or tracker.highest:
             return []
@@ -87,7 +87,7 @@ class MeasurementSaid(NamedTuple):
     usage: Usage | None = None
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events that say it; a measurement is never changed."""
+        """Return the events of this fact; a measurement is never changed."""
         if open_number is None or sprint.knowledge.tracker.entry(open_number) is not None:
             return []
         command = m.MeasureIteration(
@@ -104,7 +104,7 @@ class LoopSaid(NamedTuple):
     text: str
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events that say it."""
+        """Return the events of this fact."""
         return [e.NoteAdded(self.text)]
 
 
@@ -116,7 +116,7 @@ class LoopOver(NamedTuple):
     summary: str
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events that say it; once is enough."""
+        """Return the events of this fact, unless it is already recorded."""
         if sprint.plan.status == COMPLETED:
             return []
         started = [e.SprintStarted()] if sprint.plan.status == NOT_STARTED else []

@@ -1,7 +1,7 @@
-"""What is due once an iteration is over: to measure it, to decide, to go back; pure.
+"""The step due after an iteration: to measure it, to decide, or to roll back; pure.
 
-The rules in force say whether a loop does that by itself. All that it must know from one
-question to the next is in the log: so whoever asks again goes on where it was.
+The current rules state whether a loop does that automatically. All inputs are in the log,
+so that a restarted loop continues with the same step.
 """
 
 from enum import Enum
@@ -34,11 +34,11 @@ JUDGED_IN = (IN_PROGRESS, COMPLETED, PAUSED_AT_BREAKPOINT)
 
 
 _OF_GOALS = (STALL, CYCLING, INFINITE_LOOP)
-"""What says of a loop towards a goal that it gets nowhere."""
+"""Advice that a loop towards a goal makes no progress."""
 
 
 class Do(Enum):
-    """What is to be done about an iteration that is over."""
+    """What to do after an ended iteration."""
 
     MEASURE = "measure"
     DECIDE = "decide"
@@ -49,7 +49,7 @@ class Do(Enum):
 
 
 class Due(NamedTuple):
-    """What is due, about which iteration, and why."""
+    """The step that is due, its iteration, and the reason."""
 
     do: Do
     number: int
@@ -60,12 +60,12 @@ class Due(NamedTuple):
 
 
 def loop_rules(sprint: Sprint) -> LoopRules:
-    """Return what a loop does by itself, by the rules in force."""
+    """Return the automatic actions of the loop by the current rules."""
     return sprint.knowledge.tracker.rules_at(sprint.version).loop
 
 
 def is_answered(tracker: Tracker) -> bool:
-    """Tell whether nothing new is known since it was last answered what to do."""
+    """Return whether nothing has changed since the last recommendation."""
     newest = next(tracker.newest_first(), None)
     rules = tracker.rules[-1][0] if tracker.rules else 0
     known = (newest.version if newest is not None else 0, tracker.failed_at, rules)
@@ -73,7 +73,7 @@ def is_answered(tracker: Tracker) -> bool:
 
 
 def due(sprint: Sprint) -> Due | None:
-    """Return what is due before anything else is done; None for nothing."""
+    """Return the step that is due before anything else; None if there is none."""
     plan, rules = sprint.plan, loop_rules(sprint)
     if plan.status not in JUDGED_IN or open_iteration(plan) is not None:
         return None
@@ -91,10 +91,10 @@ def due(sprint: Sprint) -> Due | None:
 
 
 def to_measure(sprint: Sprint) -> int | None:
-    """Return which iteration is measured by rule when somebody asks for it; None for none.
+    """Return the iteration that `measure` measures; None if there is none.
 
-    That is what is due, else the last one as long as its measurement failed: whoever put
-    right what kept it from being measured has it measured again.
+    It is the one that is due, else the last one if its measurement failed: the user may
+    have fixed the cause of the failure.
     """
     found = due(sprint)
     if found is not None and found.do is Do.MEASURE:
@@ -107,7 +107,7 @@ def to_measure(sprint: Sprint) -> int | None:
 
 
 def note_of(sprint: Sprint) -> str | None:
-    """Return what the next prompt says of work that was no success; None for nothing."""
+    """Return a note for the next prompt about unsuccessful work; None if there is none."""
     advice = sprint.knowledge.tracker.recommended
     if loop_rules(sprint).measure is None or advice is None:
         return None
@@ -132,13 +132,13 @@ def _reasons(advice: RecommendationGiven) -> str:
 
 
 def _follow(sprint: Sprint, rules: LoopRules) -> Due | None:
-    """Return what follows from the advice in force, by the rules."""
+    """Return the step that follows from the current advice, by the rules."""
     advice = sprint.knowledge.tracker.recommended
     if advice is None or advice.number != sprint.plan.iteration:
-        # It was about work that was taken back.
+        # The advice is about work that was discarded.
         return None
     if advice.action == CONTINUE or advice.cause == MAXIMUM:
-        # That no more may begin is said where one would begin.
+        # The limit is reported by the attempt to start another iteration.
         return None
     if advice.cause in _OF_GOALS and not sprint.plan.is_at_goal:
         # In a plan each phase that is completed is progress, whatever is measured.
@@ -156,7 +156,7 @@ def _follow(sprint: Sprint, rules: LoopRules) -> Due | None:
     if rules.on_regression == CONTINUE or (is_first and not _is_over(sprint.plan)):
         return None
     if _went_back(sprint):
-        # Whoever took that back goes on with the work as it is.
+        # The person who undid that rollback wants to keep the work.
         return None
     if rules.on_regression == ROLLBACK:
         return _roll_back(sprint, advice, rules)
@@ -186,7 +186,7 @@ _AGAIN = "`sprintlog iteration measure --by-rules` measures it again"
 
 
 def _ways(sprint: Sprint, advice: RecommendationGiven) -> str:
-    """Return what a person can type who has looked at it."""
+    """Return the commands with which a person can continue."""
     ways = [_AGAIN] if advice.cause == UNMEASURED else []
     if advice.target is not None and has_snapshot(sprint, advice.target):
         ways.append(f"`sprintlog rollback iter:{advice.target}` goes back")
@@ -201,18 +201,18 @@ def _why(advice: RecommendationGiven) -> str:
 
 
 def _went_back(sprint: Sprint) -> bool:
-    """Tell whether the advice in force was followed before."""
+    """Return whether the current advice was already followed."""
     at = sprint.knowledge.tracker.recommended_at
     return any(version > at for version, _ in sprint.knowledge.gone_back[-1:])
 
 
 def _is_over(plan: Plan) -> bool:
-    """Tell whether nothing is left to be done: no other iteration can mend anything."""
+    """Return whether no work is left: a further iteration could not correct anything."""
     return plan.status == COMPLETED or (not plan.is_ralph and not plan.tree.open_leaf())
 
 
 def _lacks_baseline(sprint: Sprint) -> bool:
-    """Tell whether the work is to be measured before the first iteration is judged."""
+    """Return whether the baseline must be measured before the first iteration is judged."""
     tracker = sprint.knowledge.tracker
     if sprint.plan.status != IN_PROGRESS or tracker.baseline or tracker.highest:
         return False
@@ -222,7 +222,7 @@ def _lacks_baseline(sprint: Sprint) -> bool:
 
 
 def _is_to_be_measured(sprint: Sprint) -> bool:
-    """Tell whether the last iteration on the path is over and was not measured."""
+    """Return whether the last effective iteration has ended but was not measured."""
     tracker, number = sprint.knowledge.tracker, sprint.plan.iteration
     if not number or tracker.entry(number) is not None:
         return False

@@ -23,7 +23,7 @@ from .loop import NUMBER_MAX, EndIteration, end_iteration
 
 
 class SetGoal(Command, frozen=True):
-    """Say what is to be reached; from here on the sprint is in Ralph mode."""
+    """Set the goal, which puts the sprint in Ralph mode."""
 
     goal: str
     idle_threshold: int | None = None
@@ -65,7 +65,7 @@ def complete_goal(sprint: Sprint, command: CompleteGoal, at: str) -> list[Event]
         if plan.last.sprint == again:
             return []
     check_goal(sprint, "complete the goal")
-    # Who worked while somebody stopped the sprint has ended the iteration all the same.
+    # The iteration ends even if the sprint was stopped meanwhile.
     found: Event = GoalClaimed(
         plan.iteration, f"the sprint is {plan.status}", command.summary
     )

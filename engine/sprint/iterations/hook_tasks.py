@@ -92,14 +92,14 @@ def fail_hook(sprint: Sprint, command: FailHook, at: str) -> list[Event]:
 
 
 def hooks_due(plan: Plan) -> list[Hook]:
-    """Return the hooks of the iteration that ended last for which nothing was said yet."""
+    """Return the hooks of the last ended iteration that were not started."""
     number, hooks = over(plan), hooks_of(plan.document)
     tasks = tasks_of(plan.document) if number and hooks else {}
     return [hook for hook in hooks if number and (number, hook.id) not in tasks]
 
 
 def tasks_of(document: Data) -> dict[tuple[int, str], Data]:
-    """Return what was run, by iteration and hook."""
+    """Return the executions of hooks, by iteration and hook."""
     return {
         (task["iteration"], task["hook-id"]): task
         for task in list_of(document, "hook-tasks")
@@ -155,7 +155,7 @@ def _find(sprint: Sprint, hook_id: str, iteration: int | None) -> tuple[int, Dat
 
 
 def _task(document: Data, number: int, hook_id: str) -> Data | None:
-    """Return what was run of a hook in an iteration; mostly it is among the last."""
+    """Return the execution of a hook in an iteration; usually it is one of the last."""
     for task in reversed(list_of(document, "hook-tasks")):
         if (
             isinstance(task, dict)

@@ -26,7 +26,7 @@ def left_words(left: Sequence[FileLeft], count: int) -> str:
 def has_same_files(
     sprint: Sprint, event_at: Callable[[int], tuple[str, Event]], one: int, other: int
 ) -> bool:
-    """Tell whether the same files were kept of two iterations, and all of them."""
+    """Return whether complete snapshots of two iterations have the same files."""
     where = {
         WorkTree(held.work_tree, (held.worktree,))
         for held in sprint.knowledge.snapshots

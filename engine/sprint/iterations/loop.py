@@ -34,7 +34,7 @@ class StartIteration(Command, frozen=True):
     phase: str | None = None
     beyond_limit: bool = False
     params: dict[str, str] = field(default_factory=dict)
-    """What it is made with."""
+    """The parameters of the iteration."""
 
 
 def start_iteration(sprint: Sprint, command: StartIteration, at: str) -> list[Event]:
@@ -75,7 +75,7 @@ def start_iteration(sprint: Sprint, command: StartIteration, at: str) -> list[Ev
 
 
 class LimitIterations(Command, frozen=True):
-    """Say how many iterations may begin, 0 for no limit; none begins with it."""
+    """Set the maximum number of iterations, 0 for none; this starts no iteration."""
 
     max_iterations: int
 
@@ -90,7 +90,7 @@ def limit_iterations(sprint: Sprint, command: LimitIterations, at: str) -> list[
 
 
 def is_used_up(sprint: Sprint) -> bool:
-    """Tell whether all iterations that may begin have begun."""
+    """Return whether the maximum number of iterations was started."""
     most = limit_of(sprint.plan.document)
     return most is not None and sprint.knowledge.iteration_max >= most
 
@@ -101,16 +101,16 @@ def more_allowed(begun: int) -> str:
 
 
 def is_begun_for(plan: Plan, phase: str) -> bool:
-    """Tell whether the iteration under way was begun for a leaf: it goes on with it."""
+    """Return whether the current iteration was started for a leaf."""
     last = plan.last.iteration
     return isinstance(last, IterationStarted) and last.phase == phase
 
 
 class EndIteration(Command, frozen=True):
-    """End the iteration that is under way, whatever became of the sprint meanwhile.
+    """End the current iteration, whatever the state of the sprint.
 
-    With `ran` it also says what an agent did in it; its iteration and phase are filled in.
-    What the agent said beside that is queued, but no step is changed by it.
+    `ran` also records the run of an agent; its iteration and phase are filled in. Requests
+    and learnings of the agent are queued, but no step is changed.
     """
 
     number: int | None = None
@@ -118,7 +118,7 @@ class EndIteration(Command, frozen=True):
     ran: AgentRan | None = None
     said: SaidItems | None = None
     params: dict[str, str] = field(default_factory=dict)
-    """What it was made with."""
+    """The parameters of the iteration."""
 
 
 def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]:
@@ -165,14 +165,14 @@ def _is_start(last: Event | None, started: IterationStarted) -> bool:
 
 
 def _is_end(last: Event | None, ended: IterationEnded) -> bool:
-    """Tell whether an end was recorded; where the repository stood is no part of it."""
+    """Return whether an end was already recorded, regardless of the repository's state."""
     return isinstance(last, IterationEnded) and replace(last, git=None) == ended
 
 
 def _made_with(number: int, params: dict[str, str]) -> list[Event]:
     if not params:
         return []
-    # Imported here: few say what an iteration is made with.
+    # Imported here: few iterations have parameters.
     from .described import made_with
 
     return made_with(number, params)
@@ -213,13 +213,13 @@ def start_wrapped(sprint: Sprint, command: StartWrapped, at: str) -> list[Event]
 
 
 class EndWrapped(Command, frozen=True):
-    """Say how such a command ended; with `ends` its iteration ends, too."""
+    """Record the end of such a command; with `ends`, its iteration ends as well."""
 
     ran: AgentRan
     ends: bool = True
     summary: str | None = None
     said: SaidItems | None = None
-    """What the agent said beside that; no step is changed by it."""
+    """Further items of the agent's answer; they change no step."""
 
 
 def end_wrapped(sprint: Sprint, command: EndWrapped, at: str) -> list[Event]:

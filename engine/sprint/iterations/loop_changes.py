@@ -44,7 +44,7 @@ def _is_beside(plan: Plan, event: IterationStarted | IterationEnded) -> bool:
 
 
 def record_started(knowledge: Knowledge, event: IterationStarted, version: int) -> None:
-    """Keep the number and where it began: rollbacks never give it back."""
+    """Record the number and the start; rollbacks never free the number."""
     add_start(knowledge.starts, event.number, version)
     knowledge.begun += 1
     knowledge.iteration_max = max(knowledge.iteration_max, event.number)
@@ -55,9 +55,9 @@ def record_started(knowledge: Knowledge, event: IterationStarted, version: int) 
 
 
 def reflection_is_due(plan: Plan) -> bool:
-    """Tell whether the iteration under way reflects, or else the next one.
+    """Return whether the current iteration, or else the next one, is a reflection.
 
-    It does from the threshold on until a step is completed or added.
+    Iterations are reflections from the threshold on until a step is completed or added.
     """
     turns = plan.turns
     if turns.number or turns.reflects:

@@ -17,11 +17,11 @@ Begun = list[tuple[int, int]]
 
 
 class RunSeen(NamedTuple):
-    """What is known of a run beside its figures."""
+    """The properties of a run besides its figures."""
 
     says_cost: bool
     limit: str | None = None
-    """What it has to wait for, where a limit kept it from working."""
+    """The limit that stopped it, if any."""
     cut_by: str | None = None
     """Because of what its loop ended meanwhile: `lost` for one that was killed."""
 
@@ -44,7 +44,7 @@ class RunEnding(NamedTuple):
     status: str
     error: str | None
     summary: str | None
-    """What an agent said of it; else the last line that was printed."""
+    """The agent's summary, else the last line of output."""
     outcome: str
     """As of `AgentRan`."""
     until: str | None = None
@@ -97,7 +97,7 @@ def spent_by_iteration(
 
 
 def iteration_of(ran: AgentRan, version: int, begun: Begun) -> int:
-    """Return which iteration a run was in: what it says, else the one begun last."""
+    """Return the iteration of a run: the recorded one, else the latest at that time."""
     return last_begun(version, begun) if ran.iteration is None else ran.iteration
 
 
@@ -108,7 +108,7 @@ def endings(
     said: Mapping[int, str],
 ) -> list[RunEnding]:
     """Return those of the iterations `left` that have a run, in their order."""
-    # A transcript that adds tokens to a run does not say how it ended; an import does.
+    # A transcript may add tokens without an outcome; an import has one.
     last = {
         iteration_of(ran, at, begun): ran
         for at, _, ran in runs
@@ -143,18 +143,18 @@ def last_begun(version: int, begun: Begun) -> int:
 
 
 def is_lost(seen: RunSeen) -> bool:
-    """Tell whether a run was killed with its loop."""
+    """Return whether a run was killed together with its loop."""
     return seen.cut_by == LOST
 
 
 def printed(ran: AgentRan) -> str | None:
-    """Return the last words of a command that is no agent; None where it had none."""
+    """Return the last line of output of a command that is not an agent, or None."""
     lines = ran.output.rstrip().rsplit("\n", 1)
     return lines[-1].strip() or None if ran.agent is None else None
 
 
 class Failure(NamedTuple):
-    """A measurement that failed, or was taken back."""
+    """A measurement that failed or was retracted."""
 
     version: int
     at: str

@@ -14,10 +14,10 @@ from ..state.transitions import check_exists
 
 
 def iteration_end(knowledge: Knowledge, number: int, *, version: int) -> int:
-    """Return the last version of an iteration, as the stream stands at `version`.
+    """Return the last version of an iteration, seen from `version`.
 
-    An iteration ends where the next one starts or a rollback happens; iteration 0 is
-    what came before the first. Raise `NotFoundError` for a number never started.
+    An iteration ends at the start of the next one or at a rollback; iteration 0 precedes
+    the first. Raise `NotFoundError` for a number that was never started.
     """
     started = [(n, at) for n, at in knowledge.iterations if at <= version]
     if number == 0:
@@ -52,7 +52,7 @@ class RollBack(Command, frozen=True):
     to: int
     reason: str | None = None
     is_inside_append: bool = False
-    """What the log says of the target; whoever handles a command fills it in."""
+    """Whether the target is inside an append; the handler of the command supplies it."""
     is_there: bool = False
     """The same: whether nothing came since but what stays known."""
 
@@ -82,13 +82,13 @@ def roll_back(sprint: Sprint, command: RollBack, at: str) -> list[Event]:
 
 
 class Undo(Command, frozen=True):
-    """Take back the latest change in force: a rollback, a decision, an edit or a block."""
+    """Undo the latest effective change: a rollback, a decision, an edit or a block."""
 
     needs_context: ClassVar[bool] = True
 
     reason: str | None = None
     first: int = 0
-    """The first version of the latest decision's append, as the log says it."""
+    """The first version of the latest decision's append, supplied by the handler."""
 
 
 def undo(sprint: Sprint, command: Undo, at: str) -> list[Event]:
@@ -107,7 +107,7 @@ def undo(sprint: Sprint, command: Undo, at: str) -> list[Event]:
 
 
 def rollback_to_undo(sprint: Sprint) -> int | None:
-    """Return the version of the rollback that an undo would take back."""
+    """Return the version of the rollback that an undo would undo."""
     knowledge = sprint.knowledge
     stretches = path(knowledge.rollbacks, sprint.version)
     left = (at for at, _ in reversed(knowledge.rollbacks) if at not in knowledge.undone)
@@ -115,7 +115,7 @@ def rollback_to_undo(sprint: Sprint) -> int | None:
 
 
 class Redo(Command, frozen=True):
-    """Take back the latest undo in force: the state is as it was just before it."""
+    """Reverse the latest effective undo: restore the state just before it."""
 
     reason: str | None = None
 
@@ -134,16 +134,16 @@ def redo(sprint: Sprint, command: Redo, at: str) -> list[Event]:
 
 
 def undo_to_redo(sprint: Sprint) -> int | None:
-    """Return the version of the undo that a redo would take back."""
+    """Return the version of the undo that a redo would reverse."""
     stretches = path(sprint.knowledge.rollbacks, sprint.version)
     undos = sorted(sprint.knowledge.undid, reverse=True)
     return next((at for at in undos if lies_on(stretches, at)), None)
 
 
 def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> None:
-    """Keep a rollback; an undo can itself not be undone, but taken back by a redo.
+    """Record a rollback. An undo cannot be undone, only reversed by a redo.
 
-    What an undo had taken back, and a redo brought back, can be undone again.
+    After a redo, the rollback can be undone again.
     """
     knowledge.rollbacks.append((version, event.to))
     if event.undoes is None:

@@ -49,10 +49,10 @@ def session_ended(
     summary: str | None,
     elsewhere: Collection[str] = (),
 ) -> list[Event]:
-    """Return the events that say what a session did beyond its runs `before`.
+    """Return the events that record what a session did after the runs `before`.
 
-    `elsewhere` are the keys of the calls that are recorded of other sessions: a session
-    that goes on with another one may begin with a copy of it.
+    `elsewhere` are the keys of calls recorded for other sessions: a session that continues
+    another one may begin with a copy of it.
     """
     number = session.iteration
     session = _without(session, elsewhere) if elsewhere else session
@@ -71,7 +71,7 @@ def session_ended(
 
 
 def _without(session: AgentRan, elsewhere: Collection[str]) -> AgentRan:
-    """Return a session without the calls that are recorded of others."""
+    """Return a session without the calls recorded for other sessions."""
     own = tuple(one for one in session.calls if one.key not in elsewhere)
     tools = tuple(key for key in session.tools if key not in elsewhere)
     if len(own) == len(session.calls) or session.usage is None:
@@ -102,10 +102,9 @@ _NO_FIGURES: dict[str, Any] = {
 
 
 def used_alone(usage: Usage, before: Sequence[AgentRan]) -> Usage:
-    """Return what a run took, of which its agent says what all of its session took.
+    """Return the usage of a run whose agent reports the total of its session.
 
-    `before` are the session's runs until then. Where it says less than those took
-    together, it is no such total, and stays.
+    `before` are the session's earlier runs. A total below their sum is the run's own usage.
     """
     known = [run.usage for run in before if run.usage is not None]
     for name in _GROWING:
@@ -119,9 +118,9 @@ _GROWING = ("input_tokens", "output_tokens", "cache_read_tokens")
 
 
 def is_stated(run: AgentRan) -> bool:
-    """Tell whether somebody who ran it says what all of it cost.
+    """Return whether the full usage of a run was reported by the program that ran it.
 
-    What was cut short says on its way what the model was given, and never what it wrote.
+    An interrupted run reports its input on the way, but never its output.
     """
     usage = run.usage
     if usage is None or run.found_in is not None:
@@ -130,7 +129,7 @@ def is_stated(run: AgentRan) -> bool:
 
 
 def recovered(session: AgentRan, *, before: Sequence[AgentRan]) -> list[Event]:
-    """Return what a session cost of which nobody said it; its iteration goes on or not."""
+    """Return the events for a session's usage that nothing else reported."""
     if session.usage is None:
         return []
     further = _further(session, before) if before else session
@@ -141,10 +140,10 @@ def recovered(session: AgentRan, *, before: Sequence[AgentRan]) -> list[Event]:
 
 
 def _further(session: AgentRan, before: Sequence[AgentRan]) -> AgentRan | None:
-    """Return what a session has more than runs that were recorded; None for nothing.
+    """Return a session without the runs recorded before; None if nothing is left.
 
-    Where somebody ran it here, lines and bytes are those that the command printed: only
-    those of earlier readings can be subtracted.
+    For a run that sprintlog observed, lines and bytes are those of the command's output, so
+    only earlier readings of the transcript are subtracted.
     """
     if any(run.output_sha256 == session.output_sha256 for run in before):
         return None
@@ -199,7 +198,7 @@ def _union(calls: Iterable[ModelCall]) -> dict[str, ModelCall]:
 
 
 def _whole(calls: Sequence[ModelCall], stated: Usage | None) -> Usage:
-    """Return what a session took by its calls, or by totals that are larger."""
+    """Return the usage of a session: the sum of its calls, or its totals if larger."""
     if not calls:
         return stated or Usage()
     total = summed(calls)
@@ -241,7 +240,7 @@ def _beyond(total: Usage, before: Sequence[Usage]) -> Usage:
 
 
 def _rest(total: Any, before: Sequence[Any]) -> Any:
-    """Return what is left of a total; what nobody states is absent."""
+    """Return the rest of a total; None if unknown."""
     if total is None:
         return None
     left = total - sum(one for one in before if one is not None)

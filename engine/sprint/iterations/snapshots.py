@@ -21,10 +21,10 @@ RESTORES_KEPT = 10
 
 
 def purpose_now(sprint: Sprint, *, tree: WorkTree) -> str:
-    """Return what a snapshot that is taken now is for.
+    """Return the purpose of a snapshot that is taken now.
 
-    The files in which an iteration ended are what was measured. One that is taken after
-    that is of its own moment, unless none was taken before, or nothing could be measured.
+    The measured files are those at the end of the iteration. A later snapshot is one of the
+    moment, unless there was none before or the measurement failed.
     """
     number = sprint.plan.iteration
     if not number or open_iteration(sprint.plan) is not None:
@@ -36,7 +36,7 @@ def purpose_now(sprint: Sprint, *, tree: WorkTree) -> str:
 
 
 def was_not_measured(sprint: Sprint, number: int) -> bool:
-    """Tell whether an iteration was to be measured and that failed, and still stands so."""
+    """Return whether the measurement of an iteration failed and was not repeated."""
     tracker = sprint.knowledge.tracker
     has_failed = tracker.failed is not None and tracker.failed.number == number
     return has_failed and tracker.entry(number) is None
@@ -55,10 +55,10 @@ def take_snapshot(sprint: Sprint, command: TakeSnapshot, at: str) -> list[Event]
 
 
 def snapshot_of(sprint: Sprint, number: int, *, tree: WorkTree) -> HeldSnapshot:
-    """Return an iteration's snapshot: the newest that was taken before it was left.
+    """Return an iteration's snapshot: the newest that was taken at its end.
 
-    One that was taken later for the same number counts only where there is no other.
-    Raise `NotFoundError` without any.
+    A later one of the same iteration is used only if there is no other. Raise
+    `NotFoundError` if there is none.
     """
     knowledge = sprint.knowledge
     own = [
@@ -86,7 +86,7 @@ def snapshot_of(sprint: Sprint, number: int, *, tree: WorkTree) -> HeldSnapshot:
 
 
 def has_snapshot(sprint: Sprint, number: int) -> bool:
-    """Tell whether an iteration's files were kept."""
+    """Return whether there is a snapshot of an iteration."""
     return _is_of(number, sprint.knowledge.snapshots)
 
 
@@ -148,7 +148,7 @@ Back = RollBack | Undo | Redo
 
 
 def rewrite_snapshot(sprint: Sprint, rewritten: f.SnapshotRewritten) -> list[Event]:
-    """Return what says that a snapshot has another one in its place, where it is named."""
+    """Return the event that records the replacement of a snapshot, if it is referenced."""
     return [rewritten] if rewritten.snapshot in named_snapshots(sprint) else []
 
 
@@ -161,10 +161,10 @@ def named_snapshots(sprint: Sprint) -> set[str]:
 
 
 class StartRestore(Command, frozen=True):
-    """Begin to bring files back: what stood there is kept before, the state goes along.
+    """Start a restore of files, after a snapshot of the current ones.
 
-    `rollback` is what goes back with the state, if anything does. It is the first of its
-    append, so that one can go back to the version before it again.
+    `rollback` is the rollback of the state, if any. It is the first event of its append, so
+    that the version before it can be a rollback target.
     """
 
     before: f.SnapshotTaken
@@ -200,9 +200,9 @@ def end_restore(sprint: Sprint, command: EndRestore, at: str) -> list[Event]:
 
 
 class GiveRestoreUp(Command, frozen=True):
-    """Record that a restore was given up, and take back the rollback that it belongs to.
+    """Record that a restore was abandoned, and undo its rollback.
 
-    Unless something was recorded since: that is not to be lost with it.
+    The rollback remains if anything was recorded after it, since that would be lost.
     """
 
     ended: f.FilesRestored
@@ -222,7 +222,7 @@ def give_restore_up(sprint: Sprint, command: GiveRestoreUp, at: str) -> list[Eve
 def files_with(
     sprint: Sprint, events: Sequence[Event], *, tree: WorkTree
 ) -> Restore | None:
-    """Return the restore that went along with the rollback which these events take back."""
+    """Return the restore that belongs to the rollback that these events undo."""
     taken_back = {event.undoes for event in events if isinstance(event, f.RolledBack)} - {
         None
     }
@@ -231,9 +231,9 @@ def files_with(
 
 
 def files_to_undo(sprint: Sprint, *, tree: WorkTree, than: int) -> Restore | None:
-    """Return the restore of files alone that an undo takes back, if it is the latest.
+    """Return the latest restore of files alone, if an undo undoes it.
 
-    One that is older than the version of the plan that an undo would take back is not.
+    It does not if the restore is older than the version of the plan that would be undone.
     """
     undone, _ = _files_taken_back(sprint.knowledge, tree)
     alone = [r for r in _files_alone(sprint.knowledge, tree) if r.version not in undone]
@@ -241,7 +241,7 @@ def files_to_undo(sprint: Sprint, *, tree: WorkTree, than: int) -> Restore | Non
 
 
 def files_to_redo(sprint: Sprint, *, tree: WorkTree) -> Restore | None:
-    """Return the undo of files alone that a redo takes back, if it is the latest."""
+    """Return the latest undo of files alone, if a redo reverses it."""
     _, undid = _files_taken_back(sprint.knowledge, tree)
     alone = [r for r in _files_alone(sprint.knowledge, tree) if r.version in undid]
     return _newer(alone, undo_to_redo(sprint))
@@ -255,9 +255,9 @@ def _files_alone(knowledge: Knowledge, tree: WorkTree) -> list[Restore]:
 def _files_taken_back(
     knowledge: Knowledge, tree: WorkTree
 ) -> tuple[set[int], dict[int, int]]:
-    """Return which restores can be undone no more, and what each undo took back.
+    """Return the restores that cannot be undone any more, and the restore each undo undid.
 
-    As of rollbacks: an undo is taken back by a redo, after which it can be done again.
+    As with rollbacks, an undo is reversed by a redo, after which it can be repeated.
     """
     undone: set[int] = set()
     undid: dict[int, int] = {}
@@ -279,12 +279,12 @@ def _newer(restores: Sequence[Restore], than: int | None) -> Restore | None:
 
 
 class PruneSnapshots(Command, frozen=True):
-    """Let go of all but the newest snapshots and those that something may go back to.
+    """Delete all but the newest snapshots and those that may be restored.
 
-    The best iteration's and the selected one's, the first, what rollbacks went back to, and
-    what stood there before a restore that can be taken back are never let go; nor those of
-    `target`, the iteration that a rollback to the best would go to now. With `until` only
-    those go that were taken by that version.
+    Snapshots of the best and the selected iteration, the first one, the targets of
+    rollbacks, those taken before a restore that can be undone, and those of `target`, the
+    current target of a rollback to the best, are never deleted. With `until`, only
+    snapshots up to that version are deleted.
     """
 
     needs_context: ClassVar[bool] = True
@@ -373,7 +373,7 @@ def _record_pruned(knowledge: Knowledge, event: f.SnapshotsPruned, version: int)
 
 def _record_forked(knowledge: Knowledge, event: f.ForkCreated, version: int) -> None:
     knowledge.forks.append((version - 1, event.source))
-    # What was taken over happened to the files of the sprint that it was taken from.
+    # Copied restores concern the files of the sprint that was copied.
     knowledge.restoring, knowledge.restored = [], []
     # So did the run that was under way there.
     knowledge.loops.started = knowledge.loops.ended = None

@@ -52,7 +52,7 @@ def _evolve_resumed(plan: Plan, event: f.SprintResumed, at: str) -> None:
 
 def _evolve_breakpoint(plan: Plan, event: f.BreakpointReached, at: str) -> None:
     if plan.status in (words.BLOCKED, words.NEEDS_HUMAN):
-        # The verdict of a gate came in: that resolves nothing, so the pause waits.
+        # The verdict of a gate does not resolve the problem, so the pause waits.
         plan.last.breakpoint = event
         return
     plan.last.breakpoint = None
@@ -83,7 +83,7 @@ def _becomes(status: str) -> Evolve:
 
 
 def _evolves_sprint(change: Evolve) -> Evolve:
-    """Return the evolve of a sprint's event, which also keeps what was said."""
+    """Return the handler of a sprint's event, which also records the event as the last."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         change(plan, event, at)
@@ -219,7 +219,7 @@ def _reopened(node: Node, event: f.PhaseReopened, plan: Plan, at: str) -> str:
 
 
 def _forget_gates(node: Node) -> None:
-    """Make the gates of a node and its parents due again, where there is one."""
+    """Make the gates of a node and its parents due again."""
     if any("gate" in over.data for over in (node, *node.above())):
         # Imported here: most plans have no gate.
         from ..gates.gate import forget_gates
@@ -233,7 +233,7 @@ def _evolves_leaf(change: Change, *, is_command: bool) -> Evolve:
     def evolve(plan: Plan, event: Any, at: str) -> None:
         tree = plan.tree
         node = tree.find(event.phase)
-        # An observed event may name a leaf that no plan of ours has.
+        # An observed event may name an unknown leaf.
         if node is None:
             return
         if node.leaf < 0:
@@ -256,7 +256,7 @@ def _evolves_leaf(change: Change, *, is_command: bool) -> Evolve:
 
 
 def _note_summary(parent: Node, event: Any) -> None:
-    """Keep what is said of a parent that its children have completed."""
+    """Store the summary of a parent whose children are completed."""
     is_summary = isinstance(event, f.PhaseCompleted) and event.summary is not None
     if is_summary and parent.children and parent.status == COMPLETED:
         put(parent.data, "summary", event.summary)
@@ -290,7 +290,7 @@ EVOLVE: Evolves = {
 
 
 def _evolves_scheduled(change: Evolve) -> Evolve:
-    """Return the evolve of a retry's time; where a limit is waited for, that is kept."""
+    """Return the handler of a scheduled retry, which also stores a wait for a limit."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         if event.waits:

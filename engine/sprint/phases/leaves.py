@@ -1,6 +1,6 @@
-"""The life of a leaf (a phase, step or sub-phase without children): its commands.
+"""The commands on a leaf (a phase, step or sub-phase without children).
 
-What is skipped, retried or reopened may be a parent, too: that is all such leaves below it.
+Skip, retry and reopen also accept a parent, and then apply to all such leaves below it.
 """
 
 from ...command import Command, Commands, Events
@@ -34,11 +34,11 @@ def start_phase(sprint: Sprint, command: StartPhase, at: str) -> list[Event]:
 
 
 class CompletePhase(Command, frozen=True):
-    """Finish a leaf successfully; a phase with `break: true` then pauses the sprint.
+    """Complete a leaf; after a phase with `break: true`, the sprint pauses.
 
-    In a sprint that was stopped while somebody worked on the leaf the work is kept as
-    done, and the leaf ends when the sprint goes on. A step or a phase is finished by
-    what is below it, and then takes a summary.
+    If the sprint was stopped during the work, the work is recorded as done, and the leaf
+    ends when the sprint resumes. A parent is completed by its children; this sets its
+    summary.
     """
 
     phase: str | None = None
@@ -76,7 +76,7 @@ def complete_phase(sprint: Sprint, command: CompletePhase, at: str) -> list[Even
 
 
 def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Event]:
-    """Say what came of a step or a phase that is completed."""
+    """Set the summary of a completed parent."""
     known = node.data.get("summary")
     if summary in (None, known):
         return []

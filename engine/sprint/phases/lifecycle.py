@@ -81,14 +81,14 @@ def need_human(sprint: Sprint, command: NeedHuman, at: str) -> list[Event]:
     if sprint.plan.status == words.NEEDS_HUMAN and sprint.plan.last.sprint == event:
         return []
     transitions.check_sprint(sprint, "needs-human")
-    # A leaf that failed for good is what a person is needed for most often.
+    # Usually a person is needed because of a leaf that failed permanently.
     if leaf is not None and leaf.status not in (words.BLOCKED, words.FAILED):
         transitions.check_phase(leaf, "block")
     return [event]
 
 
 def need_of(leaf: Node) -> Data | None:
-    """Return what a blocked leaf needs a person for, reason and details."""
+    """Return reason and details of a blocked leaf's need for a person."""
     needed = leaf.data.get("human-needed")
     return needed if leaf.status == words.BLOCKED and isinstance(needed, dict) else None
 
@@ -102,11 +102,11 @@ def leaf_in_need(plan: Plan) -> Node | None:
 
 
 class ResumeSprint(Command, frozen=True):
-    """Go on; after `blocked` and `needs-human` somebody says who resolved it and why.
+    """Resume; after `blocked` and `needs-human` with who resolved the problem, and how.
 
-    With `retry` what failed or is blocked is to be done again, in the same append. After
-    a breakpoint on the last phase nothing is left to do and the sprint completes. One that
-    was reached while the sprint was blocked still pauses it then.
+    With `retry`, failed and blocked work is reset in the same append. After a breakpoint on
+    the last phase, the sprint completes. A breakpoint that was reached while the sprint was
+    blocked pauses it then.
     """
 
     by: str | None = None
@@ -209,7 +209,7 @@ def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:
 
 
 def _has_left(plan: Plan) -> bool:
-    """Tell whether a document that came in says that the goal was reached."""
+    """Return whether an imported document states that the goal was reached."""
     return mapping_of(plan.document, "ralph-exit").get("detected-at") is not None
 
 
@@ -259,7 +259,7 @@ def beat(sprint: Sprint, command: RecordHeartbeat, at: str) -> list[Event]:
 
 
 def is_stale(sprint: Sprint, *, now: str, moved: str | None = None) -> bool:
-    """Tell whether a running sprint was silent for more than 15 minutes before `now`.
+    """Return whether a running sprint was silent for more than 15 minutes before `now`.
 
     Computed on each query, never stored. A rollback also discards the time of the last
     activity, so `moved`, the time of the rollback, counts as activity.

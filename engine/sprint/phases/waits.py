@@ -1,8 +1,9 @@
-"""Waits for limits: when one is made, until when, and whether it is in force; rules.
+"""Waits for limits: the command that records one, and the computation of its end.
 
-A wait is no failure: what is under way goes on, in the same iteration and attempt. How
-long is what the agent was told; where it was not, waits grow. From the second in a row
-on the growing wait is the least: who says `in a second` each time is not asked for ever.
+A wait is not a failure: the current iteration and attempt continue. Its end is the one that
+the agent reports; if unknown, consecutive waits grow. The growing wait is the minimum from
+the second consecutive wait on, so that an agent that always reports one second is not
+called endlessly.
 """
 
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from .leaves import check_word
 from .retry import RetryPolicy, policy_of
 
 LIMITS = ("usage-limit", "overload", "network")
-"""What is waited for."""
+"""The kinds of limits."""
 
 
 class ScheduleRetry(Command, frozen=True):
@@ -35,7 +36,7 @@ class ScheduleRetry(Command, frozen=True):
     next_retry_at: str
     why: str | None = None
     waits_for: str | None = None
-    """`usage-limit` unless it is said."""
+    """`usage-limit` by default."""
     said_by: str | None = None
     phase: str | None = None
 
@@ -101,8 +102,8 @@ def limit_of_own(plan: Plan) -> LimitWait | None:
 def wait_after(sprint: Sprint, ran: AgentRan, ended: str) -> RetryScheduled:
     """Return the wait for the limit that ended a run of a custom loop.
 
-    The runs of such a loop are iterations of their own: waits of consecutive iterations are
-    waits in a row.
+    Each run of such a loop is an iteration, so waits of consecutive iterations are
+    consecutive.
     """
     limit, before = ran.limit, sprint.plan.waiting
     assert limit is not None
@@ -136,7 +137,7 @@ def wait_in_force(
 
 
 def has_waited(plan: Plan, *, phase: str = "", iteration: int | None = None) -> bool:
-    """Tell whether the last that became of this was a wait for a limit."""
+    """Return whether the last event about this work was a wait for a limit."""
     return plan.waiting is not None and plan.waiting.is_of(phase, iteration)
 
 

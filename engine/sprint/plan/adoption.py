@@ -202,7 +202,7 @@ def _add(found: EditChanges, before: Tree, after: Tree, node: Node) -> None:
 
 
 def _to_begin(data: Data) -> Data:
-    """Return a node and its descendants as they are before they are started."""
+    """Return a node and its descendants without the fields that commands set."""
     fresh = {key: data[key] for key in data if key not in _BY_COMMAND | {"status"}}
     for key in {*CHILDREN} & fresh.keys():
         if isinstance(fresh[key], list):

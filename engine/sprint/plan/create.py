@@ -1,4 +1,4 @@
-"""How a plan comes in, compiled and new or imported: rules; `document_changes` evolves."""
+"""The commands that create a plan, or import one of another tool."""
 
 from typing import Any
 
@@ -57,10 +57,10 @@ def create_sprint(sprint: Sprint, command: CreateSprint, at: str) -> list[Event]
 
 
 class ImportDocument(Command, frozen=True):
-    """Take in a document that another tool wrote: whole, or as the difference to ours.
+    """Import a document of another tool, whole or as the difference to the current one.
 
-    Nothing in it is changed, contradictions and unknown keys included. `with_facts` tells
-    what must have happened since the version before, too: events that nobody saw happen.
+    It is not changed, even if it contains contradictions and unknown keys. `with_facts`
+    also records the events that must have happened since the previous version.
     """
 
     document: Data
@@ -98,10 +98,9 @@ def _creates(event: SprintCompiled) -> CreateSprint:
 
 
 def is_same_sprint(older: object, newer: object) -> bool:
-    """Tell whether a document is an earlier version of another one.
+    """Return whether a document is an earlier version of another one.
 
-    It is when both have one id; or when it has none yet, and all that it wants done stands
-    in the other one, too.
+    It is if both have one id, or if it has none and the other one contains all of its work.
     """
     if not isinstance(older, dict) or not isinstance(newer, dict):
         return False
@@ -117,9 +116,9 @@ def is_same_sprint(older: object, newer: object) -> bool:
 
 
 def patch_to(sprint: Sprint, document: Data) -> list[Operation]:
-    """Return what leads to a document from the plan alone, which it is applied to.
+    """Return the operations from the plan alone, to which they are applied, to a document.
 
-    An operator queue that stays as it is is left out: requests and decisions go on.
+    An unchanged operator queue is omitted: its requests and decisions remain.
     """
     derived, queue = sprint.plan.derive(), sprint.queue
     others = {**document, QUEUE: derived.get(QUEUE)}
@@ -131,7 +130,7 @@ def patch_to(sprint: Sprint, document: Data) -> list[Operation]:
     operations = diff(derived, document)
     if says_queue(operations):
         return operations
-    # What was queued since must not go on, so the patch has to say something of it.
+    # Later requests must be removed, so the patch has to mention the queue.
     path, value = f"/{QUEUE}", document.get(QUEUE, [])
     if QUEUE in document:
         return [*operations, {"op": "replace", "path": path, "value": value}]

@@ -88,10 +88,10 @@ def _updates(event: DynamicStepUpdated) -> UpdateStep:
 def take_steps(
     sprint: Sprint, *, completed: Iterable[str], pending: Iterable[WantedStep]
 ) -> list[Event]:
-    """Take what an agent says at the end of an iteration: what is done, what is not.
+    """Apply the steps that an agent reports at the end of an iteration.
 
-    What is pending under a known id, or with the prompt of an open step, is that step;
-    a known one that was completed is open again. What cannot be taken is noted.
+    A pending step with a known id, or with the prompt of an open step, is that step; if it
+    was completed, it is open again. Invalid steps are noted.
     """
     steps = steps_of(sprint.plan.document)
     events: list[Event] = []
@@ -127,7 +127,7 @@ def take_steps(
 
 
 def steps_of(document: Data) -> dict[str, Data]:
-    """Return the steps by their ids; what has no id of its own takes no part."""
+    """Return the steps by id, without those that have no id."""
     return {
         step["id"]: step
         for step in list_of(document, "dynamic-steps")

@@ -194,7 +194,7 @@ def _iteration(before: Data, after: Data) -> Iterator[Event]:
 
 
 def _injected(node: Node, known: dict[str, Node]) -> Iterator[Event]:
-    """Yield that a node came in, unless it came with the one above it."""
+    """Yield the injection of a node, unless its parent was injected with it."""
     parent = node.parent
     if node.address in known or parent is None:
         return

@@ -22,12 +22,12 @@ from .insertion_points import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_o
 
 
 class InjectPhases(Command, frozen=True):
-    """Put phases into the plan, all of them or none, beside one another in their order.
+    """Inject phases into the plan, all of them or none, as siblings in their order.
 
-    `nodes` have the shape of PROGRESS.yaml. Where they come to stand beside steps they
-    are steps. With `id_prefix` their ids are `id_prefix-0`, `-1` …, counted on for ever.
-    The same command again changes nothing, unless it is known that it `is_new`.
-    Raise `RefusedError` when the place is not there, takes no such node, or has the id.
+    `nodes` have the shape of PROGRESS.yaml. They are steps if their siblings are. With
+    `id_prefix`, their ids are `id_prefix-0`, `-1` …, never reused. A repeated command has
+    no effect unless it `is_new`. Raise `RefusedError` if the position does not exist or
+    does not accept such nodes, or if an id is taken.
     """
 
     nodes: list[Data]
@@ -83,7 +83,7 @@ def _injects(event: Injection) -> InjectPhases | InjectSteps:
 
 
 def addresses(event: Injection) -> list[str]:
-    """Return the addresses of what came in with an event, in order."""
+    """Return the addresses of injected nodes, in order."""
     came = filter(takes_part, event.nodes)
     return [_address(event.into or "", node["id"]) for node in came]
 
@@ -144,7 +144,7 @@ def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[lis
 
 
 def _said(event: Injection, into: str) -> Iterator[tuple[str, Injection]]:
-    """Yield what a command says of each address, wherever exactly it came to stand."""
+    """Yield, by address, an injection as requested, whatever its final position."""
     for node in filter(takes_part, event.nodes):
         one = type(event)([node], event.position, id_prefix=event.id_prefix)
         yield _address(into, node["id"]), one
@@ -167,7 +167,7 @@ def _check_free(plan: Plan, coming: Injection, spot: Spot) -> None:
 
 
 def _check_nodes(nodes: list[Data], field: str, *, level: int) -> None:
-    """Raise `RefusedError` for what a plan would take but nobody could execute."""
+    """Raise `RefusedError` for valid nodes that could not be executed."""
     key = CHILDREN[level] if level < len(CHILDREN) else None
     for index, node in enumerate(nodes):
         where = f"{field}[{index}]"
@@ -215,7 +215,7 @@ def _holder(document: Data, indices: tuple[int, ...]) -> tuple[Data, str]:
 
 def _evolve(plan: Plan, event: Injection, at: str) -> None:
     tree = plan.tree
-    # Rules let nothing else in, but a log that was handed in may hold anything.
+    # The rules inject nothing else, but an imported log may contain anything.
     nodes = [node for node in event.nodes if takes_part(node)]
     beside = tree.find(event.after or event.before or "")
     into = tree.find(event.into) if event.into else tree.root
@@ -231,7 +231,7 @@ def _evolve(plan: Plan, event: Injection, at: str) -> None:
     if beside is not None:
         index = beside.place[-1] + (event.after is not None)
     marked = [_marked(node, at, level=len(place) + 1) for node in nodes]
-    # What they checked was without this work. Parents derive their error from their gate.
+    # The gate did not check the new work. Parents derive their error from their gate.
     forget_gates(owner)
     plan.grow(owner, siblings, index, marked, at)
     for address, said in _said(event, event.into or ""):

@@ -1,4 +1,4 @@
-"""Where something comes into the plan: from what was asked for to one spot in its tree."""
+"""Insertion points: from a requested position to an index in the tree of a plan."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ TOP, STEP, SUB_PHASE = 1, 2, 3
 
 
 def parse_position(text: str) -> InjectionPosition | None:
-    """Return the position that a text names, like `after:build`; None when it is none."""
+    """Return the position in a text such as `after:build`; None if it is invalid."""
     kind, _, ref = text.partition(":")
     return InjectionPosition(kind, ref or None) if kind in POSITIONS else None
 
@@ -38,14 +38,14 @@ class Spot(NamedTuple):
 
     @property
     def level(self) -> int:
-        """Return the level of what comes in here."""
+        """Return the level of the inserted nodes."""
         return len(self.holder) + 1
 
 
 def spot_of_phases(
     sprint: Sprint, position: InjectionPosition, *, is_for_each: bool
 ) -> Spot:
-    """Return where phases come in; a phase that has steps itself stands at the top."""
+    """Return the insertion point of phases; phases with steps are inserted at the top."""
     leaf = sprint.plan.pointed()
     if spot := _named_spot(sprint, position, leaf):
         return spot
@@ -55,7 +55,7 @@ def spot_of_phases(
 
 
 def spot_of_steps(sprint: Sprint, position: InjectionPosition) -> Spot:
-    """Return where steps come in; one at another level takes no step."""
+    """Return the insertion point of steps; nodes at other levels accept none."""
     leaf = sprint.plan.pointed()
     if spot := _named_spot(sprint, position, leaf):
         return spot
@@ -86,7 +86,7 @@ def _last_open(plan: Plan) -> Spot:
 def _named_spot(
     sprint: Sprint, position: InjectionPosition, leaf: Node | None
 ) -> Spot | None:
-    """Return the spot that a position names by itself, whatever is to come in."""
+    """Return the insertion point that a position alone determines, or None."""
     check_word("position", position.type, POSITIONS)
     takes_ref = position.type in (*BESIDE, END_OF_PHASE)
     if (position.type in BESIDE and not position.ref) or (position.ref and not takes_ref):
@@ -112,9 +112,9 @@ def _named_spot(
 
 
 def _behind(plan: Plan, node: Node) -> Spot:
-    """Return the spot behind a node, and behind what waits there for the same reason.
+    """Return the point after a node and after earlier insertions at the same position.
 
-    So what comes in after what is current is done in the order in which it came.
+    So nodes inserted after the current one are processed in order of their insertion.
     """
     if not node.place:
         return Spot((), "")
@@ -130,13 +130,13 @@ def _behind(plan: Plan, node: Node) -> Spot:
 
 
 def _waits(plan: Plan, node: Node) -> bool:
-    """Tell whether a node came in after what was current, and nothing befell it since."""
+    """Return whether a node was inserted after the current one and is unchanged."""
     last = plan.last.nodes.of(node.address)
     return isinstance(last, Injection) and last.position.type == AFTER_CURRENT
 
 
 def ancestor(node: Node, level: int) -> Node:
-    """Return the node of a level that a node stands in, or is."""
+    """Return the ancestor of a node at a level, or the node itself."""
     while node.level > level and node.parent is not None:
         node = node.parent
     return node

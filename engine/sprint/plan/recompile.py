@@ -25,12 +25,12 @@ _OF_NODE = (
     *("prompt", "model", "depends-on", "gate"),
     *("break", "parallel", "wait-for-parallel"),
 )
-"""What a definition says of a sprint, and of a phase, step or sub-phase."""
+"""The fields of a definition, of a sprint or of its nodes."""
 _SHOWN_MAX = 60
 
 
 class Addition(NamedTuple):
-    """Nodes that stand beside each other and are new, and where they come in."""
+    """New sibling nodes, and their insertion point."""
 
     level: int
     """The level of the nodes: 1 for top phases, 2 for steps, 3 for sub-phases."""
@@ -80,7 +80,7 @@ def _compare_children(
         return
     prefix = f"{address}/" if address else ""
     for identity, child in there.items():
-        # What came in while the sprint was carried out is in no definition.
+        # Injected nodes are in no definition.
         if identity not in wanted and child.get("injected") is not True:
             found.differs(f"{prefix}{escape(identity)}", "is not there any more")
     order = [identity for identity in there if identity in wanted]
@@ -142,7 +142,7 @@ def _changed(field: str, was: Any, now: Any) -> str:
 
 
 def _around(old: str | None, new: str | None) -> tuple[str, str]:
-    """Return two lines as they are shown, from shortly before they differ."""
+    """Return two lines from shortly before their first difference."""
     if old is None or new is None:
         return _shown(old), _shown(new)
     pairs = enumerate(zip(old, new, strict=False))
@@ -161,11 +161,11 @@ def _shown(value: Any) -> str:
 
 
 class TakePlan(Command, frozen=True):
-    """Take in a plan, the first one or one that was compiled again.
+    """Create the sprint from a plan, or update it to a newly compiled plan.
 
-    A sprint that has not begun gets the new plan in place of the old one. One that has
-    takes what is new where it stands in the definition; raise `RefusedError`, with the
-    differences, when anything else is different.
+    A sprint that was not started gets the new plan. A started one gets the new nodes at
+    their positions in the definition; raise `RefusedError` with the differences if anything
+    else differs.
     """
 
     plan: Data
@@ -191,7 +191,7 @@ def take_plan(sprint: Sprint, command: TakePlan, at: str) -> list[Event]:
 def _added(sprint: Sprint, document: Data, at: str) -> list[Event]:
     """Return the injections of all that is new; refuse whatever is otherwise."""
     if sprint.plan.last.goal is not None:
-        # The goal was said anew since, which is in no definition.
+        # A goal that was set later is in no definition.
         document |= {key: sprint.plan.document[key] for key in ("mode", "goal", "ralph")}
     found = changes(sprint.plan.document, document)
     if found.differences:
@@ -212,7 +212,7 @@ def _added(sprint: Sprint, document: Data, at: str) -> list[Event]:
 
 
 def has_begun(sprint: Sprint) -> bool:
-    """Tell whether anything was recorded that a new plan would throw away."""
+    """Return whether anything was recorded that a new plan would discard."""
     document, tree = sprint.plan.document, sprint.plan.tree
     return (
         sprint.plan.status != NOT_STARTED

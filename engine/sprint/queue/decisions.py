@@ -1,4 +1,4 @@
-"""Decisions on requests of the operator queue, and how one is taken back; rules."""
+"""The commands that decide on requests of the operator queue, and reopen them."""
 
 from msgspec import structs
 
@@ -27,11 +27,10 @@ _OF_INJECTIONS = ("prompt", "workflow", "id_prefix", "model")
 
 
 class ApproveRequest(Command, frozen=True):
-    """Approve a request and inject what it asks for, after the current work by default.
+    """Approve a request and inject its work, by default after the current work.
 
-    Where no prompt is given it is that of the step that the request carries, else made
-    from title and description; `nodes` are the phases of the `workflow` that stands in its
-    place.
+    The default prompt is that of the step in the request, else its title and description.
+    `nodes` are the phases of `workflow`, which replaces the prompt.
     """
 
     request: str
@@ -88,7 +87,7 @@ def approve_request(sprint: Sprint, command: ApproveRequest, at: str) -> list[Ev
 
 
 class RejectRequest(Command, frozen=True):
-    """Reject a request; without a reason of its own the reasoning is it."""
+    """Reject a request; the reasoning is also the default reason."""
 
     request: str
     reasoning: str
@@ -133,7 +132,7 @@ def defer_request(sprint: Sprint, command: DeferRequest, at: str) -> list[Event]
             command=DEFER,
             allowed=[NEXT_SPRINT],
         )
-    # Where no phase is open, the sprint's end or the next phase that ends is what comes.
+    # Without an open phase, the next end of a phase or of the sprint applies.
     leaf = sprint.plan.tree.open_leaf()
     if until != END_OF_PHASE or leaf is None:
         return [event]
@@ -226,7 +225,7 @@ def _prompt_of(entry: Data) -> str:
 
 
 def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
-    """Tell whether exactly this is decided already; raise unless it can be decided."""
+    """Return whether this decision is already recorded; raise if none is possible."""
     if not event.reasoning.strip():
         raise RefusedError("reasoning: every decision has one", field="reasoning")
     status = entry["status"]

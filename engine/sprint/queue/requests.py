@@ -1,9 +1,8 @@
-"""Requests of the operator queue: rules and evolve (SPR-150 to SPR-156).
+"""The commands and events of requests in the operator queue (SPR-150 to SPR-156).
 
-Decisions themselves are in `decisions.py`, what brings requests back in `returns.py`.
-
-Requests are knowledge, so no rollback loses one. Decisions are execution: a rollback
-behind an approval takes back what it injected and the approval itself.
+Decisions are in `decisions.py`, the return of deferred requests in `returns.py`. Requests
+are knowledge, so no rollback loses one. Decisions are execution: a rollback to before an
+approval discards the approval and the injected work.
 """
 
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from ..state.tree import Data, Node
 from ..state.words import DECISIONS, PRIORITIES, REQUEST_TYPES
 
 ALLOTTED = "req"
-"""What ids are made from where none is given: `req-1`, `req-2` …, never twice."""
+"""The prefix of generated ids: `req-1`, `req-2` …, never reused."""
 
 
 class SubmittedRequest(msgspec.Struct, frozen=True):
@@ -184,7 +183,7 @@ def _known(
 
 
 def _says(event: f.RequestQueued, asked: SubmittedRequest) -> bool:
-    """Tell whether a request says what is asked for; defaults say nothing."""
+    """Return whether a recorded request equals a submitted one; defaults match anything."""
     said = structs.asdict(asked)
     said["created_at"] = _time(asked.created_at)
     known = structs.asdict(event)
@@ -202,13 +201,13 @@ def _highest(sprint: Sprint) -> int:
 
 
 def is_allotted(identity: str) -> bool:
-    """Tell whether an id has the form of those that are given here."""
+    """Return whether an id has the form of generated ones."""
     prefix, _, number = identity.rpartition("-")
     return prefix == ALLOTTED and number.isascii() and number.isdigit()
 
 
 def _path(node: Node) -> str:
-    """Return where a node is, as the document says it: ids joined by ` > `."""
+    """Return the path of a node in the document: ids joined by ` > `."""
     ids: list[str] = []
     here: Node | None = node
     while here is not None and here.level:
@@ -218,7 +217,7 @@ def _path(node: Node) -> str:
 
 
 def _evolve_decided(plan: Plan, event: f.RequestDecided, at: str) -> None:
-    # Another tool's observed word may be none of ours.
+    # Another tool may have recorded an unknown decision.
     if event.decision in STATUS_OF:
         plan.decisions[event.request] = Decided(event, at)
 
@@ -231,7 +230,7 @@ def _evolve_returned(plan: Plan, event: f.RequestReturned, at: str) -> None:
 
 def _evolve_reopened(plan: Plan, event: f.RequestReopened, at: str) -> None:
     last = plan.decisions.get(event.request)
-    # What a document that came in says was decided is not among our decisions.
+    # The decisions in an imported document are not ours.
     said = (
         f.RequestDecided(event.request, DECISIONS[-1], "") if last is None else last.event
     )

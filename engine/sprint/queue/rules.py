@@ -20,7 +20,7 @@ from .returns import copied
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """What is decided of requests of some priorities and types."""
+    """The decision on requests of some priorities and types."""
 
     name: str
     decision: str
@@ -29,7 +29,7 @@ class Rule(msgspec.Struct, frozen=True):
     types: tuple[str, ...] = ()
     """Empty for all."""
     reasoning: str | None = None
-    """Without one it says the rule."""
+    """By default the name of the rule."""
     position: InjectionPosition = InjectionPosition(AFTER_CURRENT)
     model: str | None = None
     deferred_until: str = END_OF_PHASE
@@ -56,9 +56,9 @@ class Ruling(NamedTuple):
 
 
 def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[Ruling]:
-    """Return what the rules say of every pending request; the first that fits decides.
+    """Return the decision on every pending request by the first rule that applies.
 
-    One whose decision is refused stays pending.
+    If the decision is refused, the request stays pending.
     """
     state = copied(sprint)
     rulings = []
@@ -77,7 +77,7 @@ def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[R
             rulings.append(Ruling(identity, rule.name, rule.decision, [], error.message))
             continue
         rulings.append(Ruling(identity, rule.name, rule.decision, events))
-        # The next one is decided on what came in with this one.
+        # The next decision depends on the work that this one injected.
         fold_ahead(state, events, at)
     return rulings
 

@@ -47,12 +47,12 @@ def begin_run(sprint: Sprint, command: BeginRun, at: str) -> list[Event]:
 
 
 def words_of(command: Sequence[str]) -> tuple[str, ...]:
-    """Return a command as it is recorded: no more words, nor longer ones, than are read."""
+    """Return a command in its recorded form, limited in number and length of arguments."""
     return tuple(cut(word, WORD_CHARS_MAX) for word in command[:WORDS_MAX])
 
 
 class FinishRun(Command, frozen=True):
-    """Say how a run ended, whatever became of the sprint meanwhile."""
+    """Record the end of a run, whatever the state of the sprint."""
 
     run: str
     because: str
@@ -99,7 +99,7 @@ def lose_run(sprint: Sprint, command: LoseRun, at: str) -> list[Event]:
 
 
 def spent_since(sprint: Sprint, now: str) -> Took:
-    """Return what the last run has spent by a time."""
+    """Return the resources that the last run has used by a time."""
     knowledge = sprint.knowledge
     loops, total = knowledge.loops, knowledge.spent
     before = loops.before

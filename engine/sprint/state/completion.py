@@ -96,9 +96,9 @@ NEXT_SPRINT = DEFERRALS[-1]
 
 
 def urgent(sprint: Sprint, *, priority: str = HIGH, put_off: bool = False) -> list[str]:
-    """Return the requests of this priority or a higher one that nobody has decided.
+    """Return the pending requests of this priority or a higher one.
 
-    With `put_off` also those that come back when this sprint ends.
+    With `put_off`, include those deferred until the end of this sprint.
     """
     words = PRIORITIES[: PRIORITIES.index(priority) + 1]
     queue = filter(takes_part, sprint.queue)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 
 class Missing(Enum):
-    """What stands where a document has nothing: `null` is a value."""
+    """The marker for a field that a document does not have: `null` is a value."""
 
     MISSING = "missing"
 

@@ -1,7 +1,7 @@
-"""Rollback arithmetic: which versions are in force at a version.
+"""Effective versions: those that no rollback has discarded, as seen from a version.
 
-The parent of a rollback is its target, the parent of any other event the one before it.
-The events on the path from a version to the root are the effective ones at that version.
+The parent of a rollback is its target, the parent of any other event the one before it. The
+events on the path from a version to the root are the effective ones at that version.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,15 +15,15 @@ Interval = tuple[int, int]
 
 
 def path(rollbacks: Sequence[tuple[int, int]], version: int) -> list[Interval]:
-    """Return the stretches of the path from the root to `version`, in order.
+    """Return the ranges of the effective versions at `version`, in order.
 
-    `rollbacks` are (version, target) in order of version; later ones do not count. A
-    rollback itself lies on the path that it begins.
+    `rollbacks` are (version, target) in order of version; later ones are ignored. A
+    rollback itself is effective.
     """
     stretches: list[Interval] = []
     last = version
     for at, to in reversed(rollbacks):
-        # A log that was handed in may name a target yet to come: that voids nothing.
+        # The log of another user may name a later target, which discards nothing.
         if to < at <= last:
             stretches.append((at, last))
             last = to
@@ -32,7 +32,7 @@ def path(rollbacks: Sequence[tuple[int, int]], version: int) -> list[Interval]:
 
 
 def lies_on(stretches: Sequence[Interval], version: int) -> bool:
-    """Tell whether a version lies on a path."""
+    """Return whether a version is effective."""
     place = bisect_left(stretches, (version + 1,))
     return place > 0 and stretches[place - 1][1] >= version
 
@@ -40,7 +40,7 @@ def lies_on(stretches: Sequence[Interval], version: int) -> bool:
 def stretches_only_in(
     these: Sequence[Interval], those: Sequence[Interval]
 ) -> list[Interval]:
-    """Return what lies on one path and not on another, in order."""
+    """Return the versions that are in the first ranges but not in the second, in order."""
     found: list[Interval] = []
     place = 0
     for first, last in these:
@@ -57,7 +57,7 @@ def stretches_only_in(
 
 
 def _add(stretches: list[Interval], first: int, last: int) -> None:
-    """Add a stretch, to the one before it where they are one; an empty one is none."""
+    """Append a range, joined with the previous one if adjacent; ignore an empty one."""
     if first > last:
         return
     if stretches and stretches[-1][1] == first - 1:
@@ -66,7 +66,7 @@ def _add(stretches: list[Interval], first: int, last: int) -> None:
 
 
 class TurnedBack(msgspec.Struct, frozen=True):
-    """What a rollback changed of what is in force."""
+    """The versions that a rollback discards or makes effective again."""
 
     version: int
     gone: list[Interval]
@@ -99,7 +99,7 @@ def turns(rollbacks: Sequence[tuple[int, int]]) -> Iterator[TurnedBack]:
 
 
 def turned_by(rollbacks: Sequence[tuple[int, int]], at: int, to: int) -> TurnedBack:
-    """Return what a rollback at one version, to another, changes or changed."""
+    """Return the changes that a rollback at one version, to another, makes or made."""
     before, after = path(rollbacks, at - 1), path(rollbacks, to)
     gone, back = stretches_only_in(before, after), stretches_only_in(after, before)
     return TurnedBack(at, gone, back)
@@ -108,7 +108,7 @@ def turned_by(rollbacks: Sequence[tuple[int, int]], at: int, to: int) -> TurnedB
 def taken_back_by(
     versions: Sequence[int], rollbacks: Sequence[tuple[int, int]]
 ) -> dict[int, int]:
-    """Return of versions, in order, the rollback since which they are off the path."""
+    """Return, for each discarded version, the rollback that discarded it."""
     taken: dict[int, int] = {}
     for turned in turns(rollbacks):
         for first, last in turned.gone:
@@ -125,7 +125,7 @@ def _between(versions: Sequence[int], first: int, last: int) -> Sequence[int]:
 
 
 def is_in_force(version: int, rollbacks: Sequence[tuple[int, int]], *, until: int) -> bool:
-    """Tell whether a version lies on the path to another, by the rollbacks after it."""
+    """Return whether a version is effective at another, given the later rollbacks."""
     last = until
     for at, to in reversed(rollbacks):
         if to < at <= last:

@@ -1,4 +1,4 @@
-"""What a Ralph sprint's document says of how its loop is to go; pure readings of it."""
+"""The settings of a goal's loop in the document of a Ralph sprint; pure."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from .tree import Data
 IDLE_THRESHOLD = 3
 """Iterations without progress before reflection starts."""
 ITERATIONS_MAX = 100
-"""How many iterations a loop towards a goal may begin, unless it is said otherwise."""
+"""The default maximum number of iterations towards a goal."""
 NOT_LEFT: Data = {"detected-at": None, "iteration": None, "final-summary": None}
 """`ralph-exit` until the goal is reached."""
 LOOP_IN = "the loop in "
@@ -68,9 +68,9 @@ def min_iterations(document: Data) -> int:
 
 
 def goal_said(document: Data) -> str | None:
-    """Return the first line of the goal; None where nobody said one.
+    """Return the first line of the goal; None if none was set.
 
-    A loop that was only wrapped has a name for one, and no limit.
+    The sprint of a wrapped loop has a name as its goal, and no limit.
     """
     goal = (text_of(document, "goal") or "").strip().partition("\n")[0]
     is_name = goal.startswith(LOOP_IN) and max_iterations(document) is None

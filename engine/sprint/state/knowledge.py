@@ -1,4 +1,4 @@
-"""The knowledge of a sprint: what was learned on the way, never voided by a rollback."""
+"""The knowledge of a sprint, which rollbacks do not affect."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
@@ -23,7 +23,7 @@ from .words import NO_SUCCESS
 
 COST = "cost"
 COMMANDS_MAX = 8
-"""Of so many commands is kept whether they say what they cost."""
+"""The maximum number of commands for which is stored whether they report their cost."""
 COUNT_MAX = 2**63 - 1
 """No sum goes beyond it, whatever an agent says."""
 
@@ -43,7 +43,7 @@ class Spent(msgspec.Struct, array_like=True):
     missing: dict[str, int] = {}
     """By figure, `tokens` included: for how many of the runs it is not fully known."""
     cut_short: int = 0
-    """How many more were ended with their loop: what they took, nobody knows."""
+    """The number of further runs that ended with their loop; their usage is unknown."""
 
     @property
     def tokens(self) -> int | None:
@@ -77,12 +77,12 @@ class Spent(msgspec.Struct, array_like=True):
         return None if self.cost is None else float(self.cost)
 
     def add(self, used: Usage | None) -> None:
-        """Add tokens, turns and cost, as far as an agent says what they were."""
+        """Add the known tokens, turns and cost."""
         for name in _COUNTED:
             if (value := getattr(used, name, None)) is not None and value >= 0:
                 total = (getattr(self, name) or 0) + value
                 setattr(self, name, min(total, COUNT_MAX))
-        # What is less than nothing is nothing that anybody paid.
+        # A negative cost is invalid.
         if (cost := getattr(used, "cost_usd", None)) is not None and cost >= 0:
             # Imported here: what most commands read costs nothing.
             from ...usage import plus
@@ -93,7 +93,7 @@ class Spent(msgspec.Struct, array_like=True):
         """Add what one run took."""
         self.add(event.usage)
         if event.is_rest:
-            # The run itself was counted when it ended, and what it did not state.
+            # The run was counted when it ended, and so were its unknown figures.
             self._miss(lower_bounds(event.usage), event.settled)
             self.duration_ms += (event.duration_ms or 0) if event.calls else 0
             return
@@ -117,19 +117,19 @@ _COUNTED = (
 
 
 def says_cost(used: Usage | None) -> bool:
-    """Tell whether a run says what it cost."""
+    """Return whether a run reports its cost."""
     return used is not None and used.cost_usd is not None and used.cost_usd >= 0
 
 
 class Runs(msgspec.Struct, array_like=True):
-    """What is known of the runs of the loop; of the last one whole."""
+    """The runs of the loop; all details only of the last one."""
 
     version: int = 0
     """The version that began the last one; 0 before the first."""
     started: RunStarted | None = None
     ended: RunEnded | None = None
     ended_version: int = 0
-    """The version that says how it ended."""
+    """The version of its end."""
     duration_ms: int = 0
     """How long all that ended took together."""
     before: Spent = msgspec.field(default_factory=Spent)
@@ -147,7 +147,7 @@ class Runs(msgspec.Struct, array_like=True):
     silent: list[str] = []
     """What the agent did not say that went well last: `cost`, `tokens`."""
     says_cost: dict[str, bool] = {}
-    """Whether what went well last under a command said what it cost."""
+    """By command, whether the last successful run reported its cost."""
 
     @property
     def open(self) -> RunStarted | None:
@@ -178,7 +178,7 @@ class NamesTree(Protocol):
 
     @property
     def work_tree(self) -> str | None:
-        """Return its id; None where it was recorded by name only."""
+        """Return its id; None if only its name was recorded."""
 
     @property
     def worktree(self) -> str:
@@ -208,34 +208,34 @@ class WorkTree(NamedTuple):
 
 
 class Knowledge(msgspec.Struct):
-    """Knowledge and counters: never voided by a rollback."""
+    """Knowledge and counters, which rollbacks do not affect."""
 
     rollbacks: list[tuple[int, int]] = []
     """Every rollback so far: its version and its target."""
     starts: bytearray = msgspec.field(default_factory=bytearray)
     """Every iteration ever started; `newest_first` reads it."""
     begun: int = 0
-    """How many iterations ever began, taken back or not."""
+    """The number of iterations ever started, including discarded ones."""
     iteration_max: int = 0
     """The highest iteration number ever given, imported ones included."""
     imported_at: int = 0
     """The version of the newest imported document."""
     undone: list[int] = []
-    """Versions of the rollbacks that were taken back, and of those that did it."""
+    """The versions of undone rollbacks, and of the undos."""
     undid: dict[int, int] = {}
-    """What each undo took back, by the undo's version; gone once a redo took it back."""
+    """The rollback that each undo undid, by the undo's version; removed by a redo."""
     allotted: dict[str, int] = {}
     """How many numbers were ever given to ids of each prefix."""
     spent: Spent = msgspec.field(default_factory=Spent)
-    """By agents, also in runs that a rollback took back."""
+    """The usage of agents, including runs that were discarded."""
     loops: Runs = msgspec.field(default_factory=Runs)
     """The runs of `sprintlog run`."""
     requests: dict[str, tuple[int, RequestQueued]] = {}
     """Every request ever queued, with the version that did it, in recording order."""
     request_ids: list[str] = []
-    """The ids of requests in documents that came in."""
+    """The ids of requests in imported documents."""
     tracker: Tracker = msgspec.field(default_factory=Tracker)
-    """What was measured of the iterations, and what was said of them."""
+    """The measurements and descriptions of iterations."""
     snapshots: list[HeldSnapshot] = []
     """Every snapshot that was taken and not removed, in order."""
     restoring: list[Restore] = []
@@ -280,7 +280,7 @@ def record_spent(knowledge: Knowledge, event: AgentRan, version: int) -> None:
     knowledge.spent.add_run(event)
     loops = knowledge.loops
     if event.found_in is not None:
-        # Who was found afterwards says nothing of how the last ones went.
+        # A run that was found later does not show how the last runs ended.
         return
     if event.status in NO_SUCCESS:
         # What waits for a limit has not failed, nor gone well.
@@ -302,7 +302,7 @@ def record_spent(knowledge: Knowledge, event: AgentRan, version: int) -> None:
 
 
 def record_budgets(knowledge: Knowledge, event: BudgetsSet, version: int) -> None:
-    """Keep what the sprint may spend in all."""
+    """Record the budgets of the sprint."""
     knowledge.loops.budgets = event.budgets
 
 
@@ -316,7 +316,7 @@ def record_warned(knowledge: Knowledge, event: BudgetWarned, version: int) -> No
 
 
 def record_began(knowledge: Knowledge, event: RunStarted, version: int) -> None:
-    """Keep what a run of the loop began with."""
+    """Record the start of a run of the loop."""
     loops = knowledge.loops
     loops.started, loops.version = event, version
     loops.ended, loops.ended_version = None, 0
@@ -337,9 +337,9 @@ def record_ended(knowledge: Knowledge, event: RunEnded, version: int) -> None:
         loops.ended, loops.ended_version = event, version
 
 
-# Where iterations began: two bytes for most of them, so that a state stays small. The last
-# one stands at the end in full. Before it stand the steps back to those before it, newest
-# last: how many versions earlier the iteration one below began, or 0 behind one in full.
+# The starts of iterations, mostly in two bytes each, so that a state stays small. The last
+# start is stored in full at the end. Before it are the steps back to earlier ones, newest
+# last: the number of versions between two starts, or 0 after a start stored in full.
 _START = Struct("<qQ")
 _STEP = Struct("<H")
 _STEP_MAX = 2**16 - 1

@@ -268,14 +268,14 @@ _LOOKS = 3
 
 
 class FlatPhases:
-    """Phases of which each is a leaf, takes part, and is addressed by its id as it is."""
+    """Phases that are all plain leaves, with addresses equal to their ids."""
 
     __slots__ = ("_asked", "_places", "phases", "tally")
 
     def __init__(self, phases: list[dict[str, Any]], tally: dict[str, int]) -> None:
         self.phases = phases
         self.tally = tally
-        """How many have each status, as they are now."""
+        """The current number of phases with each status."""
         self._places: dict[str, int] | None = None
         self._asked = 0
 
@@ -295,7 +295,7 @@ class FlatPhases:
         return self._places.get(address)
 
     def is_over(self, index: int) -> bool:
-        """Tell whether a phase is finished and has no gate to wait for."""
+        """Return whether a phase is finished and has no gate."""
         phase = self.phases[index]
         return phase["status"] in FINISHED and "gate" not in phase
 

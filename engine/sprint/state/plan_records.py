@@ -86,13 +86,14 @@ class LimitWait(msgspec.Struct, array_like=True):
     """Whether the fallback of the loop waits as well."""
 
     def is_of(self, phase: str, iteration: int | None) -> bool:
-        """Tell whether this, or nothing else, is waited for."""
+        """Return whether the wait is for this phase or iteration."""
         return self.phase == phase and self.iteration == iteration
 
     def holds(self, now: str) -> bool:
-        """Tell whether it is to be waited on.
+        """Return whether the wait still applies.
 
-        After a clock was set back nobody knows how long that is: the agent says it again.
+        It does not if the clock was set back since it began, because its end is then
+        uncertain.
         """
         try:
             until, since, at = parse(self.until), parse(self.since), parse(now)
@@ -177,14 +178,14 @@ class LastEvents:
         self.work: Latest[f.WorkDone] = Latest()
         """Done, and its end is to come."""
         self.repaired: Latest[f.GateRepaired] = Latest()
-        """By the gate's address: it is to be checked again."""
+        """By the gate's address; the gate must be checked again."""
         self.failures: Latest[f.PhaseFailed] = Latest()
         """How a leaf failed last, by its address, until it is finished."""
         self.hooks: Latest[f.AboutHook] = Latest()
         """By the hook's id."""
 
     def __bool__(self) -> bool:
-        """Tell whether anything was recorded about any subject."""
+        """Return whether anything was recorded about any subject."""
         return any(getattr(self, name) for name in self.__slots__)
 
     def forget_indices(self) -> None:
@@ -216,12 +217,12 @@ def read(stored: dict[str, dict[str, Stored]]) -> LastEvents:
 
 
 def without_indices(addresses: dict[str, Any]) -> dict[str, Any]:
-    """Return what is kept by address, without what is addressed by its index."""
+    """Return the entries whose addresses contain no index."""
     return {name: kept for name, kept in addresses.items() if not is_by_index(name)}
 
 
 def is_by_index(address: str) -> bool:
-    """Tell whether any part of an address is an index."""
+    """Return whether any part of an address is an index."""
     return "/#" in f"/{address}"
 
 

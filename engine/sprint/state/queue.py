@@ -1,7 +1,7 @@
-"""The operator queue as PROGRESS.yaml shows it: requests, and what was decided of them.
+"""The operator queue as PROGRESS.yaml shows it: requests, and the decisions on them.
 
-The requests are kept by the knowledge, the decisions by the plan; here they meet. What an
-imported document says of its queue stands for all that was queued before it.
+The knowledge contains the requests, the plan the decisions; this module combines them. The
+queue of an imported document replaces everything queued before it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ QUEUE = "operator-queue"
 STATUS_OF = dict(zip(DECISIONS, REQUEST_STATUSES[1:], strict=True))
 """The status that each decision leads to."""
 REOPENED = "reopened"
-"""Stands where a returned request says what it was deferred to: a person reopened it."""
+"""The value of `returned` for a request that a person reopened."""
 _OF_DECISIONS = ("decided-at", "decision", "rejection-reason", "deferred-until")
 
 
@@ -31,7 +31,7 @@ class Decided(msgspec.Struct, frozen=True):
     event: RequestDecided
     at: str
     returned: str | None = None
-    """What it was deferred to, once that was reached, or `reopened`."""
+    """The deferral that ended, or `reopened`."""
 
     @property
     def status(self) -> str:
@@ -59,7 +59,7 @@ def queue_of(
 def find(
     document: Data, decisions: Decisions, requests: Requests, identity: str, *, since: int
 ) -> Data | None:
-    """Return one request of the queue as it is shown."""
+    """Return one request of the queue as the document shows it."""
     for name, base in _bases(list_of(document, QUEUE), requests, since):
         if name == identity:
             shown: Data = _shown(base, decisions.get(identity))
@@ -88,7 +88,7 @@ def with_queue(document: Data, queue: list[Any]) -> Data:
 
 
 def deferrals(document: Data, decisions: Decisions) -> dict[str, RequestDecided]:
-    """Return what is put off, by request: by us, or in a document that came in."""
+    """Return the deferred requests, by our decisions or those of an imported document."""
     found: dict[str, RequestDecided] = {}
     seen: set[str] = set()
     for entry in filter(takes_part, list_of(document, QUEUE)):
@@ -103,13 +103,13 @@ def deferrals(document: Data, decisions: Decisions) -> dict[str, RequestDecided]
 
 
 def says_queue(patch: Iterable[Mapping[str, Any]]) -> bool:
-    """Tell whether a patch says anything of the queue."""
+    """Return whether a patch changes the queue."""
     paths = (str(operation.get("path")) for operation in patch)
     return any(path.split("/")[:2] in ([""], ["", QUEUE]) for path in paths)
 
 
 def takes_part(entry: object) -> bool:
-    """Tell whether an entry of a document has an id and a status word."""
+    """Return whether an entry of a document has an id and a known status."""
     if not isinstance(entry, dict):
         return False
     identity = entry.get("id")
@@ -148,7 +148,7 @@ def _shown(base: Any, decided: Decided | None) -> Any:
 
 
 def _entry(event: RequestQueued) -> Data:
-    """Return a request as the document has it while nobody has decided."""
+    """Return a request as the document shows it before any decision."""
     entry: Data = {
         "id": event.request,
         "title": event.title,

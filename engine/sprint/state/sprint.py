@@ -1,7 +1,7 @@
-"""The state of one sprint: its Plan (what is to be done and how far it is) and its Record.
+"""The state of one sprint: its plan, which rollbacks affect, and its knowledge.
 
-The plan is kept in the shape of its document, ordered and with unknown keys in place.
-A fold owns the state it changes; everybody else reads.
+The plan is stored in the shape of its document, with the order and the unknown keys of the
+document. A fold owns the state that it changes; all other code only reads it.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from .tree import Data, Node, Tree
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
 MEANING = 11
-"""Raised when what is saved says something else in the same fields; a test tells."""
+"""Incremented when saved fields change their meaning; a test detects that."""
 
 
 class Plan:
@@ -63,7 +63,7 @@ class Plan:
         self.imported_at = 0
         """The version of the imported document that it began with."""
         self.decisions: dict[str, Decided] = {}
-        """What was decided last of requests in the operator queue, since then."""
+        """The last decision on each request since then."""
         self.retried: dict[str, int] = {}
         """How often a leaf was, by address, before a person stepped in last."""
         self.renewed: dict[str, bool] = {}
@@ -113,7 +113,7 @@ class Plan:
 
     @property
     def is_at_goal(self) -> bool:
-        """Tell whether the goal itself is worked on: no phase is left that is open."""
+        """Return whether the goal itself is worked on: no phase is open."""
         return self.is_ralph and self.tree.open_leaf() is None
 
     @property
@@ -123,13 +123,13 @@ class Plan:
 
     @property
     def completed_at(self) -> str | None:
-        """Return when the sprint was completed, as its document says it."""
+        """Return when the sprint was completed, as the document states it."""
         at = self.given_stats.get("completed-at")
         return at if isinstance(at, str) else None
 
     @property
     def given_stats(self) -> Data:
-        """Return the document's figures as they stand there; reading makes none."""
+        """Return the document's own figures."""
         return mapping_of(self.document, "stats")
 
     @property
@@ -141,7 +141,7 @@ class Plan:
         return stats
 
     def replace(self, document: Data) -> None:
-        """Take another document as the state; its derived fields are left as they are."""
+        """Replace the document; its derived fields are not changed."""
         self.document = document
         self.retried, self.renewed, self.waiting = {}, {}, None
         self.touched = False
@@ -150,9 +150,9 @@ class Plan:
     def grow(
         self, owner: Node, siblings: list[Any], index: int, nodes: list[Data], at: str
     ) -> None:
-        """Put nodes among the children of a node; the pointer stays on the same work.
+        """Insert nodes among the children of a node; the pointer stays on the same work.
 
-        Parents have their status from what is below them now.
+        The status of parents is then derived from their children.
         """
         tree = self.tree
         tree.make_all()
@@ -164,14 +164,14 @@ class Plan:
         if not is_grafted or not tree.is_plain:
             self.held = None
             tree = self.tree
-            # What is addressed by its index may have another address from here on.
+            # An index in an address may now refer to another node.
             self.last.forget_indices()
             self.retried = without_indices(self.retried)
             self.renewed = without_indices(self.renewed)
             if self.waiting is not None and is_by_index(self.waiting.phase):
                 self.waiting = None
             working = tree.node_of(working.data) if working is not None else None
-            # What was a leaf may have got leaves of its own.
+            # A former leaf may now have children.
             working = next(working.leaves(), None) if working is not None else None
         tree.held = None
         if (came := tree.node_of(nodes[0])) is not None:
@@ -189,17 +189,16 @@ class Plan:
             self.touched, self.last_at = True, last_at
 
     def settle(self, last_at: str | None = None) -> None:
-        """Do what a fold left to its end; `last_at` is None where that is known."""
+        """Complete the deferred work of a fold; `last_at` is None if already set."""
         self.happened(last_at)
         if self.index is not None:
             self.index.settle()
 
     def derive(self) -> Data:
-        """Return the document as readers see it: with pointer and figures derived.
+        """Return the document as readers see it, with derived pointer and figures.
 
-        They are functions of the state alone and stay out of it, so it makes no
-        difference when or how often this is called. A document that was imported and
-        not touched since is returned as it came.
+        They are functions of the state alone and are not stored in it, so calling this has
+        no effect. A document that was not changed since its import is returned unchanged.
         """
         if not self.touched:
             return self.document
@@ -217,7 +216,7 @@ class Plan:
             tree.derive_empty()
 
     def pointed(self) -> Node | None:
-        """Return the leaf that the pointer stands on; None when there is no leaf."""
+        """Return the leaf at the pointer; None if there is no leaf."""
         tree = self.tree
         return tree.open_leaf() or (tree.leaves[-1] if tree.leaf_count else None)
 
@@ -252,7 +251,7 @@ def settled(document: dict[str, Any]) -> dict[str, Any]:
 
 
 class Sprint:
-    """One sprint as it is at a version of its stream."""
+    """One sprint at a version of its stream."""
 
     __slots__ = ("id", "knowledge", "plan", "version")
 
@@ -264,7 +263,7 @@ class Sprint:
 
     @property
     def exists(self) -> bool:
-        """Tell whether a plan ever came in."""
+        """Return whether a plan was ever recorded."""
         return bool(self.plan.document)
 
     @property
@@ -281,7 +280,7 @@ class Sprint:
 
     @property
     def is_running(self) -> bool:
-        """Tell whether the sprint is in progress."""
+        """Return whether the sprint is in progress."""
         return self.plan.status == IN_PROGRESS
 
 
@@ -305,7 +304,7 @@ class _Saved(msgspec.Struct, array_like=True):
     renewed: dict[str, bool]
     waiting: LimitWait | None
     tally: dict[str, int]
-    """How many phases have each status where they are many and plain, else empty."""
+    """The number of phases with each status if there are many plain ones, else empty."""
 
 
 STATE_FORMAT = 158409405202194
@@ -315,7 +314,7 @@ It is `format_due`, written down: to find it takes longer than to read a state."
 
 
 def format_due() -> int:
-    """Return the number of today's format, by all that is saved."""
+    """Return the number of the current format, computed from all saved structs."""
     return shape_of(_Saved, Knowledge, meaning=MEANING)
 
 

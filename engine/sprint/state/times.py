@@ -54,8 +54,8 @@ def later(text: str, *, milliseconds: int) -> str:
 def elapsed(started: Any, ended: Any) -> str | None:
     """Return `HH:MM:SS` between two times: whole seconds, never negative.
 
-    Hours may pass 24. None when either is missing or unreadable, as in documents that
-    other tools left behind.
+    Hours may exceed 24. Return None if either time is missing or invalid, as in documents
+    of other tools.
     """
     try:
         duration = _moment(ended) - _moment(started)

@@ -61,7 +61,7 @@ _REOPEN = "`sprintlog sprint reopen` first"
 
 
 def check_exists(sprint: Sprint) -> None:
-    """Raise `NotFoundError` unless a plan came in."""
+    """Raise `NotFoundError` unless the sprint exists."""
     if not sprint.exists:
         raise NotFoundError(
             f"there is no sprint {sprint.id}",
@@ -90,7 +90,7 @@ def check_running(sprint: Sprint, command: str) -> None:
     status = sprint.plan.status
     ways = (name for name in ("start", "resume", "reopen") if status in SPRINT_FROM[name])
     way = next(ways, "start")
-    # Who resumes such a sprint says who resolved it and why.
+    # Resuming such a sprint requires who resolved the problem, and how.
     how = " --by NAME --why TEXT" if status in (words.BLOCKED, words.NEEDS_HUMAN) else ""
     said = f"{command}; the sprint must be {words.IN_PROGRESS} for that"
     raise _refused(sprint, command, said, [way], f"`sprintlog sprint {way}{how}` first")
@@ -155,10 +155,10 @@ def check_phase(leaf: Node, command: str) -> None:
 
 
 def find_leaf(sprint: Sprint, address: str | None) -> Node:
-    """Return the leaf at an address, or the one the pointer stands on.
+    """Return the leaf at an address, by default the one at the pointer.
 
-    Raise `NotFoundError` when there is none, `RefusedError` for a parent, whose status
-    is derived, and for an inert node.
+    Raise `NotFoundError` if there is none, `RefusedError` for a parent, whose status is
+    derived, and for an inert node.
     """
     node = find_node(sprint, address)
     if node.leaf < 0:
@@ -177,9 +177,9 @@ def find_leaf(sprint: Sprint, address: str | None) -> Node:
 
 
 def find_node(sprint: Sprint, address: str | None) -> Node:
-    """Return the node at an address, or the leaf the pointer stands on.
+    """Return the node at an address, by default the leaf at the pointer.
 
-    Raise `NotFoundError` when there is none, `RefusedError` for an inert one.
+    Raise `NotFoundError` if there is none, `RefusedError` for an inert one.
     """
     check_exists(sprint)
     if address is None:
@@ -226,7 +226,7 @@ def _check(what: str, started: object, at: str) -> None:
     try:
         is_before = isinstance(started, str) and parse(at) < parse(started)
     except InvalidInputError:
-        # Another tool wrote it; what nobody can read bounds nothing.
+        # Another tool wrote an invalid time, which cannot be compared.
         return
     if is_before:
         raise RefusedError(

@@ -77,7 +77,7 @@ class Tree:
         self._ended: set[Node] = set()
         """Of these what was counted, and may not say yet what it took."""
         self.held = self.find(held) if held else None
-        """The leaf that the pointer stays on although an open one came in before it."""
+        """The leaf that keeps the pointer although an open one was inserted before it."""
 
     @property
     def root(self) -> Node:
@@ -97,7 +97,7 @@ class Tree:
         return self._leaves
 
     def make_all(self) -> None:
-        """Make the nodes of plain phases that nobody asked for yet."""
+        """Create the nodes of all plain phases that do not have one yet."""
         if (flat := self._flat) is None:
             return
         self._leaves = [self._plain(flat, index) for index in range(len(flat.phases))]
@@ -106,10 +106,10 @@ class Tree:
         self._flat = self.asked = None
 
     def watch(self) -> set[int] | None:
-        """Note from here on of which phases the nodes are asked for; return the notes.
+        """Start to record the phases whose nodes are requested; return the record.
 
-        Whoever changes a phase asks for its node first, so all others stay as they are.
-        That holds while the notes are those of `asked`; None where all nodes are made.
+        To change a phase requires its node, so all other phases are unchanged, as long as
+        the record is that of `asked`. Return None if all nodes exist.
         """
         self.asked = None if self._flat is None else set()
         return self.asked
@@ -143,10 +143,10 @@ class Tree:
         return self._by_index.get(address)
 
     def open_leaf(self) -> Node | None:
-        """Return the first leaf that is not finished; None when all are.
+        """Return the first leaf that is not finished; None if all are.
 
-        A phase whose gate is open is held at its last leaf. What came in before the leaf
-        that was worked on then waits until that one is finished.
+        A phase with an open gate is held at its last leaf. Leaves inserted before the
+        current one wait until that one is finished.
         """
         if self.held is not None and self._stays_at(self.held.leaf):
             return self._leaf(self.held.leaf)
@@ -168,10 +168,10 @@ class Tree:
         return next(found, None)
 
     def graft(self, owner: Node, index: int, new: list[Data]) -> None:
-        """Index what was put among the children of a node of a plain tree.
+        """Index nodes that were inserted among the children of a node of a plain tree.
 
-        The index is then what it would be if it were built anew, but for the order of
-        `nodes`; only what stands behind is touched.
+        The result equals a new index except for the order of `nodes`; only the following
+        siblings are changed.
         """
         self.make_all()
         prefix, place = f"{owner.address}/" if owner.address else "", (*owner.place, index)
@@ -189,7 +189,7 @@ class Tree:
         for number, leaf in enumerate(behind, len(self._leaves)):
             leaf.leaf = number
         self._leaves += behind
-        # What is addressed by its index may be another one now.
+        # An index in an address may now refer to another node.
         self.alone.clear()
         self.empty += [
             (node, before + grown if node.place > place else before)
@@ -198,9 +198,10 @@ class Tree:
         self.cursor = min(self.cursor, first)
 
     def hold(self, leaf: Node) -> None:
-        """Keep the pointer on a leaf, whatever came in before it.
+        """Keep the pointer on a leaf although others were inserted before it.
 
-        One that only waited for a gate gives way to more work that the gate is to check.
+        A leaf that only waits for its gate loses the pointer: the gate also checks the new
+        work.
         """
         self.held = None
         first = self.open_leaf()
@@ -229,7 +230,7 @@ class Tree:
         self.changed.clear()
 
     def is_alone(self, node: Node) -> bool:
-        """Tell whether nothing but the tally of its peers changes with a leaf."""
+        """Return whether a change of a leaf affects only the tally of its siblings."""
         is_top = node.parent is self._root and self._root.tally is self.phases
         has_children = "steps" in node.data or "phases" in node.data
         return self.held is None and is_top and node.leaf >= 0 and not has_children
@@ -281,7 +282,7 @@ class Tree:
             last = last.children[-1]
         if gate_is_open(node.data) and last.leaf >= 0:
             self.cursor = min(self.cursor, last.leaf)
-        # What a document says of parents may contradict their children.
+        # The status of parents in a document may contradict their children.
         for parent in (*reversed([*node.walk()]), node):
             if parent.children:
                 note_error(parent)
@@ -319,7 +320,7 @@ class Tree:
         leaf = self._leaf(index)
         if leaf.status not in words.FINISHED:
             return True
-        # What was skipped needs no gate: there is nothing that it could check.
+        # A skipped phase has no results that a gate could check.
         if needs_gate(leaf):
             return True
         behind = self._leaf(index + 1).place if index + 1 < self.leaf_count else ()

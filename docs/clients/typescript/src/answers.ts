@@ -373,7 +373,7 @@ export interface FileKept {
   bytes: number;
 }
 
-/** A file or folder that was left as it is, or out of a snapshot. */
+/** A file or folder that a snapshot does not contain or a restore did not change. */
 export interface FileLeft {
   path: string;
   reason: string;
@@ -478,7 +478,7 @@ export interface HookNote {
   helps?: string | null;
 }
 
-/** A hook that is to be run for an iteration. */
+/** A hook to run for an iteration. */
 export interface HookRun {
   id: string;
   transcript: string;
@@ -784,7 +784,7 @@ export interface OutsideChanges {
   commits: CommitAnswer[];
 }
 
-/** A metric of one's own; with a weight it is a component of the score. */
+/** A custom metric; with a weight it is a component of the score. */
 export interface OwnMetric {
   name: string;
   better?: string | null;
@@ -834,7 +834,7 @@ export interface Policies {
   progress_edits: string;
 }
 
-/** What is handed to the next iteration of a PRD. */
+/** The briefing for the next iteration of a PRD. */
 export interface Prepared {
   prd_id: string;
   iteration: number;
@@ -1285,7 +1285,7 @@ export interface TakenIn {
   hash?: string;
 }
 
-/** What was spent; what nobody said is absent, never 0. */
+/** The resources that were used; unknown ones are absent, never 0. */
 export interface Took {
   iterations?: number;
   runs?: number;

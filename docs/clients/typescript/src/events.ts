@@ -60,14 +60,14 @@ export interface BaselineCaptured {
   reports?: KeptReport[];
 }
 
-/** What is measured from here on is compared with another iteration. */
+/** Later measurements are compared with another iteration. */
 export interface BaselineReplaced {
   number: number;
   metrics: Metrics;
   reason?: string | null;
 }
 
-/** The best iteration as it is judged again, exactly. */
+/** The best iteration after another evaluation, with exact values. */
 export interface BestAnew {
   number: number;
   version: number;
@@ -93,7 +93,7 @@ export interface BreakpointReached {
   phase: string;
 }
 
-/** Most of a budget is spent; this is said once of each. */
+/** Most of a budget is used; recorded once for each budget. */
 export interface BudgetWarned {
   budget: string;
   of: string;
@@ -110,7 +110,7 @@ export interface Budgets {
   failures?: number | null;
 }
 
-/** What the sprint may spend in all was said; it takes nothing by itself. */
+/** The budgets of the sprint were set. */
 export interface BudgetsSet {
   budgets: Budgets;
 }
@@ -127,7 +127,7 @@ export interface Context {
   blocker_valid?: boolean | null;
 }
 
-/** The agent is to go on with a summary of what was said. */
+/** The agent's context was replaced by a summary. */
 export interface ContextCompacted {
   trigger?: string | null;
 }
@@ -187,7 +187,7 @@ export interface EntryRecorded {
   entry: Entry;
 }
 
-/** A file or folder that was left as it is, or out of a snapshot. */
+/** A file or folder that a snapshot does not contain or a restore did not change. */
 export interface FileLeft {
   path: string;
   reason: string;
@@ -204,7 +204,7 @@ export interface FilesRestored {
   given_up?: boolean;
 }
 
-/** What stands before it in this stream was taken over from a point of another one. */
+/** The earlier events of this stream were copied from another stream. */
 export interface ForkCreated {
   source: string;
   version: number;
@@ -238,7 +238,7 @@ export interface GateInterrupted {
   reason?: string | null;
 }
 
-/** An agent's run to repair what a gate found ended: its script is to be run again. */
+/** An agent's run to repair the findings of a gate ended: the script must run again. */
 export interface GateRepaired {
   phase: string;
 }
@@ -260,7 +260,7 @@ export interface GitState {
   is_dirty?: boolean | null;
 }
 
-/** The goal was said to be reached when that could not count; the loop goes on. */
+/** The goal was claimed to be reached, but the claim was not accepted. */
 export interface GoalClaimed {
   iteration: number;
   reason: string;
@@ -275,7 +275,7 @@ export interface GoalCompleted {
   open_steps?: string[];
 }
 
-/** The goal was said, and with it what else is given; the sprint is in Ralph mode. */
+/** The goal and its settings were set; the sprint is in Ralph mode. */
 export interface GoalSet {
   goal: string;
   idle_threshold?: number | null;
@@ -325,7 +325,7 @@ export interface InjectionPosition {
   ref?: string | null;
 }
 
-/** Something was said of an iteration beside its measurement; what came last counts. */
+/** An iteration was described beyond its measurement; the last description applies. */
 export interface IterationDescribed {
   number: number;
   params?: { [name: string]: string };
@@ -376,12 +376,12 @@ export interface IterationStarted {
   overlapping?: string[];
 }
 
-/** How many iterations the loop allows was said; no iteration begins with it. */
+/** The maximum number of iterations was set. */
 export interface IterationsLimited {
   max_iterations: number;
 }
 
-/** What was recorded was put right by hand: these parts are as they stand here. */
+/** Recorded parts were corrected manually; these are their new values. */
 export interface JournalCorrected {
   entries?: Entry[];
   learnings?: Learning[];
@@ -416,7 +416,7 @@ export interface KeptCopy {
   copy: string;
 }
 
-/** A report that a measurement stands on. */
+/** A report that a measurement is based on. */
 export interface KeptReport {
   file: string;
   bytes: number;
@@ -458,14 +458,14 @@ export interface LearningRetired {
   reason?: string | null;
 }
 
-/** What kept an agent from working, and passes by itself. */
+/** A temporary limit that kept an agent from working. */
 export interface Limit {
   waits_for: string;
   until?: string | null;
   said_by?: string | null;
 }
 
-/** What a loop does by itself around its iterations. */
+/** The automatic actions of a loop around its iterations. */
 export interface LoopRules {
   measure?: MeasureRules | null;
   keeps_files?: boolean;
@@ -474,7 +474,7 @@ export interface LoopRules {
   selects?: boolean;
 }
 
-/** What is run and read after each iteration; names are seen from the work tree. */
+/** The commands and reports of a measurement; names are relative to the work tree. */
 export interface MeasureRules {
   runs?: string[];
   builds?: string[];
@@ -516,7 +516,7 @@ export interface MeasuringRun {
   output_sha256?: string | null;
 }
 
-/** What was measured, as it was reported; what is missing is missing, never zero. */
+/** Reported measurements; missing ones are None, never zero. */
 export interface Metrics {
   test_count?: number | null;
   tests_passed?: number | null;
@@ -579,7 +579,7 @@ export interface Origin {
   files?: number;
 }
 
-/** A metric of one's own; with a weight it is a component of the score. */
+/** A custom metric; with a weight it is a component of the score. */
 export interface OwnMetric {
   name: string;
   better?: string | null;
@@ -645,7 +645,7 @@ export interface PhaseInjected {
   sources?: Source[];
 }
 
-/** A completed or skipped leaf is to be done again. */
+/** A completed or skipped leaf must be done again. */
 export interface PhaseReopened {
   phase: string;
   reason?: string | null;
@@ -748,7 +748,7 @@ export interface RequestQueued {
   origin?: RequestOrigin | null;
 }
 
-/** A decision was taken back: the request is pending again, and nothing else changed. */
+/** A decision was withdrawn: the request is pending again; nothing else changed. */
 export interface RequestReopened {
   request: string;
   reason: string;
@@ -775,7 +775,7 @@ export interface RestoreStarted {
   work_tree?: string | null;
 }
 
-/** Another attempt is made, not before this time: by the policy, or a limit ends then. */
+/** Another attempt will be made at a time given by the retry policy or by a limit. */
 export interface RetryScheduled {
   phase: string;
   next_retry_at: string;
@@ -787,14 +787,14 @@ export interface RetryScheduled {
   is_fallback?: boolean;
 }
 
-/** Execution events after `to` no longer count; nothing is deleted. */
+/** Execution events after `to` were discarded; nothing is deleted. */
 export interface RolledBack {
   to: number;
   reason?: string | null;
   undoes?: number | null;
 }
 
-/** These weights, limits and policies are in force from here on. */
+/** The weights, limits and policies from here on. */
 export interface RulesSet {
   weights?: Weights;
   thresholds?: Thresholds;
@@ -852,7 +852,7 @@ export interface SnapshotRewritten {
   reason: string;
 }
 
-/** The work tree's files were kept as they were. */
+/** A snapshot of the work tree's files was taken. */
 export interface SnapshotTaken {
   snapshot: string;
   iteration: number;
@@ -892,7 +892,7 @@ export interface SprintBlocked {
   reason: string;
 }
 
-/** A whole plan came in, every phase pending. */
+/** A whole plan was added, with every phase pending. */
 export interface SprintCompiled {
   document: { [name: string]: unknown };
   place?: Place | null;
@@ -907,7 +907,7 @@ export interface SprintCompleted {
   reason?: string | null;
 }
 
-/** Another tool's document came in: whole, or as the JSON Patch to its next version. */
+/** Another tool's document was imported, whole or as a JSON Patch. */
 export interface SprintImported {
   source: string;
   document?: { [name: string]: unknown } | null;
@@ -981,7 +981,7 @@ export interface Thresholds {
   target?: number | null;
 }
 
-/** What was spent; what nobody said is absent, never 0. */
+/** The resources that were used; unknown ones are absent, never 0. */
 export interface Took {
   iterations?: number;
   runs?: number;
@@ -1032,7 +1032,7 @@ export interface TurnEnded {
   loop_max?: number | null;
 }
 
-/** The usage of an agent's run; figures that the agent does not report are None. */
+/** The usage of an agent's run; unknown figures are None. */
 export interface Usage {
   input_tokens?: number | null;
   output_tokens?: number | null;
