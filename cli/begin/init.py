@@ -97,7 +97,7 @@ def _address(typed_one: str | None) -> str | None:
     if typed_one is None:
         return settings.log_address()
     # Imported here: most logs are in their folder.
-    from sprintlog.engine.service.place.addresses import check_named
+    from sprintlog.engine.service.place.location import check_named
 
     check_named(typed_one, field="--log")
     return typed_one

@@ -81,7 +81,7 @@ def log_address() -> str | None:
     if told is None or found is None:
         return None
     # Imported here: most logs are in their folder.
-    from sprintlog.engine.service.place.addresses import check_named
+    from sprintlog.engine.service.place.location import check_named
 
     check_named(told, file=str(found.path), field="log.url")
     return str(told)

@@ -10,8 +10,7 @@ import click
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.port import Log, Wait
 from sprintlog.engine.log.stores import create_log, is_extension, is_served, open_log
-from sprintlog.engine.service.place.addresses import check_named
-from sprintlog.engine.service.place.location import DATABASE, HIDDEN, find
+from sprintlog.engine.service.place.location import DATABASE, HIDDEN, check_named, find
 from sprintlog.engine.service.place.trust import check_trusted
 from sprintlog.engine.service.streams.erased import still_said
 from sprintlog.projections.health.copies import copy_export, copy_log

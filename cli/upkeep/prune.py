@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.service.agent_sessions.old_sessions import (
+from sprintlog.engine.service.agent_sessions.known_sessions import (
     erase_sessions,
     old_sessions,
 )

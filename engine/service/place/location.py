@@ -6,9 +6,39 @@ from pathlib import Path
 
 import msgspec
 
+from ...adapters.folders import read_plain
 from ...adapters.git.repositories import common_directory, linked_directory
 from ...adapters.replace import replace_file
-from ...errors import NotFoundError, RefusedError
+from ...errors import InvalidInputError, NotFoundError, RefusedError
+from ...log.stores import is_served
+
+BYTES_MAX = 4096
+
+
+def read_address(path: Path) -> str:
+    """Return the address that a file in a log's folder names; no link is followed."""
+    try:
+        content = read_plain(path, at_most=BYTES_MAX)
+    except OSError as error:
+        raise InvalidInputError(f"cannot be read: {error.strerror}", file=str(path)) from (
+            error
+        )
+    address = content.decode(errors="replace").strip()
+    check_named(address, file=str(path))
+    return address
+
+
+def check_named(address: str, *, file: str | None = None, field: str | None = None) -> None:
+    """Raise `InvalidInputError` for what is no address of a server, or has a password."""
+    if not is_served(address):
+        raise InvalidInputError(
+            "names no server: an address begins with postgresql://", file=file, field=field
+        )
+    # Imported here: most logs are in a folder.
+    from ...log.stores.postgres.address import check_is_plain
+
+    check_is_plain(address, file=file, field=field)
+
 
 DATABASE = "log.db"
 ADDRESS = "log.url"
@@ -40,9 +70,6 @@ class Location(msgspec.Struct, frozen=True):
             return self.address
         if not self.is_served:
             return f"sqlite:{self.database}"
-        # Imported here: most logs are in their folder.
-        from .addresses import read_address
-
         return read_address(self.folder / ADDRESS)
 
     @property

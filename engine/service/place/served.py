@@ -12,8 +12,7 @@ from ...log.port import Clock, Entropy, Log, Wait
 from ...log.stores import create_log, open_log
 from ...log.stores.postgres.address import parse
 from . import location as locations
-from .addresses import read_address
-from .location import ADDRESS, HIDDEN, Location
+from .location import ADDRESS, HIDDEN, Location, read_address
 from .trust import check_trusted
 
 

@@ -1,15 +1,87 @@
 """Saved states of a stream: thrown away at will, never the truth."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Generic
+from itertools import groupby
+from typing import Generic, NamedTuple
 
 import msgspec
 
 from ...log.envelope import ERASURES
 from ...log.port import Checkpoints, EventStore
-from ...sprint.state.effective_history import Interval, is_in_force, lies_on, taken_back_by
+from ...sprint.state.effective_history import (
+    Interval,
+    is_in_force,
+    lies_on,
+    taken_back_by,
+)
 from .catalogue import EVERY, NEVER_SAVED, State, StreamKind
+
+NEWEST = 4
+"""So many are kept whatever stands beside them."""
+SLOTS_MAX = 64
+"""Into at most so many slots the whole history is cut, beside those near the head."""
+BYTES_PER_EVENT = 128
+"""Old slots are so wide that their states take no more bytes for each event."""
+BYTES_READ_MEANWHILE = 512
+"""To fold an event takes about as long as to read so many bytes of a saved state, so
+nothing is gained where slots are narrower."""
+
+
+class Slots(NamedTuple):
+    """How a stream is cut, as it stands."""
+
+    head: int
+    narrowest: int
+    widest: int
+
+    def width(self, version: int) -> int:
+        """Return how wide the slot of a version is: a quarter to half of its distance."""
+        half = (self.head - version) // 2
+        return max(self.narrowest, min(self.widest, _power_from(half + 1) // 2))
+
+    def after(self, version: int) -> int:
+        """Return the first version of the slot after that of a version."""
+        wide = self.width(version)
+        return (version // wide + 1) * wide
+
+    def surplus(
+        self, versions: Iterable[int], *, taken_back_by: Mapping[int, int]
+    ) -> list[int]:
+        """Return the saved versions that are not worth their bytes.
+
+        Of several in a slot that stays which was in force for longest, of these the
+        first. `taken_back_by` says since when versions are not in force.
+        """
+
+        def slot(version: int) -> tuple[int, int]:
+            wide = self.width(version)
+            return wide, version // wide
+
+        def in_force_until(version: int) -> tuple[int, int]:
+            return taken_back_by.get(version, self.head + 1), -version
+
+        gone: list[int] = []
+        for _, group in groupby(sorted(versions)[:-NEWEST], slot):
+            if len(found := list(group)) > 1:
+                best = max(found, key=in_force_until)
+                gone += [version for version in found if version != best]
+        return gone
+
+
+def slots_of(head: int, *, state_bytes: int = 0, narrowest: int = EVERY) -> Slots:
+    """Return how a stream is cut whose states take so many bytes."""
+    return Slots(
+        head,
+        max(narrowest, _power_from(state_bytes // BYTES_READ_MEANWHILE)),
+        max(_power_from(state_bytes // BYTES_PER_EVENT), _power_from(head // SLOTS_MAX)),
+    )
+
+
+def _power_from(number: int) -> int:
+    """Return the lowest power of two that is no less than a number."""
+    return 1 << max(number - 1, 0).bit_length()
+
 
 _HASH_BYTES = 32
 
@@ -95,7 +167,6 @@ class SavedStates(Generic[State]):
         if any(near):
             return
         # Imported here: few commands come to where a state is saved.
-        from .slots import slots_of
 
         packed = self._packed(stream, state)
         known = sorted({*versions, last} - unread)

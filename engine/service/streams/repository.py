@@ -353,7 +353,7 @@ class Repository(Generic[State]):
         Nothing is saved once events were erased that come `since` a position.
         """
         # Imported here: few commands come to where a state is saved.
-        from .slots import slots_of
+        from .checkpoints import slots_of
 
         stream, slots = self.kind.stream(state.id), slots_of(head, narrowest=narrowest)
         made: list[int] = []

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.engine.service.streams.catalogue import EVERY
+from sprintlog.engine.service.streams.checkpoints import slots_of
 from sprintlog.engine.service.streams.repository import Repository
-from sprintlog.engine.service.streams.slots import slots_of
 from sprintlog.engine.sprint.events import ActivitySeen
 from sprintlog.engine.sprint.state.effective_history import (
     is_in_force,

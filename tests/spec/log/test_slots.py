@@ -1,7 +1,7 @@
 """Where saved states stand: close together near the head, far apart before."""
 
 from sprintlog.engine.service.streams.catalogue import EVERY
-from sprintlog.engine.service.streams.slots import NEWEST, SLOTS_MAX, slots_of
+from sprintlog.engine.service.streams.checkpoints import NEWEST, SLOTS_MAX, slots_of
 
 
 def grown(head: int, *, state_bytes: int = 0) -> list[int]:
