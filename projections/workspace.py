@@ -3,8 +3,10 @@
 The library's door hands it on: `from sprintlog import Workspace`.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
+from sprintlog.engine.command import digest_of
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.log.stores import wall_clock as wall_clock
 from sprintlog.engine.service import workspace as service
@@ -22,6 +24,8 @@ from .state_files.files import WrittenFiles as Files
 from .state_files.sprint_file import SprintFile
 
 if TYPE_CHECKING:
+    from sprintlog.engine.sprint.answers.items import SaidItems
+
     from .state_files.journal_file import JournalFile
 
 
@@ -33,6 +37,23 @@ class Workspace(service.ServiceWorkspace):
         super().connect(location, log)
         self.files = Files(location, log.digests, log.locks)
         self.state_files = OwnStateFiles(self)
+
+    @staticmethod
+    def key_digest(name: str, arguments: Mapping[str, Any]) -> bytes:
+        """Return the `key_digest` of an action: what its idempotency key stands for."""
+        return digest_of(name, arguments)
+
+    def keep_learnings(
+        self, sprint_id: str, said: "SaidItems", **envelope: Unpack[Envelope]
+    ) -> "SaidItems | None":
+        """Add the learnings of an agent to the journal, if one is open.
+
+        Return the items that are left to be recorded on the sprint.
+        """
+        # Imported here: few agents report what they learned.
+        from sprintlog.engine.service.learnings import keep_learnings
+
+        return keep_learnings(self, sprint_id, said, **envelope)
 
 
 class OwnStateFiles(StateFiles):

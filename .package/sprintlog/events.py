@@ -157,14 +157,6 @@ from .engine.usage import (
     ModelCall as ModelCall,
     Usage as Usage,
 )
-from .engine.journal.parts import (
-    LEARNING_TYPES as LEARNING_TYPES,
-    PATTERN_TYPES as PATTERN_TYPES,
-)
-from .engine.sprint.state.words import (
-    PRIORITIES as PRIORITIES,
-    REQUEST_TYPES as REQUEST_TYPES,
-)
 from .engine.service.streams.catalogue import CODEC
 
 decode = CODEC.decode

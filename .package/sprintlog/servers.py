@@ -1,7 +1,6 @@
 """What a program needs that serves a log to others: it stays open, and takes JSON."""
 
 from .cli.intake.command_data import (
-    RecordedData as RecordedData,
     append_event as append_event,
     record_command as record_command,
 )
@@ -11,8 +10,6 @@ from .cli.output import (
     exit_code as exit_code,
     json_line as json_line,
 )
-from .engine.command import digest_of as digest_of
-from .engine.service.learnings import keep_learnings as keep_learnings
 from .projections.resident_log import (
     LogFollower as LogFollower,
     ResidentLog as ResidentLog,
@@ -20,14 +17,11 @@ from .projections.resident_log import (
 
 __all__ = [
     "LogFollower",
-    "RecordedData",
     "ResidentLog",
     "append_event",
-    "digest_of",
     "error_answer",
     "exit_code",
     "json_line",
-    "keep_learnings",
     "parse_json",
     "record_command",
 ]

@@ -46,7 +46,7 @@ def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) ->
 
 
 def served(session: str, sprint_id: str | None = None, **more: Any) -> "ServedLog":
-    """Return what the server gets from the command line."""
+    """Return the log and the functions that the command line provides to the server."""
     from sprintlog.engine.sessions.work import CORRELATION, work_in
 
     from ..mcp.caller import ServedLog

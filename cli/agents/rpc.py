@@ -95,7 +95,7 @@ def _answer(actor: str, sprint_id: str | None) -> None:
 
 
 def host() -> "Host":
-    """Return what the server gets from the command line."""
+    """Return the functions that the command line provides to the server."""
     from sprintlog.engine.sessions.work import work_in
 
     from ..rpc.methods import Host

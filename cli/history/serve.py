@@ -1,4 +1,7 @@
-"""`sprintlog serve`: sprints in a browser, as they are now."""
+"""`sprintlog serve`: a live view of the sprints in a browser."""
+
+import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -6,11 +9,15 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.extras import check_installed
 from sprintlog.engine.own_files import keep_ours
 from sprintlog.projections.views.log import LogServed
+from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
 from ..context import open_workspace, with_json
 from ..output import note, print_answer, warn
-from ..record import check_actor
+from ..record import Options, Recording, check_actor, check_is_on, refresh_stream
+
+if TYPE_CHECKING:
+    from ..web.actions import Host
 
 NEEDED = ("starlette", "uvicorn", "sse_starlette")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -98,7 +105,7 @@ def command(
     if host not in LOOPBACK:
         warn(f"others can reach {host}: the address and its answers are not encrypted")
     access = Access(token, port=found, names=(*names, host))
-    served = ServerSettings(access, writes=writes, actor=actor)
+    served = ServerSettings(access, served_by(), writes=writes, actor=actor)
     server = Server(open_workspace, served, log.warning)
     is_verbose = context.find_root().params.get("verbose")
     app = make_app(server)
@@ -108,3 +115,44 @@ def command(
     if not as_json:
         note("Ctrl-C ends it; whoever has this address can read the log")
     made(Logged(app, log.info) if is_verbose else app).run(sockets=[listening])
+
+
+def served_by() -> "Host":
+    """Return the functions that the command line provides to the server."""
+    from sprintlog.engine.sessions.work import work_in
+    from sprintlog.projections.text.openmetrics import openmetrics
+    from sprintlog.projections.views.events import said_of
+    from sprintlog.projections.views.quality import status
+
+    from ..back.rollback import step_back
+    from ..back.way_back import Step, file_lines, perform, plan_line, planned
+    from ..web.actions import Host, WantedAction
+
+    def step(
+        workspace: Workspace, wanted: WantedAction, expect: int | None = None
+    ) -> tuple[Recording, Step]:
+        given = {"sprint_id": wanted.sprint_id, "actor": wanted.actor, "expect": expect}
+        run = Recording("rollback", Options({**given, "as_json": True}), workspace)
+        form = wanted.given
+        of_plan, reason = form.get("files") != "yes", form.get("reason")
+        to = form["to"]
+        return run, step_back(run, to, (), reason, of_plan=of_plan, of_files=False)
+
+    def plan(workspace: Workspace, wanted: WantedAction) -> list[str]:
+        answer, turn = planned(*step(workspace, wanted))
+        lines = [] if turn is None else [plan_line(turn)]
+        return [*lines, *file_lines(answer.files)]
+
+    def metrics(workspace: Workspace) -> str:
+        found = [status(workspace, workspace.sprint(name)) for name in workspace.sprints()]
+        return openmetrics(workspace.log.head().position, found)
+
+    return Host(
+        check_is_on=check_is_on,
+        refresh=refresh_stream,
+        metrics=metrics,
+        said_of=said_of,
+        plan_rollback=plan,
+        roll_back=lambda *wanted: perform(*step(*wanted)) and None,
+        correlation_id=work_in(os.environ),
+    )

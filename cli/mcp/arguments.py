@@ -7,7 +7,6 @@ import msgspec
 from msgspec import Meta
 
 from sprintlog.errors import InvalidInputError
-from sprintlog.events import LEARNING_TYPES, PATTERN_TYPES, PRIORITIES, REQUEST_TYPES
 
 NAME_CHARS_MAX, TITLE_CHARS_MAX = 1_000, 200
 TEXT_CHARS_MAX, SQL_CHARS_MAX = 10_000, 100_000
@@ -16,8 +15,28 @@ LINES_MAX = 50
 """How many entries of a history are asked for at most."""
 LINES = 20
 
-PATTERNS = tuple(word for word in PATTERN_TYPES if word not in LEARNING_TYPES)
+LEARNING_TYPES = (
+    "codebase-pattern",
+    "build-command",
+    "test-pattern",
+    "api-convention",
+    "error-workaround",
+    "tool-usage",
+    "architecture-constraint",
+    "dependency-quirk",
+)
+PATTERNS = (
+    "file-structure",
+    "naming-convention",
+    "api-pattern",
+    "error-handling",
+    "state-management",
+    "build-pattern",
+    "deployment-pattern",
+)
 """Kinds that only a pattern of the codebase has."""
+PRIORITIES = ("critical", "high", "medium", "low")
+REQUEST_TYPES = ("bug", "improvement", "refactor", "test", "docs", "security")
 
 
 def _of(words: tuple[str, ...]) -> Meta:

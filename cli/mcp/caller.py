@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sprintlog.servers import digest_of
 from sprintlog.workspaces import Workspace
 
 UNNAMED = "agent:mcp"
@@ -54,7 +53,7 @@ class Caller(NamedTuple):
         return {
             "actor": self.actor,
             "key": key,
-            "key_digest": digest_of(f"mcp {tool}", arguments) if key else None,
+            "key_digest": Workspace.key_digest(f"mcp {tool}", arguments) if key else None,
             "correlation_id": self.served.correlation_id,
         }
 

@@ -16,13 +16,20 @@ from sprintlog.commands import (
     TakeSaid,
 )
 from sprintlog.errors import InvalidInputError, RefusedError
-from sprintlog.events import LEARNING_TYPES, PRIORITIES, REQUEST_TYPES, Pattern
+from sprintlog.events import Pattern
 from sprintlog.questions import next_action
-from sprintlog.servers import keep_learnings
 from sprintlog.workspaces import Workspace
 
 from .answers import brief
-from .arguments import PATTERNS, Learn, Request, WorkReport
+from .arguments import (
+    LEARNING_TYPES,
+    PATTERNS,
+    PRIORITIES,
+    REQUEST_TYPES,
+    Learn,
+    Request,
+    WorkReport,
+)
 from .caller import Caller
 from .pages import AnswerPage, encoded, fitted
 
@@ -82,7 +89,7 @@ def learn(workspace: Workspace, given: Learn, caller: Caller) -> str:
     workspace.preview(TakeSaid(SaidItems()), sprint_id=call.sprint_id)
     left = said
     if given.kind in LEARNING_TYPES:
-        kept = keep_learnings(workspace, call.sprint_id, said, **call.envelope)
+        kept = workspace.keep_learnings(call.sprint_id, said, **call.envelope)
         left = kept or SaidItems()
     if not left.learnings:
         call.refresh(_JOURNAL)

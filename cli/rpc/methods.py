@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from sprintlog.errors import InvalidInputError
 from sprintlog.questions import QUESTIONS, answer
-from sprintlog.servers import RecordedData, ResidentLog, append_event, record_command
+from sprintlog.servers import ResidentLog, append_event, record_command
 from sprintlog.stores import Expect
 from sprintlog.workspaces import Workspace
 
@@ -81,7 +81,7 @@ def methods_for(asking: Asking) -> list[str]:
     return [name for name, method in METHODS.items() if has_all or not method.is_process]
 
 
-def _record(log: ResidentLog, given: params.Record, asking: Asking) -> RecordedData:
+def _record(log: ResidentLog, given: params.Record, asking: Asking) -> Any:
     workspace = log.to_record()
     sprint_id = given.sprint or asking.sprint
     return record_command(
@@ -89,7 +89,7 @@ def _record(log: ResidentLog, given: params.Record, asking: Asking) -> RecordedD
     )
 
 
-def _append(log: ResidentLog, given: params.Append, asking: Asking) -> RecordedData:
+def _append(log: ResidentLog, given: params.Append, asking: Asking) -> Any:
     workspace = log.to_record()
     line = {x: getattr(given, x) for x in ("type", "data", "stream", "observed")}
     return append_event(

@@ -13,7 +13,6 @@ from sprintlog.events import RecordedEvent
 from sprintlog.questions import whole_event
 from sprintlog.servers import (
     LogFollower,
-    RecordedData,
     ResidentLog,
     error_answer,
     exit_code,
@@ -200,7 +199,7 @@ class ClientSession:
 
         def act() -> Any:
             value = self.do(log, asked)
-            if not isinstance(value, RecordedData):
+            if not asked.method.records:
                 return value
             self._asking.host.refresh(log.workspace(), value.stream)
             return value.answer

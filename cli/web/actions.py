@@ -5,32 +5,45 @@ where the sprint is still there.
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sprintlog.engine.command import Command
-from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.masking import mask_all
-from sprintlog.engine.sprint.events import InjectionPosition
-from sprintlog.engine.sprint.phases.lifecycle import PauseSprint, ResumeSprint
-from sprintlog.engine.sprint.plan.insertion_points import AFTER_CURRENT
-from sprintlog.engine.sprint.queue.decisions import (
+from sprintlog.commands import (
     ApproveRequest,
     BacklogRequest,
+    Command,
     DeferRequest,
+    PauseSprint,
     RejectRequest,
+    ResumeSprint,
 )
-from sprintlog.engine.sprint.state.words import DEFERRALS
-from sprintlog.projections.views.events import said_of
-from sprintlog.projections.workspace import Workspace
-
-from ..back.rollback import step_back
-from ..back.way_back import Step, file_lines, perform, plan_line, planned
-from ..record import Options, Recording, arguments_of, check_is_on
+from sprintlog.errors import InvalidInputError, NotFoundError
+from sprintlog.events import InjectionPosition
+from sprintlog.formatting import mask_all
+from sprintlog.workspaces import Workspace
 
 TEXT_CHARS_MAX = 4000
 """How long a text of a form may be."""
 
 Given = Mapping[str, str]
+
+
+class Host(NamedTuple):
+    """What the command line provides to the server that it starts."""
+
+    check_is_on: Callable[[], None]
+    """Raises an error if recording is off."""
+    refresh: Callable[[Workspace, str], None]
+    """Writes the state file of a stream, and reports problems with it."""
+    metrics: Callable[[Workspace], str]
+    """Returns the figures of all sprints in the OpenMetrics format."""
+    said_of: Callable[[Any], str]
+    """Returns a line about an event."""
+    plan_rollback: "Callable[[Workspace, WantedAction], list[str]]"
+    """Returns lines about what a rollback of plan and files would do."""
+    roll_back: "Callable[[Workspace, WantedAction, int], None]"
+    """Rolls back plan and files if the sprint is still at a version."""
+    correlation_id: str | None = None
+    """The work to which everything recorded belongs."""
 
 
 class Field(NamedTuple):
@@ -65,6 +78,7 @@ class Shown(NamedTuple):
 class WantedAction(NamedTuple):
     """An action with the fields of a form, the sprint that is meant, and the actor."""
 
+    host: Host
     action: PageAction
     sprint_id: str
     given: Given
@@ -72,43 +86,37 @@ class WantedAction(NamedTuple):
 
     def show(self, workspace: Workspace) -> Shown:
         """Return what this would record; nothing is recorded."""
-        run = self._run(workspace)
-        version = workspace.sprint(run.sprint_id).version
-        made = self._made(run)
-        if isinstance(made, Command):
-            events = workspace.preview(made, sprint_id=run.sprint_id)
-            return Shown(version, [said_of(event) for event in events])
-        answer, turn = planned(run, made)
-        lines = [] if turn is None else [plan_line(turn)]
-        return Shown(version, [*lines, *file_lines(answer.files)])
+        sprint_id = workspace.choose(self.sprint_id)
+        version = workspace.sprint(sprint_id).version
+        if self.action.make is None:
+            return Shown(version, self.host.plan_rollback(workspace, self))
+        made = self.action.make(self.given, self.actor)
+        events = workspace.preview(made, sprint_id=sprint_id)
+        return Shown(version, [self.host.said_of(event) for event in events])
 
     def record(self, workspace: Workspace, version: int) -> None:
         """Record it if the sprint is still at a version; then refresh its state files."""
-        check_is_on()
-        run = self._run(workspace, expect=version)
+        self.host.check_is_on()
+        sprint_id = workspace.choose(self.sprint_id)
         try:
-            made = self._made(run)
-            if isinstance(made, Command):
-                run.handle_with(made, arguments_of(made))
-            else:
-                perform(run, made)
+            if self.action.make is None:
+                self.host.roll_back(workspace, self, version)
+                return
+            made = self.action.make(self.given, self.actor)
+            workspace.handle(
+                made,
+                sprint_id=sprint_id,
+                actor=self.actor,
+                expect=version,
+                correlation_id=self.host.correlation_id,
+            )
         finally:
-            run.refresh()
-
-    def _run(self, workspace: Workspace, expect: int | None = None) -> Recording:
-        given = {"sprint_id": self.sprint_id, "actor": self.actor, "expect": expect}
-        options = Options({**given, "as_json": True})
-        return Recording(self.action.command, options, workspace)
-
-    def _made(self, run: Recording) -> Command | Step:
-        given, options = self.given, run.options
-        if self.action.make is not None:
-            return self.action.make(given, options.actor)
-        reason, of_plan = given.get("reason"), given.get("files") != "yes"
-        return step_back(run, given["to"], (), reason, of_plan=of_plan, of_files=False)
+            self.host.refresh(workspace, f"sprint/{sprint_id}")
 
 
-def wanted(command: str, sprint_id: str, given: Given, *, actor: str) -> WantedAction:
+def wanted(
+    host: Host, command: str, sprint_id: str, given: Given, *, actor: str
+) -> WantedAction:
     """Return the action that a form asks for, masked; what was left empty was not given.
 
     Raise `NotFoundError` for an unknown one, `InvalidInputError` naming a wrong field.
@@ -129,7 +137,7 @@ def wanted(command: str, sprint_id: str, given: Given, *, actor: str) -> WantedA
     for field in action.fields:
         if field.is_needed and field.name not in found:
             raise InvalidInputError("has to be given", field=field.name)
-    return WantedAction(action, sprint_id, mask_all(found), actor)
+    return WantedAction(host, action, sprint_id, mask_all(found), actor)
 
 
 def _resume(given: Given, actor: str) -> Command:
@@ -143,7 +151,8 @@ _REQUEST = Field("request", "Request", is_needed=True)
 _REASONING = Field("reasoning", "Why it is decided so", is_needed=True)
 _REASON = Field("reason", "Why")
 _DECISION = (_REQUEST, _REASONING)
-_BEHIND = InjectionPosition(AFTER_CURRENT)
+_DEFERRALS = ("end-of-phase", "end-of-sprint", "next-sprint")
+_BEHIND = InjectionPosition("after-current")
 ACTIONS = {
     action.command: action
     for action in (
@@ -178,7 +187,7 @@ ACTIONS = {
         PageAction(
             "queue defer",
             "Defer",
-            (*_DECISION, Field("until", "Until", True, DEFERRALS)),
+            (*_DECISION, Field("until", "Until", True, _DEFERRALS)),
             lambda x, _: DeferRequest(**x),
         ),
         PageAction(

@@ -3,10 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from fnmatch import fnmatchcase
 from importlib.resources import files
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -17,30 +16,17 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from sprintlog.engine import errors
-from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.projections import questions
-from sprintlog.projections.page import document
-from sprintlog.projections.resident_log import LogFollower, OpenWorkspace
-from sprintlog.projections.text.openmetrics import CONTENT_TYPE, openmetrics
-from sprintlog.projections.views.events import EventLine, event_line
-from sprintlog.projections.views.quality import status
-from sprintlog.projections.workspace import Workspace
+import sprintlog.errors as errors
+from sprintlog.events import RecordedEvent
+from sprintlog.pages import LivePages
+from sprintlog.questions import answer, event_line
+from sprintlog.servers import LogFollower, error_answer, exit_code, json_line
+from sprintlog.workspaces import Workspace
 
-from ..output import CONFLICT, INTEGRITY, NOT_FOUND, error_answer, exit_code, json_line
-from . import actions, forms, pages
-from .followed_log import FellBehindError, LogReader, Tail, lines_after
+from . import actions
+from .actions import Host
+from .followed_log import EventLine, FellBehindError, LogReader, Tail, lines_after
 from .guard import Access, Guard, form_token, is_form_of, is_same, policy
-from .markup import address
-
-
-class StaticFile(NamedTuple):
-    """A file that is sent as it is: some of ours, one after another."""
-
-    package: str
-    names: str
-    kind: str
-
 
 STREAMS_MAX = 256
 """How many pages may listen at the same time."""
@@ -51,12 +37,15 @@ FORM_BYTES_MAX = 64 * 1024
 FORM_SECONDS_MAX = 10
 """Who sends a form more slowly is not waited for."""
 PARAMETERS_MAX = 20
+METRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 STATIC = {
-    "live.js": StaticFile(__package__, "live.js", "text/javascript; charset=utf-8"),
-    "page.css": StaticFile(document.__package__, "*.css", "text/css; charset=utf-8"),
-    "web.css": StaticFile(__package__, "web.css", "text/css; charset=utf-8"),
+    "live.js": "text/javascript; charset=utf-8",
+    "page.css": "text/css; charset=utf-8",
+    "web.css": "text/css; charset=utf-8",
 }
-"""The files that are sent, and nothing else: no path is ever made of an address."""
+"""The files that are sent, with their types; no path is ever made of an address."""
+NOT_FOUND, INTEGRITY, CONFLICT = 3, 4, 5
+"""Exit statuses of a command."""
 
 
 Tell = Callable[[str], None]
@@ -70,6 +59,7 @@ class ServerSettings(NamedTuple):
     """How a server is wanted."""
 
     access: Access
+    host: Host
     writes: bool = False
     actor: str = "operator:web"
 
@@ -78,13 +68,14 @@ class Server:
     """What all requests share: one reader, one follower, the newest events."""
 
     def __init__(
-        self, open_workspace: OpenWorkspace, settings: ServerSettings, tell: Tell
+        self, open_workspace: Callable[[], Workspace], settings: ServerSettings, tell: Tell
     ) -> None:
         self.settings, self.tell = settings, tell
         self.open_workspace = open_workspace
         self.reader = LogReader(open_workspace)
         self.form_token = form_token(settings.access.token)
-        self.pages = pages.SprintPages(self.form_token if settings.writes else None)
+        token = self.form_token if settings.writes else None
+        self.pages = LivePages(actions.ACTIONS, token)
         self.tail: Tail
         self.listening = 0
         self._writing = asyncio.Lock()
@@ -129,31 +120,31 @@ class Server:
     async def overview(self, request: Request) -> Response:
         """Answer with all sprints of the log."""
         _parameters(request)
-        return HTMLResponse(await self.reader.ask(pages.overview))
+        return HTMLResponse(await self.reader.ask(self.pages.overview))
 
     async def sprint(self, request: Request) -> Response:
         """Answer with the page of a sprint."""
         given = _parameters(request, "id")
         made = await self.reader.ask(lambda w: self.pages.page(w, given.get("id")))
-        own = {"Content-Security-Policy": policy(*document.sources())}
+        own = {"Content-Security-Policy": policy(*self.pages.policy())}
         return HTMLResponse(made, headers=own)
 
     async def difference(self, request: Request) -> Response:
         """Answer with any two points compared."""
         given = _parameters(request, "sprint", "from", "to", "file")
         known = {name: value for name, value in given.items() if value}
-        return HTMLResponse(await self.reader.ask(lambda w: pages.compared(w, known)))
+        return HTMLResponse(await self.reader.ask(lambda w: self.pages.compared(w, known)))
 
     async def api(self, request: Request) -> Response:
         """Answer as a command does with `--json`."""
         command = request.path_params["command"].replace("/", " ")
         given = _parameters(request)
-        return await self.reader.ask(lambda w: _json(questions.answer(w, command, given)))
+        return await self.reader.ask(lambda w: _json(answer(w, command, given)))
 
     async def metrics(self, request: Request) -> Response:
         """Answer with the figures of every sprint as OpenMetrics."""
-        said = await self.reader.ask(_metrics)
-        return Response(said, headers={"Content-Type": CONTENT_TYPE})
+        said = await self.reader.ask(self.settings.host.metrics)
+        return Response(said, headers={"Content-Type": METRICS_TYPE})
 
     async def health(self, request: Request) -> Response:
         """Answer whether the log can be read."""
@@ -168,7 +159,7 @@ class Server:
         name = request.path_params["name"]
         if name not in STATIC:
             raise errors.NotFoundError(f"there is no file {name[:60]!r}")
-        return Response(self.files[name], headers={"Content-Type": STATIC[name].kind})
+        return Response(self.files[name], headers={"Content-Type": STATIC[name]})
 
     # --- Events -----------------------------------------------------------------
     async def events(self, request: Request) -> Response:
@@ -176,7 +167,7 @@ class Server:
         asked = _parameters(request, "after").get("after", str(self.tail.position))
         # A page that was here before states what it has seen.
         seen = request.headers.get("last-event-id", asked)
-        after = questions.number(seen, field="after")
+        after = _number(seen, field="after")
         if self.listening >= STREAMS_MAX:
             return PlainTextResponse(
                 "refused: too many pages are open\n", 503, {"Retry-After": "5"}
@@ -207,15 +198,18 @@ class Server:
         given = await self._form(request)
         sprint_id, version = given.pop("sprint", ""), given.pop("version", None)
         request.state.sprint = sprint_id
-        wanted = actions.wanted(command, sprint_id, given, actor=self.settings.actor)
+        settings = self.settings
+        wanted = actions.wanted(
+            settings.host, command, sprint_id, given, actor=settings.actor
+        )
         if version is None:
             shown = await self.reader.ask(wanted.show)
-            return HTMLResponse(forms.confirmation(wanted, shown, self.form_token))
-        expected = questions.number(version, field="version")
+            return HTMLResponse(self.pages.confirmation(wanted, shown))
+        expected = _number(version, field="version")
         async with self._writing:
             await asyncio.to_thread(self._record, wanted, expected)
         self.tell(f"recorded: {command}")
-        return RedirectResponse(address("/sprint", {"id": sprint_id}), 303)
+        return RedirectResponse(f"/sprint?{urlencode({'id': sprint_id})}", 303)
 
     def _record(self, wanted: actions.WantedAction, version: int) -> None:
         # A log of its own: whoever waits for the log holds up nobody who reads.
@@ -299,9 +293,9 @@ def make_app(server: Server) -> Guard:
 
 
 def _content(name: str) -> bytes:
-    package, names, _ = STATIC[name]
-    own = sorted(files(package).joinpath("static").iterdir(), key=lambda one: one.name)
-    return b"".join(x.read_bytes() for x in own if fnmatchcase(x.name, names))
+    if name == "page.css":
+        return LivePages.style()
+    return files(__package__).joinpath("static").joinpath(name).read_bytes()
 
 
 def _parameters(request: Request, *takes: str) -> dict[str, str]:
@@ -320,9 +314,11 @@ def _parameters(request: Request, *takes: str) -> dict[str, str]:
     return given
 
 
-def _metrics(workspace: Workspace) -> str:
-    found = [status(workspace, workspace.sprint(name)) for name in workspace.sprints()]
-    return openmetrics(workspace.log.head().position, found)
+def _number(text: str, *, field: str) -> int:
+    """Return the number in a text; raise `InvalidInputError` for any other text."""
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise errors.InvalidInputError(f"{text[:40]!r} is no number", field=field)
+    return int(text)
 
 
 def _json(answer: Any, status: int = 200) -> Response:
@@ -337,7 +333,7 @@ async def _failed(request: Request, error: errors.SprintlogError) -> Response:
     if request.url.path in ("/events", "/metrics"):
         return PlainTextResponse(f"error: {error.message}\n", status)
     sprint_id = getattr(request.state, "sprint", None) or request.query_params.get("id")
-    return HTMLResponse(forms.refused(error, sprint_id), status)
+    return HTMLResponse(LivePages.refused(error, sprint_id), status)
 
 
 def _status_of(error: errors.SprintlogError) -> int:

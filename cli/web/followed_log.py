@@ -5,12 +5,13 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sprintlog.projections.resident_log import OpenWorkspace, ResidentLog
-from sprintlog.projections.views.events import EventLine, event_line
-from sprintlog.projections.workspace import Workspace
+from sprintlog.questions import event_line
+from sprintlog.servers import ResidentLog
+from sprintlog.workspaces import Workspace
 
+EventLine = Any
 Answer = TypeVar("Answer")
 
 
@@ -20,7 +21,7 @@ class LogReader:
     The states of sprints stay in memory from one question to the next.
     """
 
-    def __init__(self, opens: OpenWorkspace) -> None:
+    def __init__(self, opens: Callable[[], Workspace]) -> None:
         self._log = ResidentLog(opens)
         self._thread = ThreadPoolExecutor(1, "reader")
 

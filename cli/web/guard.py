@@ -20,9 +20,8 @@ from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sprintlog.engine.errors import InvalidInputError
-
-from . import markup
+from sprintlog.errors import InvalidInputError
+from sprintlog.pages import LivePages
 
 NAME = "serve.token"
 _BYTES_MAX = 100
@@ -205,7 +204,7 @@ class Guard:
         if not is_same(given[-1], self._access.token):
             return _not_let_in()
         rest = urlencode([pair for pair in query if pair[0] != _PARAMETER])
-        page = markup.entered(_local(scope["path"]), rest)
+        page = LivePages.entered(_local(scope["path"]), rest)
         response = HTMLResponse(page, headers={"Referrer-Policy": "no-referrer"})
         response.set_cookie(
             self._access.cookie, self._access.token, httponly=True, samesite="strict"

@@ -9,8 +9,8 @@ import structlog
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sprintlog.engine.errors import RefusedError
-from sprintlog.projections.markdown import visible
+from sprintlog.errors import RefusedError
+from sprintlog.formatting import visible
 
 CONNECTIONS_MAX = 512
 END_SECONDS = 1

@@ -61,6 +61,10 @@ class Difference(NamedTuple):
         """Return every field that differs, in the order of the document."""
         return changes(self.old.document, self.new.document)
 
+    def sentences(self) -> list[str]:
+        """Return every change as a line for people; longer values are cut."""
+        return [*map(told, self.changes())]
+
     def json_patch(self) -> list[Operation]:
         """Return the JSON Patch that leads from one to exactly the other."""
         return diff(self.old.document, self.new.document)

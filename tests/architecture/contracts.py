@@ -28,6 +28,7 @@ _OF_A_LOG = {"connection", "rows"}
 OUTER = (
     "cli/mcp",
     "cli/rpc",
+    "cli/web",
     "engine/adapters/agents",
     "engine/adapters/reports",
     "engine/log/stores/postgres",

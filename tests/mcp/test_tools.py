@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from sprintlog.cli.agents.mcp import served
+from sprintlog.cli.mcp import arguments
 from sprintlog.cli.mcp.answers import HOW
 from sprintlog.cli.mcp.caller import actor_of
 from sprintlog.cli.mcp.tools import TOOLS, offered
+from sprintlog.engine.journal import parts
 from sprintlog.engine.sprint.agent.actions import ACTIONS
+from sprintlog.engine.sprint.state import words
 
 from ..cli.conftest import Gated, Run
 from .conftest import Agent, Events
@@ -238,3 +241,11 @@ def test_a_goal_is_worked_on(folder: Path, done: Run, agent: Agent) -> None:
     told = agent.ask("report", outcome="done", summary="all pass")
     assert "goal-completed" in told["recorded"]
     assert told["next"]["do"] in ("done", "complete")
+
+
+def test_the_words_of_arguments_are_those_of_the_record() -> None:
+    """A tool accepts the kinds and priorities that the journal and the queue accept."""
+    assert arguments.LEARNING_TYPES == parts.LEARNING_TYPES
+    assert {*arguments.PATTERNS} == {*parts.PATTERN_TYPES} - {*parts.LEARNING_TYPES}
+    assert arguments.PRIORITIES == words.PRIORITIES
+    assert arguments.REQUEST_TYPES == words.REQUEST_TYPES

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.web.pages import SprintPages
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.streams.catalogue import new_event
@@ -18,6 +17,7 @@ from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.projections.facts.past import SprintPast
 from sprintlog.projections.facts.sprint_facts import SprintFacts
 from sprintlog.projections.page import document
+from sprintlog.projections.page.live_pages import LivePages
 from sprintlog.projections.workspace import Workspace
 
 from .logs import SPRINT, STREAMS, workspace_of
@@ -118,7 +118,7 @@ def test_an_update_reads_no_more_of_a_long_log(
         folder.mkdir()
         with Workspace.init(folder, here=True) as workspace:
             append(workspace, [*busy(length)], BEGIN_MS)
-            pages = SprintPages(None)
+            pages = LivePages({})
             pages.page(workspace, "odd")
             append(workspace, [f.NoteAdded("one more")], BEGIN_MS + 10_000_000)
             with monkeypatch.context() as patch:

@@ -15,6 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import Message
 
+from sprintlog.cli.history.serve import served_by
 from sprintlog.cli.web.actions import ACTIONS as ACTIONS
 from sprintlog.cli.web.actions import TEXT_CHARS_MAX as TEXT_CHARS_MAX
 from sprintlog.cli.web.app import Server, ServerSettings
@@ -60,7 +61,8 @@ def make_server(
     actor: str = "operator:web",
 ) -> Server:
     """Return a server with a token that tests know."""
-    settings = ServerSettings(Access(TOKEN, port=port), writes=writes, actor=actor)
+    access = Access(TOKEN, port=port)
+    settings = ServerSettings(access, served_by(), writes=writes, actor=actor)
     return Server(open_workspace, settings, said.append)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from sprintlog.cli.web import pages
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.sprint.events import Place
@@ -17,6 +16,7 @@ from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
 from sprintlog.projections.facts.sprint_facts import SprintFacts
 from sprintlog.projections.page import document as whole
+from sprintlog.projections.page import live_pages as pages
 from sprintlog.projections.page.document import sources
 from sprintlog.projections.views.events import event_line
 from sprintlog.projections.workspace import Workspace
@@ -212,7 +212,7 @@ def test_many_who_look_at_a_page_wait_for_it_once(
         return document(facts, served)
 
     monkeypatch.setattr(whole, "document", counted)
-    kept = pages.SprintPages(None, clock=lambda: now[0])
+    kept = pages.LivePages({}, clock=lambda: now[0])
     with Workspace.open(log) as workspace:
         assert len({kept.page(workspace, "auth") for _ in range(20)}) == 1
         assert len(made) == 1

@@ -6,9 +6,9 @@ import tracemalloc
 from pathlib import Path
 
 from sprintlog.cli.web.followed_log import KEPT_MAX, Tail
-from sprintlog.cli.web.pages import SprintPages
 from sprintlog.engine.sprint import events as f
 from sprintlog.projections.page.document import page
+from sprintlog.projections.page.live_pages import LivePages
 from sprintlog.projections.views.events import EventLine
 from sprintlog.projections.workspace import Workspace
 from tests.benchmarks.logs import make_loop
@@ -107,7 +107,7 @@ def _updates() -> float:
         Workspace.init(Path(name), here=True) as workspace,
     ):
         append(workspace, [*busy(1_000)], BEGIN_MS)
-        pages, at = SprintPages(None), BEGIN_MS + 10_000_000
+        pages, at = LivePages({}), BEGIN_MS + 10_000_000
         held = list[int]()
         tracemalloc.start()
         for number in range(UPDATES):

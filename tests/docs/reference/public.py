@@ -32,14 +32,6 @@ EVENTS_SAY = (
     "Every event there is, and what is in them; `decode` makes one of a recorded event."
 )
 DECODE = '''\
-from .engine.journal.parts import (
-    LEARNING_TYPES as LEARNING_TYPES,
-    PATTERN_TYPES as PATTERN_TYPES,
-)
-from .engine.sprint.state.words import (
-    PRIORITIES as PRIORITIES,
-    REQUEST_TYPES as REQUEST_TYPES,
-)
 from .engine.service.streams.catalogue import CODEC
 
 decode = CODEC.decode

@@ -2,36 +2,24 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from importlib.resources import files
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sprintlog.engine.service.streams.catalogue import sprint_stream
-from sprintlog.engine.sprint.state.words import COMPLETED
-from sprintlog.projections.facts.past import SprintPast
-from sprintlog.projections.facts.sprint_facts import SprintFacts
-from sprintlog.projections.history.blame_files import STATE_FILES
-from sprintlog.projections.history.differences import difference, told
-from sprintlog.projections.page import document as page
-from sprintlog.projections.page.markup import (
-    NOTHING,
-    Markup,
-    heading,
-    row,
-    section,
-    table,
-    tag,
-    text,
-)
-from sprintlog.projections.page.numbers import time
-from sprintlog.projections.page.sections.head import chip
-from sprintlog.projections.text.phrases import counted
-from sprintlog.projections.views import quality
-from sprintlog.projections.views.work import Status
-from sprintlog.projections.workspace import Workspace
+from sprintlog.facts import SprintFacts, SprintPast
+from sprintlog.formatting import counted
+from sprintlog.history import difference
+from sprintlog.questions import answer
+from sprintlog.workspaces import Workspace
 
-from .forms import forms
-from .markup import bar, document, head, hidden, link, served
+from . import document as page
+from . import live_markup
+from .live_markup import bar, document, entered, head, hidden, link, served
+from .markup import NOTHING, Markup, heading, row, section, table, tag, text
+from .numbers import time
+from .sections.head import chip
 
+STATE_FILES = ("progress", "best", "journal")
 Clock = Callable[[], float]
 
 CHANGES_MAX = 2000
@@ -75,14 +63,14 @@ HEAD = ("sprint", "status", "what it does or needs", "iteration", "last activity
 def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
     """Yield each sprint's work tree and cells; the open ones first, the latest first."""
     standing = [
-        (status == COMPLETED, name)
+        (status == "completed", name)
         for name, version in workspace.sprints().items()
         for status in [workspace.status_of(name, version)]
     ]
     for _, name in sorted(standing)[:SPRINTS_MAX]:
         sprint = workspace.sprint(name)
         place = sprint.plan.place
-        found = quality.status(workspace, sprint)
+        found = answer(workspace, "status", {"sprint": name})
         last = found.last_activity
         cells = [
             tag("td", link(name, "/sprint", id=name)),
@@ -95,17 +83,17 @@ def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
         yield ("" if place is None else place.worktree), cells
 
 
-def _doing(found: Status) -> str | None:
-    """Return what a sprint is doing, or why it stands still."""
+def _doing(found: Any) -> str | None:
+    """Return the current activity of a sprint, or the reason why it stopped."""
     if found.stopped is not None:
         said = found.stopped.why or found.stopped.do
         return f"{found.stopped.because}: {said}" if found.stopped.because else said
-    if found.status == COMPLETED:
+    if found.status == "completed":
         return "done"
     return f"at {found.pointer}" if found.pointer else None
 
 
-def _iteration(found: Status) -> object:
+def _iteration(found: Any) -> object:
     return found.stats.get("current-iteration") if isinstance(found.stats, dict) else None
 
 
@@ -117,9 +105,9 @@ def compared(workspace: Workspace, given: Mapping[str, str]) -> str:
         file = given.get("file", "progress")
         points = given["from"], given.get("to")
         found = difference(workspace, *points, sprint_id=given.get("sprint"), file=file)
-        changes = found.changes()
+        changes = found.sentences()
         titles = [f"{one.subject} version {one.version}" for one in (found.old, found.new)]
-        lines = [tag("li", told(change)) for change in changes[:CHANGES_MAX]]
+        lines = [tag("li", change) for change in changes[:CHANGES_MAX]]
         shown = tag("ul", *lines, class_="changes") if lines else "No difference."
         more = len(changes) - len(lines)
         title = f"{found.file.path}: {titles[0]} → {titles[1]}"
@@ -168,50 +156,78 @@ def labelled(label: str, name: str, value: str) -> Markup:
     return tag("label", f"{label} ", field)
 
 
-class SprintPages:
-    """The pages of sprints as they are now; many who look at one wait for it once."""
+class LivePages:
+    """The current pages of a log, for a server.
 
-    def __init__(self, form_token: str | None, *, clock: Clock = monotonic) -> None:
-        """Make pages with forms that carry a token; without one they only read."""
-        self._form_token, self._clock = form_token, clock
+    The page of a sprint is kept while nothing is recorded: many readers share it.
+    """
+
+    policy = staticmethod(page.sources)
+    """Return the style and the script of a sprint's page, as a policy names them."""
+    overview = staticmethod(overview)
+    compared = staticmethod(compared)
+    refused = staticmethod(live_markup.refused)
+    entered = staticmethod(entered)
+
+    def __init__(
+        self,
+        actions: Mapping[str, Any],
+        form_token: str | None = None,
+        *,
+        clock: Clock = monotonic,
+    ) -> None:
+        """Make pages with forms for some actions, which carry a token; none without it.
+
+        An action has a `command`, a `label` and `fields`.
+        """
+        self._actions, self._form_token, self._clock = actions, form_token, clock
         self._kept: OrderedDict[str, _KeptPage] = OrderedDict()
+
+    @staticmethod
+    def style() -> bytes:
+        """Return the style of all pages."""
+        folder = files(__package__).joinpath("static")
+        return b"".join((folder / x).read_bytes() for x in ("drawing.css", "page.css"))
+
+    def confirmation(self, wanted: Any, shown: Any) -> str:
+        """Return the page that previews the events of an action, and asks."""
+        return live_markup.confirmation(wanted, shown, self._form_token or "")
 
     def page(self, workspace: Workspace, sprint_id: str | None) -> str:
         """Return the page of a sprint, made again where something was recorded since."""
         name = workspace.choose(sprint_id)
         position, now = workspace.log.head().position, self._clock()
         kept = self._kept.get(name)
-        # Some of it is said by the clock: whether a run goes on, and since when.
+        # Part of it depends on the clock: whether a run goes on, and since when.
         if kept and kept.position == position and now - kept.made < FRESH_SECONDS:
             return kept.text
         past = kept.past if kept else SprintPast()
         text = self._made(workspace, name, position, past)
-        made = _KeptPage(position, now, text, past)
-        self._kept[name] = made
+        self._kept[name] = _KeptPage(position, now, text, past)
         self._kept.move_to_end(name)
         while len(self._kept) > PAGES_MAX:
             self._kept.popitem(last=False)
-        return made.text
+        return text
 
     def _made(
         self, workspace: Workspace, name: str, position: int, past: SprintPast
     ) -> str:
-        facts = SprintFacts(workspace, name, past=past)
-        sprint, token = facts.sprint, self._form_token
-        acts = NOTHING if token is None else forms(sprint, token)
+        facts, acts = SprintFacts(workspace, name, past=past), NOTHING
+        if self._form_token is not None:
+            acts = live_markup.forms(facts, self._actions, self._form_token)
         # The streams whose events change the page.
-        streams = (sprint_stream(sprint.id), "journal", "session")
+        streams = (facts.stream, "journal", "session")
         return page.document(
-            facts, served(acts, sprint_id=sprint.id, position=position, streams=streams)
+            facts, served(acts, sprint_id=name, position=position, streams=streams)
         )
 
 
 class _KeptPage(NamedTuple):
-    """A page as it was made."""
+    """A page that was made."""
 
     position: int
     """Up to where in the log it goes."""
     made: float
     text: str
     past: SprintPast
-    """What it tells of events; the next page reads only those that came since."""
+    """The events that were read; the next page reads only the new ones."""
