@@ -7,9 +7,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from sprintlog.engine.adapters.agents.activity import Activity
+from sprintlog.engine.adapters.agents.outcome import Activity
 from sprintlog.engine.adapters.agents.output import DOCUMENT_BYTES_MAX, Hearing
-from sprintlog.engine.adapters.pieces import pieces_of
+from sprintlog.engine.adapters.folders import pieces_of
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.agent_sessions.ran import kept
 from sprintlog.engine.sprint.answers.verdict import Answer, judge

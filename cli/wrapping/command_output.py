@@ -2,7 +2,7 @@
 
 from typing import BinaryIO
 
-from sprintlog.engine.adapters.agents.activity import Activity
+from sprintlog.engine.adapters.agents.outcome import Activity
 from sprintlog.engine.adapters.agents.output import Hearing, with_errors
 from sprintlog.engine.adapters.hooks.transcript_calls import StreamCalls
 from sprintlog.engine.adapters.processes.output import Output

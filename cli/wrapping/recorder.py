@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from typing import BinaryIO, TypeVar
 
 from sprintlog.engine import errors
-from sprintlog.engine.adapters.git.state import RepositoryState, repository_state
+from sprintlog.engine.adapters.git.untrusted import RepositoryState, repository_state
 from sprintlog.engine.command import Command
 from sprintlog.engine.errors import NotFoundError, RefusedError, SprintlogError
 from sprintlog.engine.service import wrap

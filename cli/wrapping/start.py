@@ -305,7 +305,10 @@ def _recording(
     import threading
     from pathlib import Path
 
-    from sprintlog.engine.adapters.git.state import RepositoryState, repository_state
+    from sprintlog.engine.adapters.git.untrusted import (
+        RepositoryState,
+        repository_state,
+    )
 
     stands: list[RepositoryState | None] = []
     # First of all, since the command may change it at any moment.

@@ -1,4 +1,4 @@
-"""Folders held open, so that no link on the way leads what is read or written elsewhere."""
+"""Folders and files opened without following links, and checks of paths."""
 
 import errno
 import os
@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
+from ..errors import InvalidInputError, NotFoundError
 from ..log.stores.descriptors import give_back, held_open
 
+TEXT_BYTES_MAX = 1024 * 1024
+_BYTE_ORDER_MARK = "\ufeff"
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _LINK = "it is a link, which is not followed"
@@ -132,3 +135,67 @@ def _means(name: str, whole: str, short: str) -> bool:
         return False
     seen = "".join(char for char in name if char not in _IGNORABLE).casefold()
     return seen.partition(":")[0].rstrip(". ") in (whole, short)
+
+
+def pieces_of(file: Path, *, piece_max: int) -> Iterator[bytes]:
+    """Yield the lines of a file, long ones in pieces, up to its size when it was opened.
+
+    Raise `NotFoundError`, or `InvalidInputError` if it is not a regular file.
+    """
+    try:
+        held = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(held, "rb") as reading:
+            status = os.fstat(held)
+            if not stat.S_ISREG(status.st_mode):
+                raise InvalidInputError("is no file", file=str(file))
+            left = status.st_size
+            while left > 0 and (piece := reading.readline(min(piece_max, left))):
+                left -= len(piece)
+                yield piece
+    except FileNotFoundError as error:
+        raise NotFoundError(f"{file}: there is no such file", file=str(file)) from error
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+        raise InvalidInputError(problem, file=str(file)) from error
+
+
+def read_text(root: Path, path: str) -> str:
+    """Return the text of a file, given its path relative to the work tree's root.
+
+    Raise `NotFoundError` if there is no such file, and `InvalidInputError` unless it is a
+    regular file in UTF-8 of at most `TEXT_BYTES_MAX` bytes, without a link in its path.
+    """
+    if not is_sound(path):
+        raise InvalidInputError("is no path of a file in the work tree", file=path)
+    folder, _, name = path.rpartition("/")
+    try:
+        with (
+            opened(root) as tree,
+            opened_below(tree, folder) as held,
+            opened_file(held, name) as file,
+        ):
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise InvalidInputError("is no plain file", file=path)
+            with open(file, "rb", closefd=False) as reading:
+                content = reading.read(TEXT_BYTES_MAX + 1)
+    except FileNotFoundError as error:
+        raise NotFoundError(f"{path}: there is no such file", file=path) from error
+    except OSError as error:
+        link = (root / path).is_symlink()
+        said = (
+            "is a link, which is not followed" if link else f"cannot be read: {_why(error)}"
+        )
+        raise InvalidInputError(said, file=path) from error
+    if len(content) > TEXT_BYTES_MAX:
+        raise InvalidInputError(f"is longer than {TEXT_BYTES_MAX // 2**20} MiB", file=path)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("is not UTF-8", file=path) from error
+    if not text.strip():
+        raise InvalidInputError("is empty", file=path)
+    return text.removeprefix(_BYTE_ORDER_MARK)
+
+
+def _why(error: OSError) -> str:
+    return NO_FOLDER if error.strerror == NO_FOLDER else str(error.strerror)

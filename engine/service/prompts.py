@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from ..adapters.folders import read_text
 from ..sprint.agent.actions import GATE, Action
 from ..sprint.agent.prompt import LEARNINGS_CHARS_MAX, PHASE_ANSWER, Telling, handed
 from ..sprint.compile.templates import PromptTemplate, read_template
@@ -37,10 +38,7 @@ def with_prompt(
 
 def template_in(workspace: ServiceWorkspace, file: str) -> PromptTemplate:
     """Return what a file of the work tree says; raise an error that names file and line."""
-    # Imported here: most loops have no such file.
-    from ..adapters.prompt_file import read_prompt
-
-    return read_template(read_prompt(workspace.location.root, file), file=file)
+    return read_template(read_text(workspace.location.root, file), file=file)
 
 
 def _learnings(workspace: ServiceWorkspace) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Unpack
 
 from msgspec.structs import replace
 
-from ..adapters.agents.activity import Activity
-from ..adapters.git.state import RepositoryState
+from ..adapters.agents.outcome import Activity
+from ..adapters.git.untrusted import RepositoryState
 from ..adapters.processes.output import Output
 from ..adapters.zones import moment_at
 from ..errors import NotFoundError, RefusedError

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from sprintlog.engine.adapters.git.borrowed import borrowed
 from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.adapters.git.untrusted import borrowed
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.head_file import HeadFile
@@ -22,7 +22,7 @@ from sprintlog.engine.log.stores.sqlite.database import (
     head_path,
 )
 from sprintlog.engine.log.stores.sqlite.journal_mode import choose_journal_mode
-from sprintlog.engine.log.stores.sqlite.salvage.page_images import SUFFIXES, PageImages
+from sprintlog.engine.log.stores.sqlite.salvage.page_rows import SUFFIXES, PageImages
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.place.location import DATABASE, Location

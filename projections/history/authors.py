@@ -3,8 +3,8 @@
 from itertools import groupby
 from typing import NamedTuple
 
-from sprintlog.engine.adapters.git.borrowed import borrowed
 from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.adapters.git.untrusted import borrowed
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.work_tree.own_paths import own_paths
 from sprintlog.engine.service.work_tree.shared_snapshots import bring

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from sprintlog.engine.adapters.git.borrowed import Borrowed, borrowed
 from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.adapters.git.untrusted import Borrowed, borrowed
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 
 IsSame = Callable[[bytes, bytes], bool]

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from sprintlog.engine.adapters.git.borrowed import Borrowed
 from sprintlog.engine.adapters.git.line_origin import LineHistory, trees_of
+from sprintlog.engine.adapters.git.untrusted import Borrowed
 from sprintlog.engine.adapters.snapshots.entries import Snapshot
 from sprintlog.engine.adapters.snapshots.plan import lies_in, meant
 from sprintlog.engine.adapters.snapshots.store import Store

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sprintlog.engine.adapters.git.borrowed import borrowed
 from sprintlog.engine.adapters.git.line_origin import LineOrigin, history
 from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.adapters.git.untrusted import borrowed
 from sprintlog.engine.adapters.snapshots.store import FILES
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from sprintlog.engine.adapters.git.borrowed import borrowed
 from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.adapters.git.untrusted import borrowed
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.log.envelope import Head, RecordedEvent
 from sprintlog.engine.log.merkle import MerkleTree

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sprintlog.engine.adapters.git.borrowed import borrowed
 from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.adapters.git.untrusted import borrowed
 from sprintlog.engine.adapters.snapshots.without_text import objects_holding
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import RecordedEvent

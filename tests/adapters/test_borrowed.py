@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.git.borrowed import borrowed
 from sprintlog.engine.adapters.git.repositories import GitRepository, repository_around
+from sprintlog.engine.adapters.git.untrusted import borrowed
 from sprintlog.engine.errors import RefusedError
 
 from .traps import Trap

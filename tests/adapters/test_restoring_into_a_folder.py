@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.snapshots.extract import extract
+from sprintlog.engine.adapters.snapshots.one_file import extract
 from sprintlog.engine.adapters.snapshots.plan import plan
 from sprintlog.engine.adapters.snapshots.store import Store
 from sprintlog.engine.errors import NotFoundError, RefusedError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sprintlog.engine.adapters.snapshots.capture import Limits, TakenSnapshot, take
 from sprintlog.engine.adapters.snapshots.entries import Snapshot
-from sprintlog.engine.adapters.snapshots.extract import extract
+from sprintlog.engine.adapters.snapshots.one_file import extract
 from sprintlog.engine.adapters.snapshots.placement import PlacedFiles, place
 from sprintlog.engine.adapters.snapshots.plan import PlacementPlan, plan
 from sprintlog.engine.adapters.snapshots.store import Store

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from sprintlog.engine.adapters.agents.activity import Activity
+from sprintlog.engine.adapters.agents.outcome import Activity
 from sprintlog.engine.adapters.agents.output import READERS, Hearing
 from sprintlog.engine.sprint.answers.verdict import Answer
 

@@ -27,7 +27,7 @@ from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.adapters.hooks.hook_input import OddHookError, hear_hook
 from sprintlog.engine.adapters.hooks.transcript_calls import READERS, TranscriptCalls
 from sprintlog.engine.adapters.measurement import formats
-from sprintlog.engine.adapters.reports import json_values
+from sprintlog.engine.adapters.reports import parsers
 from sprintlog.engine.adapters.reports.report import Report
 from sprintlog.engine.adapters.snapshots.without_text import unzipped, without
 from sprintlog.engine.errors import SprintlogError
@@ -189,7 +189,7 @@ def _reports(content: bytes) -> object:
         except SprintlogError:
             continue
     with contextlib.suppress(SprintlogError):
-        json_values.read(report, {"speed": "/a/0/b"})
+        parsers.read(report, {"speed": "/a/0/b"})
     return formats.format_of(report)
 
 

@@ -27,9 +27,8 @@ from . import (
     opencode,
     pi,
 )
-from .activity import Activity, Watching
-from .answer import Gathering
 from .items import Fork, Item, Items
+from .outcome import Activity, Gathering, Watching
 from .values import is_cut, mapping, parse
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024

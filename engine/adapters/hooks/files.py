@@ -17,9 +17,8 @@ from ...readable import as_json, originals
 from ..folders import NO_FOLDER, opened, opened_below
 from ..replace import FilePlace, NotPlainError, read_file, replace_file, replace_in
 from . import edits, mcp_entries
-from .edits import Edit, cut
+from .edits import Edit, TextSpan, cut
 from .forms import FORMS, HookForm
-from .json_text import TextSpan
 from .mcp_entries import MCP_FORMS, McpForm
 
 FILE_BYTES_MAX = 4 * 1024 * 1024

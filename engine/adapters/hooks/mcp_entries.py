@@ -9,8 +9,18 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...errors import InvalidInputError
-from .edits import Edit, cut
-from .json_text import Container, Member, TextSpan, container, parsed, put, root, taken_out
+from .edits import (
+    Container,
+    Edit,
+    Member,
+    TextSpan,
+    container,
+    cut,
+    parsed,
+    put,
+    root,
+    taken_out,
+)
 
 NAME = "sprintlog"
 _COMMAND = {"command": "sprintlog", "args": ["mcp"]}

@@ -16,10 +16,10 @@ from ...masking import mask
 from ...sprint.gates.gate import GateResult
 from ..processes.output import note
 from ..processes.programs import ScriptLostError, run_script
-from ..reports.json_values import decode
+from ..reports.parsers import decode
 from ..reports.report import Report, SeenReport, SeenReports
 from . import figures
-from .complexity import measure_sources
+from .figures import measure_sources
 from .formats import TABLE
 
 _PLACES = tuple(dict.fromkeys(at for one in TABLE.values() for at in one.places.split()))

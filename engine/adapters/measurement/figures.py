@@ -1,7 +1,11 @@
-"""What several reports say together."""
+"""Figures of a work tree: those that reports state, and those of its source files.
+
+Source files are measured by lizard, which the extra `complexity` installs.
+"""
 
 import glob
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,12 +14,17 @@ from typing import NamedTuple
 import msgspec
 
 from ...errors import InvalidInputError, NotFoundError, RefusedError
+from ...extras import not_installed
 from ...judging.events import Origin, Usage
 from ...masking import mask
+from ...own_files import own_text
 from ...usage import known_sum
-from ..reports import json_values
+from ..processes.output import Output
+from ..processes.supervised import run_kept
+from ..reports import parsers
 from ..reports.report import COUNT_MAX, Coverage, Found, Report, open_report
 from .formats import format_of, is_format, read_as
+from .lizard_worker import MISSING
 
 FILES_MAX = 10_000
 """How many reports may be read at once."""
@@ -142,11 +151,9 @@ def read_reports(
             )
         if see is not None:
             see(report)
-        is_pointed = name == json_values.FORMAT
+        is_pointed = name == parsers.FORMAT
         found = (
-            json_values.read(report, pointers or {})
-            if is_pointed
-            else read_as(name, report)
+            parsers.read(report, pointers or {}) if is_pointed else read_as(name, report)
         )
         tool = None if found.tool is None else mask(found.tool)[:TOOL_CHARS_MAX]
         names = (*found.counts, *_of_coverage(found.coverage), *found.own)
@@ -235,3 +242,72 @@ def _coverage(read: Sequence[_Read]) -> Coverage | None:
                 )
         covered, total = covered + part.covered, total + part.total
     return Coverage(covered, total, 100 * covered / total if total else None)
+
+
+_PYTHON = [sys.executable, "-I"]
+_WORKER = own_text(__name__, "lizard_worker.py")
+
+
+class _Answer(msgspec.Struct):
+    files: int
+    lines: int
+    functions: int
+    complexity: int
+    unread: int
+
+
+def measure_sources(
+    paths: Sequence[Path],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+) -> Measured:
+    """Return how many files and lines of code there are, and their mean complexity.
+
+    The complexity is the cyclomatic one, averaged over functions; without a function it
+    is missing. Raise `NotFoundError` for a path that is not there, `RefusedError` where
+    lizard is not installed, fails, or takes too long.
+    """
+    for path in paths:
+        if not (folder / path).exists():
+            raise NotFoundError(f"{path}: there is no such file or folder", file=str(path))
+    named = ", ".join(map(str, paths))
+    output, errors = Output(), Output()
+    ended = run_kept(
+        [*_PYTHON, "-c", _WORKER, *(str(folder / path) for path in paths)],
+        folder=folder,
+        environment=environment,
+        timeout_seconds=timeout_seconds,
+        output=output,
+        errors=errors,
+    )
+    if ended is not None and ended.timed_out:
+        raise RefusedError(f"{named}: lizard did not end within {timeout_seconds:g} s")
+    if ended is not None and ended.exit == MISSING:
+        raise not_installed(
+            "complexity", f"{named}: lizard, which measures source files, is not installed"
+        )
+    answer = _answer(output, errors, named)
+    if not answer.files:
+        raise InvalidInputError("holds no source file that lizard knows", file=named)
+    metrics: dict[str, int | float | str] = {
+        "file_count": answer.files,
+        "loc_total": answer.lines,
+    }
+    if answer.functions:
+        metrics["complexity_score"] = answer.complexity / answer.functions
+    unread = f"{named}: lizard could not read {answer.unread} of {answer.files} files whole"
+    return Measured(
+        metrics,
+        [Origin(named, "source", "lizard", tuple(metrics))],
+        notes=(unread,) if answer.unread else (),
+    )
+
+
+def _answer(output: Output, errors: Output, named: str) -> _Answer:
+    try:
+        return msgspec.json.decode(output.text(), type=_Answer)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        said = errors.text().strip().rpartition("\n")[2]
+        raise RefusedError(f"{named}: lizard failed: {said[:200]}") from error

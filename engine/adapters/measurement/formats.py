@@ -10,10 +10,9 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from ..agents.output import hear
-from ..reports import coverage, json_values, linters, suites, xml_suites
-from ..reports.json_values import check_size
+from ..reports import coverage, linters, parsers, suites, xml_suites
+from ..reports.parsers import check_size, root_of
 from ..reports.report import COUNT_MAX, Found, Report
-from ..reports.xml_events import root_of
 
 T = TypeVar("T")
 EXTENSION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
@@ -106,7 +105,7 @@ TABLE: Mapping[str, Format] = {
 
 READERS = {name: one.read for name, one in TABLE.items()}
 
-FORMATS = (*READERS, json_values.FORMAT)
+FORMATS = (*READERS, parsers.FORMAT)
 """The names of all formats."""
 
 

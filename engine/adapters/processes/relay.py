@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from .descriptors import CHUNK_BYTES, hold_only, lead_nowhere, wait_for, write_all
-from .keeper import EXITED, STOPPED, Keeper
-from .own_terminal import OwnTerminal
+from .keeper import EXITED, STOPPED, Keeper, OwnTerminal
 from .signals import FORWARDED, WaitingSignals
 
 DRAINED_BYTES_MAX = 1 << 20

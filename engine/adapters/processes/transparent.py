@@ -14,8 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple, NoReturn
 
 from .descriptors import is_given, same_file
-from .keeper import Keeper
-from .own_terminal import OwnTerminal, is_in_foreground
+from .keeper import Keeper, OwnTerminal, is_in_foreground
 from .relay import Hear, Relay
 from .signals import WaitingSignals
 

@@ -10,9 +10,8 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from .json_values import Count, Counted, decode
+from .parsers import Attributes, Count, Counted, decode, walk
 from .report import Coverage, Found, Report, lines_found
-from .xml_events import Attributes, walk
 
 _LINE = re.compile(rb"DA:([0-9]{1,10}),([0-9]{1,19})(?:,.*)?")
 _SUM = re.compile(rb"L([FH]):([0-9]{1,16})")

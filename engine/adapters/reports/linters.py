@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from .json_values import Count, Counted, decode, decode_text
+from .parsers import Count, Counted, decode, decode_text
 from .report import Found, Report
 
 _Level = Literal["error", "warning", "note", "none"]

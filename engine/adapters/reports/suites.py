@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from .json_values import Count, Counted, decode, decode_text
+from .parsers import Count, Counted, decode, decode_text
 from .report import COUNT_MAX, Found, Report
 
 Kind = Literal["passed", "failed", "skipped"]

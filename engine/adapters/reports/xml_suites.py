@@ -7,9 +7,9 @@ states count if it lists no cases, or for failures that its cases lack.
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from .parsers import Attributes, walk
 from .report import Found, Report
 from .suites import Kind, Tally, cases_found, failed_at_least_once
-from .xml_events import Attributes, walk
 
 _SUITES = ("testsuites", "testsuite")
 _FAILED = ("failure", "error")

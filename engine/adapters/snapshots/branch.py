@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import NotFoundError, RefusedError
-from ..git.borrowed import borrowed
 from ..git.command import Git, GitError, said_by
 from ..git.line_origin import quoted
 from ..git.repositories import GitRepository, common_directory, git_directory
+from ..git.untrusted import borrowed
 from .entries import LeftOut, Snapshot, TreeEntry, parents_of
 from .objects import blobs_of
 from .plan import NOT_KNOWN, is_in

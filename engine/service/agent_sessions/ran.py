@@ -5,8 +5,7 @@ Also the sessions that hooks reported during a run of an agent's command.
 
 from typing import Any, NamedTuple
 
-from ...adapters.agents.activity import Activity
-from ...adapters.agents.answer import key_of
+from ...adapters.agents.outcome import Activity, key_of
 from ...adapters.hooks.transcript_calls import StreamCalls
 from ...adapters.processes.output import Output
 from ...log.port import Log

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...adapters.agents.output import LINE_BYTES_MAX
+from ...adapters.folders import pieces_of
 from ...adapters.hooks.transcript_calls import KeptCall
-from ...adapters.pieces import pieces_of
 from ...errors import ConflictError, InvalidInputError, NotFoundError
 from ...log.port import EventStore, Expect, Expected
 from ...sessions.events import ToolCalled

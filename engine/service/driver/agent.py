@@ -13,7 +13,7 @@ from typing import NamedTuple, Unpack
 
 from msgspec.structs import replace
 
-from ...adapters.agents.activity import Activity
+from ...adapters.agents.outcome import Activity
 from ...adapters.agents.output import Hearing, with_errors
 from ...adapters.hooks.transcript_calls import StreamCalls
 from ...adapters.processes.programs import AgentRun, environment_of, run_agent

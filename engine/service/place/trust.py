@@ -125,7 +125,7 @@ def _is_tracked(folder: Path) -> bool:
 
 def _git_tracks(repository: GitRepository, path: str) -> bool:
     # Imported here: no recording command needs it where the log is in the git directory.
-    from ...adapters.git.borrowed import borrowed
+    from ...adapters.git.untrusted import borrowed
 
     try:
         with borrowed(repository, os.environ) as git:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ...adapters.git.state import repository_state
+from ...adapters.git.untrusted import repository_state
 from ...log.event import Event
 from ...sprint.events import AgentRan, GitState, IterationEnded, SnapshotTaken
 from ..port import Service

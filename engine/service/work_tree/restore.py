@@ -12,8 +12,8 @@ from typing import NamedTuple
 from ...adapters.snapshots.branch import make_branch
 from ...adapters.snapshots.capture import TakenSnapshot
 from ...adapters.snapshots.entries import LeftOut, Snapshot
-from ...adapters.snapshots.extract import check_free, extract
 from ...adapters.snapshots.file_stats import cache_of, load, save_restored
+from ...adapters.snapshots.one_file import check_free, extract
 from ...adapters.snapshots.placement import NO_STATS, PlacedFiles, order_of_writes, place
 from ...adapters.snapshots.plan import PlacementPlan, needed, plan
 from ...adapters.snapshots.store import SEE, Store

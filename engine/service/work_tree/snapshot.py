@@ -12,10 +12,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from ...adapters.snapshots.capture import Limits, TakenSnapshot, take
-from ...adapters.snapshots.changes import Pair, changes_between
 from ...adapters.snapshots.entries import LeftOut, Snapshot
 from ...adapters.snapshots.plan import is_in, meant
-from ...adapters.snapshots.store import FILES, Store
+from ...adapters.snapshots.store import FILES, Pair, Store, changes_between
 from ...command import Command, decided
 from ...errors import InvalidInputError, SprintlogError
 from ...log.event import Event

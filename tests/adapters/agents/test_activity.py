@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 import pytest
 
-from sprintlog.engine.adapters.agents.activity import (
-    CALLS_MAX,
-    Activity,
-    ToolCall,
-    Watching,
-)
 from sprintlog.engine.adapters.agents.items import (
     INTERRUPTED,
     Called,
     FileChanged,
     Returned,
+)
+from sprintlog.engine.adapters.agents.outcome import (
+    CALLS_MAX,
+    Activity,
+    ToolCall,
+    Watching,
 )
 from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.judging.events import Usage

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.measurement.complexity import measure_sources
+from sprintlog.engine.adapters.measurement.figures import measure_sources
 
 from .reading import read
 

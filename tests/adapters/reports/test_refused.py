@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.adapters.measurement import formats
-from sprintlog.engine.adapters.reports import json_values, report, xml_events
+from sprintlog.engine.adapters.reports import parsers, report
 from sprintlog.engine.errors import NotFoundError
 from tests import needs
 
@@ -262,8 +262,7 @@ def test_what_is_too_large_is_refused(
         file.truncate(report.REPORT_BYTES_MAX + 1)
         with pytest.raises(Exception, match="is longer than 64 MiB"):
             read(file.name, folder=tmp_path)
-    for module in (json_values, xml_events):
-        monkeypatch.setattr(module, "VALUES_MAX", 100)
+    monkeypatch.setattr(parsers, "VALUES_MAX", 100)
     assert "holds more than 100 keys and values" in refusal(
         b'{"runs":[' + b"0," * 100 + b"0]}", tmp_path
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.measurement import complexity
+from sprintlog.engine.adapters.measurement import figures
 from sprintlog.engine.adapters.measurement.figures import Measured
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 
@@ -15,7 +15,7 @@ from ..remains import alive_with
 
 def measured(*paths: str, folder: Path, seconds: float = 60, mark: str = "") -> Measured:
     """Measure sources in a folder."""
-    return complexity.measure_sources(
+    return figures.measure_sources(
         [Path(path) for path in paths],
         folder=folder,
         environment={"MARK": mark},
@@ -72,7 +72,7 @@ def test_without_lizard_there_is_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever did not install the extra is told its name."""
-    monkeypatch.setattr(complexity, "_PYTHON", [sys.executable, "-I", "-S"])
+    monkeypatch.setattr(figures, "_PYTHON", [sys.executable, "-I", "-S"])
     with pytest.raises(RefusedError, match="is not installed") as caught:
         measured(".", folder=tmp_path)
     assert str(caught.value.hint).endswith(" install 'lizard>=1.17.10'`")

@@ -30,9 +30,8 @@ from sprintlog.stores import (
 
 from . import schema
 from .address import parse
-from .appends import ServerAppends
+from .appends import ServerAppends, ServerLeases
 from .connection import PendingAnswer, ServerConnection
-from .leases import ServerLeases
 from .queries import ServerQueries
 from .rows import TAKE, take_values
 

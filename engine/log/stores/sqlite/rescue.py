@@ -20,8 +20,7 @@ from ..head_file import HeadFile
 from .backup import check_copy, files_now
 from .connection import explained, not_read
 from .database import head_path
-from .salvage.page_images import PageImages
-from .salvage.page_rows import PageRows
+from .salvage.page_rows import PageImages, PageRows
 from .store import SqliteLog
 
 EVENTS_A_STEP = 256

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.git.borrowed import Borrowed
+from sprintlog.engine.adapters.git.untrusted import Borrowed
 
 from .test_import_progress import git
 

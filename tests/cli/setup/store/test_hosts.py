@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from sprintlog.engine.log.stores import wall_clock
-from sprintlog.engine.log.stores.postgres import leases
+from sprintlog.engine.log.stores.postgres import appends
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 
 from ....postgres.server import NEWEST, server, why_not
@@ -139,7 +139,7 @@ def test_a_lost_machine_is_taken_over(
     seen = done("status", "--json").json["run"]
     assert (seen["state"], seen["host"]) == ("elsewhere", "one")
     assert seen["heartbeat"] >= seen["since"][:10]
-    assert 0 < seen["lease_seconds"] <= leases.LEASE_SECONDS
+    assert 0 < seen["lease_seconds"] <= appends.LEASE_SECONDS
     said = " ".join(done("status").out.split())
     assert "on one was last seen" in said
     assert "`sprintlog run -- COMMAND` goes on here" in said
