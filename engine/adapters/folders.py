@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,8 @@ TEXT_BYTES_MAX = 1024 * 1024
 _BYTE_ORDER_MARK = "\ufeff"
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+NAMES = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
+"""The encoding of names and what it does with errors, as `os.fsencode` has them."""
 _LINK = "it is a link, which is not followed"
 NO_FOLDER = "no folder is on the way, or a link, which is not followed"
 _IGNORABLE = frozenset(

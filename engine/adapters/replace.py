@@ -16,8 +16,8 @@ from typing import TypeVar
 import msgspec
 
 from ..log.stores.descriptors import give_back, is_being_written, write_whole
+from .folders import NAMES, opened, opened_plain
 from .folders import NotPlainError as NotPlainError
-from .folders import opened, opened_plain
 
 AnyPath = TypeVar("AnyPath", Path, PurePosixPath)
 
@@ -245,7 +245,7 @@ def exchange(folder: int, one: str, other: str) -> bool | None:
     """
     if (rename := system_call("renameat2")) is None:
         return None
-    names = os.fsencode(one), os.fsencode(other)
+    names = one.encode(*NAMES), other.encode(*NAMES)
     code = rename(folder, names[0], folder, names[1], _RENAME_EXCHANGE)
     if code in (0, errno.ENOENT):
         return code == 0

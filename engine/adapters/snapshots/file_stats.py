@@ -4,10 +4,11 @@ Without the cache, or if it is damaged, every file is read again. A stat is trus
 a later write changes it. A write through a memory map updates the time only if the page
 was clean, and hardly ever on a memory file system. So files that are open for writing are
 not trusted; where leases cannot detect that, their pages are flushed first; on memory file
-systems no file is trusted.
+systems no file is trusted. The pages of a restored file were synced before it got its name.
 """
 
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
@@ -19,7 +20,9 @@ import msgspec
 
 from ...log.stores.descriptors import held_open, is_being_written, read_whole, write_whole
 from ...log.stores.sqlite.journal_mode import MOUNTS, file_system
-from .entries import Stat, TreeEntry
+from ..folders import NAMES, opened_file
+from .entries import Stat, TreeEntry, stat_of
+from .one_file import look_of
 
 IN_MEMORY = frozenset({"ramfs", "tmpfs"})
 LEASING = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "xfs"})
@@ -77,7 +80,7 @@ def load(path: Path) -> Known:
         check, _, body = read_whole(path).partition(b"\n")
         if int(check) == crc32(body):
             tree, files = msgspec.msgpack.decode(body, type=_STORED)
-            return Known(tree, {os.fsdecode(name): one for name, one in files.items()})
+            return Known(tree, {name.decode(*NAMES): one for name, one in files.items()})
     return Known("", {})
 
 
@@ -99,7 +102,7 @@ def settled(one: Stat, now_ns: int, *, is_local: bool) -> Stat:
 
 def save(path: Path, tree: str, files: Mapping[str, Stat]) -> None:
     """Save the stats of the files."""
-    known = {os.fsencode(name): one for name, one in files.items()}
+    known = {name.encode(*NAMES): one for name, one in files.items()}
     draft = path.with_name(f"{path.name}.new")
     # Without the cache the next snapshot only takes longer.
     with suppress(OverflowError, OSError):
@@ -127,3 +130,44 @@ def save_restored(
     }
     looked |= placed
     save(cache, tree, {name: looked.get(name) or _UNKNOWN for name in wanted})
+
+
+class WrittenFiles:
+    """Collects the stats of the files that a restore writes, if they can be trusted."""
+
+    def __init__(self, quiet: Quiet) -> None:
+        self.stats: dict[str, Stat] = {}
+        self._quiet = quiet
+        self.drafts: dict[str, os.stat_result] = {}
+        """By path: the status of each draft of a batch once its bytes are written."""
+        self._synced: dict[str, dict[str, os.stat_result]] = {}
+        """By folder and path: the status of drafts whose next write sets a later time."""
+
+    def end_batch(self) -> None:
+        """Note that all drafts are synced and none has been put in place yet.
+
+        Their pages are clean, so the next write sets the time, even through a memory map.
+        """
+        now_ns, is_local = time.time_ns(), self._quiet.is_local
+        for path, draft in self.drafts.items():
+            if settled(stat_of(draft), now_ns, is_local=is_local)[2] > 0:
+                self._synced.setdefault(path.rpartition("/")[0], {})[path] = draft
+        self.drafts = {}
+
+    def look(self, descriptor: int, folder: str) -> None:
+        """Keep the stats of the files of an open folder that are as they were written."""
+        quiet, now_ns = self._quiet, time.time_ns()
+        start = len(folder) + 1 if folder else 0
+        for path, draft in self._synced.get(folder, {}).items():
+            with suppress(OSError):
+                name = path[start:]
+                now = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                if look_of(now) == look_of(draft) and self._is_kept(descriptor, name, now):
+                    now_is = stat_of(now)
+                    self.stats[path] = settled(now_is, now_ns, is_local=quiet.is_local)
+
+    def _is_kept(self, descriptor: int, name: str, now: os.stat_result) -> bool:
+        if self._quiet.is_local:
+            return now.st_dev == self._quiet.device
+        with opened_file(descriptor, name) as file:
+            return self._quiet.is_kept(file, now.st_dev)

@@ -170,9 +170,7 @@ class _Lister:
         self._root = root
         self._wanted = wanted
         self._matches = matcher(wanted.patterns)
-        self._on_the_way = {
-            path[:at] for path in wanted.also for at, c in enumerate(path) if c == "/"
-        }
+        self._on_the_way = parents_of(wanted.also)
         self._hold_own = parents_of(wanted.own)
 
     def walk(self, descriptor: int, prefix: str, *, depth: int, is_taken: bool) -> bool:

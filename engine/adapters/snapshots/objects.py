@@ -35,9 +35,9 @@ class Objects:
         """Return an object's kind and content; raise `DamagedError`."""
         is_ahead = True
         while is_ahead:
-            is_ahead = self._expected[oid] > 0
+            is_ahead = self._expected.get(oid, 0) > 0
             try:
-                kind, content = self._ask(oid)
+                kind, content = self._next(oid) if is_ahead else self._ask(oid)
             except OSError:
                 kind, content = "", b""
             if object_id(kind, content) == oid:
@@ -63,8 +63,6 @@ class Objects:
         self._process = self._stream = None
 
     def _ask(self, oid: str) -> tuple[str, bytes]:
-        if self._expected[oid]:
-            return self._next(oid)
         if self._process is None:
             call = ("cat-file", "--batch")
             self._process = self._git.start(*call, stderr=subprocess.DEVNULL)

@@ -9,19 +9,19 @@ import shutil
 import stat
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
 from ...errors import RefusedError
-from ...log.stores.descriptors import held_open, write_whole
-from ..folders import opened, opened_below, opened_file
+from ...log.stores.descriptors import give_back, write_whole
+from ..folders import NAMES, opened, opened_below, opened_file
 from ..replace import system_call
 from .entries import Snapshot, TreeEntry
 from .objects import object_id
 from .plan import PlacementPlan
 
 READ_BYTES, RENAME_NOREPLACE = 64 * 1024, 1
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 BESIDE = ".sprintlog-"
 """The first characters of the names of drafts and displaced files."""
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
@@ -38,9 +38,8 @@ def aside_of(path: str) -> str:
     return f"{_stem(path)}-old"
 
 
-@lru_cache(maxsize=1)
 def _stem(path: str) -> str:
-    return f"{BESIDE}{sha256(os.fsencode(path)).hexdigest()[:16]}"
+    return f"{BESIDE}{sha256(path.encode(*NAMES)).hexdigest()[:16]}"
 
 
 def look_of(found: os.stat_result) -> tuple[int, int, int]:
@@ -99,13 +98,18 @@ def create(
     if entry.is_link:
         os.symlink(content, os.fsencode(name), dir_fd=descriptor)
         return None
-    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
-    with held_open(name, flags, dir_fd=descriptor) as file:
+    permissions = entry.permissions
+    file = os.open(name, _NEW, permissions, dir_fd=descriptor)
+    try:
         write_whole(file, content)
-        os.fchmod(file, entry.permissions)
+        made = os.fstat(file)
+        if made.st_mode & 0o777 != permissions:
+            os.fchmod(file, permissions)
         if durable:
             os.fsync(file)
-        return os.fstat(file)
+        return made
+    finally:
+        give_back(file)
 
 
 def put(descriptor: int, draft: str, name: str) -> bool:

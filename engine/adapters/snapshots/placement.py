@@ -7,9 +7,8 @@ effect. A displaced file is checked before it is removed. Links to folders are n
 import errno
 import os
 import stat
-import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -17,10 +16,10 @@ from typing import NamedTuple
 import msgspec
 
 from ...errors import RefusedError
-from ..folders import opened, opened_below, opened_file
+from ..folders import opened, opened_below
 from ..replace import exchange, replace_file, system_call
 from .entries import LeftOut, Stat, parents_of, stat_of
-from .file_stats import Quiet, settled
+from .file_stats import Quiet, WrittenFiles
 from .objects import DamagedError, object_id
 from .one_file import (
     BESIDE,
@@ -87,7 +86,9 @@ def place(
     equals the `known` one contains the bytes of the snapshot that was taken first.
     """
     with opened(root) as descriptor, ExitStack() as held:
-        how = (leaves_damaged, is_new, known, held, Quiet(root))
+        quiet = Quiet(root)
+        done, sure = (plan.only_modes, known) if is_new else (plan.writes, NO_STATS)
+        how = (leaves_damaged, done, sure, held, quiet.device, WrittenFiles(quiet))
         placer = _Placer(descriptor, plan, blob, keep_in, *how)
         return placer.place()
 
@@ -105,24 +106,21 @@ class _Placer(msgspec.Struct):
     blob: Callable[[str], bytes]
     keep_in: Path
     leaves_damaged: bool
-    is_new: bool
+    may_be_done: Collection[str]
+    """The paths of files that may have the wanted bytes already."""
     known: Mapping[str, Stat]
     held: ExitStack
-    quiet: Quiet
+    device: int
+    files: WrittenFiles
     open: tuple[str, int, bool] | None = None
     """The open folder, its descriptor, which `held` closes, and whether its files are
     synced one by one."""
     left: dict[str, set[str]] = {}
     """The drafts and displaced files that an earlier process left in each folder."""
-    drafts: set[str] = set()
-    """The paths that have a draft written by this process."""
+    drafts: dict[str, str] = {}
+    """The names of the drafts that this process has written, by path."""
     kept: list[Kept] = []
     skipped: list[LeftOut] = []
-    drafted: dict[str, os.stat_result] = {}
-    """How the files that were written looked then."""
-    stats: dict[str, Stat] = {}
-    looked_ns: int = 0
-    """When we began to look at what was written."""
     syncfs: Callable[[int], int] | None = msgspec.field(
         default_factory=lambda: system_call("syncfs")
     )
@@ -140,9 +138,10 @@ class _Placer(msgspec.Struct):
             ready = [path for path in batch if self._guarded(path, self._prepare)]
             # The bytes are durable before a name leads to them.
             self._sync()
+            self.files.end_batch()
             written += sum(self._guarded(path, self._write) for path in ready)
         self._set_modes()
-        return PlacedFiles(written, removed, self.kept, self.skipped, self.stats)
+        return PlacedFiles(written, removed, self.kept, self.skipped, self.files.stats)
 
     def _guarded(self, path: str, do: Callable[[int, str, str], str | None]) -> bool:
         """Do something in the folder of a path; note it where it cannot be done."""
@@ -150,8 +149,12 @@ class _Placer(msgspec.Struct):
         # Only what is to go may be gone.
         may_be_gone = do == self._remove
         try:
-            problem = do(self._writable(folder, make=not may_be_gone), name, path)
+            if (at := self.open) is None or at[0] != folder:
+                at = self._enter(folder, make=not may_be_gone)
+            problem = do(at[1], name, path)
         except FileNotFoundError:
+            if self._has_lost_folder():
+                return self._guarded(path, do)
             problem = None if may_be_gone else NO_FOLDER
         except DamagedError:
             if not self.leaves_damaged:
@@ -185,26 +188,28 @@ class _Placer(msgspec.Struct):
 
     def _syncs_each(self, device: int) -> bool:
         """Return whether files on a device are synced one by one."""
-        return self.syncfs is None or device != self.quiet.device
+        return self.syncfs is None or device != self.device
 
-    def _writable(self, folder: str, *, make: bool = False) -> int:
-        """Return the descriptor of a folder; it is open until another one is."""
-        if self.open is None or self.open[0] != folder or not self._is_there():
-            self.open = None
-            self.held.close()
-            descriptor = self.held.enter_context(opened_below(self.root, folder, make=make))
-            found = os.fstat(descriptor)
-            if found.st_mode & 0o300 != 0o300:
-                os.fchmod(descriptor, stat.S_IMODE(found.st_mode) | 0o700)
-            if folder not in self.left:
-                names = os.listdir(descriptor)
-                self.left[folder] = {name for name in names if name.startswith(BESIDE)}
-            self.open = folder, descriptor, self._syncs_each(found.st_dev)
-        return self.open[1]
+    def _enter(self, folder: str, *, make: bool = False) -> tuple[str, int, bool]:
+        """Open a folder, and give us the right to write into it."""
+        self.open = None
+        self.held.close()
+        descriptor = self.held.enter_context(opened_below(self.root, folder, make=make))
+        found = os.fstat(descriptor)
+        if found.st_mode & 0o300 != 0o300:
+            os.fchmod(descriptor, stat.S_IMODE(found.st_mode) | 0o700)
+        if folder not in self.left:
+            names = os.listdir(descriptor)
+            self.left[folder] = {name for name in names if name.startswith(BESIDE)}
+        self.open = folder, descriptor, self._syncs_each(found.st_dev)
+        return self.open
 
-    def _is_there(self) -> bool:
-        """Return whether the open folder still has a name."""
-        return self.open is not None and os.fstat(self.open[1]).st_nlink > 0
+    def _has_lost_folder(self) -> bool:
+        """Return whether the open folder was removed; another one may have its name."""
+        if self.open is None or os.fstat(self.open[1]).st_nlink:
+            return False
+        self.open = None
+        return True
 
     def _make(self, descriptor: int, name: str, path: str) -> str | None:
         make_folder(descriptor, name)
@@ -214,7 +219,7 @@ class _Placer(msgspec.Struct):
     def _remove_folder(self, path: str) -> None:
         folder, _, name = path.rpartition("/")
         try:
-            os.rmdir(name, dir_fd=self._writable(folder))
+            os.rmdir(name, dir_fd=self._enter(folder)[1])
         except OSError as error:
             expected = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, *NOT_A_FOLDER)
             if error.errno not in expected:
@@ -223,11 +228,11 @@ class _Placer(msgspec.Struct):
     def _remove(self, descriptor: int, name: str, path: str) -> str | None:
         self._settle_left(descriptor, path)
         kind = kind_of(descriptor, name)
-        if kind is None or (kind == stat.S_IFDIR and path in self.plan.modes):
-            # It is gone already, or in the place of a folder that is wanted.
-            return None
+        if kind is None:
+            raise FileNotFoundError
         if kind == stat.S_IFDIR:
-            return FOLDER_THERE
+            # It may be in the place of a folder that is wanted.
+            return None if path in self.plan.modes else FOLDER_THERE
         if kind not in (stat.S_IFREG, stat.S_IFLNK):
             return SPECIAL_THERE
         os.rename(name, aside_of(path), src_dir_fd=descriptor, dst_dir_fd=descriptor)
@@ -239,27 +244,28 @@ class _Placer(msgspec.Struct):
         self._settle_left(descriptor, path)
         if not self._is_done(descriptor, name, path):
             assert self.open is not None
-            self._draft(descriptor, path, is_durable=self.open[2])
+            if made := self._draft(descriptor, path, is_durable=self.open[2]):
+                self.files.drafts[path] = made
         return None
 
-    def _draft(self, descriptor: int, path: str, *, is_durable: bool = True) -> None:
-        """Write the bytes of a file beside its place."""
+    def _draft(
+        self, descriptor: int, path: str, *, is_durable: bool = True
+    ) -> os.stat_result | None:
+        """Write the bytes of a file beside its place; return the status of a plain file."""
         entry = self.plan.writes[path]
         content = self.blob(entry.oid)
-        self.drafts.add(path)
-        made = create(descriptor, draft_of(path), entry, content, durable=is_durable)
-        if made is not None:
-            self.drafted[path] = made
+        draft = self.drafts[path] = draft_of(path)
+        return create(descriptor, draft, entry, content, durable=is_durable)
 
     def _write(self, descriptor: int, name: str, path: str) -> str | None:
         try:
             return self._replace(descriptor, name, path)
         finally:
-            if path in self.drafts:
-                unlink(descriptor, draft_of(path))
+            if (draft := self.drafts.pop(path, None)) is not None:
+                unlink(descriptor, draft)
 
     def _replace(self, descriptor: int, name: str, path: str) -> str | None:
-        draft, aside = draft_of(path), aside_of(path)
+        is_placed = False
         for _ in range(TRIES_MAX):
             found = status_of(descriptor, name)
             kind = found and stat.S_IFMT(found.st_mode)
@@ -273,34 +279,34 @@ class _Placer(msgspec.Struct):
             if path not in self.drafts:
                 # The file has changed since the drafts were written.
                 self._draft(descriptor, path)
+            draft = self.drafts[path]
             if found is not None:
                 is_swapped = exchange(descriptor, draft, name)
                 if is_swapped:
-                    self.drafts.discard(path)
+                    del self.drafts[path]
                     self._settle(descriptor, path, draft, found)
                     return None
                 if is_swapped is None:
+                    aside = aside_of(path)
                     os.rename(name, aside, src_dir_fd=descriptor, dst_dir_fd=descriptor)
-                    found = None
-            if found is None:
+                    is_placed = put(descriptor, draft, name)
+                    self._settle(descriptor, path, aside)
+            else:
                 is_placed = put(descriptor, draft, name)
-                self._settle(descriptor, path, aside)
-                if is_placed:
-                    return None
+            if is_placed:
+                return None
         return RESTLESS
 
     def _is_done(self, descriptor: int, name: str, path: str) -> bool:
         """Return whether the bytes of a file are in its place already."""
-        entry, known = self.plan.writes[path], self.plan.before.get(path)
-        # A new plan changes the bytes of all files but those that get another mode.
-        may_be = not self.is_new or (known is not None and known.oid == entry.oid)
-        return may_be and holds(descriptor, name, entry)
+        return path in self.may_be_done and holds(descriptor, name, self.plan.writes[path])
 
     def _settle_left(self, descriptor: int, path: str) -> None:
         """Settle the files that an earlier process left for a path."""
         assert self.open is not None
-        for name in self.left[self.open[0]].intersection((aside_of(path), draft_of(path))):
-            self._settle(descriptor, path, name)
+        if left := self.left[self.open[0]]:
+            for name in left.intersection((aside_of(path), draft_of(path))):
+                self._settle(descriptor, path, name)
 
     def _settle(
         self, descriptor: int, path: str, name: str, seen: os.stat_result | None = None
@@ -330,7 +336,7 @@ class _Placer(msgspec.Struct):
         seen: os.stat_result | None,
     ) -> bool:
         """Return whether the store has the bytes of a displaced file or of a draft."""
-        before = self.known.get(path) if self.is_new else None
+        before = self.known.get(path)
         # The exchange changes the time of change and nothing else.
         if seen and stat_of(seen) == before and look_of(found) == look_of(seen):
             return True
@@ -356,11 +362,7 @@ class _Placer(msgspec.Struct):
         plan = self.plan
         self.open = None
         self.held.close()
-        self.looked_ns = time.time_ns()
         touched = {*plan.folders, *parents_of([*plan.writes, *plan.removals])}
-        drafted: dict[str, list[str]] = {}
-        for path in self.drafted:
-            drafted.setdefault(path.rpartition("/")[0], []).append(path)
         for path in sorted(touched, key=lambda path: (-path.count("/"), path)):
             mode = plan.modes.get(path)
             try:
@@ -370,21 +372,11 @@ class _Placer(msgspec.Struct):
                         os.fchmod(descriptor, mode)
                     if self._syncs_each(found.st_dev):
                         os.fsync(descriptor)
-                    for written in drafted.get(path, ()):
-                        self._look_at(descriptor, written)
+                    self.files.look(descriptor, path)
             except OSError as error:
                 if error.errno not in (errno.ENOENT, errno.EACCES, *NOT_A_FOLDER):
                     raise _cut_short(path, error) from error
         self._sync()
-
-    def _look_at(self, descriptor: int, path: str) -> None:
-        """Note how a written file looks, unless somebody has changed it or may do so."""
-        draft, name = self.drafted[path], path.rpartition("/")[2]
-        with suppress(OSError), opened_file(descriptor, name) as file:
-            is_quiet, now = self.quiet.is_kept(file, draft.st_dev), os.fstat(file)
-            if is_quiet and look_of(now) == look_of(draft):
-                is_local = self.quiet.is_local
-                self.stats[path] = settled(stat_of(now), self.looked_ns, is_local=is_local)
 
 
 def _cut_short(path: str, error: OSError) -> RefusedError:

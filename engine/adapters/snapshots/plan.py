@@ -1,6 +1,7 @@
-"""What has to be done to a work tree so that it is as a snapshot says."""
+"""The changes that bring a work tree to the state of a snapshot."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from .entries import LeftOut, Snapshot, TreeEntry, parents_of
@@ -13,28 +14,34 @@ IN_THE_WAY = "it stands in the way and could not be kept"
 
 
 class PlacementPlan(NamedTuple):
-    """From the files that stand there to the files that are wanted."""
+    """The changes from the present files to the wanted ones."""
 
     writes: dict[str, TreeEntry]
     removals: list[str]
     folders: dict[str, int]
-    """Folders that are made or whose mode is not the wanted one."""
+    """New folders, and those with another mode than the wanted one."""
     folders_gone: list[str]
-    """The deepest first; one that holds something else by then stays."""
+    """Folders to remove, the deepest first; one that is not empty by then remains."""
     skipped: list[LeftOut]
     modes: dict[str, int]
-    """The modes of all folders there will be."""
+    """The modes of all wanted folders."""
     before: dict[str, TreeEntry]
-    """What stands there now and is kept in a snapshot."""
+    """The present files, which a snapshot contains."""
     meant: tuple[str, ...] = ()
-    """What is in its place afterwards, written or not, where that is asked for."""
+    """The paths in place afterwards, written or not, if the caller asks for them."""
     alike: frozenset[str] = frozenset()
     """Skipped paths that are no difference: unchanged, ignored, or another work tree."""
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether everything is as it is wanted."""
+        """Return whether there is nothing to change."""
         return not (self.writes or self.removals or self.folders or self.folders_gone)
+
+    @property
+    def only_modes(self) -> frozenset[str]:
+        """Return the paths of files whose mode changes, and whose bytes do not."""
+        both = ((path, self.before.get(path), one) for path, one in self.writes.items())
+        return frozenset(path for path, old, new in both if old and old.oid == new.oid)
 
 
 def plan(
@@ -45,17 +52,19 @@ def plan(
     alone: Collection[str] = (),
     ignored: Collection[str] = (),
 ) -> PlacementPlan:
-    """Return how to get from one snapshot's files to another's.
+    """Return the changes from one snapshot's files to another's.
 
-    `paths` are the files and folders that are meant, all without them; `alone` are files
-    and folders that are never touched; `ignored` are never removed, like those that git
-    ignored when the snapshot was taken.
+    `paths` restricts them to some files and folders. Files and folders in `alone` are never
+    touched; `ignored` ones are never removed, like those that git ignored when the snapshot
+    was taken.
     """
     unseen = wanted.unseen.union(ignored)
     is_asked_for = meant(paths)
 
+    is_alone = meant(alone)
+
     def is_touched(path: str) -> bool:
-        return not is_in(path, alone)
+        return not (alone and is_alone(path))
 
     def is_meant(path: str) -> bool:
         return is_asked_for(path) and is_touched(path)
@@ -136,7 +145,7 @@ def _folders_gone(
 
 
 def reverse(plan: PlacementPlan, before: Snapshot) -> PlacementPlan:
-    """Return how to get back to what stood there before a plan was begun."""
+    """Return the plan that restores the files as they were before another plan."""
     touched = {*plan.writes, *plan.removals}
     folders = {*plan.folders, *plan.folders_gone}
     return PlacementPlan(
@@ -151,7 +160,7 @@ def reverse(plan: PlacementPlan, before: Snapshot) -> PlacementPlan:
 
 
 def against(plan: PlacementPlan, present: Snapshot) -> PlacementPlan:
-    """Return what of a plan is to be done where these files stand."""
+    """Return the part of a plan that is left to do if these files are present."""
     stuck = _stuck(plan.writes, present)
     writes = {
         path: entry
@@ -176,8 +185,9 @@ def against(plan: PlacementPlan, present: Snapshot) -> PlacementPlan:
 
 
 def _stuck(writes: Mapping[str, TreeEntry], present: Snapshot) -> set[str]:
-    """Return the paths that cannot be written over what no snapshot can keep."""
-    in_the_way = {path for path, _ in present.left_out}
+    """Return the paths whose place is taken by something that no snapshot can keep."""
+    if not (in_the_way := {path for path, _ in present.left_out}):
+        return set()
     return {
         path
         for path, entry in writes.items()
@@ -217,7 +227,11 @@ def meant(paths: Collection[str]) -> Callable[[str], bool]:
     if not paths:
         return lambda path: True
     whole = frozenset(paths)
-    return lambda path: is_in(path, whole)
+    # Most paths are files of a folder that was asked for just before.
+    is_inside = lru_cache(maxsize=1)(lambda folder: is_in(folder, whole))
+    return lambda path: (
+        path in whole or ("/" in path and is_inside(path.rpartition("/")[0]))
+    )
 
 
 def is_in(path: str, some: Collection[str]) -> bool:
@@ -226,17 +240,15 @@ def is_in(path: str, some: Collection[str]) -> bool:
 
 
 def lies_in(path: str, folders: Collection[str], end: str = "") -> bool:
-    """Tell whether a path lies in one of the folders."""
-    return any(f"{folder}{end}" in folders for folder in _above(path))
-
-
-def _above(path: str) -> Iterable[str]:
+    """Return whether a path lies in one of the folders."""
     at = path.find("/")
     while at >= 0:
-        yield path[:at]
+        if path[:at] + end in folders:
+            return True
         at = path.find("/", at + 1)
+    return False
 
 
 def _is_vague(snapshot: Snapshot) -> bool:
-    """Tell whether a snapshot left out more than it names."""
+    """Return whether a snapshot left out more paths than it names."""
     return snapshot.left_out_count > len(snapshot.left_out)

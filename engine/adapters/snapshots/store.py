@@ -14,7 +14,7 @@ from ...errors import NotFoundError, RefusedError, SprintlogError, UnreadableErr
 from ...log.port import Wait
 from ...log.stores.descriptors import held_open, sync
 from ...log.stores.locks import take
-from ..folders import is_sound
+from ..folders import NAMES, is_sound
 from ..git.command import Git, GitError
 from .entries import Snapshot, assemble, decode
 from .objects import DamagedError, Objects, blobs_of
@@ -121,16 +121,15 @@ class Store:
             listed = self.git.run(*listing, commit)
         files = []
         manifest = ""
-        for line in filter(None, listed.split(b"\0")):
-            about, _, name = line.partition(b"\t")
+        for line in filter(None, listed.decode(*NAMES).split("\0")):
+            about, _, path = line.partition("\t")
             mode, _, oid, length = about.split()
             # Of an object that is missing git tells no size.
             size = int(length) if length.isdigit() else 0
-            path = os.fsdecode(name)
             if path == MANIFEST:
-                manifest = oid.decode()
+                manifest = oid
             elif path.startswith(f"{FILES}/") and is_sound(path):
-                files.append((path[6:], int(mode, 8), oid.decode(), size))
+                files.append((path[6:], int(mode, 8), oid, size))
             else:
                 raise UnreadableError(
                     f"snapshot {commit}: {path!r} cannot be a file's path"
