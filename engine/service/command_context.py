@@ -36,7 +36,9 @@ EVENTS_LOOKED_AT = 64
 
 
 def completed(service: Service, state: Any, command: CommandT) -> CommandT:
-    """Return a command that `needs_context` with the facts that it needs."""
+    """Return a command with the facts that it needs, if it `needs_context`."""
+    if not command.needs_context:
+        return command
     return cast(CommandT, _COMPLETE[command.name()](service, state, command))
 
 
