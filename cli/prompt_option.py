@@ -7,6 +7,7 @@ import click
 from click.core import ParameterSource
 
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.service.prompts import template_in
 from sprintlog.engine.service.workspace import ServiceWorkspace
 
 from . import settings, typed
@@ -38,9 +39,6 @@ def prompt_file_in(
         raise InvalidInputError(
             f"{named} is not in the work tree {root}", field="--prompt-file"
         )
-    # Imported here: few loops have such a file.
-    from sprintlog.engine.service.prompts import template_in
-
     file = whole.relative_to(root).as_posix()
     template_in(workspace, file)
     return file

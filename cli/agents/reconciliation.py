@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.adapters.hooks.transcript_calls import (
     READERS,
@@ -26,8 +28,10 @@ from sprintlog.engine.usage import bounded
 from sprintlog.projections.views.sessions import Reconciled
 from sprintlog.projections.workspace import Workspace
 
+from .. import typed
+from ..context import open_workspace, with_actor, with_json
 from ..importers.transcript import TranscriptRead, read_transcript, subagents_of
-from ..output import counted
+from ..output import counted, print_answer
 
 SILENT_SECONDS = 15 * 60
 """A transcript that nobody wrote to for so long is one that nobody goes on with."""
@@ -260,3 +264,33 @@ def _compared(workspace: Workspace, run: AgentRunEnded, *, actor: str) -> Iterat
             yield f"{line}; {taken.taken} taken from the stream"
         if taken.left:
             yield f"{counted(taken.left, 'tool call')} of the stream not recorded in time"
+
+
+@typed.command(
+    "reconcile",
+    epilog="Examples: sprintlog session reconcile\n\n"
+    "sprintlog session reconcile 4f21 --transcript ~/.claude/projects/-shop/4f21.jsonl",
+)
+@click.argument("session", required=False)
+@typed.file_option(
+    "--transcript",
+    help="The transcript. [the file reported by hooks, in the agent's folder]",
+)
+@typed.option("--ended", is_flag=True, help="The agent is gone; open calls are unfinished.")
+@with_actor
+@with_json
+def reconcile_command(
+    session: str | None, transcript: Path | None, ended: bool, actor: str, as_json: bool
+) -> None:
+    """Record the tool calls and tokens found only in the transcript of a session.
+
+    SESSION is `AGENT-ID` or a prefix of it; the default is the latest session. Tokens are
+    recorded in the sprint of the session unless another event contains them. A call without
+    an end is recorded as unfinished once the session has ended, or after 15 minutes without
+    a change of the transcript. The command is idempotent.
+    """
+    with open_workspace() as workspace:
+        answer = reconcile_session(
+            workspace, session, transcript, is_over=ended, actor=actor
+        )
+    print_answer(answer, lines_of_answer(answer), as_json=as_json)

@@ -1,47 +1,82 @@
 """`sprintlog session`: what an agent did, compared with what the agent kept of it."""
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import click
 
+from sprintlog.engine.service.agent_sessions import known_sessions
+from sprintlog.projections.text.session_lines import figures, short_name
+from sprintlog.projections.views import sessions
+from sprintlog.projections.views.sessions import SessionAnswer
+
 from .. import typed
-from ..context import open_workspace, with_actor, with_json
-from ..output import print_answer
+from ..context import open_workspace, with_json
+from ..output import hint, print_json, print_text, table, wrapped
+from ..screen import times
 
 
-@typed.group("session")
+@typed.group("session", lazy={"reconcile": "agents.reconciliation:reconcile_command"})
 def command() -> None:
     """Reconcile recorded sessions with the transcripts of an agent."""
 
 
-@command.command(
-    "reconcile",
-    epilog="Examples: sprintlog session reconcile\n\n"
-    "sprintlog session reconcile 4f21 --transcript ~/.claude/projects/-shop/4f21.jsonl",
+@typed.command(
+    "session", epilog="Examples: sprintlog show session\n\nsprintlog show session 1f3a"
 )
 @click.argument("session", required=False)
-@typed.file_option(
-    "--transcript",
-    help="The transcript. [the file reported by hooks, in the agent's folder]",
-)
-@typed.option("--ended", is_flag=True, help="The agent is gone; open calls are unfinished.")
-@with_actor
 @with_json
-def reconcile(
-    session: str | None, transcript: Path | None, ended: bool, actor: str, as_json: bool
-) -> None:
-    """Record the tool calls and tokens found only in the transcript of a session.
+def show_session(session: str | None, as_json: bool) -> None:
+    """Print the actions of an agent in a session, or list the sessions.
 
-    SESSION is `AGENT-ID` or a prefix of it; the default is the latest session. Tokens are
-    recorded in the sprint of the session unless another event contains them. A call without
-    an end is recorded as unfinished once the session has ended, or after 15 minutes without
-    a change of the transcript. The command is idempotent.
+    SESSION is `AGENT-ID`, the agent's session id, or a prefix of either.
     """
-    # Imported here: it needs what reads transcripts.
-    from .reconciliation import lines_of_answer, reconcile_session
-
     with open_workspace() as workspace:
-        answer = reconcile_session(
-            workspace, session, transcript, is_over=ended, actor=actor
-        )
-    print_answer(answer, lines_of_answer(answer), as_json=as_json)
+        log = workspace.log
+        names = known_sessions.sessions(log) if session is None else {}
+        streams = [f"session/{name}" for name in names]
+        if session is not None:
+            streams = [known_sessions.choose_session(log, session)]
+        found = [sessions.session_answer(log, stream) for stream in streams]
+    if as_json:
+        print_json(found if session is None else found[0])
+    elif not found:
+        print_text("no sessions")
+        hint("hooks record them: `sprintlog hooks install claude`")
+    elif session is None:
+        found.sort(key=lambda one: one.last_at)
+        print_text(*table([session_row(x) for x in found]))
+    else:
+        print_text(*session_lines(found[0]))
+
+
+FILES_LISTED = 20
+
+
+def session_row(found: SessionAnswer) -> tuple[str, ...]:
+    """Return a session's row in the list of them."""
+    at = times.when(found.last_at)
+    return short_name(f"session/{found.session}"), at, figures(found)
+
+
+def session_lines(found: SessionAnswer) -> Iterator[str]:
+    """Yield what is known of a session."""
+    ended = times.when(found.ended_at) if found.ended_at else "end not known"
+    reason = f" ({found.reason})" if found.reason else ""
+    rows = {
+        "session": found.session,
+        "started": times.when(found.started_at),
+        "last": times.when(found.last_at),
+        "ended": f"{ended}{reason}",
+        "model": found.model,
+        "version": found.version,
+        "did": figures(found, ends=False),
+        "transcript": found.transcript,
+    }
+    width = max(map(len, rows))
+    for name, value in rows.items():
+        if value:
+            yield from wrapped(f"{name.ljust(width)}  {value}", indent=" " * (width + 2))
+    for path in found.files_changed[:FILES_LISTED]:
+        yield f"{'changed'.ljust(width)}  {path}"
+    if (more := len(found.files_changed) - FILES_LISTED) > 0:
+        yield f"{'changed'.ljust(width)}  and {more} more"

@@ -1,18 +1,21 @@
 """`sprintlog adopt`: an edit that was observed becomes events."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.journal.corrections import AdoptJournalEdit
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.adopt import edit_of, observed_edit
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.workspace import JOURNAL
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.engine.sprint.plan.adoption import AdoptEdit
+from sprintlog.projections.history.differences import preview, preview_journal
 from sprintlog.projections.state_files.sprint_file import SprintFile
+from sprintlog.projections.views import back as views
 from sprintlog.projections.views.events import said_of
 from sprintlog.projections.workspace import Handled
 
@@ -21,9 +24,7 @@ from ..context import with_recording
 from ..output import print_json, print_text, warn
 from ..record import Options, Recording, recording, refresh_stream, stream_of, summary
 from .agreement import LEAVE, Agreement, agree, asks, with_asking
-
-if TYPE_CHECKING:
-    from sprintlog.engine.journal.corrections import AdoptJournalEdit
+from .changes import changed
 
 
 @typed.command("adopt", epilog="Example: sprintlog adopt --actor operator:ana")
@@ -85,11 +86,8 @@ def _observe(run: Recording, wanted: Agreement) -> None:
 
 def _journal_edit(
     run: Recording, version: int | None, wanted: Agreement
-) -> "AdoptJournalEdit":
+) -> AdoptJournalEdit:
     """Return the command for an edit of the journal's file."""
-    # Imported here: an edit of a sprint's file needs no pydantic.
-    from sprintlog.engine.journal.corrections import AdoptJournalEdit
-
     from ..intake.journal import read_journal
 
     workspace = run.workspace
@@ -117,8 +115,6 @@ def _journal_edit(
 
 def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreement) -> bool:
     """Show what would be recorded, and ask; tell whether that is all."""
-    from sprintlog.projections.views import back as views
-
     if run.options.as_json:
         version = run.workspace.log.version(stream)
         print_json(views.would_adopt(stream, version, *_adopted(events)))
@@ -136,10 +132,6 @@ def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreemen
 
 def _would_set(run: Recording, events: Sequence[Event], stream: str) -> Iterator[str]:
     """Yield what events would make of each field."""
-    from sprintlog.projections.history.differences import preview, preview_journal
-
-    from .changes import changed
-
     if not events:
         return
     workspace, at = run.workspace, run.options.at or run.workspace.now()
@@ -153,8 +145,6 @@ def _would_set(run: Recording, events: Sequence[Event], stream: str) -> Iterator
 
 
 def _tell(run: Recording, outcome: Handled[Any], *, undo: str | None) -> None:
-    from sprintlog.projections.views import back as views
-
     adopted, left = _adopted([*map(CODEC.decode, outcome.events)])
     stream = stream_of(outcome.state)
     answer = views.went_back(

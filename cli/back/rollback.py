@@ -7,6 +7,8 @@ import click
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.streams.points import target_of
+from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
+from sprintlog.engine.service.work_tree.snapshot import find_snapshot
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.projections.workspace import Workspace
@@ -16,6 +18,7 @@ from ..context import AT_POINT, with_recording
 from ..output import warn
 from ..record import Options, Recording, recording
 from .agreement import Agreement, with_asking, with_force
+from .paths import inside
 from .way_back import Step, end_as_restored, go_back, hint_at
 
 FILES_OF = ("iter:", "snapshot:")
@@ -105,12 +108,6 @@ def step_back(
     if not with_files:
         return Step("rollback", arguments, command, there=plan)
     arguments |= {"files": True, "paths": [*paths]} if of_files else {"files": True}
-    # Imported here: where nothing was kept the plan goes back alone.
-    from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
-    from sprintlog.engine.service.work_tree.snapshot import find_snapshot
-
-    from .paths import inside
-
     held = find_snapshot(workspace, workspace.sprint(sprint_id), to)
     order = RestoreOrder(held.snapshot, held.iteration, inside(workspace, paths))
     files = f"{'these' if paths else 'the'} files are those of " + (

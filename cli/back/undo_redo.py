@@ -7,13 +7,16 @@ from typing import Any
 from msgspec.structs import asdict
 
 from sprintlog.engine.service.agent_sessions.at_work import refuse_while_at_work
+from sprintlog.engine.service.command_context import last_decision
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.work_tree import restore
+from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.iterations import snapshots
 from sprintlog.engine.sprint.iterations.rollback import Redo, Undo, rollback_to_undo
 from sprintlog.engine.sprint.state.knowledge import Restore
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.history.undone import work_gone
 from sprintlog.projections.views import back as views
 from sprintlog.projections.views.back import ChangedFiles
 from sprintlog.projections.views.events import described
@@ -151,9 +154,6 @@ def _put_back(run: Recording, wanted: Agreement) -> bool:
 
 def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
     """Say which work since what was taken back no longer counts either."""
-    # Imported here: where files alone are taken back no work goes with them.
-    from sprintlog.projections.history.undone import work_gone
-
     if not (gone := work_gone(workspace.log, sprint)):
         return
     said = ", ".join(described(event) for event in gone[:SHOWN_MAX])
@@ -176,10 +176,6 @@ def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
     sprint, tree = workspace.sprint(sprint_id), workspace.tree
     if not sprint.knowledge.restored:
         return step
-    # Imported here: most rollbacks are of the plan alone.
-    from sprintlog.engine.service.command_context import last_decision
-    from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
-
     alone: Restore | None
     if isinstance(command, Redo):
         alone = snapshots.files_to_redo(sprint, tree=tree)

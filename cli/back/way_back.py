@@ -9,13 +9,17 @@ from msgspec import UNSET
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.agent_sessions.at_work import refuse_while_at_work
 from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.service.work_tree.restore import Restored, cut_short, in_place
 from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.events import RestoreStarted, SnapshotTaken
 from sprintlog.engine.sprint.iterations.snapshots import Back
+from sprintlog.projections.history.undone import undone_event
+from sprintlog.projections.judging.quality import as_the_best
 from sprintlog.projections.views import back as views
 from sprintlog.projections.views.back import ChangedFiles, PlanTurn, WentBack, differing
+from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Handled
 
 from .. import output
@@ -192,10 +196,6 @@ def _as_the_best(run: Recording, number: int) -> str:
     best = sprint.knowledge.tracker.best
     if best is None or number <= best.number:
         return ""
-    # Imported here: mostly it is the best one, or nothing was measured.
-    from sprintlog.engine.service.streams.evaluation import evaluate
-    from sprintlog.projections.judging.quality import as_the_best
-
     judged = evaluate(run.workspace.log, sprint)
     if number != judged.target():
         return ""
@@ -292,10 +292,6 @@ def tell(run: Recording, step: Step, done: Done) -> None:
 
 def _taken_back(run: Recording, outcome: Handled[Any]) -> list[str]:
     """Return what an undo took back; a rollback says itself where it went to."""
-    # Imported here: where files alone go back nothing of the plan is taken back.
-    from sprintlog.projections.history.undone import undone_event
-    from sprintlog.projections.views.events import described
-
     if (undone := undone_event(run.workspace.log, outcome.events)) is None:
         return []
     return [f"took back: {described(undone)}, of {times.when(undone.at)}"]

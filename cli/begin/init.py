@@ -9,7 +9,8 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.service.place.location import Location, find
+from sprintlog.engine.log.stores.postgres.address import parse
+from sprintlog.engine.service.place.location import Location, check_named, find
 from sprintlog.projections.views.log import LogPlace, Offer
 from sprintlog.projections.workspace import Workspace
 
@@ -96,9 +97,6 @@ def _address(typed_one: str | None) -> str | None:
     """Return the log on a server that is meant, where one is."""
     if typed_one is None:
         return settings.log_address()
-    # Imported here: most logs are in their folder.
-    from sprintlog.engine.service.place.location import check_named
-
     check_named(typed_one, field="--log")
     return typed_one
 
@@ -106,8 +104,6 @@ def _address(typed_one: str | None) -> str | None:
 def _made(location: Location, events: int) -> str:
     if location.address is None:
         return f"made an empty log in {location.folder}"
-    from sprintlog.engine.log.stores.postgres.address import parse
-
     log = parse(location.address)
     if events:
         return f"joined the log {log.log}, {counted(events, 'event')}: {log.shown}"

@@ -26,6 +26,7 @@ from sprintlog.projections.workspace import wall_clock
 
 from .. import settings, typed
 from ..context import open_workspace, with_envelope, with_json, with_point, with_recording
+from ..intake.files import read_bytes
 from ..named_sprint import told
 from ..output import counted, hint, print_json, print_text, table, warn
 from ..places import place_in, source_of
@@ -105,7 +106,6 @@ def create(
     document: dict[str, Any] = {}
     content = b""
     if plan is not None:
-        from ..intake.files import read_bytes
         from ..intake.progress import read_plan
 
         content = read_bytes(plan)

@@ -2,14 +2,17 @@
 
 from sprintlog.engine.judging.exact import HOW_TO_MEASURE
 from sprintlog.engine.judging.score import Score, unknown_parts
-from sprintlog.engine.service.streams.evaluation import Judged
+from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.projections.judging import quality
 from sprintlog.projections.judging.iteration_report import said
+from sprintlog.projections.judging.tracker import tracker_data
+from sprintlog.projections.state_files.loop_files import tracker_yaml
 from sprintlog.projections.views import iterations as views
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..output import hint, print_json, print_text, wrapped
+from ..output import hint, print_bytes, print_json, print_text, wrapped
+from ..screen.pager import paged
 from .judgements import breakdown_lines, judged_at, list_lines
 
 
@@ -60,3 +63,17 @@ def _explained(judged: Judged, score: Score) -> list[str]:
     if score.is_given:
         lines[1:1] = ["its score is a judgement from elsewhere, not the formula's"]
     return lines
+
+
+@typed.command("best", epilog="Example: sprintlog show best --at iter:3")
+@with_reading
+def show_records(reading: ReadOptions) -> None:
+    """Print all records of the iterations: measured, judged, advised, selected."""
+    with open_workspace() as workspace:
+        sprint = reading.sprint(workspace)
+        judged = evaluate(workspace.log, sprint)
+        if reading.as_json:
+            print_json(tracker_data(judged))
+        else:
+            with paged():
+                print_bytes(tracker_yaml(judged))

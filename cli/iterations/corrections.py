@@ -13,20 +13,7 @@ from sprintlog.engine.sprint.iterations.described import DescribeIteration
 from .. import typed
 from ..context import with_recording
 from ..record import record
-from .metrics import read_pairs
-
-with_params = typed.option(
-    "--param",
-    "params",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter, such as temperature=0.2; can be repeated.",
-)
-
-
-def read_params(given: tuple[str, ...]) -> dict[str, str]:
-    """Return parameters by name; raise `UsageError` for one that is given twice."""
-    return read_pairs("param", given, str)
+from .options import read_params, with_params
 
 
 @typed.command(

@@ -6,12 +6,16 @@ from typing import Any
 import click
 
 from sprintlog.engine.judging.events import RecommendationGiven
+from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.iterations.decisions import GiveRecommendation, GoOn
+from sprintlog.projections.views import iterations as views
 
 from .. import typed
 from ..context import with_recording
 from ..output import print_json, print_text
 from ..record import Options, answer_of, recording
+from .judgements import recommendation_lines, subject_line
 
 EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
 """What says an action to a script."""
@@ -39,13 +43,6 @@ def command(
     If a loop stopped because of the advice, --go-on lets it continue until the next
     measurement.
     """
-    # Imported here: exact numbers would cost every recording command their import.
-    from sprintlog.engine.service.streams.catalogue import CODEC
-    from sprintlog.engine.service.streams.evaluation import evaluate
-    from sprintlog.projections.views import iterations as views
-
-    from .judgements import recommendation_lines, subject_line
-
     if reason is not None and not go_on:
         raise click.UsageError("--reason goes with --go-on")
     options = Options(given)

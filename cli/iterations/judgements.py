@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from sprintlog.engine.judging.evaluation import Judgement
-from sprintlog.engine.judging.exact import Number, plain, short, shown
+from sprintlog.engine.judging.exact import HOW_TO_MEASURE, Number, plain, short, shown
 from sprintlog.engine.judging.recommend import Recommendation
 from sprintlog.engine.judging.score import Score, score_text, unknown_parts
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
@@ -17,10 +17,23 @@ from sprintlog.projections.judging.quality import equals_by_exit_code
 from sprintlog.projections.judging.summary_report import BARS, PLAIN, sparkline
 from sprintlog.projections.text.phrases import dollars, duration
 from sprintlog.projections.views.files import FileChange
+from sprintlog.projections.views.iterations import judgements
+from sprintlog.projections.views.work import work_trees
 from sprintlog.projections.workspace import Workspace
 
+from .. import context, typed
 from ..context import ReadOptions
-from ..output import coloured, shows_bars, table, visible, wrapped
+from ..output import (
+    coloured,
+    hint,
+    print_json,
+    print_styled,
+    print_text,
+    shows_bars,
+    table,
+    visible,
+    wrapped,
+)
 from ..screen.terminal import GOOD
 
 ERROR_CHARS_MAX = 120
@@ -320,3 +333,39 @@ def files_lines(files: list[FileChange] | None) -> list[str]:
     if (more := len(files) - FILES_MAX) > 0:
         lines.append(f"and {more} more: `sprintlog iteration diff A B` names all")
     return ["", *(lines or ["no file differs"])]
+
+
+@typed.command("list", epilog="Example: sprintlog iteration list --last 5")
+@typed.number_option("--last", least=1, help="Only the newest ones.")
+@context.with_reading
+def list_(last: int | None, reading: context.ReadOptions) -> None:
+    """List iterations: class, score, tests, coverage, errors, alerts and cost.
+
+    The last column shows how the run ended, failures first. The class compares it with the
+    previous iteration: `forward`, `regression`, `plateau` (neither), `stalled` (at least
+    the third plateau in a row); `sprintlog help judging` explains the terms.
+    """
+    with context.open_workspace() as workspace:
+        judged = judged_at(workspace, reading)
+        base, failures = judged.baseline(), judged.failures()
+        known = {one.number: one for one in [*([base] if base else []), *judged.all()]}
+        others = {one.number: one for one in judged.unmeasured()}
+        numbers = sorted(known.keys() | failures.keys() | others.keys())[-(last or 0) :]
+        found = [known[number] for number in numbers if number in known]
+        failed = [failures[number] for number in numbers if number in failures]
+        left = [others[number] for number in numbers if number in others]
+        trees = work_trees(workspace, judged.sprint)
+        if reading.as_json:
+            print_json(judgements(judged, found, failed, left, trees=trees))
+            return
+        lines = list_lines(judged, found, failed, left, trees=trees)
+        plots = own_lines(judged, found)
+    if not numbers:
+        print_text("no iteration was measured")
+        hint(HOW_TO_MEASURE)
+    else:
+        print_text(*lines)
+        if (line := trajectory_line(found)) is not None:
+            print_styled(f"\n{line}")
+        for line in plots:
+            print_styled(line)

@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
 from .. import settings, typed
 from ..context import Function, here
-from .capture import TIMEOUT_SECONDS, said_by_file
+from .options import TIMEOUT_SECONDS, said_by_file
 
 
 class JudgingOptions(NamedTuple):
@@ -167,7 +167,7 @@ def _from_root(name: str, root: Path | None, *, is_report: bool) -> str:
     """Return a file's name as it is seen from the work tree's root."""
     if root is None or (folder := here()) == root:
         return name
-    # Imported here: most names are typed at the root.
+    # Imported here: the formats import the decoders of agents' output.
     from sprintlog.engine.adapters.measurement.formats import is_format
 
     before, separator, rest = name.partition("=")

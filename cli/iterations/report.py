@@ -13,10 +13,27 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError, SprintlogE
 from sprintlog.engine.judging.exact import HOW_TO_MEASURE
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.evaluation import Judged
+from sprintlog.engine.service.work_tree.own_paths import know_for_people
 from sprintlog.engine.sprint.iterations.kept_files import left_words
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.transitions import check_exists
+from sprintlog.projections.facts.sprint_facts import sprint_facts
+from sprintlog.projections.judging.iteration_report import (
+    done_after,
+    iteration_markdown,
+    iteration_report,
+    made_with,
+    unmeasured_markdown,
+)
+from sprintlog.projections.judging.iteration_report import ended as ended_lines
+from sprintlog.projections.judging.selection_report import selection_markdown
+from sprintlog.projections.judging.summary_report import SummaryTexts, summary_markdown
+from sprintlog.projections.judging.tracker import selection_data
 from sprintlog.projections.markdown import code
+from sprintlog.projections.page.document import page as page_of
+from sprintlog.projections.page.extracts import DRAWINGS, job_summary
+from sprintlog.projections.page.sections.timeline import laid_out
+from sprintlog.projections.state_files.loop_files import then_of
 from sprintlog.projections.text.phrases import duration, spent_said, usage
 from sprintlog.projections.text.stops import work_ended
 from sprintlog.projections.views import iterations as views
@@ -28,26 +45,23 @@ from sprintlog.projections.workspace import Workspace
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..named_sprint import told
-from ..output import hint, print_bytes, print_json, print_text
+from ..output import hint, note, print_bytes, print_json, print_text
 from ..screen import times
 from ..screen.pager import paged
 from ..stops import standing_told
-from .judgements import judged_at
-from .report_files import tell_written, write_files
+from .judgements import FILES_MAX, judged_at
+from .measurement import tell_written, write_files
+from .snapshots import authored_lines, files_changed_in
 
 
 def write_page(
     workspace: Workspace, reading: ReadOptions, file: Path, *, opens: bool
 ) -> None:
     """Write the page of a sprint; open it in the person's browser where that is wanted."""
-    # Imported here: only who wants a page needs what draws it.
-    from sprintlog.engine.service.work_tree.own_paths import know_for_people
-    from sprintlog.projections.page.document import page
-
     if file.is_dir():
         raise InvalidInputError(f"{file} is a folder; name a file", field="--html")
     name = workspace.choose(reading.sprint_id)
-    content = page(workspace, name, at=reading.at).encode()
+    content = page_of(workspace, name, at=reading.at).encode()
     try:
         replace_file(file.parent.resolve() / file.name, content, mode=0o644)
     except OSError as error:
@@ -63,19 +77,12 @@ def write_page(
 
 def print_drawing(workspace: Workspace, reading: ReadOptions, word: str) -> None:
     """Print one drawing of a sprint as a file of SVG."""
-    from sprintlog.projections.facts.sprint_facts import sprint_facts
-    from sprintlog.projections.page.extracts import DRAWINGS
-
     name = workspace.choose(reading.sprint_id)
     print_bytes(DRAWINGS[word](sprint_facts(workspace, name, at=reading.at)).encode())
 
 
 def print_job_summary(workspace: Workspace, reading: ReadOptions, report: str) -> None:
     """Print a report with its timeline, as long as the summary of a job may be."""
-    from sprintlog.projections.facts.sprint_facts import sprint_facts
-    from sprintlog.projections.page.extracts import job_summary
-    from sprintlog.projections.page.sections.timeline import laid_out
-
     name = workspace.choose(reading.sprint_id)
     found = laid_out(sprint_facts(workspace, name, at=reading.at))
     print_bytes(job_summary(report, found).encode())
@@ -84,8 +91,6 @@ def print_job_summary(workspace: Workspace, reading: ReadOptions, report: str) -
 def _open(file: Path) -> None:
     """Open a file in the browser; where there is none, say so and go on."""
     import webbrowser
-
-    from ..output import note
 
     if not webbrowser.open(file.resolve().as_uri()):
         note(f"no browser was found: open {file} yourself")
@@ -183,15 +188,6 @@ def _number(point: str) -> int:
 def _print_iteration(
     workspace: Workspace, judged: Judged, number: int, *, as_json: bool
 ) -> None:
-    from sprintlog.projections.judging.iteration_report import (
-        done_after,
-        ended,
-        iteration_markdown,
-        iteration_report,
-        made_with,
-    )
-    from sprintlog.projections.state_files.loop_files import then_of
-
     if number != BASELINE_NUMBER and judged.tracker.entry(number) is None:
         _print_unmeasured(workspace, judged, number, as_json=as_json)
         return
@@ -201,7 +197,7 @@ def _print_iteration(
         print_json(_with_files(workspace, judged, number, views.report(then, report)))
     else:
         said = _tree_lines(workspace, judged, number)
-        said += [*ended(judged, number), *made_with(then.described().get(number))]
+        said += [*ended_lines(judged, number), *made_with(then.described().get(number))]
         after = done_after(judged, number)
         text = iteration_markdown(report, _took(then, number), said, after)
         _print_with_files(workspace, judged, number, text)
@@ -211,8 +207,6 @@ def _print_unmeasured(
     workspace: Workspace, judged: Judged, number: int, *, as_json: bool
 ) -> None:
     """Print what is known of an iteration without a measurement."""
-    from sprintlog.projections.judging.iteration_report import unmeasured_markdown
-
     tree = _tree_lines(workspace, judged, number)
     text = unmeasured_markdown(judged, number, _took(judged, number), tree)
     if as_json:
@@ -231,8 +225,6 @@ def _tree_lines(workspace: Workspace, judged: Judged, number: int) -> list[str]:
 def _with_files(
     workspace: Workspace, judged: Judged, number: int, answer: views.IterationAnswer
 ) -> views.IterationAnswer:
-    from .snapshots import files_changed_in
-
     changed = files_changed_in(workspace, judged.sprint, number)
     tree = work_trees(workspace, judged.sprint).get(number, UNSET)
     one = replace(answer.judgement, work_tree=tree)
@@ -241,9 +233,6 @@ def _with_files(
 
 def _print_with_files(workspace: Workspace, judged: Judged, number: int, text: str) -> None:
     """Print a report, and which files the iteration changed where that is known."""
-    from .judgements import FILES_MAX
-    from .snapshots import authored_lines, files_changed_in
-
     changed = files_changed_in(workspace, judged.sprint, number)
     with paged():
         print_bytes(text.encode())
@@ -260,9 +249,6 @@ def _took(judged: Judged, number: int) -> str:
 
 
 def _print_selection(judged: Judged, *, as_json: bool) -> None:
-    from sprintlog.projections.judging.selection_report import selection_markdown
-    from sprintlog.projections.judging.tracker import selection_data
-
     data = selection_data(judged)
     if data is None:
         raise NotFoundError(
@@ -279,8 +265,6 @@ def _print_selection(judged: Judged, *, as_json: bool) -> None:
 def _print_summary(
     workspace: Workspace, judged: Judged, reading: ReadOptions, *, is_of_job: bool
 ) -> None:
-    from sprintlog.projections.judging.summary_report import SummaryTexts, summary_markdown
-
     sprint = judged.sprint
     check_exists(sprint)
     action = told(what_is_next(workspace, sprint, at=reading.at))

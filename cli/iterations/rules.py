@@ -10,6 +10,7 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.judging.events import OwnMetric
 from sprintlog.engine.judging.loop_rules import MeasureRules
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
+from sprintlog.projections.views import rules as views
 
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
@@ -17,8 +18,13 @@ from ..loop.budgets import taken_from, with_sprint_budgets
 from ..output import note, print_answer, table
 from ..record import record
 from .file_rules import differing, rules_of_file
-from .loop_rules import JudgingOptions, change_of, measure_rules, with_judging
-from .metrics import number_or_word
+from .loop_rules import (
+    JudgingOptions,
+    change_of,
+    measure_rules,
+    with_judging,
+)
+from .options import number_or_word
 
 DIRECTIONS = ("higher", "lower")
 
@@ -154,9 +160,6 @@ def set_(
 @with_reading
 def show(reading: ReadOptions) -> None:
     """Show the current weights, limits, policies, budgets and custom metrics."""
-    # Imported here: exact numbers would cost every recording command their import.
-    from sprintlog.projections.views import rules as views
-
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         rules = sprint.knowledge.tracker.rules_at(sprint.version)

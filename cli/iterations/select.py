@@ -1,22 +1,26 @@
 """`sprintlog iteration select`: the loop's result, put in place and reported if wanted."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.streams.evaluation import evaluate
+from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
+from sprintlog.engine.service.work_tree.snapshot import find_snapshot
 from sprintlog.engine.sprint.iterations.decisions import SelectBest
+from sprintlog.projections.views.back import ChangedFiles, would_go_back
+from sprintlog.projections.views.iterations import selected
 
 from .. import typed
 from ..back.agreement import Agreement, asks, with_asking
+from ..back.paths import into_output
+from ..back.way_back import Step, file_lines, perform, planned, show, shown
 from ..context import with_recording
 from ..output import print_json, print_text, progress
 from ..record import Options, Recording, answer_of, arguments_of, recording
-from .report_files import tell_written, with_writing, write_files
-
-if TYPE_CHECKING:
-    from sprintlog.projections.views.back import ChangedFiles
-
-    from ..back.way_back import Step
+from .measurement import tell_written, write_files
+from .options import with_writing
 
 
 @typed.command(
@@ -51,9 +55,6 @@ def select(
     iteration to .aiwg/output/; without such a snapshot, all files.
     `sprintlog undo` removes them again.
     """
-    from sprintlog.engine.service.streams.evaluation import evaluate
-    from sprintlog.projections.views.iterations import selected
-
     if reason is not None and number is None:
         raise click.UsageError("--reason goes with N, the iteration that you choose")
     options, command = Options(given), SelectBest(number, reason)
@@ -86,12 +87,6 @@ def select(
 
 def _show(run: Recording, command: SelectBest, *, is_applied: bool) -> None:
     """Show what would be selected, and what of its files would be put where."""
-    from sprintlog.engine.service.streams.catalogue import sprint_stream
-    from sprintlog.engine.service.streams.evaluation import evaluate
-    from sprintlog.projections.views.back import would_go_back
-
-    from ..back.way_back import planned, show
-
     workspace = run.workspace
     sprint = workspace.sprint(run.sprint_id)
     workspace.preview(command, sprint_id=run.sprint_id, at=run.options.at)
@@ -108,20 +103,14 @@ def _show(run: Recording, command: SelectBest, *, is_applied: bool) -> None:
         show(run, answer)
 
 
-def _applied_lines(applied: "ChangedFiles | None") -> list[str]:
+def _applied_lines(applied: ChangedFiles | None) -> list[str]:
     if applied is None:
         return []
-    # Imported here: what starts processes is not needed to select.
-    from ..back.way_back import file_lines
-
     return file_lines(applied)
 
 
-def _apply(run: Recording, number: int, *, is_agreed: bool) -> "ChangedFiles | None":
+def _apply(run: Recording, number: int, *, is_agreed: bool) -> ChangedFiles | None:
     """Put what the iteration changed into the folder of results, and return the answer."""
-    # Imported here: what starts processes is not needed to select.
-    from ..back.way_back import perform, shown
-
     step = _step(run, number)
     # Where nobody can be asked, who says --apply has agreed.
     is_agreed = is_agreed or not asks(as_json=run.options.as_json)
@@ -130,13 +119,7 @@ def _apply(run: Recording, number: int, *, is_agreed: bool) -> "ChangedFiles | N
     return perform(following, step).answer.files
 
 
-def _step(run: Recording, number: int) -> "Step":
-    from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
-    from sprintlog.engine.service.work_tree.snapshot import find_snapshot
-
-    from ..back.paths import into_output
-    from ..back.way_back import Step
-
+def _step(run: Recording, number: int) -> Step:
     workspace, sprint_id = run.workspace, run.sprint_id
     held = find_snapshot(workspace, workspace.sprint(sprint_id), f"iter:{number}")
     order = RestoreOrder(held.snapshot, held.iteration)

@@ -3,54 +3,50 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec import UNSET
 
+from sprintlog.engine.adapters.snapshots.capture import TakenSnapshot
+from sprintlog.engine.adapters.snapshots.entries import Snapshot
 from sprintlog.engine.command import Command
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
+from sprintlog.engine.service.streams.evaluation import evaluate
+from sprintlog.engine.service.work_tree.own_paths import own_paths
+from sprintlog.engine.service.work_tree.shared_snapshots import bring
+from sprintlog.engine.service.work_tree.snapshot import (
+    compare,
+    find_snapshot,
+    kept_files,
+    limits_of,
+    patch,
+    report_left,
+    store_of,
+    take_and_record,
+    with_snapshot,
+)
+from sprintlog.engine.service.work_tree.start_files import begun_with, files_at_start
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.history.authors import files_of
+from sprintlog.projections.views import files as views
+from sprintlog.projections.views.files import Differences, FileChange, changes, differences
 from sprintlog.projections.workspace import Outcome, Workspace
 
 from .. import output, typed
+from ..back.paths import inside
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
+from ..output import hint, print_json, print_text, table
 from ..record import Keep, Options, answer, recording
+from .judgements import lines_of_one
+from .options import with_snapshot_options
 
-if TYPE_CHECKING:
-    from sprintlog.engine.adapters.snapshots.capture import TakenSnapshot
-    from sprintlog.engine.adapters.snapshots.entries import Snapshot
-    from sprintlog.projections.views.files import Differences, FileChange
-
-# What starts processes is imported in the commands: the others of this group need none.
-FILE_MEBIBYTES_MAX = 64
 _POINT = re.compile(r"best|now|start|[0-9]+|[a-z]+:.*")
 """What names a snapshot, or should; everything else is a path."""
 SAVING = "saving the files of the work tree"
 NAMED_MAX = 20
 """More of what was left out is only counted on a terminal."""
-
-
-with_snapshot_options = typed.several(
-    typed.option(
-        "--include-ignored",
-        "patterns",
-        multiple=True,
-        setting="snapshot.include-ignored",
-        metavar="PATTERN",
-        help="Include ignored files: paths from the root, with *, ? and **.",
-    ),
-    typed.option(
-        "--file-max",
-        type=click.IntRange(1),
-        default=FILE_MEBIBYTES_MAX,
-        setting="snapshot.file-max",
-        metavar="MIB",
-        help=f"Skip larger files. [{FILE_MEBIBYTES_MAX}]",
-    ),
-)
-"""The options about what a snapshot takes."""
 
 
 @typed.command(epilog="Example: sprintlog iteration snapshot --include-ignored .env")
@@ -65,12 +61,6 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     All files that git would track are saved, with or without a repository: bytes, modes,
     links and empty folders. Skipped files and nested repositories are reported.
     """
-    from sprintlog.engine.service.work_tree.snapshot import (
-        limits_of,
-        store_of,
-        take_and_record,
-    )
-
     options = Options(given)
     arguments = {"patterns": [*patterns], "file_max": file_max}
     with recording("iteration snapshot", options) as run:
@@ -93,22 +83,12 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
 
 @contextmanager
 def keeping_files(
-    given: dict[str, Any], patterns: tuple[str, ...], file_max: int, *, wanted: bool
-) -> Iterator[Keep | None]:
-    """Give what puts a snapshot behind what a command decides, if one is wanted.
+    given: dict[str, Any], patterns: tuple[str, ...], file_max: int
+) -> Iterator[Keep]:
+    """Yield a function that adds a snapshot to the events that a command decides.
 
-    Where it decides nothing, or its events are not recorded, none is kept.
+    If it decides none, or they are not recorded, no snapshot is kept.
     """
-    if not wanted:
-        yield None
-        return
-    from sprintlog.engine.service.work_tree.snapshot import (
-        kept_files,
-        limits_of,
-        store_of,
-        with_snapshot,
-    )
-
     options = Options(given)
     with open_workspace() as workspace:
         limits = limits_of(workspace, file_max=file_max, patterns=patterns)
@@ -125,10 +105,8 @@ def keeping_files(
             tell_kept(taken)
 
 
-def tell_kept(taken: "TakenSnapshot") -> None:
+def tell_kept(taken: TakenSnapshot) -> None:
     """Say how many files were kept, and which were left out."""
-    from sprintlog.engine.service.work_tree.snapshot import report_left
-
     output.progress(f"{output.counted(taken.files, 'file')} kept")
     report_left(taken, output.warn)
 
@@ -138,8 +116,6 @@ def keeping_start(given: dict[str, Any], command: Command) -> Keep:
 
     Nothing is kept before an iteration that is refused.
     """
-    from sprintlog.engine.service.work_tree.start_files import begun_with, files_at_start
-
     options = Options(given)
     with open_workspace() as workspace:
         sprint_id = workspace.choose(options.sprint_id)
@@ -150,11 +126,8 @@ def keeping_start(given: dict[str, Any], command: Command) -> Keep:
     return lambda command: begun_with(command, files)
 
 
-def _answer(outcome: Outcome, taken: "TakenSnapshot", *, as_json: bool) -> None:
-    # Imported here: what starts processes is not needed by the others of this group.
-    from sprintlog.projections.views import files
-
-    told = files.taken(outcome.events[-1], taken)
+def _answer(outcome: Outcome, taken: TakenSnapshot, *, as_json: bool) -> None:
+    told = views.taken(outcome.events[-1], taken)
     if as_json:
         output.print_json(told)
         return
@@ -181,19 +154,6 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
     For a single iteration it shows the files it changed, and separately those that were
     changed outside of any iteration before it began, and by rollbacks during it.
     """
-    from sprintlog.engine.service.work_tree.own_paths import own_paths
-    from sprintlog.engine.service.work_tree.shared_snapshots import bring
-    from sprintlog.engine.service.work_tree.snapshot import (
-        compare,
-        find_snapshot,
-        patch,
-        store_of,
-    )
-    from sprintlog.projections.history.authors import files_of
-    from sprintlog.projections.views.files import Differences, changes, differences
-
-    from ..back.paths import inside
-
     has_other = bool(more) and _POINT.fullmatch(more[0]) is not None
     points = (one, more[0]) if has_other else (one,)
     paths = more[len(points) - 1 :]
@@ -228,7 +188,7 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
         output.hint("the lines that differ: the same with `--patch`")
 
 
-def authored_lines(found: "Differences", *, most: int | None = None) -> list[str]:
+def authored_lines(found: Differences, *, most: int | None = None) -> list[str]:
     """Return the files that differ, a line each, then those that others changed.
 
     With `most` no more of each are named.
@@ -249,7 +209,7 @@ def authored_lines(found: "Differences", *, most: int | None = None) -> list[str
     return lines
 
 
-def _lines(files: "Sequence[FileChange]", most: int | None) -> list[str]:
+def _lines(files: Sequence[FileChange], most: int | None) -> list[str]:
     lines = []
     for one in files[:most]:
         by = "" if one.by in (UNSET, "agent") else f"  ({str(one.by).replace('-', ' ')})"
@@ -259,7 +219,7 @@ def _lines(files: "Sequence[FileChange]", most: int | None) -> list[str]:
     return lines
 
 
-def _check_paths(meant: Sequence[str], kept: Iterable["Snapshot"]) -> None:
+def _check_paths(meant: Sequence[str], kept: Iterable[Snapshot]) -> None:
     """Raise `InvalidInputError` for a word that is no point, and no path of either."""
     files = {path for one in kept for path in one.files}
     for path in meant:
@@ -272,12 +232,8 @@ def _check_paths(meant: Sequence[str], kept: Iterable["Snapshot"]) -> None:
 
 def files_between(
     workspace: Workspace, sprint: Sprint, one: int, other: int
-) -> "list[FileChange] | None":
+) -> list[FileChange] | None:
     """Return how the files of two iterations differ; None unless both were kept."""
-    from sprintlog.engine.service.work_tree.own_paths import own_paths
-    from sprintlog.engine.service.work_tree.snapshot import compare, find_snapshot, store_of
-    from sprintlog.projections.views.files import changes
-
     if not all(has_snapshot(sprint, number) for number in (one, other)):
         return None
     points = (f"iter:{one}", f"iter:{other}")
@@ -293,12 +249,41 @@ def files_between(
 
 def files_changed_in(
     workspace: Workspace, sprint: Sprint, number: int
-) -> "Differences | None":
+) -> Differences | None:
     """Return which files changed in an iteration; None if they were not kept."""
-    from sprintlog.projections.history.authors import files_of
-    from sprintlog.projections.views.files import differences
-
     try:
         return differences(files_of(workspace, sprint, number), with_patch=False)
     except SprintlogError:
         return None
+
+
+@typed.command(
+    "iteration",
+    epilog="Examples: sprintlog show iteration 3 --files\n\nsprintlog show iter:3",
+)
+@click.argument("number", type=click.IntRange(0))
+@typed.option("--files", "with_files", is_flag=True, help="List its files.")
+@with_reading
+def show_files(number: int, with_files: bool, reading: ReadOptions) -> None:
+    """Print the course of an iteration, its snapshot and the files in it."""
+    with open_workspace() as workspace:
+        sprint = reading.sprint(workspace)
+        held = find_snapshot(workspace, sprint, f"iter:{number}")
+        snapshot = store_of(workspace).read(held.snapshot)
+        judged = None if reading.as_json else evaluate(workspace.log, sprint)
+        lines = [] if judged is None else lines_of_one(judged, number)
+    answer = views.kept(held, number, snapshot, listed=with_files)
+    if reading.as_json:
+        print_json(answer)
+        return
+    print_text(*lines)
+    for name in ("iteration", "snapshot", "version", "files", "bytes"):
+        print_text(f"{name.ljust(9)}  {getattr(answer, name)}")
+    if with_files:
+        rows = [[one.mode, str(one.bytes), one.path] for one in answer.listing or ()]
+        print_text(*table(rows, right=frozenset({1})))
+    print_text(*(f"left out  {one.path}: {one.reason}" for one in answer.left_out))
+    if lines:
+        own = f"sprintlog show iteration {number} --files"
+        more = "" if with_files else f"; its files: `{own}`"
+        hint(f"how it was judged: `sprintlog report {number}`{more}")

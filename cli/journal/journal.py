@@ -19,7 +19,8 @@ from sprintlog.engine.journal.rules import OpenJournal
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.projections.sql.search import KINDS
-from sprintlog.projections.views.journal import Migrated, figures
+from sprintlog.projections.sql.search import search as search_in
+from sprintlog.projections.views.journal import Migrated, figures, found_part
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
@@ -101,9 +102,6 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
 
     The best match is first. The index is a cache, built from the log on demand.
     """
-    from sprintlog.projections.sql.search import search as search_in
-    from sprintlog.projections.views.journal import found_part
-
     with open_workspace() as workspace:
         found = search_in(workspace, " ".join(words), kind=kind, limit=limit)
         learnings = workspace.journal().learnings

@@ -16,6 +16,7 @@ from sprintlog.projections.views.log import Checks, salvaged
 
 from .. import output, settings, typed
 from ..context import find_log, open_workspace, with_json
+from ..iterations.file_rules import differing
 from ..screen.terminal import ATTENTION, BAD, GOOD
 
 TONES = {OK: GOOD, NOTE: None, WARNING: ATTENTION, PROBLEM: BAD}
@@ -73,9 +74,6 @@ def _of_server() -> list[Check]:
 
 def _rules() -> list[Check]:
     """Return where the work tree's file says other rules than a sprint is judged by."""
-    # Imported here: most work trees have no such file.
-    from ..iterations.file_rules import differing
-
     checks = []
     with suppress(SprintlogError), open_workspace() as workspace:
         # A log that cannot be read is told of above.

@@ -13,14 +13,18 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.extras import not_installed
 from sprintlog.engine.log.stores.descriptors import sync
 from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.work_tree.own_paths import know_for_people
 from sprintlog.projections.exports.formats import EVENTS, write_events
 from sprintlog.projections.health.exchange import Carried, export_log
+from sprintlog.projections.text.openmetrics import openmetrics
 from sprintlog.projections.views.log import LogCopied
+from sprintlog.projections.views.quality import status
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import environment, open_workspace, with_json
 from ..output import counted, counting, print_answer, print_bytes
+from .export_to import OTLP, WEBHOOK, send
 
 LOG, OPENMETRICS = "log", "openmetrics"
 FORMATS = (LOG, *EVENTS, OPENMETRICS)
@@ -86,9 +90,6 @@ def command(
     with open_workspace() as workspace:
         name = None if sprint_id is None else workspace.choose(sprint_id)
         if address:
-            # Imported here: what is written to a file needs no network.
-            from .export_to import OTLP, WEBHOOK, send
-
             kind = OTLP if otlp_endpoint else WEBHOOK
             send(
                 *(workspace, kind, address, environment()),
@@ -102,9 +103,6 @@ def command(
             return
         with _new_file(out) as file:
             done = _export(workspace, file.write, name, format_, with_content)
-        # Imported here: mostly it is printed.
-        from sprintlog.engine.service.work_tree.own_paths import know_for_people
-
         know_for_people(workspace, out)
     position, head = done.head.position, done.head.hash.hex()
     answer = LogCopied(str(out), done.events, position=position, head=head)
@@ -148,10 +146,6 @@ def _export_figures(
     workspace: Workspace, write: Callable[[bytes], object], name: str | None
 ) -> Carried:
     """Write where sprints stood when their last event happened, by the log alone."""
-    # Imported here: figures need all that `status` does.
-    from sprintlog.projections.text.openmetrics import openmetrics
-    from sprintlog.projections.views.quality import status
-
     head = workspace.log.head()
     known = workspace.sprints()
     chosen = known if name is None else {name: known[name]}

@@ -5,7 +5,11 @@ from pathlib import Path
 
 from msgspec.structs import asdict
 
+from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.service.work_tree.own_paths import know_for_people
+from sprintlog.projections.trust import heads
+from sprintlog.projections.views.trust import HeadAnswer
 
 from .. import typed
 from ..context import open_workspace, with_json
@@ -31,11 +35,6 @@ def command(
 
     A copy elsewhere, or a signature, shows later whether an earlier event was modified.
     """
-    from sprintlog.engine.adapters.replace import replace_file
-    from sprintlog.engine.service.work_tree.own_paths import know_for_people
-    from sprintlog.projections.trust import heads
-    from sprintlog.projections.views.trust import HeadAnswer
-
     if sign and key is None:
         raise InvalidInputError(
             "--sign needs a key",

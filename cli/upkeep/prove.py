@@ -4,7 +4,12 @@ from pathlib import Path
 
 import click
 
+from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.stores.descriptors import read_whole
+from sprintlog.engine.service.work_tree.own_paths import know_for_people
+from sprintlog.projections.trust import heads, proofs
+from sprintlog.projections.views.trust import ProofAnswer
 
 from .. import typed
 from ..context import open_workspace, with_json
@@ -26,12 +31,6 @@ def command(position: int, head_file: Path | None, out: Path | None, as_json: bo
     `sprintlog verify --proof FILE` checks it. It contains this event, and only digests of
     all others.
     """
-    from sprintlog.engine.adapters.replace import replace_file
-    from sprintlog.engine.log.stores.descriptors import read_whole
-    from sprintlog.engine.service.work_tree.own_paths import know_for_people
-    from sprintlog.projections.trust import heads, proofs
-    from sprintlog.projections.views.trust import ProofAnswer
-
     signature = None
     with open_workspace() as workspace:
         head = heads.head_of(workspace) if head_file is None else heads.read_head(head_file)

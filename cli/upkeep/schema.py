@@ -4,8 +4,15 @@ import re
 from typing import Any
 
 import click
+import msgspec
 
+from sprintlog.engine.commands import schemas as schemas_of_commands
 from sprintlog.engine.errors import NotFoundError, SprintlogError
+from sprintlog.engine.extensions import installed
+from sprintlog.engine.service.streams.catalogue import CODEC
+from sprintlog.engine.service.streams.extension_events import event_schema
+from sprintlog.engine.sprint.plan import shape
+from sprintlog.projections.views.answers import schemas as schemas_of_answers
 
 from .. import typed
 from ..output import print_document, warn
@@ -46,10 +53,6 @@ def command(what: str, name: tuple[str, ...]) -> None:
 def _file_schema(what: str) -> dict[str, Any]:
     """Return the schema of a file: of msgspec if sprintlog writes it, else of pydantic."""
     if what in ("progress", "plan"):
-        import msgspec
-
-        from sprintlog.engine.sprint.plan import shape
-
         kind = shape.Progress if what == "progress" else shape.CompiledPlan
         _, parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
         whole = parts.pop(kind.__name__)
@@ -74,8 +77,6 @@ def _file_schema(what: str) -> dict[str, Any]:
 
 def answers_schema(name: tuple[str, ...]) -> dict[str, object]:
     """Return the schema of every command's answers, or of one command's."""
-    from sprintlog.projections.views.answers import schemas
-
     context = click.get_current_context().find_root()
     found: click.Command | None = context.command
     for word in name:
@@ -85,7 +86,7 @@ def answers_schema(name: tuple[str, ...]) -> dict[str, object]:
             f"there is no command {' '.join(name)[:60]!r}",
             hint="give one as it is typed, like `sprintlog schema answers gate show`",
         )
-    return schemas(" ".join(name) or None)
+    return schemas_of_answers(" ".join(name) or None)
 
 
 def schema_of(what: str) -> dict[str, object]:
@@ -99,10 +100,6 @@ def schema_of(what: str) -> dict[str, object]:
 
 def events_schema() -> dict[str, object]:
     """Return the schema of every event's data, by wire tag."""
-    import msgspec
-
-    from sprintlog.engine.service.streams.catalogue import CODEC
-
     events = list(CODEC.events.values())
     schemas, components = msgspec.json.schema_components(
         events, ref_template="#/$defs/{name}"
@@ -113,9 +110,6 @@ def events_schema() -> dict[str, object]:
 
 def _of_extensions() -> dict[str, Any]:
     """Return the schemas of the event types that are installed; warn of one that fails."""
-    from sprintlog.engine.extensions import installed
-    from sprintlog.engine.service.streams.extension_events import event_schema
-
     found = {}
     for extension in installed("event"):
         try:
@@ -129,9 +123,7 @@ def _of_extensions() -> dict[str, Any]:
 
 def commands_schema() -> dict[str, object]:
     """Return the schema of every command, by its name."""
-    from sprintlog.engine.commands import schemas
-
-    return _listed("commands", *schemas())
+    return _listed("commands", *schemas_of_commands())
 
 
 CODES = re.compile(r" \([A-Z]{3,4}-\d{3}(?:(?:,| to) [A-Z]{3,4}-\d{3})*\)")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from sprintlog.engine.adapters.processes.output import Output
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.command import digest_of
 from sprintlog.engine.errors import NotFoundError, SprintlogError
@@ -168,8 +169,6 @@ def _printed(file: Path | None) -> dict[str, Any]:
     """Return what a file says a script printed, kept as that of our own runs."""
     if file is None:
         return {}
-    from sprintlog.engine.adapters.processes.output import Output
-
     output = Output()
     try:
         with click.open_file(str(file), "rb") as opened:

@@ -14,6 +14,7 @@ from sprintlog.engine.adapters.processes.loop_lock import hold
 from sprintlog.engine.adapters.processes.process import host
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
 from sprintlog.engine.own_files import keep_ours
+from sprintlog.engine.service import wrap
 from sprintlog.engine.service.agent_sessions.ran import AgentRunEnded
 from sprintlog.engine.service.driver.agent import Driver, Means
 from sprintlog.engine.service.driver.runner import Runner
@@ -25,6 +26,7 @@ from sprintlog.projections.views.work import next_answer
 from sprintlog.projections.workspace import Workspace
 
 from .. import output, settings, typed
+from ..agents.reconciliation import compare_lost, compare_sessions
 from ..context import environment, open_workspace, with_json, with_sprint
 from ..iterations.loop_rules import JudgingOptions, with_judging
 from ..loop.budgets import budgets_and_price, raising_lines, with_run_budgets
@@ -34,6 +36,7 @@ from ..prompt_option import prompt_file_in, with_prompt_file
 from ..record import check_actor
 from ..screen import times
 from ..stops import run_ends_with, show_waiting
+from ..wrapping.recorder import begin_sprint, open_or_make
 from .run_options import Notifying, typed_again, with_notify, with_rules
 
 _PROGRAM = re.compile(r"[\w./+-]+")
@@ -216,11 +219,6 @@ def _show_next(sprint_id: str | None, means: Means, *, as_json: bool) -> None:
 
 def _record_loss(sprint_id: str | None, actor: str) -> str:
     """Record in a new log that the one of this run was deleted; return it in words."""
-    # Imported here: hardly any log is deleted while it is used.
-    from sprintlog.engine.service import wrap
-
-    from ..wrapping.recorder import open_or_make
-
     with open_or_make(output.note) as workspace:
         now = workspace.now()
         chosen = wrap.sprint_for(workspace, sprint_id, place=None, actor=actor, at=now)
@@ -272,9 +270,6 @@ def _opened(prompt_file: str | None) -> Workspace:
     """Open the log; make it where a prompt is given that needs no plan."""
     if prompt_file is None:
         return open_workspace()
-    # Imported here: most loops follow a plan.
-    from ..wrapping.recorder import open_or_make
-
     return open_or_make(output.note)
 
 
@@ -287,9 +282,6 @@ def _sprint_of(
     except errors.NotFoundError:
         if named is not None or prompt_file is None:
             raise
-    # Imported here: a sprint is begun once.
-    from ..wrapping.recorder import begin_sprint
-
     return begin_sprint(workspace, output.note, actor=actor, at=workspace.now())
 
 
@@ -307,16 +299,10 @@ def _ends_with(last: Action | BaseException) -> int:
 
 
 def _after_run(workspace: Workspace, actor: str, ended: AgentRunEnded) -> None:
-    # Imported here: it needs what reads transcripts.
-    from ..agents.reconciliation import compare_sessions
-
     compare_sessions(workspace, ended, _found, actor=actor)
 
 
 def _after_lost(workspace: Workspace, sprint_id: str, actor: str) -> None:
-    # Imported here: runs are seldom killed.
-    from ..agents.reconciliation import compare_lost
-
     compare_lost(workspace, sprint_id, _found, actor=actor)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import click
 from click.core import ParameterSource
 
+from sprintlog.engine.adapters.processes.programs import environment_of
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.judging.loop_rules import LoopRules
 from sprintlog.engine.service.driver.agent import Means
@@ -61,9 +62,6 @@ class Notifying(NamedTuple):
         """Return what runs the command; None without one."""
         if self.command is None:
             return None
-        # Imported here: most loops have nobody to tell.
-        from sprintlog.engine.adapters.processes.programs import environment_of
-
         own = {"SPRINTLOG_ACTOR": "agent:notify"}
         return Notices(
             self.command,

@@ -355,7 +355,8 @@ class _Recorded:
 
     def _measure(self, sprint_id: str, number: int) -> None:
         """Measure what the iteration led to, and record it, or why that failed."""
-        from ..iterations.capture import Capturing, capturer
+        from ..iterations.capture import capturer
+        from ..iterations.options import Capturing
 
         asked, command = self._asked, str(self._asked.measure)
         builds = (command,) if asked.measure_build else ()

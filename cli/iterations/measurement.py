@@ -1,0 +1,211 @@
+"""`sprintlog iteration measure|baseline`, and the record of any measurement."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec.structs import replace
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.sprint.iterations import measurement
+from sprintlog.projections.views.events import described
+from sprintlog.projections.workspace import Decide, Workspace
+
+from .. import context, typed
+from ..output import print_text, warn
+from ..record import Keep, Options, Recording, answer, arguments_of, recording
+from . import corrections
+from .options import (
+    Capturing,
+    read_metrics,
+    with_capturing,
+    with_metrics,
+    with_score,
+    with_writing,
+)
+
+if TYPE_CHECKING:
+    from sprintlog.projections.state_files.refresh import Refreshed
+
+
+def write_files(
+    workspace: Workspace, sprint_id: str, numbers: Iterable[int] | None = None
+) -> "list[Refreshed]":
+    """Write the files of a sprint's loop as it is now; warn of what others had written."""
+    # Imported here: exact numbers would cost every recording command their import.
+    from sprintlog.projections.state_files.loop_files import write_loop_files
+
+    written = write_loop_files(workspace, workspace.sprint(sprint_id), numbers)
+    for one in written:
+        if one.problem is not None:
+            warn(one.problem)
+    return written
+
+
+def tell_written(written: "Iterable[Refreshed]") -> None:
+    """Say which files are new."""
+    print_text(*(f"wrote {one.path}" for one in written if one.state == "written"))
+
+
+@typed.command(
+    epilog="Example: sprintlog iteration measure --number 3 --metrics metrics.json"
+)
+@typed.option("--number", type=int, help="The iteration. [the latest one]")
+@typed.option(
+    "--by-rules",
+    is_flag=True,
+    help="Measure the iteration that `next` prints, by the stored rules.",
+)
+@with_metrics
+@with_capturing
+@with_score
+@with_writing
+@context.with_recording
+def measure(
+    number: int | None,
+    by_rules: bool,
+    given_metrics: tuple[str, ...],
+    metrics_file: Path | None,
+    capturing: Capturing,
+    score: float | None,
+    is_written: bool,
+    **given: Any,
+) -> None:
+    """Record the measurements of an iteration, once, without ending it.
+
+    --by-rules runs the commands and reads the reports set by `rules set --measure` or `run
+    --measure`, if a measurement is due or the last one failed. A failed measurement is
+    recorded as well.
+    """
+    if by_rules:
+        typed = (number, *given_metrics, metrics_file, score, capturing or None)
+        if is_written or any(value is not None for value in typed):
+            raise click.UsageError("--by-rules goes alone: the rules say what is measured")
+        from .capture import measure_due
+
+        measure_due(Options(given))
+        return
+    metrics = read_metrics(given_metrics, metrics_file)
+    arguments = measurement.MeasureIteration(metrics, number, score)
+    typed = ("number", "metrics", "score")
+    record_measured(
+        "iteration measure", given, arguments, typed, capturing, is_written=is_written
+    )
+
+
+@typed.command(
+    epilog="Examples: sprintlog iteration baseline --metric test_count=8 "
+    "--metric tests_passed=5\n\n"
+    "sprintlog iteration baseline --from 7 --reason 'new test machine'"
+)
+@typed.number_option(
+    "--from",
+    "number",
+    least=0,
+    help="Measure nothing: compare later iterations with iteration N.",
+)
+@typed.option("--reason", metavar="TEXT", help="The reason.")
+@typed.option(
+    "--loop-id", metavar="ID", help="Names the loop, like ralph-001. [the sprint's id]"
+)
+@with_metrics
+@with_capturing
+@with_writing
+@context.with_recording
+def baseline(
+    number: int | None,
+    reason: str | None,
+    loop_id: str | None,
+    given_metrics: tuple[str, ...],
+    metrics_file: Path | None,
+    capturing: Capturing,
+    is_written: bool,
+    **given: Any,
+) -> None:
+    """Measure iteration 0, the state before any change, for comparison.
+
+    With --from, another iteration replaces it for later measurements.
+    """
+    if number is not None:
+        if given_metrics or metrics_file or capturing or loop_id or is_written:
+            raise click.UsageError("--from goes with --reason, and measures nothing")
+        corrections.replace_baseline(number, reason, given)
+        return
+    if reason is not None:
+        raise click.UsageError("--reason goes with --from")
+    metrics = read_metrics(given_metrics, metrics_file)
+    arguments, typed = measurement.CaptureBaseline(metrics, loop_id), ("metrics", "loop_id")
+    record_measured(
+        "iteration baseline", given, arguments, typed, capturing, is_written=is_written
+    )
+
+
+def _record_failure(run: Recording, command: measurement.FailMeasurement) -> None:
+    """Record that an iteration could not be measured; whoever asked is told why after."""
+    try:
+        outcome = run.following().handle_with(command, sprint_id=run.sprint_id)
+        for event in outcome.events:
+            warn(f"recorded: {described(event)}; `sprintlog decide` asks a person then")
+    finally:
+        run.refresh()
+
+
+def record_measured(
+    name: str,
+    given: dict[str, Any],
+    command: measurement.Measuring,
+    fields: tuple[str, ...],
+    capturing: Capturing,
+    *,
+    is_written: bool,
+    keeping: AbstractContextManager[Keep | None] | None = None,
+) -> None:
+    """Record what was measured, and say to people what follows from it.
+
+    The files are kept after all was run: with the reports that it wrote.
+    """
+    from sprintlog.engine.service.streams.evaluation import evaluate
+
+    options = Options(given)
+    command = options.masked_command(command)
+    arguments = arguments_of(command, fields)
+    # A key stands for what was typed: nothing is run and read to answer it again.
+    typed = {**arguments, **capturing._asdict()} if capturing else arguments
+    with recording(name, options) as run:
+        workspace, sprint_id = run.workspace, run.sprint_id
+        if capturing and not (options.key and workspace.log.find_key(options.key)):
+            # What would be refused anyway is refused before anything is run.
+            metrics = command.metrics or {"build_status": "success"}
+            likely = replace(command, metrics=metrics)
+            workspace.preview(likely, sprint_id=sprint_id, at=options.at)
+            from .capture import capturer
+
+            captures = capturer(
+                workspace, capturing, sprint_id=sprint_id, masks=options.masks
+            )
+            try:
+                command = captures.add_to(command)
+            except RefusedError as error:
+                if not isinstance(command, measurement.CaptureBaseline):
+                    number = getattr(command, "number", None)
+                    _record_failure(run, captures.failure(error, number))
+                raise
+            for said in captures.notes:
+                warn(said)
+        with keeping or nullcontext() as keep:
+            decide: Decide = command if keep is None else keep(command)
+            outcome = run.handle_with(decide, typed)
+            try:
+                answer(outcome, as_json=options.as_json)
+                judged = evaluate(workspace.log, outcome.sprint)
+                if not options.as_json and judged.last is not None:
+                    print_text(judged.recommendation().message)
+            finally:
+                run.refresh()
+        if is_written:
+            last = judged.last
+            written = write_files(workspace, sprint_id, [] if last is None else [last])
+            if not options.as_json:
+                tell_written(written)

@@ -1,0 +1,315 @@
+"""The options that commands about iterations share: metrics, captures, agent output."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.judging.metrics import check_metrics
+from sprintlog.engine.sprint.state.words import AGENTS
+
+from .. import settings, typed
+from ..context import Function
+
+Value = TypeVar("Value")
+
+
+with_metrics = typed.several(
+    typed.option(
+        "--metric",
+        "given_metrics",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A metric, such as tests_passed=9; can be repeated.",
+    ),
+    typed.option(
+        "--metrics",
+        "metrics_file",
+        type=click.Path(path_type=Path, allow_dash=True),
+        help="A file with metrics by name, or with iteration_metrics, as JSON or YAML; "
+        "- for standard input.",
+    ),
+)
+"""The options that say what was measured."""
+with_score = typed.option(
+    "--score",
+    type=float,
+    metavar="NUMBER",
+    help="An external score, 0 to 1, instead of the computed one.",
+)
+
+
+def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:
+    """Return metrics by name; one that is named goes before the file's."""
+    metrics: dict[str, Any] = {}
+    if file is not None:
+        # Imported here: pydantic is slow to start.
+        from ..intake.metrics import read_metrics_file
+
+        metrics = read_metrics_file(file)
+        if not given:
+            _check_together(metrics, file)
+        metrics |= metrics.pop("own", {})
+    return {**metrics, **read_pairs("metric", given, number_or_word)}
+
+
+def read_pairs(
+    option: str, given: tuple[str, ...], read: Callable[[str], Value]
+) -> dict[str, Value]:
+    """Return values by name; raise `UsageError` for one that is given twice."""
+    found: dict[str, Value] = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name or name in found:
+            why = "is given twice" if name in found else "give NAME=VALUE"
+            raise click.UsageError(f"--{option} {pair[:60]!r}: {why}")
+        found[name] = read(value)
+    return found
+
+
+def _check_together(metrics: dict[str, Any], file: Path) -> None:
+    """Raise `InvalidInputError` naming the file whose metrics contradict each other."""
+    try:
+        # Which metrics of one's own there are the rules in force say, later.
+        check_metrics(metrics, [*metrics.get("own", ())])
+    except RefusedError as error:
+        raise InvalidInputError(error.message, file=str(file)) from error
+
+
+def number_or_word(text: str) -> int | float | str:
+    """Return the number that a text says, or the text."""
+    for kind in (int, float):
+        try:
+            return kind(text) if text.isascii() and "_" not in text else text
+        except ValueError:
+            continue
+    return text
+
+
+TIMEOUT_SECONDS = 600.0
+
+
+class Capturing(NamedTuple):
+    """What is to be captured, as it was typed."""
+
+    reports: tuple[str, ...]
+    sources: tuple[str, ...]
+    runs: tuple[str, ...]
+    builds: tuple[str, ...]
+    timeout_seconds: float
+    pass_on: tuple[str, ...]
+    by_file: bool = False
+    """Whether the work tree's file says what is not typed."""
+
+    def __bool__(self) -> bool:
+        """Tell whether anything is to be captured."""
+        return bool(
+            self.by_file or self.reports or self.sources or self.runs or self.builds
+        )
+
+
+def with_capturing(function: Function) -> Function:
+    """Add the options of what is read, counted and run; they arrive as `capturing`."""
+    options = typed.several(
+        typed.option(
+            "--report",
+            "reports",
+            multiple=True,
+            metavar="[FORMAT=]FILE",
+            help="Read metrics from a tool's report; a pattern matches several files.",
+        ),
+        typed.option(
+            "--source",
+            "sources",
+            multiple=True,
+            metavar="PATH",
+            help="Measure files, lines and complexity of sources with lizard.",
+        ),
+        typed.option(
+            "--run",
+            "runs",
+            multiple=True,
+            metavar="CMD",
+            help="Run this in the work tree first, to write the reports. Without --report, "
+            "those at their usual places are read.",
+        ),
+        typed.option(
+            "--build",
+            "builds",
+            multiple=True,
+            metavar="CMD",
+            help="Run this; exit code 0 means that the build succeeded. Its last line may "
+            "be `3/4` (passed/total) or a JSON object of metrics.",
+        ),
+        typed.option(
+            "--timeout",
+            "timeout_seconds",
+            type=click.FloatRange(min=0, min_open=True),
+            default=TIMEOUT_SECONDS,
+            metavar="SECONDS",
+            help=f"Timeout of each of these. [{TIMEOUT_SECONDS:g}]",
+        ),
+        typed.option(
+            "--env",
+            "pass_on",
+            multiple=True,
+            metavar="NAME",
+            help="Pass another environment variable to them.",
+        ),
+        typed.option(
+            "--measure",
+            "by_file",
+            is_flag=True,
+            help="Measure according to [measure] in sprintlog.toml, if it is trusted.",
+        ),
+    )
+
+    @wraps(function)
+    def packed(*args: Any, **given: Any) -> Any:
+        capturing = Capturing(**{name: given.pop(name) for name in Capturing._fields})
+        if capturing.by_file:
+            capturing = _from_file(capturing)
+        return function(*args, capturing=capturing, **given)
+
+    return options(packed)  # type: ignore[return-value]
+
+
+def said_by_file(**keys: str) -> dict[str, Any]:
+    """Return what [measure] in the work tree's file says, by the names of options."""
+    keys |= {"reports": "reports", "sources": "sources"}
+    said = {name: settings.setting(f"measure.{key}") for name, key in keys.items()}
+    return {name: tuple(value) for name, value in said.items() if value is not None}
+
+
+def _from_file(asked: Capturing) -> Capturing:
+    """Return what is to be captured where what was not typed stands in the file."""
+    found = said_by_file(runs="run", builds="build", pass_on="environment")
+    if not (found.keys() - {"pass_on"}):
+        raise InvalidInputError(
+            f"--measure: {settings.NAME} says nothing of it",
+            hint="write `[measure]` with `run` and `reports` into it",
+        )
+    seconds = settings.setting("measure.timeout")
+    if seconds is not None and asked.timeout_seconds == TIMEOUT_SECONDS:
+        asked = asked._replace(timeout_seconds=seconds)
+    not_typed = {name: x for name, x in found.items() if not getattr(asked, name)}
+    return asked._replace(**not_typed)
+
+
+with_params = typed.option(
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter, such as temperature=0.2; can be repeated.",
+)
+
+
+def read_params(given: tuple[str, ...]) -> dict[str, str]:
+    """Return parameters by name; raise `UsageError` for one that is given twice."""
+    return read_pairs("param", given, str)
+
+
+# What starts processes is imported in the commands: the others of this group need none.
+FILE_MEBIBYTES_MAX = 64
+
+
+with_snapshot_options = typed.several(
+    typed.option(
+        "--include-ignored",
+        "patterns",
+        multiple=True,
+        setting="snapshot.include-ignored",
+        metavar="PATTERN",
+        help="Include ignored files: paths from the root, with *, ? and **.",
+    ),
+    typed.option(
+        "--file-max",
+        type=click.IntRange(1),
+        default=FILE_MEBIBYTES_MAX,
+        setting="snapshot.file-max",
+        metavar="MIB",
+        help=f"Skip larger files. [{FILE_MEBIBYTES_MAX}]",
+    ),
+)
+"""The options about what a snapshot takes."""
+
+
+with_writing = typed.option(
+    "--write",
+    "is_written",
+    is_flag=True,
+    help="Write metrics and report below .aiwg/ralph/LOOP/ too.",
+)
+
+
+STANDARD_INPUT = "-"
+PIECE_BYTES = 1024 * 1024
+
+
+class AgentName(typed.Choice):
+    """An agent whose output sprintlog or an extension decodes."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """Return the name; raise `UnknownWordError` for an unknown agent."""
+        if value not in self.choices and is_extension(value):
+            from sprintlog.engine.extensions import installed
+
+            if any(one.name == value for one in installed("agent")):
+                return str(value)
+        return super().convert(value, param, ctx)
+
+
+def is_extension(name: object) -> bool:
+    """Return whether an extension may decode the output of an agent of this name."""
+    return isinstance(name, str) and name not in AGENTS and "-" in name
+
+
+with_output = typed.several(
+    typed.option(
+        "--from",
+        "source",
+        metavar="FILE",
+        help="The agent's output or transcript; - is standard input.",
+    ),
+    typed.option(
+        "--agent",
+        type=AgentName(AGENTS),
+        help="The agent. [detected from the output]",
+    ),
+)
+"""The options that name an agent's output; they arrive as `source` and `agent`."""
+
+
+def pass_over(source: str | None, **given: Any) -> None:
+    """Read standard input to its end, so that its writer gets no broken pipe."""
+    if source == STANDARD_INPUT:
+        for _ in pieces(source):
+            pass
+
+
+def source_name(source: str) -> str:
+    """Return the name of a source as messages print it."""
+    return "standard input" if source == STANDARD_INPUT else source
+
+
+def pieces(source: str) -> Iterator[bytes]:
+    """Yield the bytes of a source; raise `InvalidInputError` if it cannot be read."""
+    is_file = source != STANDARD_INPUT
+    try:
+        with open(source, "rb", buffering=0) if is_file else nullcontext() as opened:
+            yield from iter(partial((opened or sys.stdin.buffer).read, PIECE_BYTES), b"")
+    except FileNotFoundError as error:
+        raise NotFoundError(f"{source}: there is no such file", file=source) from error
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else "holds a character 0"
+        raise InvalidInputError(
+            f"cannot be read: {said}", file=source_name(source)
+        ) from error
