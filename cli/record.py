@@ -99,7 +99,8 @@ def check_actor(actor: str) -> str:
         return actors.check_actor(actor)
     except InvalidInputError as error:
         raise click.UsageError(
-            f"{actor[:40]!r} is no actor (--actor, SPRINTLOG_ACTOR): give {actors.FORMS}"
+            f"{actor[:40]!r} is no actor (--actor, SPRINTLOG_ACTOR): "
+            f"give {actors.ACTOR_FORMS}"
         ) from error
 
 

@@ -13,13 +13,13 @@ import msgspec
 from msgspec.structs import asdict
 
 from . import hashes
-from .errors import InvalidInputError, of_another_type
+from .errors import InvalidInputError, wrong_type_error
 from .log.event import Event
 
 UNNAMED: Final = ("runtime", "operator")
 """The actors that need no name."""
 ACTORS: Final = ("agent:", "operator:", "import:")
-FORMS: Final = "runtime, operator, operator:NAME, agent:NAME or import:NAME"
+ACTOR_FORMS: Final = "runtime, operator, operator:NAME, agent:NAME or import:NAME"
 Decider = Callable[[Any, Any, str], list[Event]]
 """Returns the events of a command, given a state, the command and the time, or raises."""
 _NEVER_EMPTY = ("reason", "error", "details")
@@ -94,7 +94,9 @@ def check_actor(actor: str) -> str:
     """Return the actor; raise `InvalidInputError` if its form is invalid."""
     if actor in UNNAMED or (actor.startswith(ACTORS) and actor[-1] != ":"):
         return actor
-    raise InvalidInputError(f"{actor[:40]!r} is no actor: give {FORMS}", field="actor")
+    raise InvalidInputError(
+        f"{actor[:40]!r} is no actor: give {ACTOR_FORMS}", field="actor"
+    )
 
 
 def rule_of(command: Command) -> Decider:
@@ -135,18 +137,18 @@ def check_types(command: Command) -> None:
         try:
             said[name] = msgspec.to_builtins(value)
         except TypeError as error:
-            raise of_another_type(error, kind, field=name, hint=hint) from error
+            raise wrong_type_error(error, kind, field=name, hint=hint) from error
     try:
         read = msgspec.convert(said, type(command))
     except msgspec.ValidationError as error:
-        raise of_another_type(error, kind, hint=hint) from error
+        raise wrong_type_error(error, kind, hint=hint) from error
     for name, value in asdict(command).items():
         if type(wanted := getattr(read, name)) is not type(value):
             problem = f"expected {type(wanted).__name__}, got {type(value).__name__}"
             raise InvalidInputError(f"{problem}, in {kind}", field=name, hint=hint)
 
 
-def made_of(
+def command_from_event(
     event: Event, made: Causes, left_out: Mapping[str, Any] = MappingProxyType({})
 ) -> Command:
     """Return the command that causes an event.

@@ -72,7 +72,7 @@ class InvalidInputError(RefusedError):
         )
 
 
-def of_another_type(
+def wrong_type_error(
     error: Exception, what: str, *, field: str | None = None, hint: str | None = None
 ) -> InvalidInputError:
     """Return what msgspec found wrong in something as an error that names the field."""

@@ -13,7 +13,7 @@ from sprintlog.engine.log.port import Log
 from sprintlog.engine.service.event_filter import between
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of, sprint_stream
 from sprintlog.engine.sprint.events import RolledBack
-from sprintlog.engine.sprint.state.effective_history import Interval, turns
+from sprintlog.engine.sprint.state.effective_history import VersionRange, turns
 
 from .workspace import Workspace
 
@@ -127,7 +127,7 @@ def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterato
 
 
 def _work(
-    workspace: Workspace, stream: str, stretches: Iterable[Interval]
+    workspace: Workspace, stream: str, stretches: Iterable[VersionRange]
 ) -> Iterator[RecordedEvent]:
     """Yield what of some stretches can be voided: what was learned never is."""
     for first, last in stretches:

@@ -12,7 +12,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import Place, SprintImported
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.plan.imported_documents import losses
-from sprintlog.engine.sprint.state.effective_history import lies_on, path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 from sprintlog.projections.workspace import Workspace
 
 from ..importers import prd_history as prds
@@ -208,14 +208,14 @@ def in_force(workspace: Workspace, sprint_id: str) -> tuple[list[str], bool]:
     Those that a rollback went back before may come once more.
     """
     sprint = workspace.sprint(sprint_id)
-    stretches = path(sprint.knowledge.rollbacks, sprint.version)
+    stretches = effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     known, was_imported = [], False
     for recorded in workspace.events(sprint_id):
         if recorded.type != SprintImported.type:
             continue
         was_imported = True
         event = CODEC.decode(recorded)
-        if isinstance(event, SprintImported) and lies_on(stretches, recorded.version):
+        if isinstance(event, SprintImported) and is_effective(stretches, recorded.version):
             known.append(event.source)
     return known, was_imported
 

@@ -8,7 +8,7 @@ from sprintlog.engine.judging.score import unknown_parts
 from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
-from sprintlog.engine.sprint.state.effective_history import lies_on, path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 from sprintlog.projections.judging import quality
 
 from ..output import coloured, counted, visible, wrapped
@@ -51,8 +51,8 @@ def standing_lines(judged: Judged) -> list[str]:
 def _turns(judged: Judged) -> list[str]:
     """Return what was taken back because it was worse, and what was selected."""
     sprint, tracker = judged.sprint, judged.tracker
-    lines, on = [], path(sprint.knowledge.rollbacks, sprint.version)
-    back = [number for at, number in sprint.knowledge.gone_back if lies_on(on, at)]
+    lines, on = [], effective_ranges(sprint.knowledge.rollbacks, sprint.version)
+    back = [number for at, number in sprint.knowledge.gone_back if is_effective(on, at)]
     if back:
         named = ", ".join(map(str, back[-BACK_SHOWN_MAX:]))
         more = f"{len(back) - BACK_SHOWN_MAX} more, " if len(back) > BACK_SHOWN_MAX else ""

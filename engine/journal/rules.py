@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar
 
 from msgspec.structs import replace
 
-from ..command import Command, Commands, Events, JournalCommand, made_of, rule_of
+from ..command import Command, Commands, Events, JournalCommand, command_from_event, rule_of
 from ..errors import NotFoundError, RefusedError
 from ..log.event import Event, event_of
 from . import events as f
@@ -256,7 +256,7 @@ def command_of(event: Event) -> Command:
     if made is None or (isinstance(event, f.LearningReferenced) and event.entry_id):
         why = event.only_caused or "it is no event of the journal"
         raise RefusedError(f"{event.type} cannot be asked for: {why}", command=event.type)
-    return made_of(event, made)
+    return command_from_event(event, made)
 
 
 def _given(word: str, next_id: str | None) -> str:

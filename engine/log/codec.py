@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ..errors import RESCUE, NewerVersionError, UnreadableError, of_another_type
+from ..errors import RESCUE, NewerVersionError, UnreadableError, wrong_type_error
 from ..masking import mask_all, may_hold_secret
 from .envelope import NewEvent, RecordedEvent
 from .event import PREFIX, Event, ExtensionEvent, read
@@ -111,7 +111,7 @@ class Codec:
         try:
             return decode(new.payload)  # type: ignore[no-any-return]
         except msgspec.ValidationError as error:
-            raise of_another_type(error, new.type) from error
+            raise wrong_type_error(error, new.type) from error
 
     def today(self, recorded: RecordedEvent) -> bytes | None:
         """Return the event's payload in today's shape; None when it was erased.

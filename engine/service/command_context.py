@@ -16,7 +16,7 @@ from ..log.port import Log
 from ..sprint.events import EditAdopted, GateStarted, GoalCompleted, SprintCompleted
 from ..sprint.iterations.decisions import check_retraction
 from ..sprint.iterations.rollback import rollback_to_undo
-from ..sprint.state.effective_history import path, turned_by
+from ..sprint.state.effective_history import effective_ranges, turned_by
 from ..sprint.state.sprint import Sprint
 from .lost_runs import lost_run
 from .port import Service
@@ -67,7 +67,9 @@ def last_decision(
     that blocked it, with all of its append. Looked for is `after` a version.
     """
     # The latest is looked for from the end, along the way that is in force.
-    for start, last in reversed(path(sprint.knowledge.rollbacks, sprint.version)):
+    for start, last in reversed(
+        effective_ranges(sprint.knowledge.rollbacks, sprint.version)
+    ):
         first, events = max(start, after + 1), near
         while last >= first:
             begin = max(first, last - events + 1)

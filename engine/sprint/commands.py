@@ -7,7 +7,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from ..command import Command, Commands, Events, made_of
+from ..command import Command, Commands, Events, command_from_event
 from ..errors import NotFoundError, RefusedError
 from ..judging import events as i
 from ..log.event import Event, ExtensionEvent, check_event, event_of
@@ -137,7 +137,7 @@ def command_of(event: Event) -> Command:
             hint="--observed records what another tool says happened",
             command=event.type,
         )
-    return made_of(event, made, _LEFT_OUT.get(type(event), {}))
+    return command_from_event(event, made, _LEFT_OUT.get(type(event), {}))
 
 
 def _follows(event: Event) -> bool:

@@ -19,7 +19,7 @@ from ..log.event import Event, Versioned
 from ..log.port import Form, Page
 from . import events as f
 from .events import SprintImported
-from .state.effective_history import Interval
+from .state.effective_history import VersionRange
 from .state.knowledge import (
     record_began,
     record_budgets,
@@ -50,14 +50,16 @@ TOPICS = {
 only a leaf and its counts."""
 
 Handlers = tuple[Change | None, Learn | None, Evolve | None]
-Taker = tuple[Callable[[Any], Any], Change | None, tuple[Learn | None, Evolve | None]]
+EventHandler = tuple[
+    Callable[[Any], Any], Change | None, tuple[Learn | None, Evolve | None]
+]
 """The decoder of an event, and its handlers: for a single leaf, and for all else."""
 Row = tuple[Any, Any, Any]
 """Time, form and payload of an event."""
 Part = tuple[Sequence[int], Sequence[Row]]
 """The versions of consecutive events, and their rows."""
 
-EVERY: Interval = (0, 2**63)
+ALL_VERSIONS: VersionRange = (0, 2**63)
 """The interval of all versions."""
 AT_ONCE = 128
 """The number of events in a part, if the caller passes single events."""
@@ -109,35 +111,35 @@ HANDLERS = _ByEvent()
 
 
 def fold(
-    sprint: Sprint, events: Iterable[Versioned], live: Sequence[Interval] | None = None
+    sprint: Sprint, events: Iterable[Versioned], live: Sequence[VersionRange] | None = None
 ) -> Sprint:
     """Return the sprint, changed in place by the events after its version.
 
     The plan applies the execution events with versions in `live` (by default all), the
     knowledge applies all events, so neither may read the other.
     """
-    take_in(sprint, _in_parts(events), _TAKERS, live)
-    sprint.plan.settle()
+    apply_all(sprint, _in_parts(events), _TAKERS, live)
+    sprint.plan.finish_fold()
     return sprint
 
 
-def take_in(
+def apply_all(
     sprint: Sprint,
     parts: Iterable[Part],
-    takers: dict[Any, Taker],
-    live: Sequence[Interval] | None = None,
+    takers: dict[Any, EventHandler],
+    live: Sequence[VersionRange] | None = None,
 ) -> None:
     """Change the sprint as `fold` does; `takers` decode and handle events by form.
 
     Every fold runs through this function. Most events of a long stream change a leaf that
-    affects no other count: they are applied inline, and `settle` of the plan computes what
-    depends only on the last of them. The plan must not be read before `settle`.
+    affects no other count: they are applied inline, and `finish_fold` of the plan computes
+    all that depends only on the last of them. The plan must not be read before that.
     """
     plan, knowledge = sprint.plan, sprint.knowledge
     tree, alone, latest, changed = _at_hand(plan)
     last_at: str | None = None
     # In CPython, lookups in a subclass of dict are slower.
-    met: dict[Any, Taker] = {}
+    met: dict[Any, EventHandler] = {}
     for in_force, versions, rows in _in_turns(parts, live):
         find, left = (alone if in_force else _nothing).get, iter(rows)
         for at, form, payload in left:
@@ -185,7 +187,7 @@ def _evolve(plan: Plan, evolve: Evolve, event: Event, version: int, at: str) -> 
     """Apply an event that may change more than a single leaf."""
     if type(event) is SprintImported:
         # It may be a patch against the settled plan.
-        plan.settle()
+        plan.finish_fold()
         begin_anew(plan, event, version)
     else:
         plan.touched = True
@@ -208,7 +210,7 @@ def _in_parts(events: Iterable[Versioned]) -> Iterator[Part]:
 
 
 def _in_turns(
-    parts: Iterable[Part], live: Sequence[Interval] | None
+    parts: Iterable[Part], live: Sequence[VersionRange] | None
 ) -> Iterator[tuple[bool, Sequence[int], Sequence[Row]]]:
     """Yield parts, split at the bounds of discarded stretches, with a flag if effective."""
     turns, in_force, turn = _turns(live), False, 0
@@ -223,12 +225,12 @@ def _in_turns(
             yield in_force, versions, rows
 
 
-def _turns(live: Sequence[Interval] | None) -> Iterator[tuple[bool, int]]:
+def _turns(live: Sequence[VersionRange] | None) -> Iterator[tuple[bool, int]]:
     """Yield alternately whether events are effective, and the version that ends it."""
-    for first, last in (EVERY,) if live is None else live:
+    for first, last in (ALL_VERSIONS,) if live is None else live:
         yield False, first
         yield True, last + 1
-    yield False, EVERY[1] + 1
+    yield False, ALL_VERSIONS[1] + 1
 
 
 def begin_anew(plan: Plan, event: Any, version: int) -> None:
@@ -238,17 +240,17 @@ def begin_anew(plan: Plan, event: Any, version: int) -> None:
         plan.decisions.clear()
 
 
-def taker(decode: Callable[[Any], Any], kind: type[Event]) -> Taker:
+def event_handler(decode: Callable[[Any], Any], kind: type[Event]) -> EventHandler:
     """Return the decoder and the handlers of an event type."""
     change, learn, evolve = HANDLERS[kind]
     return decode, change, (learn, evolve)
 
 
-class _Takers(dict[type[Event], Taker]):
+class _Takers(dict[type[Event], EventHandler]):
     """The handlers of decoded events, by class."""
 
-    def __missing__(self, kind: type[Event]) -> Taker:
-        self[kind] = found = taker(_as_it_is, kind)
+    def __missing__(self, kind: type[Event]) -> EventHandler:
+        self[kind] = found = event_handler(_as_it_is, kind)
         return found
 
 
@@ -267,17 +269,23 @@ class RowFold:
         self._takers = _RowTakers(codec)
 
     def __call__(
-        self, sprint: Sprint, pages: Iterable[Page], live: Sequence[Interval] | None = None
+        self,
+        sprint: Sprint,
+        pages: Iterable[Page],
+        live: Sequence[VersionRange] | None = None,
     ) -> Sprint:
         """Return the sprint as `fold` does; raise as `Codec.decode` does."""
         self.take_in(sprint, pages, live)
-        sprint.plan.settle()
+        sprint.plan.finish_fold()
         return sprint
 
     def take_in(
-        self, sprint: Sprint, pages: Iterable[Page], live: Sequence[Interval] | None = None
+        self,
+        sprint: Sprint,
+        pages: Iterable[Page],
+        live: Sequence[VersionRange] | None = None,
     ) -> None:
-        """Do the same without `settle` of the plan: more events will follow."""
+        """Do the same without `finish_fold` of the plan: more events will follow."""
         page = Page((), (), ())
 
         def parts() -> Iterator[Part]:
@@ -288,7 +296,7 @@ class RowFold:
                 yield page.versions, page.rows
 
         try:
-            take_in(sprint, parts(), self._takers, live)
+            apply_all(sprint, parts(), self._takers, live)
         except DAMAGE:
             for row, position in zip(page.rows, page.positions, strict=True):
                 self._codec.event_of(row, position)
@@ -296,14 +304,14 @@ class RowFold:
             raise
 
 
-class _RowTakers(dict[Form, Taker]):
+class _RowTakers(dict[Form, EventHandler]):
     """The handlers of events by form, looked up on first use."""
 
     def __init__(self, codec: Codec) -> None:
         super().__init__()
         self._codec = codec
 
-    def __missing__(self, form: Form) -> Taker:
+    def __missing__(self, form: Form) -> EventHandler:
         decode, kind = self._codec.reader(form)
-        self[form] = found = taker(decode, kind)
+        self[form] = found = event_handler(decode, kind)
         return found

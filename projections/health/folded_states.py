@@ -76,7 +76,7 @@ class OnTheWay:
         found = self._followed.pop(sprint_stream(name), None)
         if found is None or found.state.version != version:
             return None
-        found.state.plan.settle()
+        found.state.plan.finish_fold()
         return found
 
 
@@ -116,11 +116,11 @@ class CheckedSprint:
         return self._repository.kind.rollbacks(self.state)
 
     def _fold(self, page: Page) -> None:
-        # To settle it after each page takes a twentieth of all that is looked at.
+        # Finishing the fold after each page takes a twentieth of all that is looked at.
         FOLD_ROWS.take_in(self.state, [page])
 
     def _compare(self, version: int) -> None:
-        self.state.plan.settle()
+        self.state.plan.finish_fold()
         kind = self._repository.kind
         saved = self._repository.checkpoints.load(self._stream, version)
         if saved is None or kind.pack(saved) != kind.pack(self.state):

@@ -18,8 +18,8 @@ from sprintlog.engine.service.streams.erased import erasures_of, unsaid
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import SprintImported
 from sprintlog.engine.sprint.plan.imported_documents import contradictions
-from sprintlog.engine.sprint.state.effective_history import is_in_force, lies_on
-from sprintlog.engine.sprint.state.effective_history import path as path_to
+from sprintlog.engine.sprint.state.effective_history import effective_ranges as path_to
+from sprintlog.engine.sprint.state.effective_history import is_effective, is_in_force
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..state_files.journal_file import JournalFile
@@ -327,7 +327,7 @@ def _along_saved(
     stream, head = repository.kind.stream(name), repository.version(name)
     live = path_to(rollbacks, head)
     versions = [version for version in sorted(kept) if version < head]
-    versions = [*(version for version in versions if lies_on(live, version)), head]
+    versions = [*(version for version in versions if is_effective(live, version)), head]
     sound = set()
     for state in repository.along(name, versions, rollbacks):
         if state.version in kept and _is_saved(repository, stream, state):

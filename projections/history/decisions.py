@@ -21,9 +21,9 @@ from sprintlog.engine.sprint.events import (
     SprintResumed,
 )
 from sprintlog.engine.sprint.state.effective_history import (
-    Interval,
     TurnedBack,
-    taken_back_by,
+    VersionRange,
+    discarded_by,
     turns,
 )
 
@@ -114,7 +114,7 @@ def decisions(
 def place(found: Sequence[Decision], rollbacks: Sequence[tuple[int, int]]) -> None:
     """Say of decisions, in order, whether they are in force, and since when not."""
     can_go = [x for x in found if CODEC.events[x.type].kind is Kind.EXECUTION]
-    taken = taken_back_by([decision.version for decision in can_go], rollbacks)
+    taken = discarded_by([decision.version for decision in can_go], rollbacks)
     for decision in can_go:
         by = taken.get(decision.version)
         decision.in_force = by is None
@@ -314,5 +314,5 @@ def _gone(turn: TurnedBack) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _between(stretches: Sequence[Interval]) -> str:
+def _between(stretches: Sequence[VersionRange]) -> str:
     return ", ".join(f"{a} to {b}" if a != b else str(a) for a, b in stretches)

@@ -61,7 +61,7 @@ class SharedDocument:
         # The queue grows with the log: only an event that may change it pays for it.
         is_queue = event.records == QUEUE
         queue: Any = sprint.queue if is_queue else self.document.get(QUEUE)
-        now = with_queue(sprint.plan.derive(), queue)
+        now = with_queue(sprint.plan.derived_document(), queue)
         kept = RECORDS - {event.records}
         self.document = _renewed(self.document, now, nodes, kept=kept)
         return nodes

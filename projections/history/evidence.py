@@ -16,7 +16,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import EVERYTHING, HERE, Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.state.effective_history import lies_on, path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 
 Data = dict[str, Any]
 
@@ -87,9 +87,9 @@ class Evidence:
         """Return how the iteration in force before a version is judged, or one of them."""
         tracker, judge = self._judging()
         if number is None and not tracker.is_empty:
-            stretches = path(self._rollbacks, version - 1)
+            stretches = effective_ranges(self._rollbacks, version - 1)
             entries = tracker.newest_first()
-            on_path = (e.number for e in entries if lies_on(stretches, e.version))
+            on_path = (e.number for e in entries if is_effective(stretches, e.version))
             number = next(on_path, None)
         if number is None:
             return ""

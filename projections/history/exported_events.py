@@ -23,7 +23,11 @@ from sprintlog.engine.sprint.events import (
     IterationStarted,
     RolledBack,
 )
-from sprintlog.engine.sprint.state.effective_history import Interval, lies_on, path
+from sprintlog.engine.sprint.state.effective_history import (
+    VersionRange,
+    effective_ranges,
+    is_effective,
+)
 
 SOURCE_CHARS = 32
 
@@ -40,13 +44,13 @@ class Survey(NamedTuple):
     head: Head
     source: str
     """Names the log: the hash of its first event. A copy of it is the same log."""
-    paths: dict[str, list[Interval]]
+    paths: dict[str, list[VersionRange]]
     """What is in force of the streams that were rolled back."""
 
     def is_in_force(self, event: RecordedEvent) -> bool:
         """Tell whether no rollback went back before an event."""
         found = self.paths.get(event.stream)
-        return found is None or lies_on(found, event.version)
+        return found is None or is_effective(found, event.version)
 
 
 def survey(
@@ -66,7 +70,7 @@ def survey(
     for problem in check_rows(noted.rows(log, head.position)):
         raise UnreadableError(problem.problem, position=problem.position)
     paths = {
-        stream: path(found, noted.versions[stream])
+        stream: effective_ranges(found, noted.versions[stream])
         for stream, found in noted.rollbacks.items()
     }
     return Survey(noted.end or Head(0, bytes(32)), noted.source, paths)

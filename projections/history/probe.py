@@ -125,7 +125,7 @@ def _part(sprint: Sprint, key: str) -> Any:
         if key == "current":
             return plan.pointer()
         if key in ("stats", "last-activity"):
-            return plan.derive().get(key, MISSING)
+            return plan.derived_document().get(key, MISSING)
     return plan.document.get(key, MISSING)
 
 

@@ -8,7 +8,10 @@ from sprintlog.engine.log.port import Log
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.history import append_end
 from sprintlog.engine.sprint.events import ActivitySeen, RolledBack
-from sprintlog.engine.sprint.state.effective_history import path, stretches_only_in
+from sprintlog.engine.sprint.state.effective_history import (
+    effective_ranges,
+    stretches_only_in,
+)
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 
@@ -34,7 +37,9 @@ def work_gone(log: Log, sprint: Sprint) -> list[RecordedEvent]:
     since = append_end(log, sprint, undone.version)
     return [
         event
-        for first, end in stretches_only_in(path(rollbacks, at - 1), path(rollbacks, at))
+        for first, end in stretches_only_in(
+            effective_ranges(rollbacks, at - 1), effective_ranges(rollbacks, at)
+        )
         for event in log.read_stream(stream, after=max(first - 1, since), until=end)
         if _is_work(CODEC.decode(event))
     ]

@@ -25,8 +25,8 @@ from sprintlog.engine.sprint.events import (
 )
 from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.state.effective_history import (
-    Interval,
-    path,
+    VersionRange,
+    effective_ranges,
     stretches_only_in,
     turns,
 )
@@ -95,7 +95,7 @@ class _Carrying:
         self._name, self._stream = name, sprint_stream(name)
         self._after, self._version = after, version
         self._rollbacks = rollbacks
-        self._live = path(rollbacks, version)
+        self._live = effective_ranges(rollbacks, version)
 
     def write(self) -> None:
         """Add what is new, and change what is not as it was."""
@@ -110,7 +110,7 @@ class _Carrying:
         for table in ("v_gates", "v_iterations"):
             self._ask(inserting(table), named)
 
-    def _moved(self) -> Iterator[Interval]:
+    def _moved(self) -> Iterator[VersionRange]:
         """Yield stretches of what was there that rollbacks since took or brought back."""
         for turned in turns(self._rollbacks) if self._after else ():
             if turned.version > self._after:
@@ -118,7 +118,7 @@ class _Carrying:
                     if first <= self._after:
                         yield first, min(last, self._after)
 
-    def _mark(self, moved: list[Interval]) -> None:
+    def _mark(self, moved: list[VersionRange]) -> None:
         """Say of execution events that moved or are new whether they count."""
         known = ", ".join("?" * len(_KNOWLEDGE))
         change = (
@@ -132,7 +132,7 @@ class _Carrying:
                 for begin, end in stretches:
                     self._ask(change, (counts, self._stream, begin, end, *_KNOWLEDGE))
 
-    def _mark_again(self, table: str, moved: list[Interval]) -> None:
+    def _mark_again(self, table: str, moved: list[VersionRange]) -> None:
         for first, last in moved:
             self._ask(
                 f"UPDATE {table} SET in_force = (SELECT in_force FROM v_events e "
@@ -184,7 +184,7 @@ class _Carrying:
             ],
         )
 
-    def _carry_decisions(self, moved: list[Interval]) -> None:
+    def _carry_decisions(self, moved: list[VersionRange]) -> None:
         """Decide on what is new by what is kept of all before, and keep that of it."""
         log, name = self._workspace.log, self._name
         known = (self._rollbacks, self._known)
@@ -228,7 +228,7 @@ class _Carrying:
         change = f"UPDATE follow_ups SET followed = ? WHERE {waiting}"
         self._ask(change, (followed, self._name, awaited))
 
-    def _place_again(self, moved: list[Interval]) -> None:
+    def _place_again(self, moved: list[VersionRange]) -> None:
         """Say anew of the decisions in some stretches whether they are in force."""
         found: dict[int, Decision] = {}
         for first, last in moved:

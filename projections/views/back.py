@@ -14,7 +14,7 @@ from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
 from sprintlog.engine.service.work_tree.snapshot import shown
 from sprintlog.engine.sprint.events import RolledBack
-from sprintlog.engine.sprint.state.effective_history import Interval, turned_by
+from sprintlog.engine.sprint.state.effective_history import VersionRange, turned_by
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .events import EventReference, Text, event_of, reference
@@ -91,8 +91,8 @@ class PlanTurn(Struct, frozen=True):
     """What a rollback changes of what counts."""
 
     to: int
-    gone: list[Interval]
-    back: list[Interval]
+    gone: list[VersionRange]
+    back: list[VersionRange]
 
     @property
     def numbers(self) -> tuple[int, int]:

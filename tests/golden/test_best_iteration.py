@@ -10,7 +10,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC, new_event
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.state.effective_history import path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 from sprintlog.projections.state_files.loop_files import tracker_yaml
 
@@ -34,7 +34,7 @@ def test_every_stream_gives_its_tracker(expected: Path) -> None:
     new_events = [new_event(event, at=at, actor="runtime") for _, at, event in events]
     log.append("sprint/fixture", new_events, expect=Expect.NONE)
     back = [(v, event.to) for v, _, event in events if isinstance(event, RolledBack)]
-    sprint = fold(Sprint("fixture"), events, path(back, len(events)))
+    sprint = fold(Sprint("fixture"), events, effective_ranges(back, len(events)))
     assert tracker_yaml(evaluate(log, sprint)) == expected.read_bytes()
     assert tracker_yaml(evaluate(log, unpack(pack(sprint)))) == expected.read_bytes()
 

@@ -11,7 +11,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC, new_event
 from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.state.effective_history import path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.judging.summary_report import SummaryTexts, summary_markdown
 from sprintlog.projections.state_files.loop_files import loop_files
@@ -29,7 +29,9 @@ def judged_at(recorded_events: Sequence[RecordedEvent], version: int) -> Judged:
     new_events = [new_event(event, at=at, actor="runtime") for _, at, event in events]
     log.append("sprint/fixture", new_events, expect=Expect.NONE)
     back = [(v, event.to) for v, _, event in events if isinstance(event, RolledBack)]
-    return evaluate(log, fold(Sprint("fixture"), events, path(back, len(events))))
+    return evaluate(
+        log, fold(Sprint("fixture"), events, effective_ranges(back, len(events)))
+    )
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state import sprint as sprints
-from sprintlog.engine.sprint.state.effective_history import path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .test_journals import JOURNALS
@@ -26,7 +26,7 @@ WRITTEN = FIXTURES / "expected" / "saved-states.json"
 def of_sprint(events: list[Versioned]) -> bytes:
     """Return what is saved of a sprint at the end of its events."""
     back = [(version, f.to) for version, _, f in events if isinstance(f, RolledBack)]
-    return sprints.pack(fold(Sprint("s"), events, path(back, len(events))))
+    return sprints.pack(fold(Sprint("s"), events, effective_ranges(back, len(events))))
 
 
 def of_journal(events: list[Versioned]) -> bytes:

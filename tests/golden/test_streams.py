@@ -15,7 +15,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import EVENTS, SprintCompiled
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.state.effective_history import path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.state_files.sprint_file import render
 
@@ -75,7 +75,9 @@ def state_file(stream: Path) -> bytes:
         if event.type == "rolled-back"
     ]
     events = [(event.version, event.at, CODEC.decode(event)) for event in recorded_events]
-    sprint = fold(Sprint("fixture"), events, path(rollbacks, len(recorded_events)))
+    sprint = fold(
+        Sprint("fixture"), events, effective_ranges(rollbacks, len(recorded_events))
+    )
     return render(sprint)
 
 

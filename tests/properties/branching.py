@@ -11,7 +11,7 @@ from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprin
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
-from sprintlog.engine.sprint.state.effective_history import path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 STREAM = sprint_stream("s")
@@ -85,4 +85,4 @@ class Branching:
 
     def path(self, version: int) -> list[tuple[int, int]]:
         """Return the path to a version."""
-        return path([r for r in self.rollbacks if r[0] <= version], version)
+        return effective_ranges([r for r in self.rollbacks if r[0] <= version], version)

@@ -30,7 +30,7 @@ from sprintlog.engine.sprint.iterations.measurement import (
 )
 from sprintlog.engine.sprint.iterations.rollback import RollBack, iteration_end, roll_back
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
-from sprintlog.engine.sprint.state.effective_history import path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 AT = "2026-03-01T10:00:00Z"
@@ -124,7 +124,9 @@ class LoopHistory:
             for at, _, event in recorded_events
             if isinstance(event, RolledBack)
         ]
-        self.sprint = fold(Sprint("s"), recorded_events, path(back, len(recorded_events)))
+        self.sprint = fold(
+            Sprint("s"), recorded_events, effective_ranges(back, len(recorded_events))
+        )
 
 
 @st.composite

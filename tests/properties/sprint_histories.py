@@ -25,7 +25,7 @@ from sprintlog.engine.sprint.phases import leaves as phases
 from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.engine.sprint.plan import create
 from sprintlog.engine.sprint.queue.returns import with_returns
-from sprintlog.engine.sprint.state.effective_history import path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.engine.sprint.state.transitions import PHASE_FROM
@@ -140,7 +140,9 @@ class World:
     def live(self, version: int) -> list[tuple[int, int]]:
         """Return the path to a version."""
         found = [(v, x.to) for v, _, x in self.events if isinstance(x, f.RolledBack)]
-        return path([rollback for rollback in found if rollback[0] <= version], version)
+        return effective_ranges(
+            [rollback for rollback in found if rollback[0] <= version], version
+        )
 
     def rebuilt(self, version: int | None = None) -> Sprint:
         """Return the sprint folded from nothing."""

@@ -24,7 +24,7 @@ from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
-from sprintlog.engine.sprint.state.effective_history import path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
 from tests.postgres.conftest import made
 from tests.postgres.server import IN_LONG, unsafe_url, why_not
@@ -160,7 +160,9 @@ def fold_all(events: list[Versioned], *, until: int | None = None) -> Sprint:
     """Return the sprint folded from nothing, as it stands at a version."""
     last = len(events) if until is None else until
     rollbacks = [(v, event.to) for v, _, event in events if isinstance(event, RolledBack)]
-    live = path([rollback for rollback in rollbacks if rollback[0] <= last], last)
+    live = effective_ranges(
+        [rollback for rollback in rollbacks if rollback[0] <= last], last
+    )
     fresh = [(version, at, stored(event)) for version, at, event in events[:last]]
     return fold(Sprint("s"), fresh, live)
 

@@ -13,7 +13,7 @@ from ...log.upcast import UPCASTS
 from ...sprint.events import EVENTS
 from ...sprint.fold import RowFold, fold
 from ...sprint.state import sprint as sprints
-from ...sprint.state.effective_history import Interval
+from ...sprint.state.effective_history import VersionRange
 from ...sprint.state.sprint import STATE_FORMAT, Sprint
 from ...sprint.state.times import normalise
 
@@ -68,8 +68,8 @@ class StreamKind(msgspec.Struct, Generic[State], frozen=True):
     stream: Callable[[str], str]
     begin: Callable[[str], State]
     """Gives the state before the first event."""
-    fold: Callable[[State, Iterable[Versioned], Sequence[Interval] | None], State]
-    fold_rows: Callable[[State, Iterable[Page], Sequence[Interval] | None], State]
+    fold: Callable[[State, Iterable[Versioned], Sequence[VersionRange] | None], State]
+    fold_rows: Callable[[State, Iterable[Page], Sequence[VersionRange] | None], State]
     """Does the same with the rows of a scan."""
     rollbacks: Callable[[State], list[tuple[int, int]]]
     with_plan: Callable[[State, State], State]

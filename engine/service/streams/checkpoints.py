@@ -10,10 +10,10 @@ import msgspec
 from ...log.envelope import ERASURES
 from ...log.port import Checkpoints, EventStore
 from ...sprint.state.effective_history import (
-    Interval,
+    VersionRange,
+    discarded_by,
+    is_effective,
     is_in_force,
-    lies_on,
-    taken_back_by,
 )
 from .catalogue import EVERY, NEVER_SAVED, State, StreamKind
 
@@ -46,12 +46,12 @@ class Slots(NamedTuple):
         return (version // wide + 1) * wide
 
     def surplus(
-        self, versions: Iterable[int], *, taken_back_by: Mapping[int, int]
+        self, versions: Iterable[int], *, discarded_by: Mapping[int, int]
     ) -> list[int]:
         """Return the saved versions that are not worth their bytes.
 
         Of several in a slot that stays which was in force for longest, of these the
-        first. `taken_back_by` says since when versions are not in force.
+        first. `discarded_by` names the rollback that discarded each version.
         """
 
         def slot(version: int) -> tuple[int, int]:
@@ -59,7 +59,7 @@ class Slots(NamedTuple):
             return wide, version // wide
 
         def in_force_until(version: int) -> tuple[int, int]:
-            return taken_back_by.get(version, self.head + 1), -version
+            return discarded_by.get(version, self.head + 1), -version
 
         gone: list[int] = []
         for _, group in groupby(sorted(versions)[:-NEWEST], slot):
@@ -132,7 +132,7 @@ class SavedStates(Generic[State]):
         stream: str,
         *,
         until: int | None = None,
-        live: Sequence[Interval] | None = None,
+        live: Sequence[VersionRange] | None = None,
         among: Collection[int] | None = None,
     ) -> State | None:
         """Return the newest state that can be read, up to a version and on a path.
@@ -141,7 +141,7 @@ class SavedStates(Generic[State]):
         """
         for version in self.versions(stream) if among is None else sorted(among)[::-1]:
             is_late = until is not None and version > until
-            if not is_late and (live is None or lies_on(live, version)):
+            if not is_late and (live is None or is_effective(live, version)):
                 saved = self.load(stream, version)
                 if saved is not None:
                     return saved
@@ -171,7 +171,7 @@ class SavedStates(Generic[State]):
         packed = self._packed(stream, state)
         known = sorted({*versions, last} - unread)
         gone = slots_of(last, state_bytes=len(packed)).surplus(
-            known, taken_back_by=taken_back_by(known, rollbacks)
+            known, discarded_by=discarded_by(known, rollbacks)
         )
         drop = {*gone, *unread} - {last}
         self._save(stream, last, packed, since=since, drop=drop)

@@ -10,7 +10,7 @@ from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...log.port import Checkpoints, EventStore
 from ...sprint.events import RolledBack, SprintImported
-from ...sprint.state.effective_history import Interval, is_in_force, path
+from ...sprint.state.effective_history import VersionRange, effective_ranges, is_in_force
 from ...sprint.state.sprint import Sprint
 from .catalogue import CODEC, EVERY, State, StreamKind
 from .checkpoints import SavedStates, was_erased_since
@@ -147,7 +147,7 @@ class Repository(Generic[State]):
 
         It is one fold: each state is used up when the next one is asked for.
         """
-        state, live = self.kind.begin(name), path(rollbacks, versions[-1])
+        state, live = self.kind.begin(name), effective_ranges(rollbacks, versions[-1])
         for version in versions:
             state = self._fold(state, version, live)
             yield state
@@ -156,7 +156,7 @@ class Repository(Generic[State]):
         """Return the state folded from nothing; save it, and others on the way to it."""
         position = self._log.last_position()
         stream, head = self.kind.stream(name), self.version(name)
-        live = path(self._scan_rollbacks(stream, 0, head), head)
+        live = effective_ranges(self._scan_rollbacks(stream, 0, head), head)
         begin = self.kind.begin(name)
         state, made = self._fold_saving(begin, head, live, head=head, since=position)
         if head:
@@ -302,7 +302,7 @@ class Repository(Generic[State]):
         rollbacks = [] if known is None else [*kind.rollbacks(known)]
         after = 0 if known is None else known.version
         rollbacks += self._scan_rollbacks(stream, after, last)
-        live = path(rollbacks, last)
+        live = effective_ranges(rollbacks, last)
         # Who trusts no checkpoint makes none either.
         fold = self._fold_far if among is None else self._fold
         if known is not None and is_in_force(known.version, rollbacks, until=last):
@@ -323,13 +323,18 @@ class Repository(Generic[State]):
         return kind.with_plan(self._fold(known, last, []), state)
 
     def _fold(
-        self, state: State, until: int, live: Sequence[Interval] | None, *, after: int = -1
+        self,
+        state: State,
+        until: int,
+        live: Sequence[VersionRange] | None,
+        *,
+        after: int = -1,
     ) -> State:
         first = state.version if after < 0 else after
         rows = self._log.scan(self.kind.stream(state.id), after=first, until=until)
         return self.kind.fold_rows(state, rows, live)
 
-    def _fold_far(self, state: State, until: int, live: Sequence[Interval]) -> State:
+    def _fold_far(self, state: State, until: int, live: Sequence[VersionRange]) -> State:
         """Fold for a reader: where it is far, the next one has it nearer."""
         if until - state.version <= LONG:
             return self._fold(state, until, live)
@@ -342,7 +347,7 @@ class Repository(Generic[State]):
         self,
         state: State,
         until: int,
-        live: Sequence[Interval],
+        live: Sequence[VersionRange],
         *,
         head: int,
         since: int,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..gates.gate import find_gate, gate_of, is_due, next_attempt, repair_prompt
 from ..iterations.follow_up import Do, due, loop_rules
 from ..iterations.hook_tasks import hooks_due, transcript_of
-from ..iterations.loop import is_begun_for, over
+from ..iterations.loop import is_begun_for, last_ended_iteration
 from ..iterations.loop_changes import reflection_is_due
 from ..phases.lifecycle import need_of
 from ..phases.retry import failures_survived
@@ -66,7 +66,7 @@ def with_fallback(sprint: Sprint, action: actions.Action, *, now: str) -> action
 
 def run_hooks(plan: Plan) -> actions.Action | None:
     """Return the action to run the due hooks of the last ended iteration, if any."""
-    number = over(plan)
+    number = last_ended_iteration(plan)
     runs = tuple(run_of(hook, number) for hook in hooks_due(plan))
     return actions.Action(actions.HOOKS, iteration=number, hooks=runs) if runs else None
 

@@ -12,7 +12,7 @@ from ..iterations.goal import CompleteGoal, FailIteration
 from ..iterations.loop import EndIteration
 from ..phases import leaves
 from ..phases.lifecycle import BlockSprint, NeedHuman
-from ..queue.returns import take_said
+from ..queue.returns import events_from_items
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists, find_node
 from ..state.tree import gate_is_open
@@ -55,7 +55,7 @@ class TakeSaid(Command, frozen=True):
 def take(sprint: Sprint, command: TakeSaid, at: str) -> list[Event]:
     """Decide on `TakeSaid`."""
     check_exists(sprint)
-    return take_said(sprint, command.said, at)
+    return events_from_items(sprint, command.said, at)
 
 
 def waits_to_begin(sprint: Sprint, phase: str | None) -> bool:

@@ -17,7 +17,7 @@ from ..phases.lifecycle import BlockSprint, NeedHuman, block_sprint, need_human
 from ..phases.retry import next_retry_at, next_turn_at, policy_of, retries_used
 from ..phases.waits import limit_of_own, wait_for
 from ..plan.goal_steps import take_steps
-from ..queue.returns import with_said
+from ..queue.returns import with_item_events
 from ..state.sprint import Sprint
 from ..state.transitions import check_goal, find_leaf, find_node
 from ..state.tree import gate_is_open, gate_status
@@ -59,7 +59,9 @@ class EndRun(Command, frozen=True):
 
 def end_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
     """Decide on `EndRun`."""
-    return with_said(sprint, _after_run(sprint, command, at), command.verdict.said, at)
+    return with_item_events(
+        sprint, _after_run(sprint, command, at), command.verdict.said, at
+    )
 
 
 def _after_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
@@ -163,7 +165,9 @@ class EndRepair(Command, frozen=True):
 
 def end_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
     """Decide on `EndRepair`."""
-    return with_said(sprint, _after_repair(sprint, command, at), command.verdict.said, at)
+    return with_item_events(
+        sprint, _after_repair(sprint, command, at), command.verdict.said, at
+    )
 
 
 def _after_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
@@ -229,7 +233,7 @@ class EndTurn(Command, frozen=True):
 def end_turn(sprint: Sprint, command: EndTurn, at: str) -> list[Event]:
     """Decide on `EndTurn`."""
     decided, said = _after_turn(sprint, command, at), command.verdict.said
-    return with_said(sprint, decided, said, at, steps=False)
+    return with_item_events(sprint, decided, said, at, steps=False)
 
 
 def _after_turn(sprint: Sprint, command: EndTurn, at: str) -> list[Event]:

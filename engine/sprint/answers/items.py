@@ -50,7 +50,7 @@ Read = Callable[[Any, str, list[str]], Item]
 """Takes a value, its field, and a list for problems that affect only a subfield."""
 
 
-class WantedStep(NamedTuple):
+class OpenStep(NamedTuple):
     """A step that an agent reports as not done."""
 
     prompt: str | None
@@ -85,7 +85,7 @@ class SaidItems(msgspec.Struct, frozen=True, omit_defaults=True):
     learnings: tuple[SaidLearning, ...] = ()
     completed: tuple[str, ...] = ()
     """The ids of completed steps."""
-    pending: tuple[WantedStep, ...] = ()
+    pending: tuple[OpenStep, ...] = ()
     """The open steps."""
     problems: tuple[str, ...] = ()
     """The reasons for rejected items, each with its field."""
@@ -221,17 +221,17 @@ def _done_id(value: Any, field: str, problems: list[str]) -> str:
     return str(value)
 
 
-def _wanted(value: Any, field: str, problems: list[str]) -> WantedStep:
+def _wanted(value: Any, field: str, problems: list[str]) -> OpenStep:
     if isinstance(value, str):
-        return WantedStep(_prompt(value, field))
+        return OpenStep(_prompt(value, field))
     given = _mapping(value, field, "neither a text nor an object")
     identity, prompt = given.get("id"), given.get("prompt")
     if identity is None:
-        return WantedStep(_prompt(prompt, f"{field}.prompt"))
+        return OpenStep(_prompt(prompt, f"{field}.prompt"))
     identity = _done_id(identity, f"{field}.id", problems)
     if prompt is None:
-        return WantedStep(None, identity)
-    return WantedStep(_prompt(prompt, f"{field}.prompt"), identity)
+        return OpenStep(None, identity)
+    return OpenStep(_prompt(prompt, f"{field}.prompt"), identity)
 
 
 def _mapping(value: Any, field: str, problem: str = "no object") -> Data:

@@ -18,7 +18,7 @@ from ..events.loop import Limit
 from ..state.tree import Data
 from ..state.words import COMPLETED, FAILED, NEEDS_HUMAN, UNKNOWN, USER_STOPPED
 from . import limits
-from .items import KEYS, SaidItems, WantedStep, read_said
+from .items import KEYS, OpenStep, SaidItems, read_said
 from .limit_table import LOGIC, PERSON, TIMEOUT, VALIDATION, Sign
 from .limits import Moment, Refusal
 
@@ -272,7 +272,7 @@ class Turn(Verdict, frozen=True, omit_defaults=True):
     """How an iteration for a goal ended."""
 
     completed: tuple[str, ...] = ()
-    pending: tuple[WantedStep, ...] = ()
+    pending: tuple[OpenStep, ...] = ()
     is_goal: bool = False
     """The agent says that the goal is reached."""
 

@@ -29,7 +29,7 @@ from ..events import (
     RunEnded,
     SnapshotTaken,
 )
-from ..state.effective_history import lies_on, path
+from ..state.effective_history import effective_ranges, is_effective
 from ..state.goal_settings import max_iterations
 from ..state.sprint import Spent, Sprint
 from . import measurement, outcomes
@@ -121,9 +121,11 @@ class Judged:
 
     def left_behind(self) -> set[int]:
         """Return the iterations that were discarded, measured or not."""
-        on = path(self.sprint.knowledge.rollbacks, self.sprint.version)
+        on = effective_ranges(self.sprint.knowledge.rollbacks, self.sprint.version)
         measured = {*self.tracker.numbers()}
-        others = {n for n, at in self.sprint.knowledge.iterations if not lies_on(on, at)}
+        others = {
+            n for n, at in self.sprint.knowledge.iterations if not is_effective(on, at)
+        }
         return self.off_path() | (others - measured)
 
     def best(self) -> Judgement | None:
@@ -139,9 +141,9 @@ class Judged:
         best = self.tracker.best
         if best is None:
             return None
-        stretches = path(self.sprint.knowledge.rollbacks, self.sprint.version)
+        stretches = effective_ranges(self.sprint.knowledge.rollbacks, self.sprint.version)
         # The first look is enough for nearly all, and reads no chain.
-        if lies_on(stretches, best.version) or best.number not in self.off_path():
+        if is_effective(stretches, best.version) or best.number not in self.off_path():
             return self._judge.best()
         judged = self._judge.judge(best.number)
         return None if is_setback(judged, None, self.rules) else judged

@@ -15,7 +15,7 @@ from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_exists
 from ..state.tree import Data
 from ..state.words import COMPLETED, FAILED, RUNNING, SPAWNED
-from .loop import over
+from .loop import last_ended_iteration
 
 Said = HookTaskRunning | HookTaskCompleted | HookTaskFailed
 
@@ -93,7 +93,7 @@ def fail_hook(sprint: Sprint, command: FailHook, at: str) -> list[Event]:
 
 def hooks_due(plan: Plan) -> list[Hook]:
     """Return the hooks of the last ended iteration that were not started."""
-    number, hooks = over(plan), hooks_of(plan.document)
+    number, hooks = last_ended_iteration(plan), hooks_of(plan.document)
     tasks = tasks_of(plan.document) if number and hooks else {}
     return [hook for hook in hooks if number and (number, hook.id) not in tasks]
 

@@ -12,7 +12,7 @@ from ...errors import RefusedError
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationsLimited, IterationStarted
-from ..queue.returns import with_said
+from ..queue.returns import with_item_events
 from ..state.goal_settings import max_iterations
 from ..state.goal_settings import max_iterations as limit_of
 from ..state.sprint import Plan, Sprint, open_iteration
@@ -151,10 +151,10 @@ def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]
     if command.said is None:
         return [ran, ended, *made_with]
     # Imported here: few agents say anything.
-    from ..queue.returns import with_said
+    from ..queue.returns import with_item_events
 
     events = [ran, ended, *made_with]
-    return with_said(sprint, events, command.said, at, steps=False)
+    return with_item_events(sprint, events, command.said, at, steps=False)
 
 
 def _is_start(last: Event | None, started: IterationStarted) -> bool:
@@ -178,7 +178,7 @@ def _made_with(number: int, params: dict[str, str]) -> list[Event]:
     return made_with(number, params)
 
 
-def over(plan: Plan) -> int:
+def last_ended_iteration(plan: Plan) -> int:
     """Return the iteration that ended last, 0 before the first and while one goes on."""
     latest = plan.iteration
     return latest if open_iteration(plan) is None or plan.turns.ended == latest else 0
@@ -229,7 +229,7 @@ def end_wrapped(sprint: Sprint, command: EndWrapped, at: str) -> list[Event]:
     events: list[Event] = [command.ran]
     if number is not None and command.ends:
         events.append(IterationEnded(number, command.summary))
-    return with_said(sprint, events, command.said, at, steps=False)
+    return with_item_events(sprint, events, command.said, at, steps=False)
 
 
 COMMANDS: Commands = {

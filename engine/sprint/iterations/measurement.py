@@ -17,7 +17,7 @@ from ...judging.tracker import BASELINE_NUMBER, without_evidence, without_output
 from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan
-from ..state.effective_history import lies_on, path
+from ..state.effective_history import effective_ranges, is_effective
 from ..state.knowledge import newest_first
 from ..state.sprint import Knowledge, Sprint, open_iteration
 from ..state.transitions import check_exists
@@ -211,16 +211,16 @@ def measured_on_path(sprint: Sprint) -> list[int]:
     knowledge = sprint.knowledge
     if not knowledge.rollbacks:
         return sorted(knowledge.tracker.numbers())
-    stretches = path(knowledge.rollbacks, sprint.version)
+    stretches = effective_ranges(knowledge.rollbacks, sprint.version)
     began = dict(knowledge.iterations)
     found: list[int] = []
     late: list[int] = []
     for number, version in knowledge.tracker.versions():
-        if lies_on(stretches, began.get(number, version)):
-            (found if lies_on(stretches, version) else late).append(number)
+        if is_effective(stretches, began.get(number, version)):
+            (found if is_effective(stretches, version) else late).append(number)
     if late:
         ends = iteration_ends(knowledge, version=sprint.version)
-        found += [n for n in late if n in ends and lies_on(stretches, ends[n])]
+        found += [n for n in late if n in ends and is_effective(stretches, ends[n])]
     return sorted(found)
 
 
@@ -265,9 +265,9 @@ def end_measured(sprint: Sprint, command: EndMeasuredIteration, at: str) -> list
 
 def current_iteration(sprint: Sprint) -> int | None:
     """Return the number of the newest effective iteration; None if there is none."""
-    stretches = path(sprint.knowledge.rollbacks, sprint.version)
+    stretches = effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     started = newest_first(sprint.knowledge.starts)
-    return next((number for number, at in started if lies_on(stretches, at)), None)
+    return next((number for number, at in started if is_effective(stretches, at)), None)
 
 
 def previous_of(knowledge: Knowledge, began: int) -> int | None:
@@ -283,9 +283,9 @@ def previous_of(knowledge: Knowledge, began: int) -> int | None:
 
 def last_measured(knowledge: Knowledge, version: int) -> int | None:
     """Return the last measured iteration on the path to a version, or None."""
-    stretches = path(knowledge.rollbacks, version)
+    stretches = effective_ranges(knowledge.rollbacks, version)
     entries = knowledge.tracker.newest_first()
-    return next((e.number for e in entries if lies_on(stretches, e.version)), None)
+    return next((e.number for e in entries if is_effective(stretches, e.version)), None)
 
 
 def _captures(event: f.BaselineCaptured) -> CaptureBaseline:

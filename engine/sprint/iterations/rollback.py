@@ -8,7 +8,7 @@ from ...errors import NotFoundError, RefusedError
 from ...judging.loop_rules import ROLLBACK, UNMEASURED
 from ...log.event import Event, Takers
 from ..events import RolledBack
-from ..state.effective_history import lies_on, path
+from ..state.effective_history import effective_ranges, is_effective
 from ..state.sprint import Knowledge, Sprint
 from ..state.transitions import check_exists
 
@@ -109,9 +109,9 @@ def undo(sprint: Sprint, command: Undo, at: str) -> list[Event]:
 def rollback_to_undo(sprint: Sprint) -> int | None:
     """Return the version of the rollback that an undo would undo."""
     knowledge = sprint.knowledge
-    stretches = path(knowledge.rollbacks, sprint.version)
+    stretches = effective_ranges(knowledge.rollbacks, sprint.version)
     left = (at for at, _ in reversed(knowledge.rollbacks) if at not in knowledge.undone)
-    return next((at for at in left if lies_on(stretches, at)), None)
+    return next((at for at in left if is_effective(stretches, at)), None)
 
 
 class Redo(Command, frozen=True):
@@ -135,9 +135,9 @@ def redo(sprint: Sprint, command: Redo, at: str) -> list[Event]:
 
 def undo_to_redo(sprint: Sprint) -> int | None:
     """Return the version of the undo that a redo would reverse."""
-    stretches = path(sprint.knowledge.rollbacks, sprint.version)
+    stretches = effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     undos = sorted(sprint.knowledge.undid, reverse=True)
-    return next((at for at in undos if lies_on(stretches, at)), None)
+    return next((at for at in undos if is_effective(stretches, at)), None)
 
 
 def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> None:

@@ -9,7 +9,7 @@ from ..state.goal_settings import NOT_LEFT
 from ..state.plan_records import LimitWait
 from ..state.sprint import Change, Evolve, Evolves, Plan, evolve_nothing
 from ..state.times import elapsed
-from ..state.tree import Data, Node, drop, put, say_elapsed
+from ..state.tree import Data, Node, drop, put, set_elapsed
 from ..state.words import BLOCKED, COMPLETED, FAILED, IN_PROGRESS, PENDING, SKIPPED
 from .retry import end_waits, renew, renew_all
 
@@ -108,7 +108,7 @@ _SPRINT_CHANGES: Evolves = {
 
 
 def _end(data: Data, at: str) -> None:
-    """Say when a leaf came to an end; what it took says `say_elapsed`."""
+    """Say when a leaf came to an end; what it took says `set_elapsed`."""
     data["completed-at"] = at
     if "elapsed" not in data:
         data["elapsed"] = data.get("started-at"), at
@@ -244,7 +244,7 @@ def _evolves_leaf(change: Change, *, is_command: bool) -> Evolve:
         status = change(node, event, plan, at)
         if last in ("steps", "phases"):
             data[last] = data.pop(last)
-        say_elapsed(data)
+        set_elapsed(data)
         tree.set_status(node, status, at)
         if is_command:
             plan.last.nodes[node.address] = event

@@ -120,7 +120,7 @@ def patch_to(sprint: Sprint, document: Data) -> list[Operation]:
 
     An unchanged operator queue is omitted: its requests and decisions remain.
     """
-    derived, queue = sprint.plan.derive(), sprint.queue
+    derived, queue = sprint.plan.derived_document(), sprint.queue
     others = {**document, QUEUE: derived.get(QUEUE)}
     if QUEUE not in derived:
         del others[QUEUE]

@@ -8,7 +8,7 @@ from typing import Any
 from ...log.event import Takers
 from ..events import SprintCompiled, SprintImported
 from ..state.knowledge import Knowledge, note_tree
-from ..state.plan_records import LastEvents, Turns
+from ..state.plan_records import LastEvents, LoopCounters
 from ..state.queue import QUEUE
 from ..state.sprint import Plan
 
@@ -39,7 +39,7 @@ def _evolve_compiled(plan: Plan, event: SprintCompiled, at: str) -> None:
     # Records on the phases of an earlier plan do not apply to the new ones.
     plan.last = LastEvents()
     plan.decisions.clear()
-    plan.turns = Turns()
+    plan.turns = LoopCounters()
 
 
 def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
@@ -50,9 +50,9 @@ def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
         # Imported here: most plans are never changed by another tool.
         from ..document.patch import apply
 
-        plan.replace(apply(plan.derive(), event.patch or []))
+        plan.replace(apply(plan.derived_document(), event.patch or []))
     plan.last = LastEvents()
-    plan.turns = Turns()
+    plan.turns = LoopCounters()
 
 
 def _record_compiled(knowledge: Knowledge, event: SprintCompiled, version: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event, Takers
-from ..answers.items import WantedStep
+from ..answers.items import OpenStep
 from ..events import DynamicStepAdded, DynamicStepUpdated, NoteAdded
 from ..phases.leaves import check_word
 from ..state.document_fields import list_of
@@ -86,7 +86,7 @@ def _updates(event: DynamicStepUpdated) -> UpdateStep:
 
 
 def take_steps(
-    sprint: Sprint, *, completed: Iterable[str], pending: Iterable[WantedStep]
+    sprint: Sprint, *, completed: Iterable[str], pending: Iterable[OpenStep]
 ) -> list[Event]:
     """Apply the steps that an agent reports at the end of an iteration.
 

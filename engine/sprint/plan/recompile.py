@@ -182,7 +182,7 @@ def take_plan(sprint: Sprint, command: TakePlan, at: str) -> list[Event]:
     document = prepare(command.plan, sprint_id=sprint.id)
     if has_begun(sprint):
         return _added(sprint, document, at)
-    if not diff(sprint.plan.derive(), document):
+    if not diff(sprint.plan.derived_document(), document):
         return []
     # Where the state file is written is not the plan's business any more.
     return [SprintCompiled(document, sprint.plan.place, command.sources)]

@@ -71,7 +71,7 @@ def copied(sprint: Sprint) -> Sprint:
     return unpack(pack(sprint))
 
 
-def with_said(
+def with_item_events(
     sprint: Sprint,
     decided: list[Event],
     said: SaidItems | None,
@@ -82,11 +82,11 @@ def with_said(
     """Return the decided events of an agent's run, with its items after the run."""
     if said is None or not decided or not isinstance(decided[0], AgentRan):
         return decided
-    taken = take_said(sprint, said, at, steps=steps, phase=decided[0].phase or None)
+    taken = events_from_items(sprint, said, at, steps=steps, phase=decided[0].phase or None)
     return [decided[0], *taken, *decided[1:]]
 
 
-def take_said(
+def events_from_items(
     sprint: Sprint,
     said: SaidItems,
     at: str,

@@ -10,17 +10,19 @@ from itertools import islice
 
 import msgspec
 
-Interval = tuple[int, int]
+VersionRange = tuple[int, int]
 """First and last version of a stretch of the path, both in it."""
 
 
-def path(rollbacks: Sequence[tuple[int, int]], version: int) -> list[Interval]:
+def effective_ranges(
+    rollbacks: Sequence[tuple[int, int]], version: int
+) -> list[VersionRange]:
     """Return the ranges of the effective versions at `version`, in order.
 
     `rollbacks` are (version, target) in order of version; later ones are ignored. A
     rollback itself is effective.
     """
-    stretches: list[Interval] = []
+    stretches: list[VersionRange] = []
     last = version
     for at, to in reversed(rollbacks):
         # The log of another user may name a later target, which discards nothing.
@@ -31,17 +33,17 @@ def path(rollbacks: Sequence[tuple[int, int]], version: int) -> list[Interval]:
     return [stretch for stretch in reversed(stretches) if stretch[0] <= stretch[1]]
 
 
-def lies_on(stretches: Sequence[Interval], version: int) -> bool:
+def is_effective(stretches: Sequence[VersionRange], version: int) -> bool:
     """Return whether a version is effective."""
     place = bisect_left(stretches, (version + 1,))
     return place > 0 and stretches[place - 1][1] >= version
 
 
 def stretches_only_in(
-    these: Sequence[Interval], those: Sequence[Interval]
-) -> list[Interval]:
+    these: Sequence[VersionRange], those: Sequence[VersionRange]
+) -> list[VersionRange]:
     """Return the versions that are in the first ranges but not in the second, in order."""
-    found: list[Interval] = []
+    found: list[VersionRange] = []
     place = 0
     for first, last in these:
         while place < len(those) and those[place][1] < first:
@@ -56,7 +58,7 @@ def stretches_only_in(
     return found
 
 
-def _add(stretches: list[Interval], first: int, last: int) -> None:
+def _add(stretches: list[VersionRange], first: int, last: int) -> None:
     """Append a range, joined with the previous one if adjacent; ignore an empty one."""
     if first > last:
         return
@@ -69,15 +71,15 @@ class TurnedBack(msgspec.Struct, frozen=True):
     """The versions that a rollback discards or makes effective again."""
 
     version: int
-    gone: list[Interval]
+    gone: list[VersionRange]
     """What does not count any more."""
-    back: list[Interval]
+    back: list[VersionRange]
     """What counts again."""
 
 
 def turns(rollbacks: Sequence[tuple[int, int]]) -> Iterator[TurnedBack]:
     """Yield what each rollback changed; one that goes back on its path costs only that."""
-    stretches: list[Interval] = []
+    stretches: list[VersionRange] = []
     begun = 1
     for at, to in rollbacks:
         if to >= at:
@@ -85,27 +87,27 @@ def turns(rollbacks: Sequence[tuple[int, int]]) -> Iterator[TurnedBack]:
             continue
         _add(stretches, begun, at - 1)
         begun = at
-        if to < 1 or lies_on(stretches, to):
-            gone: list[Interval] = []
+        if to < 1 or is_effective(stretches, to):
+            gone: list[VersionRange] = []
             while stretches and stretches[-1][1] > to:
                 first, last = stretches.pop()
                 gone.append((max(first, to + 1), last))
                 _add(stretches, first, min(last, to))
             yield TurnedBack(at, list(reversed(gone)), [])
         else:
-            before, stretches = stretches, path(rollbacks, to)
+            before, stretches = stretches, effective_ranges(rollbacks, to)
             gone = stretches_only_in(before, stretches)
             yield TurnedBack(at, gone, stretches_only_in(stretches, before))
 
 
 def turned_by(rollbacks: Sequence[tuple[int, int]], at: int, to: int) -> TurnedBack:
     """Return the changes that a rollback at one version, to another, makes or made."""
-    before, after = path(rollbacks, at - 1), path(rollbacks, to)
+    before, after = effective_ranges(rollbacks, at - 1), effective_ranges(rollbacks, to)
     gone, back = stretches_only_in(before, after), stretches_only_in(after, before)
     return TurnedBack(at, gone, back)
 
 
-def taken_back_by(
+def discarded_by(
     versions: Sequence[int], rollbacks: Sequence[tuple[int, int]]
 ) -> dict[int, int]:
     """Return, for each discarded version, the rollback that discarded it."""

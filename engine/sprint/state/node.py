@@ -233,7 +233,7 @@ def note_error(parent: Node) -> None:
         put(data, "error", error)
 
 
-def say_elapsed(data: Data) -> None:
+def set_elapsed(data: Data) -> None:
     """Replace the start and end times in a leaf's `elapsed` by their difference.
 
     Computing it takes longer than the rest of an event, and most leaves of a long stream
@@ -261,7 +261,7 @@ def note_times(data: Data, status: str, at: str) -> None:
             data.pop(key, None)
 
 
-LONG = 64
+FLAT_FROM = 64
 """For fewer phases their nodes are made at once."""
 _NOT_IN_PLAIN_IDS = "~/#"
 _LOOKS = 3
@@ -310,7 +310,7 @@ def flat_phases(
     phases = document.get("phases")
     if known is not None and type(phases) is list:
         return FlatPhases(phases, known)
-    if type(phases) is not list or len(phases) < LONG:
+    if type(phases) is not list or len(phases) < FLAT_FROM:
         return None
     if {*map(type, phases)} != {dict} or any(map(contains, phases, repeat("steps"))):
         return None

@@ -18,7 +18,7 @@ CLOCK_STEP_SECONDS = 60
 """A clock that is further behind the beginning of a wait was set back meanwhile."""
 
 
-class Turns(msgspec.Struct, array_like=True):
+class LoopCounters(msgspec.Struct, array_like=True):
     """Counts over the events on the path; an iteration here is one towards the goal."""
 
     number: int = 0

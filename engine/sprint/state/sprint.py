@@ -20,8 +20,8 @@ from .node import flat_phases
 from .plan_records import (
     LastEvents,
     LimitWait,
+    LoopCounters,
     Stored,
-    Turns,
     is_by_index,
     read,
     without_indices,
@@ -59,7 +59,7 @@ class Plan:
         """When the last event on the path happened."""
         self.touched = False
         """Whether events of our own came after the last imported document."""
-        self.turns = Turns()
+        self.turns = LoopCounters()
         self.imported_at = 0
         """The version of the imported document that it began with."""
         self.decisions: dict[str, Decided] = {}
@@ -83,7 +83,7 @@ class Plan:
             self._tally = None
         return self.index
 
-    def know_plain(self, tally: dict[str, int]) -> None:
+    def restore_tally(self, tally: dict[str, int]) -> None:
         """Know that all phases are plain, with how many have each status."""
         self._tally = tally or None
 
@@ -97,7 +97,7 @@ class Plan:
     @held.setter
     def held(self, address: str | None) -> None:
         if self.index is not None:
-            self.index.settle()
+            self.index.finish_fold()
         self._held, self.index, self._tally = address, None, None
 
     @property
@@ -188,13 +188,13 @@ class Plan:
         if last_at is not None:
             self.touched, self.last_at = True, last_at
 
-    def settle(self, last_at: str | None = None) -> None:
+    def finish_fold(self, last_at: str | None = None) -> None:
         """Complete the deferred work of a fold; `last_at` is None if already set."""
         self.happened(last_at)
         if self.index is not None:
-            self.index.settle()
+            self.index.finish_fold()
 
-    def derive(self) -> Data:
+    def derived_document(self) -> Data:
         """Return the document as readers see it, with derived pointer and figures.
 
         They are functions of the state alone and are not stored in it, so calling this has
@@ -247,7 +247,7 @@ def settled(document: dict[str, Any]) -> dict[str, Any]:
     plan = Plan()
     plan.replace(document)
     plan.touched = True
-    return plan.derive()
+    return plan.derived_document()
 
 
 class Sprint:
@@ -269,7 +269,7 @@ class Sprint:
     @property
     def document(self) -> Data:
         """Return PROGRESS.yaml as data, settled."""
-        return with_queue(self.plan.derive(), self.queue)
+        return with_queue(self.plan.derived_document(), self.queue)
 
     @property
     def queue(self) -> list[Any]:
@@ -299,7 +299,7 @@ class _Saved(msgspec.Struct, array_like=True):
     decisions: dict[str, Decided]
     knowledge: msgspec.Raw
     """A `Knowledge`, most of which is seldom said."""
-    turns: Turns
+    turns: LoopCounters
     retried: dict[str, int]
     renewed: dict[str, bool]
     waiting: LimitWait | None
@@ -307,7 +307,7 @@ class _Saved(msgspec.Struct, array_like=True):
     """The number of phases with each status if there are many plain ones, else empty."""
 
 
-STATE_FORMAT = 158409405202194
+STATE_FORMAT = 62171522802604
 """A state that was saved in another format is not read again.
 
 It is `format_due`, written down: to find it takes longer than to read a state."""
@@ -349,7 +349,7 @@ def unpack(saved: bytes | memoryview) -> Sprint:
     for name in _OF_PLAN:
         setattr(sprint.plan, name, getattr(state, name))
     sprint.plan.last = read(state.last)
-    sprint.plan.know_plain(state.tally)
+    sprint.plan.restore_tally(state.tally)
     return sprint
 
 

@@ -18,7 +18,7 @@ from .node import escape as escape
 from .node import gate_is_open as gate_is_open
 from .node import gate_status as gate_status
 from .node import put as put
-from .node import say_elapsed as say_elapsed
+from .node import set_elapsed as set_elapsed
 from .node import takes_part as takes_part
 from .node import waits_for_gate as waits_for_gate
 
@@ -209,12 +209,12 @@ class Tree:
         self.held = held if held is not first else None
         self.alone.clear()
 
-    def settle(self) -> None:
+    def finish_fold(self) -> None:
         """Do what a fold left to its end for leaves that are alone."""
         if self.changed:
             self._count()
         while self._ended:
-            say_elapsed(self._ended.pop().data)
+            set_elapsed(self._ended.pop().data)
 
     def _count(self) -> None:
         """Count leaves that a fold changed as what they are now."""

@@ -152,7 +152,7 @@ def test_events_stay_within_their_reach(world: World) -> None:
             sprint = world.rebuilt(version)
         else:
             fold(sprint, [(version, at, event)])
-        sprint.plan.derive()
+        sprint.plan.derived_document()
         reach = event.reach
         assert reach is not Reach.NOTHING or token(sprint.document) == whole
         whole = token(sprint.document)

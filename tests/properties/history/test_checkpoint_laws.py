@@ -11,10 +11,10 @@ from sprintlog.engine.service.streams.checkpoints import slots_of
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import ActivitySeen
 from sprintlog.engine.sprint.state.effective_history import (
+    discarded_by,
+    effective_ranges,
+    is_effective,
     is_in_force,
-    lies_on,
-    path,
-    taken_back_by,
 )
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
 
@@ -65,15 +65,15 @@ def test_what_is_in_force_is_what_lies_on_the_path(steps: list[tuple[int, int]])
         at += step
         rollbacks.append((at, to))
     head = at + 3
-    taken = taken_back_by(range(1, head + 1), rollbacks)
+    taken = discarded_by(range(1, head + 1), rollbacks)
     for version in range(1, head + 1):
-        assert is_in_force(version, rollbacks, until=head) == lies_on(
-            path(rollbacks, head), version
+        assert is_in_force(version, rollbacks, until=head) == is_effective(
+            effective_ranges(rollbacks, head), version
         )
         by = None
         for before, _ in rollbacks:
             if before > version:
-                is_live = lies_on(path(rollbacks, before), version)
+                is_live = is_effective(effective_ranges(rollbacks, before), version)
                 by = None if is_live else by or before
         assert taken.get(version) == by
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.streams.catalogue import CODEC, new_event
-from sprintlog.engine.sprint.state.effective_history import lies_on
+from sprintlog.engine.sprint.state.effective_history import is_effective
 from sprintlog.projections.sql.read_model import refreshed
 from sprintlog.projections.sql.schema import TABLES
 from sprintlog.projections.workspace import Workspace
@@ -59,7 +59,7 @@ def test_catches_up_to_what_is_made_anew(world: World, data: st.DataObject) -> N
             recorded = dict(
                 zip((c.name for c in TABLES["v_events"].columns), row, strict=True)
             )
-            counts = lies_on(live, recorded["version"])
+            counts = is_effective(live, recorded["version"])
             is_execution = CODEC.events[recorded["type"]].kind.value == "execution"
             assert recorded["in_force"] == int(counts or not is_execution)
         nodes = {node.address for node in world.sprint.plan.tree.nodes.values()}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.command_context import UNDOABLE, last_decision
 from sprintlog.engine.service.streams.catalogue import CODEC, new_event
-from sprintlog.engine.sprint.state.effective_history import lies_on
+from sprintlog.engine.sprint.state.effective_history import is_effective
 from sprintlog.projections.workspace import Workspace
 
 from ..sprint_histories import World, worlds
@@ -29,7 +29,7 @@ def by_definition(workspace: Workspace, world: World) -> int:
         is_one = how is not None and how.kind in UNDOABLE and (not caused or how.stops)
         is_one |= event.type in ("goal-completed", "sprint-completed")
         if is_one and begin not in world.sprint.knowledge.undone:
-            found += [begin] if lies_on(live, event.version) else []
+            found += [begin] if is_effective(live, event.version) else []
         caused = event.remaining > 0
     return found[-1]
 

@@ -19,7 +19,7 @@ from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.phases import leaves as phases
 from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.engine.sprint.plan.injection import addresses
-from sprintlog.engine.sprint.state.effective_history import lies_on
+from sprintlog.engine.sprint.state.effective_history import is_effective
 from sprintlog.engine.sprint.state.words import REQUEST_STATUSES
 
 from ..sprint_histories import Data, World, worlds
@@ -92,13 +92,13 @@ def test_every_approval_has_its_phases(world: World) -> None:
         sprint, live = world.rebuilt(version), world.live(version)
         approved = set()
         for at, _, event in world.events[:version]:
-            if isinstance(event, RequestReopened) and lies_on(live, at):
+            if isinstance(event, RequestReopened) and is_effective(live, at):
                 approved.discard(event.request)
             if not isinstance(event, RequestDecided) or event.decision != "approve":
                 continue
             came = world.events[at][2]
             assert isinstance(came, Injection)
-            counts = lies_on(live, at)
+            counts = is_effective(live, at)
             there = [sprint.plan.tree.find(a) is not None for a in addresses(came)]
             assert there == [counts] * len(there)
             approved |= {event.request} if counts else set()
@@ -115,8 +115,8 @@ def test_every_deferral_comes_back_once(world: World) -> None:
     """
     version = len(world.events)
     live = world.live(version)
-    path = [(at, event) for at, _, event in world.events if lies_on(live, at)]
-    ends = [end for end in world.ends[1:] if lies_on(live, end)]
+    path = [(at, event) for at, _, event in world.events if is_effective(live, at)]
+    ends = [end for end in world.ends[1:] if is_effective(live, end)]
     documents = {end: world.rebuilt(end).document for end in ends}
     for place, (at, event) in enumerate(path):
         after = [(v, x) for v, x in path[place + 1 :] if about(x) == about(event)]

@@ -8,7 +8,7 @@ from sprintlog.engine.log.codec import encode
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.answers import items as s
 from sprintlog.engine.sprint.answers.items import read_said
-from sprintlog.engine.sprint.queue.returns import take_said
+from sprintlog.engine.sprint.queue.returns import events_from_items
 from sprintlog.engine.sprint.state.words import PRIORITIES, REQUEST_TYPES
 from tests.spec.conftest import Scenario, simple
 
@@ -46,10 +46,10 @@ def test_any_answer_is_taken_and_decides_nothing(
     scenario = Scenario().given(plan, f.SprintStarted(), f.PhaseStarted("a"))
     before = msgspec.json.encode(scenario.sprint.plan.document["phases"])
     said = read_said(own)
-    scenario.do(lambda sprint, at: take_said(sprint, said, at))
+    scenario.do(lambda sprint, at: events_from_items(sprint, said, at))
     assert all(len(encode(event)) < 2**20 for event in scenario.decided or ())
     assert msgspec.json.encode(scenario.sprint.plan.document["phases"]) == before
     assert {entry["status"] for entry in scenario.sprint.queue} <= {"pending"}
     queue = scenario.sprint.queue
-    scenario.do(lambda sprint, at: take_said(sprint, said, at))
+    scenario.do(lambda sprint, at: events_from_items(sprint, said, at))
     assert scenario.sprint.queue == queue

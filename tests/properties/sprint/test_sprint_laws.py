@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.state.effective_history import lies_on
+from sprintlog.engine.sprint.state.effective_history import is_effective
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 from sprintlog.engine.sprint.state.tree import takes_part
 from sprintlog.engine.sprint.state.words import FINISHED, PHASE_STATUSES, SPRINT_STATUSES
@@ -59,7 +59,7 @@ def test_reads_any_version_through_checkpoints(
     version = k % (len(world.events) + 1)
     live = world.live(version)
     states = {n: pack(world.rebuilt(n)) for n in (x % (version + 1) for x in kept)}
-    near = max((n for n in states if lies_on(live, n)), default=0)
+    near = max((n for n in states if is_effective(live, n)), default=0)
     start = unpack(states[near]) if near else Sprint("s")
     again = fold(start, world.tail(near, version), live)
     assert saved(again) == saved(world.rebuilt(version))
@@ -90,7 +90,7 @@ def test_goes_back_to_what_was_seen(world: World, k: int) -> None:
     queue, before = world.sprint.queue, seen.queue
     assert queue[: len(before)] == before
     assert all(entry["status"] == "pending" for entry in queue[len(before) :])
-    assert world.sprint.plan.derive() == seen.plan.derive()
+    assert world.sprint.plan.derived_document() == seen.plan.derived_document()
     if queue == before:
         assert written(world.sprint) == written(seen)
 

@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.answers.items import WantedStep
+from sprintlog.engine.sprint.answers.items import OpenStep
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.iterations.loop import StartIteration
 from sprintlog.engine.sprint.iterations.rollback import RollBack
@@ -136,12 +136,12 @@ def test_takes_what_an_agent_says() -> None:
     for prompt in ("one", "two", "three"):
         scenario.do(AddStep(prompt=prompt))
     pending = [
-        WantedStep("one"),
-        WantedStep("two, anew", "step-1"),
-        WantedStep("four"),
-        WantedStep("five", "auth"),
-        WantedStep("six", "step-9"),
-        WantedStep("seven"),
+        OpenStep("one"),
+        OpenStep("two, anew", "step-1"),
+        OpenStep("four"),
+        OpenStep("five", "auth"),
+        OpenStep("six", "step-9"),
+        OpenStep("seven"),
     ]
     scenario.when(taking(["step-2", "step-2"], pending)).then(
         r.DynamicStepUpdated("step-2", "completed"),
@@ -156,7 +156,7 @@ def test_takes_what_an_agent_says() -> None:
     scenario.when(taking(["step-2"], pending)).then_nothing()
 
 
-def taking(done: list[str], pending: list[WantedStep]) -> Decision:
+def taking(done: list[str], pending: list[OpenStep]) -> Decision:
     """Return what decides on steps that an agent names as done and as not done."""
     return lambda sprint, at: take_steps(sprint, completed=done, pending=pending)
 
@@ -165,17 +165,17 @@ def test_opens_a_step_again() -> None:
     """A step that was completed and is named as pending is to be done again."""
     scenario = begun().do(AddStep(prompt="one")).do(AddStep(prompt="two"))
     scenario.do(taking(["step-0", "step-1"], []))
-    scenario.when(taking(["step-0"], [WantedStep(None, "step-1")])).then(
+    scenario.when(taking(["step-0"], [OpenStep(None, "step-1")])).then(
         r.DynamicStepUpdated("step-1", "pending")
     )
     # What is said to be both done and to be done is done.
-    scenario.when(taking(["step-0"], [WantedStep("one", "step-0")])).then_nothing()
+    scenario.when(taking(["step-0"], [OpenStep("one", "step-0")])).then_nothing()
 
 
 def test_notes_what_it_cannot_take() -> None:
     """An unknown id completes nothing and adds nothing; it is kept as a note."""
     scenario = begun()
-    scenario.when(taking(["no"], [WantedStep(None, "nor")]))
+    scenario.when(taking(["no"], [OpenStep(None, "nor")]))
     assert [type(event) for event in scenario.decided or []] == [f.NoteAdded, f.NoteAdded]
     assert "'no' as completed" in str(scenario.decided)
     assert statuses(scenario.go()) == {}

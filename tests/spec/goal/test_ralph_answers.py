@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.adapters.agents.output import hear
 from sprintlog.engine.judging.events import Usage
-from sprintlog.engine.sprint.answers.items import WantedStep
+from sprintlog.engine.sprint.answers.items import OpenStep
 from sprintlog.engine.sprint.answers.verdict import Turn, Verdict, judge, read_turn
 
 TOLD = """\
@@ -42,10 +42,10 @@ def test_continue_names_steps() -> None:
         summary='half "of" it',
         completed=("step-0", "auth: core"),
         pending=(
-            WantedStep("More: 'x'"),
-            WantedStep("y"),
-            WantedStep("z", "b"),
-            WantedStep(None, "c"),
+            OpenStep("More: 'x'"),
+            OpenStep("y"),
+            OpenStep("z", "b"),
+            OpenStep(None, "c"),
         ),
     )
 
@@ -92,8 +92,8 @@ def test_a_malformed_step_costs_no_other(bad: object) -> None:
     found = read(answer)
     assert isinstance(found, Turn)
     assert (found.completed, found.is_goal) == (("a", "b"), True)
-    wanted = [] if bad != "a\nb" else [WantedStep("a\nb")]
-    assert list(found.pending) == [*wanted, WantedStep("more")]
+    wanted = [] if bad != "a\nb" else [OpenStep("a\nb")]
+    assert list(found.pending) == [*wanted, OpenStep("more")]
 
 
 def test_the_names_of_the_documents_mean_the_same() -> None:
@@ -110,7 +110,7 @@ def test_the_names_of_the_documents_mean_the_same() -> None:
         "completed",
         summary="all of it",
         completed=("a", "b"),
-        pending=(WantedStep("y"),),
+        pending=(OpenStep("y"),),
         is_goal=True,
     )
 

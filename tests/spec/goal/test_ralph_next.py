@@ -6,7 +6,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.prompt import DONE_SHOWN_MAX, said_in
 from sprintlog.engine.sprint.agent.prompt import GOAL_ANSWER as ANSWER
 from sprintlog.engine.sprint.agent.runs import EndTurn, StartTurn
-from sprintlog.engine.sprint.answers.items import WantedStep
+from sprintlog.engine.sprint.answers.items import OpenStep
 from sprintlog.engine.sprint.answers.verdict import Turn, Verdict
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.iterations.goal import CompleteGoal
@@ -144,7 +144,7 @@ def test_all_of_an_iteration_is_one_append() -> None:
     """Run, steps, end and goal are decided together; early claims keep the loop going."""
     scenario = begun(goal(min_iterations=2)).do(StartTurn())
     turn = Turn(
-        "completed", summary="x", pending=(WantedStep("a"), WantedStep("b")), is_goal=True
+        "completed", summary="x", pending=(OpenStep("a"), OpenStep("b")), is_goal=True
     )
     ran = f.AgentRan("", "completed", iteration=1)
     scenario.when(EndTurn(ran=ran, verdict=turn), at=NOW).then(

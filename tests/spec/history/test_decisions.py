@@ -17,9 +17,9 @@ from sprintlog.engine.log.event import IN_FORCE, Event
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.state.effective_history import (
-    path,
+    discarded_by,
+    effective_ranges,
     stretches_only_in,
-    taken_back_by,
 )
 from sprintlog.projections.history.decisions import KINDS, LOSS, Decision, decisions
 
@@ -252,12 +252,12 @@ def test_the_rollback_that_took_a_version(
     rollbacks: list[tuple[int, int]], version: int, by: int | None
 ) -> None:
     """It is the last one that took it off the path, if it is off the path."""
-    assert taken_back_by([version], rollbacks).get(version) == by
+    assert discarded_by([version], rollbacks).get(version) == by
 
 
 def test_paths_are_compared() -> None:
     """What lies on one path and not on another, in whole stretches."""
-    one, two = path([(6, 3)], 8), path([(6, 3), (9, 5)], 10)
+    one, two = effective_ranges([(6, 3)], 8), effective_ranges([(6, 3), (9, 5)], 10)
     assert stretches_only_in(one, two) == [(6, 8)]
     assert stretches_only_in(two, one) == [(4, 5), (9, 10)]
     assert stretches_only_in(one, one) == []

@@ -9,7 +9,7 @@ from sprintlog.engine.sprint.iterations.loop import StartIteration
 from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.phases.lifecycle import AddNote
-from sprintlog.engine.sprint.state.effective_history import lies_on, path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 
 from ..conftest import Scenario, fold_all, simple
 
@@ -50,9 +50,9 @@ def test_follows_parents_to_the_root(
     rollbacks: list[tuple[int, int]], version: int, stretches: list[tuple[int, int]]
 ) -> None:
     """The parent of a rollback is its target, of any other event the one before it."""
-    assert path(rollbacks, version) == stretches
+    assert effective_ranges(rollbacks, version) == stretches
     on_path = {v for first, last in stretches for v in range(first, last + 1)}
-    assert {v for v in range(version + 3) if lies_on(stretches, v)} == on_path
+    assert {v for v in range(version + 3) if is_effective(stretches, v)} == on_path
 
 
 def test_goes_back_to_the_earlier_state(worked: Scenario) -> None:

@@ -17,7 +17,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sessions.events import PromptGiven, ToolCalled, TouchedFile
 from sprintlog.engine.sprint.events.remains import NOT_RUN
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.state.effective_history import path
+from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ...golden.test_streams import STREAMS, lines, recorded_of
@@ -68,7 +68,7 @@ def folded(stream: Path, *, erased: bool) -> Sprint:
         if e.type == "rolled-back"
     ]
     events = [(e.version, e.at, CODEC.decode(e)) for e in recorded]
-    return fold(Sprint("fixture"), events, path(rollbacks, len(recorded)))
+    return fold(Sprint("fixture"), events, effective_ranges(rollbacks, len(recorded)))
 
 
 @each

@@ -10,7 +10,7 @@ def grown(head: int, *, state_bytes: int = 0) -> list[int]:
     for version in range(EVERY, head + 1, EVERY):
         kept.append(version)
         slots = slots_of(version, state_bytes=state_bytes)
-        gone = slots.surplus(kept, taken_back_by={})
+        gone = slots.surplus(kept, discarded_by={})
         kept = [one for one in kept if one not in gone]
     return kept
 
@@ -45,7 +45,7 @@ def test_a_state_in_force_for_longer_stays() -> None:
     gone_since = {1_000: 1_100, 1_040: 1_200}
     found = slots_of(100_000).surplus(
         [*gone_since, 1_010, 1_020, *range(99_991, 99_991 + NEWEST)],
-        taken_back_by=gone_since,
+        discarded_by=gone_since,
     )
     assert sorted(found) == [1_000, 1_020, 1_040]
 

@@ -8,10 +8,10 @@ import pytest
 from sprintlog.engine.journal import parts
 from sprintlog.engine.sprint.answers import items as s
 from sprintlog.engine.sprint.answers.items import (
+    OpenStep,
     SaidItems,
     SaidLearning,
     SaidRequest,
-    WantedStep,
     read_said,
 )
 from sprintlog.engine.sprint.answers.verdict import said_beside
@@ -50,7 +50,7 @@ def test_reads_all_forms_of_the_documents() -> None:
         ),
         (SaidLearning("make", "build-command", "ci"),),
         ("step-0",),
-        (WantedStep("x", "step-1"),),
+        (OpenStep("x", "step-1"),),
     )
 
 

@@ -7,12 +7,12 @@ import pytest
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.runs import EndRepair, EndRun, EndTurn
-from sprintlog.engine.sprint.answers.items import SaidItems, WantedStep, read_said
+from sprintlog.engine.sprint.answers.items import OpenStep, SaidItems, read_said
 from sprintlog.engine.sprint.answers.verdict import Turn, Verdict
 from sprintlog.engine.sprint.iterations.loop import EndWrapped
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.queue import decisions, rules
-from sprintlog.engine.sprint.queue.returns import take_said
+from sprintlog.engine.sprint.queue.returns import events_from_items
 
 from ..conftest import Decision, Scenario, simple
 
@@ -26,7 +26,7 @@ def said(**own: Any) -> SaidItems:
 
 def taking(items: SaidItems) -> Decision:
     """Return what takes them."""
-    return lambda sprint, at: take_said(sprint, items, at)
+    return lambda sprint, at: events_from_items(sprint, items, at)
 
 
 def ids(scenario: Scenario) -> list[str]:
@@ -165,7 +165,7 @@ def test_a_goals_steps_are_changed_once(running: Any) -> None:
     plan = {"mode": "ralph", "goal": "Win"}
     scenario: Scenario = running({**simple(), **plan}, f.IterationStarted(1))
     own = said(pending=["y"], proposedSteps=["z"])
-    turn = Turn("completed", pending=(WantedStep("y"),), said=own)
+    turn = Turn("completed", pending=(OpenStep("y"),), said=own)
     scenario.do(EndTurn(f.AgentRan("", "completed", iteration=1), turn))
     assert len(scenario.sprint.plan.document["dynamic-steps"]) == 1
     assert ids(scenario) == ["req-1"]

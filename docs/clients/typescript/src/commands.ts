@@ -713,6 +713,9 @@ export interface OpenJournal {
   created_at?: string;
 }
 
+/** A step that an agent reports as not done. */
+export type OpenStep = [string | null, string | null];
+
 /** Where metrics came from. */
 export interface Origin {
   name: string;
@@ -966,7 +969,7 @@ export interface SaidItems {
   requests?: SaidRequest[];
   learnings?: SaidLearning[];
   completed?: string[];
-  pending?: WantedStep[];
+  pending?: OpenStep[];
   problems?: string[];
 }
 
@@ -1216,9 +1219,6 @@ export interface Verdict {
   said?: SaidItems | null;
   limit?: Limit | null;
 }
-
-/** A step that an agent reports as not done. */
-export type WantedStep = [string | null, string | null];
 
 /** Record a warning, once for each budget, when most of it is spent. */
 export interface WarnOfBudgets {
