@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -13,11 +13,19 @@ from ..append import Stamping
 from ..chain import START
 from ..chain import Row as StoredRow
 from ..envelope import Appended, Head, NewEvent, RecordedEvent, Span, places_in
-from ..port import WAIT, Clock, Entropy, Expect, Expected, Page, Take, Wait, row_of
+from ..port import (
+    WAIT,
+    Clock,
+    Entropy,
+    Expect,
+    Expected,
+    OwnLeases,
+    Page,
+    Take,
+    Wait,
+    row_of,
+)
 from .locks import MemoryLocks
-
-if TYPE_CHECKING:
-    from ..port import OwnLeases
 
 ROWS_PER_PAGE = 512
 
@@ -251,11 +259,8 @@ class MemoryLog:
         return {"journal": "none", "why": "the log is in memory and goes with the process"}
 
     @property
-    def leases(self) -> "OwnLeases":
+    def leases(self) -> OwnLeases:
         """Return leases that are given at once."""
-        # Imported here: only a loop asks for one.
-        from ..port import OwnLeases
-
         return OwnLeases()
 
     def close(self) -> None:

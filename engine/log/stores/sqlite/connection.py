@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from ....errors import RESCUE, RefusedError, SprintlogError, UnreadableError
 from ...port import Entropy, Wait
+from ..locks import Waiting, held, why_no_lock
 from .schema import check_schema
 
 # The primary codes; sqlite3 in Python 3.11 names them, but not all of older SQLite.
@@ -165,9 +166,6 @@ class Patience:
     def __init__(
         self, wait: Wait, *, entropy: Entropy, path: Path, look: LockLook | None = None
     ) -> None:
-        # Imported here: waiting is rare.
-        from ..locks import Waiting
-
         self._waiting = Waiting(wait, path)
         self._entropy = entropy
         self._path = path
@@ -194,8 +192,6 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
         code = _code_of_disk(path) or code
     if code in (_BUSY, _LOCKED, _PROTOCOL):
         # Looked up only after the wait.
-        from ..locks import held
-
         return no_locks(path) or held(path, "nothing recorded: ")
     if code == _FULL:
         return RefusedError(
@@ -248,8 +244,6 @@ def no_locks(path: Path) -> SprintlogError | None:
 
     On such a disk no process holds a lock, and waiting for one is pointless.
     """
-    from ..locks import why_no_lock
-
     if reason := why_no_lock(path):
         return SprintlogError(
             f"nothing recorded: the disk of {path} gives no locks ({reason})",

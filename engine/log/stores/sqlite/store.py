@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from ....errors import RefusedError, SprintlogError
 from ...append import PreparedAppend, Stamping, check_limits, place
 from ...chain import START
 from ...envelope import Appended, Head, NewEvent, RecordedEvent, Span
-from ...port import WAIT, Clock, Entropy, Expected, Take, Wait
+from ...port import WAIT, Clock, Entropy, Expected, OwnLeases, Take, Wait
 from ..head_file import HeadFile
 from ..head_file import check_head as compare
 from ..locks import FileLocks
@@ -22,10 +22,7 @@ from .connection import Connection, explained, is_busy
 from .journal_mode import Growth, JournalMode, checkpoint, checkpoint_if_large
 from .queries import Queries
 from .rows import ROWS_PER_INSERT, insert, insert_each, insert_many
-from .schema import tables_of_litestream
-
-if TYPE_CHECKING:
-    from ...port import OwnLeases
+from .schema import rows_holding, tables_of, tables_of_litestream
 
 LOOKS_FIRST = 4
 """How many appends look first after one that found events of others."""
@@ -327,15 +324,10 @@ class SqliteLog:
 
     def parts(self) -> list[str]:
         """Return the names of the tables."""
-        from .schema import tables_of
-
         return tables_of(self.connection.rows)
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
         """Yield table and first columns of the rows that hold one of the forms."""
-        # Imported here: only who looks for a text needs it.
-        from .schema import rows_holding
-
         return rows_holding(self.connection.rows, forms, parts)
 
     def described(self) -> dict[str, str]:
@@ -348,11 +340,8 @@ class SqliteLog:
         return tables_of_litestream(self.connection.raw)
 
     @property
-    def leases(self) -> "OwnLeases":
+    def leases(self) -> OwnLeases:
         """Return leases that are given at once."""
-        # Imported here: only a loop asks for one.
-        from ...port import OwnLeases
-
         return OwnLeases()
 
     def close(self) -> None:
