@@ -29,7 +29,7 @@ SECRET_BYTES_MIN = 16
 
 
 class Message(NamedTuple):
-    """What is posted in one request."""
+    """The content of one request."""
 
     body: bytes
     headers: Mapping[str, str]
@@ -37,12 +37,12 @@ class Message(NamedTuple):
 
 class _Answer(NamedTuple):
     said: str
-    """What is said of it to a person."""
+    """A description of it in messages."""
     passes: bool = False
     """Whether another attempt may go well."""
     retry_after: float = 0.0
     body: bytes | None = None
-    """How the answer begins where the message was taken; None where it was not."""
+    """The beginning of the response if the message was accepted; None otherwise."""
 
 
 class Target:
@@ -66,10 +66,10 @@ class Target:
         return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
 
     def deliver(self, message: Message, *, what: str) -> bytes:
-        """Post a message until it is taken, and return how the answer begins.
+        """Post a message until it is accepted, and return the beginning of the response.
 
-        Raise `RefusedError` where it never is: at once for what no attempt repairs, else
-        after the last one.
+        Raise `RefusedError` if it is not accepted: immediately if retrying cannot help,
+        otherwise after the last attempt.
         """
         wait = PAUSE_SECONDS
         for attempt in range(1, ATTEMPTS_MAX + 1):
@@ -104,7 +104,7 @@ class Target:
             return _Answer(_text(error), passes=True)
 
     def _connected(self) -> socket.socket:
-        """Return a connection on which nothing was said so far."""
+        """Return a new connection."""
         host, port = self._parts.hostname, self._parts.port
         assert host is not None
         default = http.client.HTTP_PORT if self._tls is None else http.client.HTTPS_PORT
@@ -136,7 +136,7 @@ class Target:
 
 
 def checked_url(url: str) -> SplitResult:
-    """Return the parts of an address; raise `InvalidInputError` for one that is none."""
+    """Return the parts of an address; raise `InvalidInputError` if it is invalid."""
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 — it is read where it is asked for
@@ -184,7 +184,7 @@ def _cut(connected: socket.socket) -> None:
 
 
 def _beginning(response: http.client.HTTPResponse) -> bytes:
-    """Return how an answer begins; the message was taken, whatever comes of reading it."""
+    """Return the beginning of a response; ignore errors, because it was accepted."""
     try:
         return response.read(ANSWER_BYTES_MAX)
     except (OSError, http.client.HTTPException):
@@ -197,5 +197,5 @@ def _text(error: Exception) -> str:
 
 
 def _seconds(said: str | None) -> float:
-    """Return how long a server asks to be left alone; 0 where it does not say so."""
+    """Return the number of seconds that a server asks to wait; 0 if it states none."""
     return float(said) if said is not None and said.isascii() and said.isdigit() else 0.0

@@ -37,7 +37,7 @@ def opened_file(folder: int, name: str) -> AbstractContextManager[int]:
 
 
 class NotPlainError(OSError):
-    """Something that is no plain file has a file's name."""
+    """A file's name belongs to something other than a regular file."""
 
 
 @contextmanager
@@ -104,15 +104,15 @@ def _enter(name: str, above: int, *, make: bool) -> int:
 
 
 def is_gits_own(name: str) -> bool:
-    """Tell whether a name is, or on some system means, git's own folder.
+    """Return whether a name is, or on some system refers to, git's own folder.
 
-    Case, ignorable characters, trailing dots, spaces and streams, and the short name.
+    Case, ignorable characters, trailing dots and spaces, streams and the short name count.
     """
     return _means(name, ".git", "git~1")
 
 
 def is_sound(path: str) -> bool:
-    """Tell whether a path stays below its root and out of git's own folder."""
+    """Return whether a path stays below its root and outside git's own folder."""
     # Nearly every path is plain: no name in it begins with a dot, is empty or is short.
     rooted = f"/{path}/"
     if rooted.isascii() and not ("/." in rooted or "//" in rooted or "~" in rooted):
@@ -122,12 +122,12 @@ def is_sound(path: str) -> bool:
 
 
 def may_take_files(path: str) -> bool:
-    """Tell whether a path of a tree is for people's files: not for git's, nor a log's."""
+    """Return whether a path may belong to a user's file: not to git's, nor to a log's."""
     return is_sound(path) and not any(map(is_ours, path.split("/")))
 
 
 def is_ours(name: str) -> bool:
-    """Tell whether a name is, or on some system means, the folder of a log."""
+    """Return whether a name is, or on some system refers to, the folder of a log."""
     return _means(name, ".sprintlog", "sprint~1")
 
 

@@ -24,7 +24,7 @@ AnyPath = TypeVar("AnyPath", Path, PurePosixPath)
 WRITERS_SECONDS_MAX = 2.0
 """How long an editor that still has a displaced file open is waited for."""
 FILE_BYTES_MAX = 128 * 1024 * 1024
-"""No state file of ours is longer; one of somebody else's is not read into the memory."""
+"""The maximum size of a state file; a larger file is not read into memory."""
 PIECE = 64 * 1024
 """So many bytes of a file are compared at once."""
 MODE = 0o666
@@ -36,7 +36,7 @@ _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
 class FilePlace(msgspec.Struct, frozen=True):
-    """Where a file is, or may be."""
+    """The path of a file, which may be missing."""
 
     folder: int
     """The descriptor of its folder."""
@@ -48,7 +48,7 @@ class FilePlace(msgspec.Struct, frozen=True):
 
 
 class FileStatus(msgspec.Struct, frozen=True):
-    """What a file system says of a plain file without reading it."""
+    """The status of a regular file, determined without reading it."""
 
     device: int
     inode: int
@@ -71,10 +71,10 @@ def read_file(spot: FilePlace, *, at_most: int | None = None, like: bytes = b"")
 
 
 def status_of(spot: FilePlace) -> FileStatus | None:
-    """Return the status of a plain file; None where there is none.
+    """Return the status of a regular file; None if there is no such file.
 
-    Whoever writes to it changes its status; not at once, though: not for a memory map, nor
-    twice within one tick of the system's clock.
+    A write changes the status, but not immediately for a memory map, nor twice within one
+    tick of the system's clock.
     """
     status = _stat(spot)
     if status is None:
@@ -85,7 +85,7 @@ def status_of(spot: FilePlace) -> FileStatus | None:
 
 
 def mode_of(spot: FilePlace) -> int | None:
-    """Return the mode of a plain file; None where there is none."""
+    """Return the mode of a regular file; None if there is no such file."""
     status = _stat(spot)
     return None if status is None else status.st_mode & 0o777
 
@@ -99,7 +99,7 @@ def _stat(spot: FilePlace) -> os.stat_result | None:
 
 
 def replace_file(target: Path, content: bytes, *, mode: int) -> None:
-    """Put a file in place in a folder of ours, with exactly this mode."""
+    """Write a file in one of our folders, with exactly this mode."""
     with opened(target.parent) as folder:
         replace_in(FilePlace(folder, target.name), content, mode=mode)
 
@@ -124,12 +124,12 @@ def replace_in(spot: FilePlace, content: bytes, *, mode: int | None = None) -> N
 
 
 def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | None:
-    """Put a file in place and return the bytes that stood there until then.
+    """Write a file and return the bytes that it replaced; None if there was no file.
 
-    The two are exchanged in one step, so what somebody else put there a moment before
-    is returned and not lost; None when there was nothing. `like` is what probably stood
-    there, as for `read_file`. It stays aside until `forget_left_behind`. Whoever calls
-    this must hold the lock, and take over what `left_behind` a killed process.
+    The two files are exchanged in one step, so a file that another process has just written
+    is returned and not lost. `like` is the expected content, as for `read_file`. The
+    displaced file is kept until `forget_left_behind`. The caller must hold the lock, and
+    first recover the file returned by `left_behind`.
     """
     draft, aside = _draft(spot), _aside(spot)
     _remove(draft)
@@ -156,10 +156,10 @@ def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | 
 
 
 def left_behind(spot: FilePlace) -> bytes | None:
-    """Return what a process killed in the middle of a swap left aside, if anything.
+    """Return the file that a process killed during a swap left behind, if there is one.
 
-    It is a whole file: the new one before the exchange, the old one after it. A link or
-    a pipe of that name is none of ours, and is not looked at.
+    It is complete: the new file before the exchange, the old one after it. A link or a pipe
+    of that name is ignored.
     """
     _remove(_draft(spot))
     with suppress(FileNotFoundError, NotPlainError):
@@ -212,7 +212,7 @@ def _whole(descriptor: int, like: bytes = b"") -> bytes:
 
 
 def _is_like(descriptor: int, content: bytes) -> bool:
-    """Tell whether a file holds just these bytes: each of them is read and compared."""
+    """Return whether a file has exactly these bytes; all of them are compared."""
     place = 0
     while piece := os.read(descriptor, PIECE):
         if not content.startswith(piece, place):
@@ -255,10 +255,10 @@ def exchange(folder: int, one: str, other: str) -> bool | None:
 
 
 def _read_when_closed(displaced: FilePlace, like: bytes) -> bytes | None:
-    """Return a displaced file's bytes, once nobody has it open for writing any more.
+    """Return a displaced file's bytes, after all writers have closed it.
 
-    An editor that opened it under its old name still saves into it. The wait is bounded;
-    where the system cannot tell, there is none. Of what is no plain file nothing is kept.
+    An editor that opened the file under its old name still saves into it. The wait is
+    bounded, and skipped if the system cannot report writers. Only a regular file is kept.
     """
     try:
         with opened_plain(displaced.name, folder=displaced.folder) as descriptor:

@@ -16,8 +16,8 @@ def moment_at(now: str) -> Moment:
 
 
 def named_zone(name: str) -> tzinfo | None:
-    """Return the zone of a name; None where nothing is known of it here."""
-    # Imported here: only who was told of a limit reads it.
+    """Return the zone of a name; None if it is unknown on this machine."""
+    # Imported here: only a usage limit requires it.
     from zoneinfo import ZoneInfo
 
     try:

@@ -1,8 +1,8 @@
 """Claude Code, and the command lines that print its messages.
 
 `--output-format json` prints the result, or a list of all messages; `stream-json` prints
-each message on a line of its own. One run may have several results, each of one turn.
-A transcript on disk has the same messages under other names, and no result.
+one message per line. A run may have several results, each of one turn. A transcript on disk
+has the same messages under other names, and no result.
 """
 
 import re
@@ -47,7 +47,7 @@ _INTERRUPTED = "[Request interrupted by user"
 
 
 def read(message: Data) -> out.Items | None:
-    """Return what a message says; None when it is no message of Claude Code."""
+    """Return the items of a message; None if it is not a message of Claude Code."""
     kind = message.get("type")
     if kind == "result" and not _RESULT_KEYS.isdisjoint(message):
         return _result(message)
@@ -200,7 +200,7 @@ def _content(content: object, *, by: str | None, at: str | None) -> list[out.Ite
 
 
 def _user(message: Data) -> out.Items:
-    """Return the prompt, or what came of the calls, that a message brings."""
+    """Return the prompt in a message, or the results of calls."""
     content = mapping(message.get("message")).get("content")
     at = text(message.get("timestamp")) or None
     if isinstance(content, str):
@@ -235,7 +235,7 @@ def _canonical(name: str, about: object) -> str | None:
 
 
 def _named(name: object) -> str | None:
-    """Return a model's name; the size of its context is no part of it."""
+    """Return a model's name without the size of its context."""
     found = _CONTEXT.sub("", text(name))
     return None if found == _NO_MODEL else found or None
 

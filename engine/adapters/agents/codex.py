@@ -31,10 +31,10 @@ _NO_TOOLS = {"agent_message", "error", "reasoning", "todo_list"}
 
 
 def read(message: Data) -> out.Items | None:
-    """Return what a line says; None when it is none of Codex."""
+    """Return the items of a line; None if it is not one of Codex's."""
     kind = text(message.get("type"))
     if kind == "error" and text(message.get("message")):
-        # Also said of a lost connection that is tried again: what comes last counts.
+        # Also printed for a lost connection that is retried: the last event decides.
         return (out.AgentEnded(failed=True, error=text(message.get("message"))),)
     if kind == "agent-turn-complete" and text(message.get("thread-id")):
         return _notified(message)
@@ -53,7 +53,7 @@ def read(message: Data) -> out.Items | None:
 
 
 def _notified(message: Data) -> out.Items:
-    """Return what Codex tells the command in its setting `notify`."""
+    """Return the items that Codex passes to the command of its setting `notify`."""
     said = text(message.get("last-assistant-message"))
     return (
         out.Session(text(message.get("thread-id"))),
@@ -91,7 +91,7 @@ def _item(item: Data, *, is_whole: bool) -> out.Items:
 
 
 def usage_of(usage: Data) -> Usage:
-    """Return what Codex says of its tokens; those from a cache are within the others."""
+    """Return the token counts of Codex; cached tokens are included in the input."""
     cached = count(usage.get("cached_input_tokens"))
     return Usage(
         input_tokens=less(count(usage.get("input_tokens")), cached),
@@ -113,11 +113,11 @@ _LINES = {
 _CALLS = {"custom_tool_call", "function_call", "local_shell_call"}
 _ANSWERS = {"custom_tool_call_output", "function_call_output"}
 _ITSELF = re.compile(r"^<\w+>")
-"""What Codex tells the model of the surroundings stands within a mark."""
+"""Codex marks its own additions to the prompt with a tag."""
 
 
 def read_rollout(message: Data) -> out.Items | None:
-    """Return what a line says; None when it is none of a rollout."""
+    """Return the items of a line; None if it is not one of a rollout."""
     kind = text(message.get("type"))
     if kind not in _LINES or not isinstance(message.get("payload"), dict):
         return _bare(message, kind)
@@ -171,7 +171,7 @@ def _response(payload: Data, at: str | None) -> out.Items:
         about = mapping(mapping(parse(output.encode())).get("metadata"))
         code = about.get("exit_code")
         code = code if type(code) is int else exit_code_in(output)
-        # It says in words only that a tool is not known.
+        # An unknown tool is reported only in the text.
         ok = False if output.startswith("unsupported ") else None
         return (out.Returned(key, ok if code is None else code == 0, code, at=at),)
     if kind != "message":

@@ -1,7 +1,7 @@
 """GitHub Copilot CLI: `--output-format json` prints a line for each event.
 
-Its last line has neither words nor tokens: the words are in its messages, and the tokens
-are in what it keeps on disk, `events.jsonl`, which has the same events and no result.
+Its last line has neither text nor tokens: the text is in its messages, and the tokens are
+in its file `events.jsonl`, which has the same events and no result.
 """
 
 from sprintlog.usage import Usage, known_sum
@@ -21,7 +21,7 @@ from .values import (
 
 
 def read(message: Data) -> out.Items | None:
-    """Return what a line says; None when it is none of Copilot."""
+    """Return the items of a line; None if it is not one of Copilot's."""
     kind = text(message.get("type"))
     if kind == "result" and {"exitCode", "sessionId"} & message.keys():
         return _result(message)
@@ -97,7 +97,7 @@ def _tool(data: Data, by: str | None, at: str | None, *, is_over: bool) -> out.I
 
 
 def _usage(usage: Data) -> Usage:
-    """Return what Copilot says of its tokens: those given hold those of the cache."""
+    """Return the token counts of Copilot: the input includes cached tokens."""
     cached = count(usage.get("cacheReadTokens"))
     kept = count(usage.get("cacheWriteTokens"))
     return Usage(

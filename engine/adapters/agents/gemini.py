@@ -22,7 +22,7 @@ from .values import (
 
 
 def read_session(message: Data) -> out.Items | None:
-    """Return what a line says; None when it is none of a session."""
+    """Return the items of a line; None if it is not one of a session."""
     if {"sessionId", "projectHash"} <= message.keys():
         within = map(read_session, objects(message.get("messages")))
         items = [item for found in within for item in found or ()]
@@ -74,7 +74,7 @@ def _call(call: Data) -> list[out.Item]:
         for one in objects(call.get("result"))
     )
     code = exit_code_in(output) if command_of(given) else None
-    # A command that fails is called a success; its exit code stands in the words alone.
+    # A failed command counts as a success; its exit code is only in the text.
     ok = call.get("status") == "success" and code in (None, 0)
     items: list[out.Item] = [
         out.Called(key, text(call.get("name")), command_of(given), given=given)
@@ -90,7 +90,7 @@ def _call(call: Data) -> list[out.Item]:
 
 
 def read(message: Data) -> out.Items | None:
-    """Return what an object or a line says; None when it is none of Gemini CLI."""
+    """Return the items of an object or a line; None if it is not one of Gemini CLI's."""
     kind = message.get("type")
     if kind is None:
         return _whole(message)
@@ -123,7 +123,7 @@ def read(message: Data) -> out.Items | None:
 
 def _returned(message: Data) -> out.Items:
     key, at = text(message.get("tool_id")) or None, text(message.get("timestamp")) or None
-    # A command that fails is called a success; its exit code stands in the words alone.
+    # A failed command counts as a success; its exit code is only in the text.
     code = exit_code_in(text(message.get("output")))
     return (
         out.Returned(key, message.get("status") == "success" and not code, code, at=at),
@@ -159,7 +159,7 @@ def _result(message: Data) -> out.Items:
     cached, total = count(stats.get("cached")), count(stats.get("total_tokens"))
     used = Usage(
         input_tokens=less(given, cached),
-        # What is neither prompt nor answer are thoughts, which the model wrote, too.
+        # The remaining tokens are those of thoughts, which the model wrote as well.
         output_tokens=written if None in (given, total) else less(total, given),
         cache_read_tokens=cached,
         duration_ms=count(stats.get("duration_ms")),

@@ -26,10 +26,10 @@ class Session(msgspec.Struct, frozen=True):
 
     id: str
     version: str | None = None
-    """That of the agent's program, where it says so."""
+    """The version of the agent's program, if it is stated."""
     model: str | None = None
     commit: str | None = None
-    """Where the repository stood when it began."""
+    """The commit of the repository at the beginning."""
     forked_at: str | None = None
     """Of a fork: lines with this time or an earlier one repeat those of its parent."""
 
@@ -57,16 +57,16 @@ class Called(msgspec.Struct, frozen=True):
     tool: str = ""
     """The tool, by the agent's own name."""
     command: str | None = None
-    """What was run, for a tool that runs commands."""
+    """The command, for a tool that runs commands."""
     by: str | None = None
     """The subagent that called it; none for the agent itself."""
     at: str | None = None
     given: dict[str, Any] | None = None
-    """What the tool was given, where that is said; it is not kept."""
+    """The input of the tool, if it is stated; it is not recorded."""
 
 
 class Returned(msgspec.Struct, frozen=True):
-    """What is known of a call after it; what is not said is absent."""
+    """The result of a call; fields that are not stated are absent."""
 
     key: str | None
     ok: bool | None = None
@@ -83,7 +83,7 @@ class FileChanged(msgspec.Struct, frozen=True):
     kind: str | None = None
     """`created`, `changed` or `deleted`."""
     added: int | None = None
-    """How many lines came in."""
+    """The number of added lines."""
     removed: int | None = None
     """How many lines went out."""
 
@@ -94,7 +94,7 @@ class Used(msgspec.Struct, frozen=True):
     usage: "Usage"
     span: FigureSpan
     key: str | None = None
-    """Names what it is of: the same again is counted once. For a session its id."""
+    """Identifies the source: figures of the same key count once. Of a session, its id."""
     part: int | None = None
     """Which turn of the session it is, from 0: they are added up when none is missing."""
     model: str | None = None
@@ -113,7 +113,7 @@ class AgentEnded(msgspec.Struct, frozen=True):
     error: str | None = None
     """Why it failed; without it, what it named before."""
     status: int | None = None
-    """The status code of HTTP with which the model's server refused, where it says so."""
+    """The HTTP status with which the model's server refused, if it is stated."""
     is_stopped: bool = False
     """Whether the user stopped it."""
 
@@ -123,18 +123,18 @@ STOPPED_BY_USER = AgentEnded(failed=True, error=INTERRUPTED, is_stopped=True)
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A model's server refused the agent, as it tells beside its words."""
+    """A model's server refused the agent, as its output states."""
 
     kind: str = ""
     """The agent's own word for why."""
     fields: str = ""
-    """Fields and headers that say until when, as `name: value`."""
+    """Fields and headers that state the end of the limit, as `name: value`."""
     status: int | None = None
     """Of HTTP."""
 
 
 class CallsCounted(msgspec.Struct, frozen=True):
-    """The agent says how many tools it called, not which."""
+    """The agent states the number of its tool calls, but not the calls."""
 
     tool_calls: int
 

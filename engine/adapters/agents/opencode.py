@@ -1,7 +1,7 @@
 """opencode: `opencode run --format json` prints a line for each part of a message.
 
-Its plugins are told the same parts within events of a bus; a plugin that writes them
-down gives `{"k": "event", "o": …}`.
+Its plugins receive the same parts in events of a bus; a plugin that writes them to a file
+produces `{"k": "event", "o": …}`.
 """
 
 from sprintlog.usage import Usage
@@ -15,9 +15,9 @@ _EDITS = {"edit", "multiedit", "patch", "write"}
 
 
 def read(message: Data) -> out.Items | None:
-    """Return what a line says; None when it is none of opencode."""
+    """Return the items of a line; None if it is not one of opencode's."""
     if text(message.get("k")) and "o" in message:
-        # Before and after a tool its part is told, too.
+        # The part of a tool is reported before and after it as well.
         return _event(mapping(message["o"])) if message["k"] == "event" else ()
     kind = text(message.get("type"))
     if isinstance(message.get("properties"), dict) and "." in kind:
@@ -31,7 +31,7 @@ def read(message: Data) -> out.Items | None:
 
 
 def _event(event: Data) -> out.Items:
-    """Return what an event of the bus says."""
+    """Return the items of an event of the bus."""
     kind, of = text(event.get("type")), mapping(event.get("properties"))
     info = mapping(of.get("info"))
     if kind in ("session.created", "session.updated") and text(info.get("id")):
@@ -89,7 +89,7 @@ def _tool(part: Data) -> out.Items:
 
 
 _TELLS = ("retry-after", "reset")
-"""What is in the name of a header that says until when a limit holds."""
+"""Parts of the names of headers that state the end of a limit."""
 
 
 def _failed(error: Data) -> out.Items:

@@ -150,7 +150,7 @@ class Gathering:
         return Usage(**found, at_least=tuple(sorted(bounds))) if found else None
 
     def _has_all_before(self, key: str) -> bool:
-        """Tell whether no turn of a session is missing."""
+        """Return whether all turns of a session are present."""
         parts = {
             part for of, one, part in self._used if of is out.FigureSpan.TURN and one == key
         }
@@ -158,9 +158,9 @@ class Gathering:
 
 
 CALLS_MAX = 10_000
-"""So many calls are told one by one; all are counted."""
+"""The number of calls that are listed; all are counted."""
 CHANGES_MAX = 1_000
-"""So many changed files are told of one call."""
+"""The number of changed files that are listed per call."""
 NAMES_MAX = 100
 """So many sessions, models, versions and subagents are named."""
 
@@ -190,7 +190,7 @@ class Activity(msgspec.Struct, omit_defaults=True):
     sessions: list[str] = []
     models: list[str] = []
     commit: str | None = None
-    """Where the repository stood when it began, where it says so."""
+    """The commit of the repository at the beginning, if it is stated."""
     prompts: int = 0
     tool_calls: int = 0
     calls: list[ToolCall] = []
@@ -199,7 +199,7 @@ class Activity(msgspec.Struct, omit_defaults=True):
     unknown: int = 0
     """How many of the lines were not understood."""
     tells_calls: bool = False
-    """Whether it tells what was called, so that no call is none."""
+    """Whether the output reports calls, so that a missing call was not made."""
     subagents: int = 0
     """How many subagents worked."""
     is_own: bool = False
@@ -209,7 +209,7 @@ class Activity(msgspec.Struct, omit_defaults=True):
 
 
 class Watching:
-    """Takes items as they come, and keeps what was done."""
+    """Collects the activity from a sequence of items."""
 
     def __init__(self) -> None:
         self._calls: dict[str, ToolCall] = {}
@@ -306,13 +306,13 @@ class Watching:
         call = self._calls.get(item.key) if item.key is not None else None
         if call is None:
             return
-        # Said again, it is said better.
+        # A later report of the same file is more accurate.
         others = [one for one in call.changes if one.path != item.path]
         call.changes = [*others, item][:CHANGES_MAX]
 
 
 def _duration(call: ToolCall) -> int | None:
-    """Return how long a call took, as it is stated or by when it began and ended."""
+    """Return the duration of a call, as stated or from its begin and end."""
     if call.duration_ms is not None or not call.began_at or not call.ended_at:
         return call.duration_ms
     try:

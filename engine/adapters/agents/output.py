@@ -1,9 +1,8 @@
-"""From the bytes that an agent's command prints to what it says: the way in.
+"""Reading the output of an agent's command: the answer and the activity.
 
-Output is an agent's when its last line is, when at least half of its lines are, or when
-any states figures: a script may print words of its own around it. It may also be one
-object or one list of JSON. Everything else is plain words. Lines that are not
-understood are counted and passed over.
+Output belongs to an agent if its last line does, if at least half of its lines do, or if a
+line states figures: a script may print additional text. It may also be one JSON object or
+list. Everything else is plain text. Lines that are not understood are counted and ignored.
 """
 
 import re
@@ -64,11 +63,11 @@ _CLOSES = re.compile(rb"^[}\]][ \t\r]*$", re.MULTILINE)
 
 
 Also = Callable[[str, Item], None]
-"""Takes what is said beside those that make the answer: of which agent, and the item."""
+"""Takes the other items, each with the name of its agent."""
 _MIXED = {"cursor": ("claude",)}
 """Whose messages stand among an agent's own."""
 Read = Callable[[Any], Items | None]
-"""Tells what a message says; None for one that is not its agent's."""
+"""Returns the items of a message; None if the message is not its agent's."""
 
 
 class _Reading:
@@ -96,7 +95,7 @@ class _Reading:
         listed = found if isinstance(found, list) else [found]
         known = 0
         for one in listed:
-            # A command that is told something as an argument has it as a text.
+            # An argument of a command may contain the message as text.
             message = mapping(
                 parse(one.encode(errors="replace")) if isinstance(one, str) else one
             )
@@ -132,9 +131,9 @@ class Hearing:
         read: Read | None = None,
         document_max: int = ANSWER_BYTES_MAX,
     ) -> None:
-        """Take what the agent was told; `read` decodes an agent that is none of ours.
+        """Create a reader; `read` decodes the messages of a third-party agent.
 
-        An output of at most `document_max` bytes may be one object.
+        `told` is the prompt. Output of at most `document_max` bytes may be one object.
         """
         self._told, self._document_max = told, document_max
         self._agent, self._also, self._read = agent, also, read
@@ -146,7 +145,7 @@ class Hearing:
         self._end = bytearray()
         self._bytes = 0
         self._rest = bytearray()
-        """What came after the last end of a line."""
+        """The bytes after the last line end."""
         self._lines = self._known = 0
         self._strange = 0
         """How many lines of JSON nobody understands."""
@@ -168,11 +167,11 @@ class Hearing:
             self._rest += chunk
 
     def answer(self) -> Answer:
-        """Return what the agent says; to be called once, after the last bytes."""
+        """Return the agent's answer; to be called once, after the last bytes."""
         return self.heard()[0]
 
     def heard(self) -> tuple[Answer, Activity]:
-        """Return what the agent says and what it did; to be called once, at the end."""
+        """Return the agent's answer and activity; to be called once, at the end."""
         half = bytes(self._rest)
         ended_known = self._ends_known
         self._take(half)
@@ -185,7 +184,7 @@ class Hearing:
         if (whole := self._whole(self._end)) is not None:
             return whole
         content = bytes(self._end[-ANSWER_BYTES_MAX:])
-        # Words are understood as they are, but not JSON that the agent never prints.
+        # Text is accepted, but not JSON that the agent never prints.
         unknown = self._strange if self._agent else 0
         return _plain(content), Activity(self._agent, lines=self._lines, unknown=unknown)
 
@@ -219,7 +218,7 @@ class Hearing:
         self._ends_known = last > 0 and not block[last:].strip()
 
     def _whole(self, content: bytearray) -> tuple[Answer, Activity] | None:
-        """Return what one object or list says that is all of the output, or amid words."""
+        """Return the result if the output, or the JSON in its text, is one document."""
         if self._bytes > min(self._document_max, len(content)):
             return None
         for piece in _pieces(content):
@@ -243,7 +242,7 @@ def _pieces(content: bytearray) -> Iterator[bytearray]:
 
 
 def _messages_of(content: bytearray) -> Iterator[object]:
-    """Yield a session without its entries, then with each of them; other JSON as it is.
+    """Yield a session without its entries, then with each of them; other JSON unchanged.
 
     Only the document and one entry are in memory: parsed as a whole, a session takes seven
     times its length, and a hostile document twenty-five times.
@@ -264,9 +263,9 @@ def _messages_of(content: bytearray) -> Iterator[object]:
 def with_errors(
     heard: tuple[Answer, Activity], errors: str, *, exit_code: int | None
 ) -> tuple[Answer, Activity]:
-    """Return what was heard, and of a run that failed why, where its errors say it.
+    """Return the result, with the error that a failed run printed to standard error.
 
-    Gemini CLI prints its object there when it fails, and nothing else.
+    Gemini CLI prints its object there if it fails, and nothing else.
     """
     answer, activity = heard
     if exit_code == 0 or answer.error is not None or answer.usage is not None:
@@ -285,9 +284,9 @@ def with_errors(
 
 
 def hear(content: bytes, *, told: str = "") -> Answer:
-    """Return what an agent says whose command printed this.
+    """Return the answer in the output of an agent's command.
 
-    What only repeats lines of `told` is none of the agent's own.
+    Lines that only repeat the prompt `told` do not belong to the answer.
     """
     hearing = Hearing(told=told)
     hearing.feed(content)

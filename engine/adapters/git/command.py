@@ -1,8 +1,8 @@
-"""How git is called: with nothing of a tree's or a caller's own settings.
+"""Calls of git without the settings of a tree or of the caller.
 
-The git directory is one of ours: the store of snapshots, or one that borrows what a
-repository holds (`borrowed.py`). So no hook, filter, attribute, monitor, remote or
-setting that a tree brings along is ever looked at, and nothing is fetched.
+The git directory is one of ours: the store of snapshots, or a temporary one with the
+objects of a repository (`untrusted.py`). So git reads no hook, filter, attribute, monitor,
+remote or setting of a tree, and fetches nothing.
 """
 
 import os
@@ -56,9 +56,9 @@ class Git:
 
     @cached_property
     def program(self) -> str:
-        """Return the program; raise `RefusedError` where there is none.
+        """Return the program; raise `RefusedError` if there is none.
 
-        Only whole paths are looked through: a tree must not bring its own git along.
+        Only absolute paths are searched: a tree must not provide its own git.
         """
         places = self.environment.get("PATH", os.defpath).split(os.pathsep)
         whole = os.pathsep.join(place for place in places if os.path.isabs(place))
@@ -71,9 +71,9 @@ class Git:
         return found
 
     def settings(self, **more: str | None) -> dict[str, str]:
-        """Return the environment of a call; `more` are variables for this one alone.
+        """Return the environment of a call; `more` are variables for this call only.
 
-        One that is None is left out.
+        A variable with the value None is omitted.
         """
         kept = {n: self.environment[n] for n in _KEPT if n in self.environment}
         made = {
@@ -117,7 +117,7 @@ class Git:
         )
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Return what a call answers; raise `GitError` when it fails."""
+        """Return the output of a call; raise `GitError` if it fails."""
         return self.run_in(self.folder, *arguments, given=given)
 
     def run_in(
@@ -130,7 +130,7 @@ class Git:
         umask: int = 0o077,
         seconds: float = SECONDS_MAX,
     ) -> bytes:
-        """Return what a call answers that stands in another folder, or is set otherwise."""
+        """Return the output of a call in another folder, or with other settings."""
         fed: dict[str, Any] = {"input": given} if given else {"stdin": subprocess.DEVNULL}
         try:
             done: subprocess.CompletedProcess[bytes] = subprocess.run(

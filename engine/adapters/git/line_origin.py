@@ -1,8 +1,7 @@
-"""Which commit of a history a line of a file came in with, as `git blame` has it.
+"""The commit that introduced a line of a file, from `git blame`.
 
-The file at hand may be newer than every commit. So it becomes one more commit, in objects
-of our own that are gone afterwards: of the repository nothing is changed, and no file of
-the work tree is read by git.
+The given file may be newer than every commit. So it becomes an additional commit, in
+temporary objects: the repository is not changed, and git reads no file of the work tree.
 """
 
 import os
@@ -111,13 +110,13 @@ def trees_of(git: Git, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def quoted(folder: Path) -> str:
-    """Return a folder as it stands in a list of them: a colon in it is no end."""
+    """Return a folder as an element of a list of paths: a colon in it is escaped."""
     escaped = str(folder).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def _unquoted(name: bytes) -> str:
-    """Return a path as it is; git puts one of odd bytes into quotes, as C does."""
+    """Return a path as bytes; git quotes paths with odd bytes as in C."""
     if name[:1] != b'"':
         return os.fsdecode(name)
     inner = name[1:-1].decode("latin-1").encode("latin-1").decode("unicode_escape")

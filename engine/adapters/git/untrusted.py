@@ -30,7 +30,7 @@ _FORMATS = (
 
 
 class Borrowed(Git):
-    """Calls git on what a repository holds; nothing of it is changed."""
+    """Calls git on the contents of a repository without changing it."""
 
     place = "the repository"
     purpose = "a repository is read with git"
@@ -42,9 +42,9 @@ class Borrowed(Git):
         self.repository = repository
 
     def read(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Return what git says of the history; paths are those from the tree's root.
+        """Return git's answer about the history; paths are relative to the tree's root.
 
-        Raise `RefusedError` where it fails: a repository is not ours to be whole.
+        Raise `RefusedError` if git fails: the repository may be damaged.
         """
         try:
             return self.run_in(self.folder, *arguments, given=given, seconds=SECONDS_MAX)
@@ -52,9 +52,9 @@ class Borrowed(Git):
             raise RefusedError(error.message) from error
 
     def read_tree(self, *arguments: str) -> bytes:
-        """Return what git says of the work tree, as the person's own settings have it.
+        """Return git's answer about the work tree, with the user's own settings.
 
-        Paths are names, no patterns.
+        Paths are names, not patterns.
         """
         top = self.repository.top
         return self.run_in(
@@ -102,7 +102,7 @@ def _head(directory: Path) -> bytes:
 
 
 def _config(common: Path) -> str:
-    """Return our configuration: of theirs, it has what says how things are stored."""
+    """Return our configuration, with the storage formats that theirs states."""
     said = ""
     if (common / "config").is_file():
         said = read_whole(common / "config", at_most=_BYTES_MAX).decode("latin-1")
@@ -116,7 +116,7 @@ def _config(common: Path) -> str:
 
 
 class RepositoryState(NamedTuple):
-    """What is known of a repository at one moment."""
+    """The state of a repository at one moment."""
 
     head: str | None
     is_dirty: bool | None
@@ -155,8 +155,8 @@ def _from(top: Path, folder: Path, names: Collection[str]) -> tuple[str, ...]:
 
 
 def _is_other(line: str, own: tuple[str, ...]) -> bool:
-    """Tell whether a line of `git status` names something but these files and folders."""
-    # Two letters say how it differs.
+    """Return whether a line of `git status` names something other than these paths."""
+    # Two letters state the kind of difference.
     path = line[3:].rstrip("/")
     return bool(path) and not any(
         path == name or path.startswith(f"{name}/") for name in own

@@ -37,19 +37,19 @@ class Member(NamedTuple):
 
 
 class Container(NamedTuple):
-    """An object or a list in a text, with what it holds."""
+    """An object or a list in a text, with its members."""
 
     start: int
     end: int
     members: list[Member]
 
     def named(self, key: str) -> Member | None:
-        """Return the member of a key; None where there is none."""
+        """Return the member of a key; None if there is none."""
         return next((one for one in self.members if one.key == key), None)
 
 
 def parsed(text: str, *, file: str) -> Any:
-    """Return what a text says; raise `InvalidInputError` where it is not one JSON value."""
+    """Return the value of a text; raise `InvalidInputError` unless it is one JSON value."""
     if text.count("[") + text.count("{") > NESTED_MAX and _depth(text) > NESTED_MAX:
         raise InvalidInputError(f"is nested deeper than {NESTED_MAX}", file=file)
     start = _skip(text, 1 if text.startswith(_BOM) else 0)
@@ -92,7 +92,7 @@ def container(text: str, start: int) -> Container:
 
 
 def put(text: str, into: Container, value: Any, *, key: str = "") -> tuple[str, TextSpan]:
-    """Return a text with one more member at a container's end, and where it was put."""
+    """Return a text with a member added to the end of a container, and its position."""
     style = _Style(text, into)
     said = style.written(value, key)
     if into.members:
@@ -143,7 +143,7 @@ class _Style:
 
 
 def _indent_of(text: str, into: Container, unit: str) -> str:
-    """Return what stands before a member of a container on its line."""
+    """Return the indentation of a container's members."""
     if into.members:
         line = text.rfind("\n", 0, into.members[-1].start) + 1
         before = text[line : into.members[-1].start]
@@ -178,7 +178,7 @@ class Edit(NamedTuple):
 
     text: str
     spans: list[TextSpan]
-    """What was put in, by its place in the new text."""
+    """The additions, by their positions in the new text."""
 
 
 def installed_events(text: str | None, form: HookForm, *, file: str) -> list[str]:
@@ -192,7 +192,7 @@ def installed_events(text: str | None, form: HookForm, *, file: str) -> list[str
 
 
 def is_current(text: str | None, form: HookForm, *, file: str) -> bool:
-    """Tell whether all our hooks are there just as they would be put in."""
+    """Return whether exactly the hooks of this version are installed."""
     if text is None:
         return False
     if form.is_plugin:
@@ -204,9 +204,9 @@ def is_current(text: str | None, form: HookForm, *, file: str) -> bool:
 
 
 def install(text: str | None, form: HookForm, *, file: str) -> Edit:
-    """Return a text with our hooks, each once, behind those of others.
+    """Return a text with our hooks, each once, after third-party hooks.
 
-    Raise `InvalidInputError` for a text that cannot be read, or that is another one's.
+    Raise `InvalidInputError` if the text cannot be read, or has another format.
     """
     if form.is_plugin:
         if text is not None and not text.startswith(PLUGIN_MARK):
@@ -229,14 +229,14 @@ def install(text: str | None, form: HookForm, *, file: str) -> Edit:
 
 
 def cut(text: str, spans: list[TextSpan]) -> str:
-    """Return a text without what was put into it, as it was before, byte for byte."""
+    """Return a text without its additions, byte for byte as it was before."""
     for start, end in sorted(spans, reverse=True):
         text = text[:start] + text[end:]
     return text
 
 
 def is_bare(text: str, form: HookForm, *, file: str) -> bool:
-    """Tell whether a text says no more than a new file of ours without its hooks."""
+    """Return whether a text equals a new file of ours without its hooks."""
     if not text.strip(_BLANK):
         return True
     if form.is_plugin:
@@ -245,7 +245,7 @@ def is_bare(text: str, form: HookForm, *, file: str) -> bool:
 
 
 def without(text: str, form: HookForm, *, file: str) -> str:
-    """Return a text without our hooks and what they leave empty, found by what they say."""
+    """Return a text without our hooks, found by their commands, and empty remains."""
     if form.is_plugin or not installed_events(text, form, file=file):
         return text
     for event in installed_events(text, form, file=file):
@@ -258,7 +258,7 @@ def without(text: str, form: HookForm, *, file: str) -> str:
 
 
 def _checked(text: str, form: HookForm, *, file: str) -> dict[str, Any]:
-    """Return what a text says, in the shape that hooks have in it."""
+    """Return the value of a text, checked to have the shape of hooks."""
     said = parsed(text, file=file)
     if not isinstance(said, dict):
         raise InvalidInputError("is no JSON object", file=file)
@@ -313,7 +313,7 @@ def _put(
 
 
 def _ours_in(found: object, form: HookForm) -> list[str]:
-    """Return the commands of ours in an event's list."""
+    """Return our commands in an event's list."""
     said = []
     for one in found if isinstance(found, list) else []:
         group = one.get("hooks") if form.in_groups and isinstance(one, dict) else [one]
@@ -323,7 +323,7 @@ def _ours_in(found: object, form: HookForm) -> list[str]:
 
 
 def _first_of_ours(text: str, form: HookForm, event: str) -> tuple[Any, Any] | None:
-    """Return the first entry of ours in an event's list, with what it is taken out of."""
+    """Return our first entry in an event's list, with the container to remove it from."""
     hooks = root(text).named("hooks")
     held = hooks and container(text, hooks.value).named(event)
     if held is None or text[held.value] != "[":

@@ -1,6 +1,6 @@
-"""Agents' configuration files, read and written; and what is remembered of our part.
+"""Agents' configuration files, read and written, and the memory of our additions.
 
-Below a folder of the person's no link is followed: whose file it is must be plain.
+Below a folder of the user, links are not followed, so that the owner of a file is certain.
 """
 
 import os
@@ -26,7 +26,7 @@ SCOPES = ("project", "user")
 
 
 HOOKS, MCP = "hooks", "mcp"
-"""What is put into agents' files: hooks, or the server of our tools."""
+"""The content that is installed: hooks, or our MCP server."""
 
 
 class Entries(NamedTuple):
@@ -49,7 +49,7 @@ _OF_MCP = Entries(
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """What was put into a file, so that it can be taken out to the byte."""
+    """The additions to a file, so that they can be removed exactly."""
 
     agent: str
     scope: str
@@ -72,7 +72,7 @@ class HookFile(NamedTuple):
     """The folder that it is below: the project's, or the agent's own."""
     below: str
     memory: Path
-    """The folder of what is remembered, outside of every work tree."""
+    """The folder of the memory, outside every work tree."""
 
     @property
     def path(self) -> Path:
@@ -80,15 +80,15 @@ class HookFile(NamedTuple):
         return self.root / self.below
 
     def events(self) -> list[str]:
-        """Return the events that call us, or the name of our server, where it is.
+        """Return the events that call us, or the name of our server, as installed.
 
-        Raise `InvalidInputError` for an odd file.
+        Raise `InvalidInputError` for an invalid file.
         """
         return self._entries.there(self._read(), self.form, file=str(self.path))
 
     @property
     def what(self) -> str:
-        """What is put in: `hooks` or `mcp`."""
+        """Return the content that is installed: `hooks` or `mcp`."""
         return MCP if isinstance(self.form, McpForm) else HOOKS
 
     @property
@@ -96,11 +96,11 @@ class HookFile(NamedTuple):
         return _OF_MCP if isinstance(self.form, McpForm) else _OF_HOOKS
 
     def is_current(self) -> bool:
-        """Tell whether there is nothing to install."""
+        """Return whether the current version is installed."""
         return self._entries.is_current(self._read(), self.form, file=str(self.path))
 
     def install(self, *, is_dry: bool = False) -> bool:
-        """Put our hooks in; tell whether the file changes. Twice is once."""
+        """Install our content; return whether the file changes. It is idempotent."""
         before = self._read()
         if self._entries.is_current(before, self.form, file=str(self.path)):
             return False
@@ -114,9 +114,9 @@ class HookFile(NamedTuple):
         return True
 
     def uninstall(self, *, is_dry: bool = False) -> bool:
-        """Take our hooks out; tell whether the file changes.
+        """Remove our content; return whether the file changes.
 
-        A file that nobody has touched since is afterwards what it was before.
+        A file that was not edited since is restored exactly.
         """
         before = self._read()
         entries, path = self._entries, str(self.path)
@@ -164,7 +164,7 @@ class HookFile(NamedTuple):
         replace_file(self._memo, as_json(memo), mode=0o600)
 
     def _read(self) -> str | None:
-        """Return the file's text; None where there is none."""
+        """Return the file's text; None if there is no file."""
         folder, _, name = self.below.rpartition("/")
         try:
             with opened(self.root) as top, opened_below(top, folder) as held:
@@ -209,7 +209,7 @@ class HookFile(NamedTuple):
             self._remove_empty_folders(folder)
 
     def _remove_empty_folders(self, folder: str) -> None:
-        """Remove the folders that were made for the file, as far as they are empty."""
+        """Remove the folders that were created for the file, if they are empty."""
         with suppress(OSError), opened(self.root) as top:
             while folder:
                 os.rmdir(folder, dir_fd=top)
@@ -241,7 +241,7 @@ def own_folder(
 
 
 def state_folder(*, home: Path, environment: Mapping[str, str]) -> Path:
-    """Return where it is remembered what was put into agents' files."""
+    """Return the folder of the memory of our additions to agents' files."""
     above = environment.get("XDG_STATE_HOME", "")
     return (Path(above) if os.path.isabs(above) else home / ".local/state") / (
         "sprintlog/hooks"
@@ -262,7 +262,7 @@ def remembered_files(*, home: Path, environment: Mapping[str, str]) -> Iterator[
 
 
 def _read_memo(path: Path) -> Remembered | None:
-    """Return what is remembered in a file; None for one that cannot be read."""
+    """Return the remembered additions; None if they cannot be read."""
     try:
         content = path.read_bytes()
         return msgspec.convert(originals(content), Remembered)

@@ -1,7 +1,7 @@
-"""What each agent's configuration file holds where our hooks are installed.
+"""The content that `sprintlog hooks install` adds to each agent's configuration file.
 
-As of `sprintlog hooks install`: events that tell what was done, never one that is asked
-for leave before a tool runs: there we would make each of them slower, or stop it.
+Only events that report past actions are used, never one that waits for permission before a
+tool runs: we would slow the tool down, or stop it.
 """
 
 import re
@@ -13,7 +13,7 @@ _TIMEOUT_SECONDS = 5
 
 
 class HookForm(NamedTuple):
-    """One agent's file, and what is to be in it."""
+    """One agent's file, and the content to install."""
 
     agent: str
     project: str
@@ -31,22 +31,22 @@ class HookForm(NamedTuple):
     """What a handler has beside its command."""
     command_key: str = "command"
     is_plugin: bool = False
-    """Whether the file is a program of ours that the agent loads, and no JSON."""
+    """Whether the file is a program of ours that the agent loads, instead of JSON."""
     says_event: bool = False
     """Whether the event is an argument, since the input does not have it."""
 
     def command(self, event: str) -> str:
-        """Return what the agent calls; whatever becomes of it, the agent sees 0."""
+        """Return the command that the agent calls; its exit status is always 0."""
         which = f" {event}" if self.says_event else ""
         return f"sprintlog hook {self.agent}{which} || true"
 
     def entry(self, event: str) -> dict[str, Any]:
-        """Return what stands in an event's list."""
+        """Return the entry in an event's list."""
         handler = {**self.handler, self.command_key: self.command(event)}
         return {"hooks": [handler]} if self.in_groups else handler
 
     def is_ours(self, handler: object) -> bool:
-        """Tell whether a handler calls us, in this form or an earlier one."""
+        """Return whether a handler calls us, in this form or an earlier one."""
         if not isinstance(handler, dict):
             return False
         said = handler.get(self.command_key)
@@ -92,7 +92,7 @@ FORMS: dict[str, HookForm] = {
             ".gemini/settings.json",
             ".gemini/settings.json",
             ("GEMINI_CLI_HOME", ""),
-            # It compacts before every turn, so that says nothing.
+            # It compacts before every turn, so the event means nothing.
             ("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
             handler={"name": "sprintlog", **_COMMAND, "timeout": _TIMEOUT_SECONDS * 1000},
         ),

@@ -1,6 +1,7 @@
-"""A call of a tool as a hook tells of it: what is recorded, and what never is.
+"""A tool call reported by a hook: the recorded part of it.
 
-Paths, counts and digests stand for what files hold and what commands print.
+Paths, counts and digests represent the contents of files and the output of commands, which
+are never recorded.
 """
 
 import re
@@ -35,7 +36,7 @@ _SHELLS = {"bash", "run_shell_command", "shell"}
 
 
 class HookPlace(msgspec.Struct, frozen=True):
-    """From where paths are told."""
+    """The folders to which paths are relative."""
 
     root: str = ""
     """The work tree's root."""
@@ -56,7 +57,7 @@ class HookPlace(msgspec.Struct, frozen=True):
 def call_in(
     message: Data, agent: str, place: HookPlace, *, failed: bool
 ) -> events.ToolCalled:
-    """Return the call that a hook in the one form tells of."""
+    """Return the call in a hook message of the common form."""
     tool, given = text(message.get("tool_name")), message.get("tool_input")
     given = parse(given.encode("utf-8", "replace")) if isinstance(given, str) else given
     named = mapping(given)
@@ -89,7 +90,7 @@ _ANSWERS = ("tool_response", "tool_result", "tool_output", "error", "error_messa
 
 
 def word(value: object) -> str | None:
-    """Return a name or an id as far as it is kept, secrets masked; None for nothing."""
+    """Return a name or an id, shortened and with masked secrets; None if it is empty."""
     return mask(text(value)[: events.COMMAND_CHARS_MAX])[: events.NAME_CHARS_MAX] or None
 
 
@@ -111,7 +112,7 @@ def _bytes_of(value: object) -> bytes | None:
 
 
 def _command(given: Data) -> str | None:
-    """Return the beginning of a command; a patch is what a file holds, and left out."""
+    """Return the beginning of a command without a patch, which has file contents."""
     command = (command_of(given) or "")[:_MASKED_CHARS_MAX].partition(_PATCH)[0]
     return mask(command)[: events.COMMAND_CHARS_MAX] or None
 
@@ -142,10 +143,10 @@ def _exit_code(message: Data, gave: object, agent: str, tool: str) -> int | None
 
 
 def _worked(agent: str, tool: str, gave: object, code: int | None) -> bool | None:
-    """Return whether a call worked, of which no agent says that it failed.
+    """Return whether a call succeeded, if the agent does not report its failure.
 
-    Most agents call a command that fails a success; where no exit code is told, nobody
-    knows.
+    Most agents report a failed command as a success; without an exit code the result is
+    unknown.
     """
     about = mapping(gave)
     if agent == "copilot":
@@ -168,7 +169,7 @@ def _duration(message: Data) -> int | None:
 
 
 def _files(tool: str, given: Data, gave: Data) -> Iterator[FileChanged]:
-    """Yield the files a call was about, with what became of them where that is told."""
+    """Yield the files of a call, with the kinds of change if they are reported."""
     if found := changed_by_patch(None, gave):
         yield from found
         return

@@ -1,6 +1,6 @@
-"""Our tools in the text of an agent's file: the entry of a server, put in and taken out.
+"""The entry of our MCP server in the text of an agent's file, added and removed.
 
-The same is done with it as with hooks in `edits`: all else in a file stays as it is.
+As with hooks in `edits`, the rest of the file is unchanged.
 """
 
 import re
@@ -35,7 +35,7 @@ _OURS = re.compile(
 
 
 class McpForm(NamedTuple):
-    """One agent's file of MCP servers, and what is to be in it."""
+    """One agent's file of MCP servers, and the content to install."""
 
     agent: str
     project: str
@@ -84,14 +84,14 @@ MCP_FORMS: dict[str, McpForm] = {
 
 
 def there(text: str | None, form: McpForm, *, file: str) -> list[str]:
-    """Return the name of our server where it is; raise `InvalidInputError` if unread."""
+    """Return the name of our server if it is installed; raise `InvalidInputError`."""
     if text is None or not text.strip(_BLANK):
         return []
     return [NAME] if NAME in _servers(text, form, file=file) else []
 
 
 def is_current(text: str | None, form: McpForm, *, file: str) -> bool:
-    """Tell whether our server is there just as it would be put in."""
+    """Return whether exactly the entry of this version is installed."""
     if text is None or not text.strip(_BLANK):
         return False
     wanted = _COMMAND if form.is_toml else form.entry
@@ -100,7 +100,7 @@ def is_current(text: str | None, form: McpForm, *, file: str) -> bool:
 
 
 def install(text: str | None, form: McpForm, *, file: str) -> Edit:
-    """Return a text with our server, once, behind those of others."""
+    """Return a text with our server, once, after third-party servers."""
     if text is not None and text.strip(_BLANK):
         text = without(text, form, file=file)
     if form.is_toml:
@@ -140,7 +140,7 @@ def without(text: str, form: McpForm, *, file: str) -> str:
 
 
 def is_bare(text: str, form: McpForm, *, file: str) -> bool:
-    """Tell whether a text says no more than a new file of ours without our server."""
+    """Return whether a text equals a new file of ours without our server."""
     if not text.strip(_BLANK):
         return True
     return not form.is_toml and parsed(text, file=file) in ({}, form.begins)
@@ -182,7 +182,7 @@ def _toml(text: str, *, file: str) -> dict[str, Any]:
 
 
 def _without_table(text: str, form: McpForm, *, file: str) -> str:
-    """Return a text without our tables; refuse where they are written in another way."""
+    """Return a text without our tables; raise `InvalidInputError` for another notation."""
     rest = text
     while found := _OURS.search(rest):
         following = _HEADER.search(rest, found.end())

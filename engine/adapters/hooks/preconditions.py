@@ -24,7 +24,7 @@ class Hindrance(NamedTuple):
 
 
 class Around(NamedTuple):
-    """What is known of the person and of the project."""
+    """The user and the project, as far as they are known."""
 
     project: Path
     home: Path
@@ -51,7 +51,7 @@ def hindrances(file: HookFile, around: Around) -> Iterator[Hindrance]:
 
 
 def covered_by(file: HookFile, around: Around) -> Path | None:
-    """Return the file of another agent whose hooks of ours this agent calls as well."""
+    """Return the file of another agent whose hooks this agent calls as well."""
     if (file.form.agent, file.what, file.scope) != ("copilot", HOOKS, "project"):
         return None
     other = around.file("claude", "project")
@@ -69,7 +69,7 @@ def _program(around: Around) -> Iterator[Hindrance]:
 
 
 def _tools(file: HookFile, around: Around) -> Iterator[Hindrance]:
-    """Yield why an agent may not start our server where it is told to."""
+    """Yield the reasons why an agent may not start our server."""
     says = _OF_TOOLS.get((file.form.agent, file.scope))
     if says is not None:
         yield Hindrance(*says)

@@ -35,13 +35,13 @@ Stamp = tuple[int, ...]
 
 
 class WantedReport(NamedTuple):
-    """A report that is to be read."""
+    """A report to read."""
 
     file: str
     """Its name."""
     path: Path
     format: str | None = None
-    """The name of its format; told from its content without one."""
+    """The name of its format; if it is None, the format is detected from the content."""
     pattern: str | None = None
     """The pattern of files that named it, where one did."""
 
@@ -101,7 +101,7 @@ def wanted(text: str, *, folder: Path) -> list[WantedReport]:
 
 
 def stamps(reports: Iterable[WantedReport]) -> dict[Path, Stamp]:
-    """Return by what each file is known to be the same as before, where it is there."""
+    """Return the identity of each existing file, which changes if the file is written."""
     found: dict[Path, Stamp] = {}
     for report in reports:
         try:
@@ -127,12 +127,12 @@ def read_reports(
     pointers: Mapping[str, str] | None = None,
     see: Callable[[Report], None] | None = None,
 ) -> Measured:
-    """Return what the reports say; raise `NotFoundError` or `InvalidInputError`.
+    """Return the figures of the reports; raise `NotFoundError` or `InvalidInputError`.
 
-    `folder` is where the tools ran. `before` has the stamps from before a run that should
-    have written the reports: one that is still the same is refused, if it is not an
-    agent's. All of them are read, or none counts. `pointers` say where in JSON of any
-    shape metrics of one's own are, by their names. `see` is told of each that counts.
+    `folder` is the folder in which the tools ran. `before` has the stamps from before the
+    run that should have written the reports: an unchanged report is rejected, unless it is
+    an agent's. If one report is rejected, none counts. `pointers` are the JSON pointers to
+    custom metrics, by name. `see` is called with each report that counts.
     """
     if len(reports) > FILES_MAX:
         raise InvalidInputError(f"{len(reports)} reports: at most {FILES_MAX} are read")
@@ -190,7 +190,7 @@ def _together(read: Sequence[_Read]) -> Measured:
 
 
 def _own(read: Sequence[_Read]) -> dict[str, int | float]:
-    """Return metrics of one's own; nobody knows what two reports on one say together."""
+    """Return the custom metrics; two reports of the same metric cannot be combined."""
     owners: dict[str, str] = {}
     for wanted_, _, found in read:
         for name in found.own:

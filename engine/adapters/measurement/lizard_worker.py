@@ -1,7 +1,7 @@
-"""Counts source files, lines and complexity with lizard: a process of its own.
+"""Counts source files, lines and complexity with lizard, as a separate process.
 
-`complexity.py` starts it with the paths as arguments; the answer is one line of JSON. So
-a file that never ends, or that lizard never ends with, is stopped by a time limit.
+`figures.py` starts it with the paths as arguments; it prints one line of JSON. A time limit
+stops it if a file or lizard never ends.
 """
 
 import io
@@ -10,7 +10,7 @@ import sys
 from contextlib import redirect_stderr
 
 MISSING = 3
-"""The exit code that says lizard is not installed."""
+"""The exit code if lizard is not installed."""
 
 
 def main(paths: list[str]) -> int:

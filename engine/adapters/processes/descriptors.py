@@ -21,7 +21,7 @@ def hold_standard_places() -> None:
 
 
 def is_given(number: int) -> bool:
-    """Tell whether whoever started us gave us this descriptor."""
+    """Return whether this descriptor was inherited from the parent process."""
     try:
         return os.get_inheritable(number)
     except OSError:
@@ -29,7 +29,7 @@ def is_given(number: int) -> bool:
 
 
 def same_file(one: int, other: int) -> bool:
-    """Tell whether two descriptors are of one file, so that their order counts."""
+    """Return whether two descriptors refer to one file, so that their order matters."""
     try:
         return os.path.samestat(os.fstat(one), os.fstat(other))
     except OSError:
@@ -55,7 +55,7 @@ def hold_only(*kept: int) -> None:
 
 
 def wait_for(number: int, event: int, seconds: float | None = None) -> bool:
-    """Wait until something can be read or written; tell whether it came to that."""
+    """Wait until a descriptor is readable or writable; return whether it is."""
     with selectors.DefaultSelector() as waiting:
         waiting.register(number, event)
         return bool(waiting.select(seconds))

@@ -1,7 +1,7 @@
-"""Starts a command, and says when it stops and ends: a process between us and it.
+"""The process that starts a command and reports when it stops and ends.
 
-In a terminal of its own it leads the session there. So the command is in a group that
-its terminal can stop, and what it leaves running keeps that terminal.
+In a terminal of its own, it leads the session. So the command is in a group that its
+terminal can stop, and its remaining processes keep that terminal.
 """
 
 import errno
@@ -19,11 +19,11 @@ from .descriptors import hold_only
 from .signals import FORWARDED
 
 _OPOST = 1
-"""Where the output flags stand in what `termios` says."""
+"""The index of the output flags in the result of `termios`."""
 
 
 class OwnTerminal:
-    """A terminal that behaves like ours; ours then hands on each key as it is typed."""
+    """A terminal that behaves like ours; ours then passes on each key immediately."""
 
     def __init__(
         self, master: int, slave: int, settings: list[Any], *, reads: bool
@@ -37,7 +37,7 @@ class OwnTerminal:
 
     @property
     def is_behind(self) -> bool:
-        """Tell whether what is typed is for somebody else until we are in front again."""
+        """Return whether keys belong to another process until we are in the foreground."""
         return self.reads and not self._is_taken
 
     @classmethod
@@ -56,9 +56,9 @@ class OwnTerminal:
         return terminal
 
     def take(self) -> bool:
-        """Let every key of our terminal go to the command; tell whether that is so now.
+        """Pass every key of our terminal to the command; return whether that is so now.
 
-        From behind, it is somebody else's who would be disturbed by that.
+        In the background, it would disturb the foreground process.
         """
         if self.reads and is_in_foreground(0):
             with suppress(termios.error):
@@ -68,7 +68,7 @@ class OwnTerminal:
         return self._is_taken
 
     def give_back(self) -> None:
-        """Set our terminal as it was."""
+        """Restore the settings of our terminal."""
         if self._is_taken:
             with suppress(termios.error):
                 termios.tcsetattr(0, termios.TCSADRAIN, self._settings)
@@ -94,7 +94,7 @@ class OwnTerminal:
 
 
 def is_in_foreground(number: int) -> bool:
-    """Tell whether we may read and set a terminal, or whether it is not our own one."""
+    """Return whether we may set a terminal: in front, or not our controlling one."""
     try:
         return os.tcgetpgrp(number) == os.getpgrp()
     except OSError:
@@ -112,7 +112,7 @@ class Keeper:
 
     def __init__(self, news: int, life: int, *, leads: bool) -> None:
         self.news = news
-        """The descriptor on which something is said of the command."""
+        """The descriptor on which the command's changes are reported."""
         self.life = life
         """As long as somebody holds this descriptor open, it keeps its terminal."""
         self._leads = leads
@@ -153,18 +153,18 @@ class Keeper:
         return keeper
 
     def read(self) -> tuple[int, int]:
-        """Return what is new of the command, with an exit code or a signal's number."""
+        """Return the next change of the command, with an exit code or a signal's number."""
         said = b""
         while len(said) < _NEWS.size:
             if not (more := os.read(self.news, _NEWS.size - len(said))):
-                # It was killed: what became of the command, nobody knows any more.
+                # It was killed: the result of the command is unknown.
                 return EXITED, -signal.SIGKILL
             said += more
         kind, number = _NEWS.unpack(said)
         return kind, number
 
     def tell(self, number: int) -> None:
-        """Send the command a signal; in a terminal of its own its whole group."""
+        """Send a signal to the command; in its own terminal, to its whole group."""
         with suppress(OSError):
             (os.killpg if self._leads else os.kill)(self._command, number)
 
@@ -199,7 +199,7 @@ def _execute(command: Sequence[str], environment: Mapping[str, str]) -> None:
                 raise FileNotFoundError from error
         if error.errno != errno.ENOEXEC:
             raise
-    # As every shell does with a script that does not say who is to read it.
+    # As every shell does with a script without an interpreter line.
     found = next(path for path in paths if os.access(path, os.X_OK))
     os.execve("/bin/sh", ["/bin/sh", found, *command[1:]], {**environment})
 
@@ -216,7 +216,7 @@ def _start(
     try:
         if leads:
             os.setpgid(0, 0)
-            # Who takes a terminal from behind is told to stop.
+            # A background process that takes a terminal is stopped.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
             os.tcsetpgrp(streams[1], os.getpid())
         for number, descriptor in sorted(streams.items()):
@@ -227,7 +227,7 @@ def _start(
         for one in FORWARDED:
             if signal.getsignal(one) != signal.SIG_IGN:
                 signal.signal(one, signal.SIG_DFL)
-        # What came since we held signals back is for the command.
+        # Signals that arrived while they were held back are for the command.
         signal.pthread_sigmask(signal.SIG_SETMASK, held_back)
         become(command, environment)
     finally:
@@ -235,10 +235,9 @@ def _start(
 
 
 def _keep(pid: int, saying: int, living: int) -> None:
-    """Say what becomes of the command; go when nobody needs its terminal any more.
+    """Report the command's changes; exit when its terminal is no longer needed.
 
-    All signals are still held back: what a terminal or a person tells the whole group
-    is for the command.
+    All signals are still blocked: signals to the whole group are for the command.
     """
     os.write(saying, _NEWS.pack(STARTED, pid))
     hold_only(saying, living)

@@ -1,4 +1,4 @@
-"""One loop for each sprint: who runs it holds a lock that ends with its processes."""
+"""One loop per sprint: it holds a lock that is released when its processes end."""
 
 import fcntl
 import os
@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 15.0
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who runs a sprint."""
+    """The process that runs a sprint."""
 
     process: processes.Process
     since: str
@@ -48,14 +48,14 @@ def lock_of(folder: Path, sprint_id: str) -> Path:
 
 
 def is_held(path: Path) -> bool:
-    """Tell whether anybody runs a sprint, or something that a loop started is left."""
+    """Return whether a loop of the sprint, or a process that it started, is running."""
     try:
         with held_open(path, os.O_RDONLY) as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
     except OSError:
-        # Held, or nobody can tell.
+        # Held, or the system cannot tell.
         return True
     return False
 

@@ -45,11 +45,11 @@ class Output:
             del self._tail[:-_TAIL_KEPT]
 
     def text(self) -> str:
-        """Return what came as text; of long output head and tail, and how much is between.
+        """Return the output as text; long output is cut in the middle, with a note.
 
-        Bytes that are not UTF-8 are halves of surrogate pairs, as in file names. No cut
-        goes through a character, or through a token that would be masked: one at a cut
-        is left out whole.
+        Bytes that are not UTF-8 are halves of surrogate pairs, as in file names. A cut
+        never splits a character, or a token that would be masked: a token at a cut is
+        omitted.
         """
         if self._missed:
             return f"{self._kept()}\n{note(f'{self._missed} bytes not recorded')}\n"
@@ -67,7 +67,7 @@ class Output:
 
 
 def note(text: str) -> str:
-    """Return a remark of ours as it stands within output."""
+    """Return a remark of sprintlog within output."""
     return f"[sprintlog: {text}]"
 
 
@@ -85,7 +85,7 @@ def _cut_after(text: str, length: int) -> str:
 
 
 def _decoded(content: bytes) -> str:
-    # Each byte that is no UTF-8 is one character here, so that bytes can be counted.
+    # Each byte that is not UTF-8 is one character here, so that bytes can be counted.
     return content.decode("utf-8", "surrogateescape")
 
 

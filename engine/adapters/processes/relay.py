@@ -1,7 +1,7 @@
-"""Hands on what a command prints and what is typed for it, until it has ended.
+"""Passes on the output and input of a command until it has ended.
 
-No one of them is waited for while others could go on: who does not read what is
-printed keeps us from nothing but reading more of it.
+No stream waits for another: a slow reader of the output only stops us from reading more of
+it.
 """
 
 import errno
@@ -30,18 +30,18 @@ Hear = Callable[[int, bytes], None]
 
 
 class _Stream:
-    """What is printed, on its way from the command to one of our descriptors."""
+    """Output, from the command to one of our descriptors."""
 
     def __init__(self, reading: int, number: int, *, waits: bool) -> None:
         self.reading, self.number = reading, number
         self.waits = waits
         """Whether one can wait until it can be written; into a file one always can."""
         self.left = bytearray()
-        """What was read and is not written yet."""
+        """The bytes that were read and not yet written."""
 
 
 class Relay:
-    """A command that runs, and what stands between it and us."""
+    """A running command, and its connections to us."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Relay:
         self._terminal = terminal
         self._signals = signals
         self._typed = bytearray()
-        """What was typed and is not taken yet."""
+        """The keys that were typed and not yet read."""
         self._listens = terminal is not None and terminal.take()
         self._exit_code: int | None = None
         signals.start(self._hand_on)
@@ -72,8 +72,8 @@ class Relay:
     def run(self) -> int:
         """Return the exit code of the command at its end, or minus a signal's number.
 
-        What it printed was heard by then, and is printed in a terminal; into a pipe
-        `deliver` may have to wait for whoever reads it.
+        All output was passed to the listener by then, and to a terminal; for a pipe,
+        `deliver` may have to wait for its reader.
         """
         for descriptor in (self._keeper.news, self._signals.descriptor):
             self._selector.register(descriptor, READ)
@@ -89,7 +89,7 @@ class Relay:
         return self._exit_code
 
     def deliver(self) -> None:
-        """Write what was printed and is not written yet."""
+        """Write the remaining output."""
         for stream in [*self._streams]:
             try:
                 write_all(stream.number, stream.left)
@@ -98,9 +98,9 @@ class Relay:
                 self._break(stream)
 
     def leave(self) -> None:
-        """Leave to a process of its own what others print that the command left running.
+        """Leave the output of the command's remaining processes to a separate process.
 
-        They may do so for days. Without any, the keeper ends with us.
+        They may run for days. If there are none, the keeper ends with us.
         """
         with suppress(OSError):
             if not self._streams or os.fork():
@@ -200,7 +200,7 @@ class Relay:
             self._write(stream)
 
     def _read(self, stream: _Stream) -> bytes | None:
-        """Return what was printed; None when it is nothing now, nothing at the end."""
+        """Return the output; None if there is none now, empty bytes at the end."""
         try:
             return os.read(stream.reading, CHUNK_BYTES)
         except BlockingIOError:
@@ -214,7 +214,7 @@ class Relay:
     def _write(self, stream: _Stream) -> None:
         try:
             if stream.waits:
-                # A pipe of which it is said that it can be written takes so much at once.
+                # A writable pipe accepts this many bytes at once.
                 written = os.write(stream.number, stream.left[: select.PIPE_BUF])
                 del stream.left[:written]
             else:
@@ -226,7 +226,7 @@ class Relay:
             self._break(stream)
 
     def _break(self, stream: _Stream) -> None:
-        """Tell the command that who read has gone, as if it wrote there itself."""
+        """Tell the command that the reader has gone, as a broken pipe would."""
         self._streams.remove(stream)
         stream.left.clear()
         if self._terminal is not None and stream.reading == self._terminal.master:
@@ -261,7 +261,7 @@ class Relay:
                 self._write(stream)
         if self._terminal is not None:
             self._terminal.give_back()
-        # Where nobody could wake us but the command, the system does not stop us.
+        # If only the command could wake us, the system does not stop us.
         if number == signal.SIGSTOP:
             os.kill(os.getpid(), number)
         else:
@@ -282,11 +282,11 @@ class Relay:
             elif self._terminal is not None:
                 self._terminal.resize()
                 if not self._terminal.reads:
-                    # It was told already, but may have looked before that.
+                    # It was notified already, but may have checked before that.
                     self._keeper.tell(number)
 
     def _hand_on(self, number: int, is_ours_alone: bool) -> None:
-        """Hand on a signal where it does not reach the command by itself."""
+        """Pass on a signal if the command does not receive it directly."""
         if is_ours_alone or (self._terminal is not None and self._terminal.reads):
             self._keeper.tell(number)
 

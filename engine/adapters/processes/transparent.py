@@ -1,8 +1,8 @@
-"""Runs a command as if nobody stood between: streams, terminal, signals, exit code.
+"""Runs a command transparently: streams, terminal, signals and exit code.
 
-What the command prints goes on at once, and a copy of it to whoever hears. Where it is
-printed on a terminal the command gets a terminal of its own (a pty), so that it sees one.
-This is imported before the command starts: it uses the standard library alone.
+Output of the command is passed on immediately, and a copy of it to the listener. If the
+output is a terminal, the command gets its own terminal (a pty), so that it detects one.
+This module is imported before the command starts, so it uses the standard library only.
 """
 
 import os
@@ -38,10 +38,10 @@ def start_transparently(
     hear: Hear,
     signals: WaitingSignals,
 ) -> Relay:
-    """Start a command; `run` of what is returned runs it to its end.
+    """Start a command; `run` of the returned object runs it to its end.
 
     A command that cannot be started has the exit codes of a shell: 127, or 126. Raise
-    `OSError` where there can be no further process.
+    `OSError` if no further process can be started.
     """
     ways = _ways()
     streams = _streams(ways)
@@ -62,11 +62,11 @@ def start_transparently(
 
 def end_as(exit_code: int) -> NoReturn:
     """End this process the way that the command ended."""
-    # There is none where it was closed when we started.
+    # It is None if it was closed when we started.
     with suppress(AttributeError, OSError, ValueError):
         sys.stdout.flush()
     if exit_code < 0:
-        # Whoever waits for us sees the signal. A core of ours would tell nobody anything.
+        # The parent process sees the signal. A core file of ours would be useless.
         with suppress(ImportError, OSError, ValueError):
             import resource
 
@@ -95,8 +95,8 @@ def _ways_on_a_terminal(joined: bool) -> _Ways:
             terminal = OwnTerminal.like_this()
             pipes = {} if joined or not is_given(ERR) else {ERR: os.pipe()}
             return _Ways(terminal, pipes, joined=joined)
-    # Who reads or sets a terminal from behind is stopped, and there may be no other
-    # one to be had: it is left alone.
+    # A background process that reads or sets a terminal is stopped, and there may be no
+    # other terminal: leave it unchanged.
     return _Ways(None, {}, joined=False)
 
 
