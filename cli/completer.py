@@ -67,7 +67,7 @@ def _offers(
 
 def _commands(context: click.Context, group: click.Group) -> Iterator[Offer]:
     if context.parent is None:
-        from .help.topics import LINES
+        from .help.help import LINES
 
         yield from LINES.items()
         return

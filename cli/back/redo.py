@@ -3,7 +3,7 @@
 from sprintlog.engine.sprint.iterations.rollback import Redo
 
 from .. import typed
-from .undo_redo import taking_back
+from .undo import taking_back
 
 
 @typed.command("redo", epilog="Example: sprintlog redo --reason 'it was wrong after all'")

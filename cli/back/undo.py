@@ -1,9 +1,199 @@
-"""`sprintlog undo`: take back the latest change in place."""
+"""`sprintlog undo`, and the part of it that `redo` shares."""
 
-from sprintlog.engine.sprint.iterations.rollback import Undo
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from msgspec.structs import asdict
+
+from sprintlog.engine.service.agent_sessions.at_work import refuse_while_at_work
+from sprintlog.engine.service.command_context import last_decision
+from sprintlog.engine.service.streams.catalogue import sprint_stream
+from sprintlog.engine.service.work_tree import restore
+from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
+from sprintlog.engine.service.work_tree.snapshot import store_of
+from sprintlog.engine.sprint.iterations import snapshots
+from sprintlog.engine.sprint.iterations.rollback import Redo, Undo, rollback_to_undo
+from sprintlog.engine.sprint.state.knowledge import Restore
+from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.history.undone import work_gone
+from sprintlog.projections.views import back as views
+from sprintlog.projections.views.back import ChangedFiles
+from sprintlog.projections.views.events import described
+from sprintlog.projections.workspace import Outcome, Workspace
 
 from .. import typed
-from .undo_redo import taking_back
+from ..context import with_recording
+from ..output import counted, print_json, print_text, warn
+from ..record import Options, Recording, arguments_of, recording, summary
+from .agreement import Agreement, with_asking, with_force
+from .paths import warn_of_kept
+from .way_back import Done, Step, agree_to, end_as_restored, file_lines, go_back, show
+
+
+def put_back(run: Recording, wanted: Agreement) -> bool:
+    """Give up what was cut short in this work tree; tell whether there was anything."""
+    workspace, sprint_id = run.workspace, run.sprint_id
+    sprint, store = workspace.sprint(sprint_id), store_of(workspace)
+    if not restore.cut_short(workspace, sprint):
+        return False
+    would = _together(
+        [views.changed_files(plan) for plan in restore.ways_back(workspace, store, sprint)]
+    )
+    planned = views.would_go_back("undo", sprint, sprint_stream(sprint_id), None, would)
+    if wanted.is_dry:
+        show(run, planned)
+        return True
+    if not wanted.is_agreed:
+        agree_to(run, planned)
+    if not wanted.is_forced:
+        refuse_while_at_work(workspace.location)
+    done = restore.give_up(workspace, sprint_id, store, actor=run.options.actor)
+    events = [event for given_up in done for event in given_up.events]
+    outcome = Outcome(workspace.sprint(sprint_id), events)
+    files = _together([views.changed_files(d.plan, placed=d.placed) for d in done])
+    answer = views.went_back(
+        views.WentBack,
+        "undo",
+        sprint_stream(sprint_id),
+        outcome,
+        version=outcome.state.version,
+        files=files,
+    )
+    try:
+        if run.options.as_json:
+            print_json(answer)
+        else:
+            print_text(summary(outcome), *file_lines(files))
+    finally:
+        run.refresh()
+    for given_up in done:
+        warn_of_kept(store.folder, given_up.placed)
+    end_as_restored(Done(outcome, answer))
+    return True
+
+
+def _together(all_files: list[ChangedFiles]) -> ChangedFiles:
+    """Return what is done to files by several, one after another."""
+    return ChangedFiles(
+        written=[path for files in all_files for path in files.written],
+        removed=[path for files in all_files for path in files.removed],
+        left=[path for files in all_files for path in files.left],
+        kept=[path for files in all_files for path in files.kept],
+    )
+
+
+SHOWN_MAX = 3
+"""So many of the events that no longer count are named."""
+
+
+def taking_back(
+    kind: type[Undo | Redo],
+) -> Callable[[Callable[[], None]], Callable[..., None]]:
+    """Return what makes a command of its help: the options, and what it does with them."""
+
+    def made(documented: Callable[[], None]) -> Callable[..., None]:
+        @typed.option("--reason", metavar="TEXT", help="Why.")
+        @typed.option(
+            "--plan",
+            "of_plan",
+            is_flag=True,
+            help="Only the plan, not the files changed with it.",
+        )
+        @with_force
+        @with_asking
+        @with_recording
+        @wraps(documented)
+        def command(
+            reason: str | None,
+            of_plan: bool,
+            forced: bool,
+            dry_run: bool,
+            yes: bool,
+            **given: Any,
+        ) -> None:
+            wanted = Agreement(dry_run, yes, forced)
+            _take_back(kind(reason), Options(given), of_plan=of_plan, wanted=wanted)
+
+        return command
+
+    return made
+
+
+def _take_back(
+    command: Undo | Redo, options: Options, *, of_plan: bool, wanted: Agreement
+) -> None:
+    """Take a change back, with the files that came with it unless they are to stay.
+
+    Where files alone were changed after it, they are what is taken back. Which later work
+    goes with it is said.
+    """
+    command, name = options.masked_command(command), command.name()
+    with recording(name, options) as run:
+        if isinstance(command, Undo) and not of_plan and _put_back(run, wanted):
+            return
+        if not wanted.is_dry:
+            run.finish_restores()
+        step = Step(name, arguments_of(command, ("reason",)), command)
+        step = step._replace(undo="sprintlog redo" if name == "undo" else "sprintlog undo")
+        if not of_plan:
+            step = _with_files(run, step, command)
+        outcome, answer = done = go_back(run, step, wanted)
+        if outcome is not None and answer.to is not None and not outcome.duplicate:
+            _tell_gone(run.workspace, outcome.state, name)
+        end_as_restored(done)
+
+
+def _put_back(run: Recording, wanted: Agreement) -> bool:
+    """Put back what was being brought back when something broke off, if anything was."""
+    if not run.workspace.sprint(run.sprint_id).knowledge.restoring:
+        return False
+
+    return put_back(run, wanted)
+
+
+def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
+    """Say which work since what was taken back no longer counts either."""
+    if not (gone := work_gone(workspace.log, sprint)):
+        return
+    said = ", ".join(described(event) for event in gone[:SHOWN_MAX])
+    more = " …" if len(gone) > SHOWN_MAX else ""
+    count = "counts" if len(gone) == 1 else "count"
+    before = sprint.knowledge.rollbacks[-1][0] - 1
+    way = "`sprintlog redo`"
+    if name == "redo":
+        # It can itself not be taken back, but gone back from.
+        way = f"`sprintlog rollback version:{before}`"
+    warn(
+        f"{counted(len(gone), 'later event')} no longer {count}: {said}{more}; "
+        f"{way} takes this back"
+    )
+
+
+def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
+    """Return the step with the files that go along, or with those that are alone."""
+    workspace, sprint_id = run.workspace, run.sprint_id
+    sprint, tree = workspace.sprint(sprint_id), workspace.tree
+    if not sprint.knowledge.restored:
+        return step
+    alone: Restore | None
+    if isinstance(command, Redo):
+        alone = snapshots.files_to_redo(sprint, tree=tree)
+    else:
+        since = rollback_to_undo(sprint) or 0
+        since = max(since, last_decision(workspace.log, sprint, after=since))
+        alone = snapshots.files_to_undo(sprint, tree=tree, than=since)
+    arguments = asdict(command)
+    if alone is not None:
+        # It had nothing to do with the plan.
+        order = RestoreOrder(alone.event.before, undoes=alone.version)
+        return step._replace(order=order, command=None, arguments=arguments)
+    events = workspace.preview(command, sprint_id=sprint_id, at=run.options.at)
+    restore = snapshots.files_with(sprint, events, tree=tree)
+    if restore is None:
+        return step
+    order = RestoreOrder(restore.event.before)
+    return step._replace(order=order, arguments=arguments)
 
 
 @typed.command("undo", epilog="Example: sprintlog undo --reason 'it was right after all'")

@@ -32,11 +32,11 @@ from .options import (
     "iteration",
     lazy={
         "baseline": "iterations.measurement:baseline",
-        "describe": "iterations.corrections:describe",
+        "describe": "iterations.measurement:describe",
         "diff": "iterations.snapshots:diff",
         "list": "iterations.judgements:list_",
         "measure": "iterations.measurement:measure",
-        "retract": "iterations.corrections:retract",
+        "retract": "iterations.measurement:retract",
         "select": "iterations.select:select",
         "snapshot": "iterations.snapshots:snapshot",
     },

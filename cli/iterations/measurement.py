@@ -1,38 +1,96 @@
-"""`sprintlog iteration measure|baseline`, and the record of any measurement."""
+"""`sprintlog iteration measure|baseline|describe|retract`: measurements of iterations."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.iterations import measurement
+from sprintlog.engine.sprint.iterations.decisions import (
+    ReplaceBaseline,
+    RetractMeasurement,
+)
+from sprintlog.engine.sprint.iterations.described import DescribeIteration
+from sprintlog.projections.state_files.refresh import Refreshed
 from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Decide, Workspace
 
 from .. import context, typed
+from ..context import with_recording
 from ..output import print_text, warn
-from ..record import Keep, Options, Recording, answer, arguments_of, recording
-from . import corrections
+from ..record import Keep, Options, Recording, answer, arguments_of, record, recording
 from .options import (
     Capturing,
     read_metrics,
+    read_params,
     with_capturing,
     with_metrics,
+    with_params,
     with_score,
     with_writing,
 )
 
-if TYPE_CHECKING:
-    from sprintlog.projections.state_files.refresh import Refreshed
+
+@typed.command(
+    epilog="Examples: sprintlog iteration describe 3 --tag candidate --note 'cache on'\n\n"
+    "sprintlog iteration describe --param model=small --param seed=7"
+)
+@click.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
+@with_params
+@typed.option("--note", metavar="TEXT", help="Add a note.")
+@typed.option("--tag", "tags", multiple=True, metavar="WORD", help="Add a tag.")
+@typed.option(
+    "--untag", "tags_removed", multiple=True, metavar="WORD", help="Remove a tag."
+)
+@with_recording
+def describe(
+    number: int | None,
+    params: tuple[str, ...],
+    note: str | None,
+    tags: tuple[str, ...],
+    tags_removed: tuple[str, ...],
+    **given: Any,
+) -> None:
+    """Record how an iteration was made, or add a note or a tag.
+
+    The default is the latest iteration. The data is shown with the measurements, and a
+    rollback does not discard it. The last value of a parameter is used.
+    """
+    command = DescribeIteration(number, read_params(params), note, tags, tags_removed)
+    fields = ("number", "params", "note", "tags", "tags_removed")
+    record("iteration describe", given, command, typed=fields)
+
+
+@typed.command(
+    epilog="Example: sprintlog iteration retract 3 --reason 'the machine was busy'"
+)
+@click.argument("number", metavar="N", type=click.IntRange(0))
+@typed.option("--reason", metavar="TEXT", required=True, help="Why it was wrong.")
+@with_recording
+def retract(number: int, reason: str, **given: Any) -> None:
+    """Retract a wrong measurement: it no longer affects any judgement.
+
+    The best iteration is determined again without it; iterations based on it are compared
+    with its predecessor. Earlier advice stays in the log. To measure the iteration again,
+    use `iteration measure --number N`; a retraction cannot be undone.
+    """
+    command = RetractMeasurement(number, reason)
+    record("iteration retract", given, command, typed=("number", "reason"))
+
+
+def replace_baseline(number: int, reason: str | None, given: dict[str, Any]) -> None:
+    """Compare what is measured from now on with an iteration."""
+    command = ReplaceBaseline(number, reason)
+    record("iteration baseline", given, command, typed=("number", "reason"))
 
 
 def write_files(
     workspace: Workspace, sprint_id: str, numbers: Iterable[int] | None = None
-) -> "list[Refreshed]":
+) -> list[Refreshed]:
     """Write the files of a sprint's loop as it is now; warn of what others had written."""
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.projections.state_files.loop_files import write_loop_files
@@ -44,7 +102,7 @@ def write_files(
     return written
 
 
-def tell_written(written: "Iterable[Refreshed]") -> None:
+def tell_written(written: Iterable[Refreshed]) -> None:
     """Say which files are new."""
     print_text(*(f"wrote {one.path}" for one in written if one.state == "written"))
 
@@ -131,7 +189,7 @@ def baseline(
     if number is not None:
         if given_metrics or metrics_file or capturing or loop_id or is_written:
             raise click.UsageError("--from goes with --reason, and measures nothing")
-        corrections.replace_baseline(number, reason, given)
+        replace_baseline(number, reason, given)
         return
     if reason is not None:
         raise click.UsageError("--reason goes with --from")

@@ -14,9 +14,9 @@ from sprintlog.projections.views import rules as views
 
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
-from ..loop.budgets import taken_from, with_sprint_budgets
 from ..output import note, print_answer, table
 from ..record import record
+from .budgets import taken_from, with_sprint_budgets
 from .file_rules import differing, rules_of_file
 from .loop_rules import (
     JudgingOptions,

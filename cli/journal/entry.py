@@ -1,20 +1,53 @@
 """`sprintlog entry …`: what iterations of PRDs came to, and what was noticed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
+import msgspec
 
-from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.journal import parts, queries
-from sprintlog.engine.journal.parts import Context, Entry, Observation
+from sprintlog.engine.journal.document import JournalDocument
+from sprintlog.engine.journal.parts import ClosedObject, Context, Entry, Observation
 from sprintlog.engine.journal.rules import RecordEntry, part_of
+from sprintlog.projections.state_files.progress_json import written
 
 from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point
 from ..intake.files import load
-from ..output import print_json, print_text
+from ..output import print_answer, print_json, print_text, table
 from ..record import record_in_journal
-from .answers import entry_of, print_parts, shown
+
+
+def entry_of(document: JournalDocument, entry_id: str) -> Entry:
+    """Return an entry; raise `NotFoundError` where there is none of that id."""
+    if (entry := document.entry(entry_id)) is None:
+        raise NotFoundError(
+            f"there is no entry {entry_id}",
+            hint="`sprintlog entry list` lists them",
+            entry=entry_id,
+        )
+    return entry
+
+
+def shown(part: ClosedObject) -> dict[str, Any]:
+    """Return the fields of a part that say something, as JSON has them."""
+    data: dict[str, Any] = msgspec.to_builtins(written(part))
+    return data
+
+
+def print_parts(
+    parts: Sequence[ClosedObject],
+    rows: Sequence[Sequence[str]],
+    *,
+    nothing: str,
+    as_json: bool,
+) -> None:
+    """Print parts as a list in JSON, or a line each for people."""
+    lines = table(rows) if rows else [nothing]
+    print_answer([written(part) for part in parts], lines, as_json=as_json)
+
 
 OBSERVATION = "TYPE: TITLE | JSON"
 

@@ -20,7 +20,7 @@ from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point
 from ..output import print_answer, print_json, print_text, table
 from ..record import record_in_journal
-from .answers import entry_of, print_parts, shown
+from .entry import entry_of, print_parts, shown
 
 
 @typed.group("learning")

@@ -11,7 +11,7 @@ from sprintlog.engine.journal.rules import DiscoverPattern
 from .. import typed
 from ..context import open_workspace, with_envelope, with_json, with_point
 from ..record import record_in_journal
-from .answers import print_parts
+from .entry import print_parts
 
 
 @typed.group("pattern")

@@ -1,30 +1,220 @@
-"""`sprintlog export`: the whole log as JSON Lines, or in a format of other tools."""
+"""`sprintlog export`: the log as JSON Lines or in another format, to a file or a server.
+
+Sending to a server only reads the log, in a separate process: a recording process never
+waits for a server. The position that each address has reached is stored in a small file
+next to the log.
+"""
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
+from urllib.parse import unquote
 
 import click
+import msgspec
 
-from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.adapters import delivery
+from sprintlog.engine.adapters.folders import opened
+from sprintlog.engine.adapters.replace import FilePlace, read_file, replace_file
+from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.extras import not_installed
+from sprintlog.engine.log.envelope import Head
+from sprintlog.engine.log.port import EventStore
 from sprintlog.engine.log.stores.descriptors import sync
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.work_tree.own_paths import know_for_people
+from sprintlog.projections.exports import cloudevents, deliveries
 from sprintlog.projections.exports.formats import EVENTS, write_events
+from sprintlog.projections.exports.spans import spans_left_out
 from sprintlog.projections.health.exchange import Carried, export_log
 from sprintlog.projections.text.openmetrics import openmetrics
-from sprintlog.projections.views.log import LogCopied
+from sprintlog.projections.views.log import LogCopied, LogSent
 from sprintlog.projections.views.quality import status
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import environment, open_workspace, with_json
-from ..output import counted, counting, print_answer, print_bytes
-from .export_to import OTLP, WEBHOOK, send
+from ..output import counted, counting, print_answer, print_bytes, warn
+
+SECRET, HEADERS = "SPRINTLOG_WEBHOOK_SECRET", "OTEL_EXPORTER_OTLP_HEADERS"
+TRACES_PATH = "/v1/traces"
+KEEP_SECONDS = 1.0
+WEBHOOK, OTLP = "webhook", "otlp"
+
+
+PREFIX, SUFFIX = "sent-", ".json"
+NAME_CHARS = 16
+_FILE_BYTES_MAX = 4096
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    position: int
+    hash: str
+
+
+class Sent(NamedTuple):
+    """Where it is kept how far something was sent."""
+
+    file: Path
+
+    @property
+    def lock(self) -> str:
+        """Return the name of the lock that only one sender has."""
+        return f"{self.file.stem}.lock"
+
+    def position(self, log: EventStore) -> int:
+        """Return up to where it was sent; 0 at first.
+
+        Raise `RefusedError` where that was another log, or the file says nothing.
+        """
+        try:
+            with opened(self.file.parent) as folder:
+                spot = FilePlace(folder, self.file.name)
+                content = read_file(spot, at_most=_FILE_BYTES_MAX)
+            kept = msgspec.json.decode(content, type=_Kept)
+        except FileNotFoundError:
+            return 0
+        except (OSError, msgspec.DecodeError) as error:
+            raise self._refused("cannot be read") from error
+        if kept.position == 0:
+            return 0
+        found = next(log.read(after=kept.position - 1, until=kept.position), None)
+        if found is None or found.hash.hex() != kept.hash:
+            raise self._refused("is about another log")
+        return kept.position
+
+    def keep(self, head: Head) -> None:
+        """Keep that all up to here was taken."""
+        said = msgspec.json.encode(_Kept(head.position, head.hash.hex()))
+        try:
+            replace_file(self.file, said + b"\n", mode=0o600)
+        except OSError as error:
+            raise self._refused(f"cannot be written: {error.strerror}") from error
+
+    def _refused(self, problem: str) -> RefusedError:
+        return RefusedError(
+            f"{self.file} {problem}",
+            hint="remove it, and all is sent again",
+            file=str(self.file),
+        )
+
+
+def sent_to(folder: Path, kind: str, url: str, stream: str | None) -> Sent:
+    """Return where it is kept how far a log was sent to an address."""
+    text = "\0".join((kind, url, stream or ""))
+    name = sha256(text.encode()).hexdigest()[:NAME_CHARS]
+    return Sent(folder / f"{PREFIX}{name}{SUFFIX}")
+
+
+def send(
+    workspace: Workspace,
+    kind: str,
+    url: str,
+    environment: Mapping[str, str],
+    *,
+    name: str | None,
+    with_content: bool,
+    as_json: bool,
+) -> None:
+    """Send what is new to an address, keep how far it was taken, and say so."""
+    headers, key = _given(kind, environment)
+    is_traces = kind == OTLP
+    asked = _traces_of(url) if is_traces else url
+    target = delivery.Target(asked, pause=time.sleep, reads_answers=is_traces)
+    stream = None if name is None else sprint_stream(name)
+    sent = sent_to(workspace.location.folder, kind, url, stream)
+    progress, number, left_out = counting("messages sent"), 0, 0
+    with workspace.log.locks.hold(sent.lock):
+        place = sent.position(workspace.log)
+        make = deliveries.spans_to_send if is_traces else deliveries.events_to_send
+        found = make(workspace.log, place, stream=stream, with_content=with_content)
+        with _keeping(sent) as keep:
+            for one in found:
+                if one.body:
+                    more = {}
+                    if key is not None:
+                        at = workspace.clock() // 1000
+                        more = delivery.signed(key, one.body, id_=one.id, at=at)
+                    message = delivery.Message(one.body, {**headers, **more})
+                    answer = target.deliver(message, what=one.what)
+                    progress(number := number + 1)
+                    if is_traces:
+                        left_out += _left_out(answer)
+                keep(one.head)
+                place = one.head.position
+    said = f"{target.name}: {counted(number, 'message')} taken, up to event {place}"
+    print_answer(LogSent(target.name, number, place, left_out), [said], as_json=as_json)
+
+
+@contextmanager
+def _keeping(sent: Sent) -> Iterator[Callable[[Head], None]]:
+    """Give what notes how far all was taken: on the disk each second, and at the end.
+
+    Whoever is killed in between sends that second's messages again.
+    """
+    last: Head | None = None
+    due = time.monotonic() + KEEP_SECONDS
+
+    def note(head: Head) -> None:
+        nonlocal last, due
+        last = head
+        if time.monotonic() >= due:
+            sent.keep(head)
+            due = time.monotonic() + KEEP_SECONDS
+
+    try:
+        yield note
+    finally:
+        if last is not None:
+            sent.keep(last)
+
+
+def _left_out(answer: bytes) -> int:
+    """Return how many spans an endpoint did not keep; say why."""
+    count, why = spans_left_out(answer)
+    if count or why:
+        warn(f"{counted(count, 'span')} not kept there: {why[: delivery.SAID_CHARS_MAX]}")
+    return count
+
+
+def _given(
+    kind: str, environment: Mapping[str, str]
+) -> tuple[dict[str, str], bytes | None]:
+    """Return the headers of each message, and the key by which webhooks are signed."""
+    if kind == OTLP:
+        more = _headers_in(environment.get(HEADERS, ""))
+        return {"Content-Type": "application/json", **more}, None
+    if not environment.get(SECRET):
+        raise InvalidInputError(
+            f"a webhook is signed: put its secret into {SECRET}",
+            hint="`echo whsec_$(openssl rand -base64 24)` makes one",
+        )
+    return {"Content-Type": cloudevents.CONTENT_TYPE}, delivery.key_of(environment[SECRET])
+
+
+def _headers_in(said: str) -> dict[str, str]:
+    """Return headers as OpenTelemetry's variable has them: `name=value`, by commas."""
+    found = {}
+    for pair in filter(None, said.split(",")):
+        name, equals, value = pair.partition("=")
+        name, value = name.strip(), unquote(value.strip())
+        is_name = name.isascii() and name.replace("-", "").isalnum()
+        if not equals or not is_name or not value.isascii() or not value.isprintable():
+            raise InvalidInputError(f"{HEADERS} is not name=value,name=value")
+        found[name] = value
+    return found
+
+
+def _traces_of(url: str) -> str:
+    """Return where an endpoint takes traces."""
+    whole = url.rstrip("/")
+    return whole if whole.endswith(TRACES_PATH) else whole + TRACES_PATH
+
 
 LOG, OPENMETRICS = "log", "openmetrics"
 FORMATS = (LOG, *EVENTS, OPENMETRICS)

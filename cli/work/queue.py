@@ -1,29 +1,20 @@
-"""`sprintlog queue …`: what was found on the way, and what becomes of it."""
+"""`sprintlog queue`: add requests to the operator queue, list and show them."""
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import click
 import msgspec
 
-from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint.events import (
-    InjectionPosition,
-    RequestReopened,
-    RequestReturned,
-)
-from sprintlog.engine.sprint.queue import decisions
-from sprintlog.engine.sprint.queue.requests import QueueRequests, find_request
-from sprintlog.engine.sprint.queue.rules import (
-    DEFAULT_RULES,
-    DecideByRules,
-    Ruling,
-    decide_by_rules,
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.sprint.events import RequestReopened, RequestReturned
+from sprintlog.engine.sprint.queue.requests import (
+    QueueRequests,
+    SubmittedRequest,
+    find_request,
 )
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.words import (
-    DEFERRALS,
-    MODELS,
     PENDING,
     PRIORITIES,
     REQUEST_STATUSES,
@@ -34,19 +25,81 @@ from sprintlog.projections.views.queue import RequestHistory, RequestWithHistory
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
-from ..loop.approval import show_approval, tell_approval
-from ..output import hint, print_answer, table, warn
-from ..places import source_of
-from ..record import UNNAMED, Options, arguments_of, record, recording
+from ..output import hint, print_answer, table
+from ..record import record
 from ..screen import times
-from .injection import Coming, named, of_workflow, with_position, with_workflow
-from .queue_input import name_request, read_asked
 
-REASONING = typed.option("--reasoning", required=True, metavar="TEXT", help="The reason.")
+OF_ONE = ("description", "priority", "type", "identity", "discovered_in")
+
+
+def read_asked(
+    title: str | None, *, file: str | None, context: str | None, given: Mapping[str, Any]
+) -> tuple[list[SubmittedRequest], list[int] | None]:
+    """Return the requests that are meant, and the lines of a file that they stand on."""
+    if file is None:
+        return [_asked(title, context, given)], None
+    if title or context is not None or any(given[name] for name in OF_ONE):
+        raise click.UsageError("--file holds all of its requests: give nothing else")
+    # Imported here, as below: most commands add one request, without pydantic.
+    from ..intake.files import read_text
+    from ..intake.queue import read_requests
+
+    return read_requests(read_text(file), file=file)
+
+
+def _asked(
+    title: str | None, context: str | None, given: Mapping[str, Any]
+) -> SubmittedRequest:
+    if not title or given["priority"] is None or given["type"] is None:
+        raise click.UsageError("give TITLE, --priority and --type, or a --file")
+    asked = SubmittedRequest(
+        title,
+        given["priority"],
+        given["type"],
+        description=given["description"],
+        request=given["identity"],
+        discovered_in=given["discovered_in"],
+    )
+    if context is None:
+        return asked
+    from ..intake.queue import read_context
+
+    found = read_context(context, field="--context")
+    return msgspec.structs.replace(asked, context=found)
+
+
+def name_request(
+    error: RefusedError, file: str | None, lines: list[int] | None
+) -> RefusedError:
+    """Return a refusal that names the option, or the file and the line."""
+    field = str(error.fields.get("field") or "")
+    index, _, name = field.removeprefix("requests[").partition("].")
+    if not field.startswith("requests["):
+        return error
+    problem = error.message.removeprefix(f"{field}: ")
+    if file is None:
+        option = "TITLE" if name == "title" else f"--{name}"
+        return InvalidInputError(problem, field=option, hint=error.hint)
+    if lines is None:
+        return InvalidInputError(problem, file=file, field=field, hint=error.hint)
+    line = lines[int(index)]
+    return InvalidInputError(problem, file=file, line=line, field=name, hint=error.hint)
+
+
 REQUEST = click.argument("request", metavar="ID")
 
 
-@typed.group("queue")
+@typed.group(
+    "queue",
+    lazy={
+        "approve": "work.queue_decisions:approve",
+        "backlog": "work.queue_decisions:backlog",
+        "decide": "work.queue_decisions:decide",
+        "defer": "work.queue_decisions:defer",
+        "reject": "work.queue_decisions:reject",
+        "reopen": "work.queue_decisions:reopen",
+    },
+)
 def command() -> None:
     """Add requests to the operator queue and decide on them.
 
@@ -128,184 +181,6 @@ def show(request: str, reading: ReadOptions) -> None:
             f"`sprintlog queue approve {found.id} --reasoning WHY` puts it into the plan, "
             "and with `--prompt TEXT` what you say of it; reject, defer and backlog do not"
         )
-
-
-@command.command(
-    epilog="Examples: sprintlog queue approve req-1 --reasoning 'people cannot log in'\n\n"
-    "sprintlog queue approve req-2 --reasoning 'small' --position end-of-phase"
-)
-@REQUEST
-@REASONING
-@typed.option("--prompt", metavar="TEXT", help="The prompt. [title and description]")
-@typed.option("--id-prefix", metavar="TEXT", help="Make ids from it. [fix-ID]")
-@typed.option("--model", type=typed.Choice(MODELS), help="The model to execute it.")
-@with_workflow
-@with_position
-@typed.option("--dry-run", is_flag=True, help="Show the result, record nothing.")
-@with_recording
-def approve(
-    request: str,
-    workflow: str | None,
-    workflows: Path | None,
-    position: InjectionPosition,
-    dry_run: bool,
-    **given: Any,
-) -> None:
-    """Approve a request and insert its work right after the current work.
-
-    Decision and injection are recorded atomically, and a rollback to an earlier point
-    discards both. To answer a question, pass the resulting task with --prompt.
-    """
-    said = {name: given.pop(name) for name in ("reasoning", "prompt", "id_prefix", "model")}
-    if workflow is not None and (said["prompt"] is not None or said["model"] is not None):
-        raise click.UsageError("--prompt and --model go with one prompt, not --workflow")
-    options = Options(given)
-    with recording("queue approve", options) as run:
-        coming = Coming([])
-        typed = ["request", "position", "workflow", *said]
-        if workflow is not None:
-            coming = of_workflow(workflow, workflows, run.sprint_id)
-            typed.append("nodes")
-        location = run.workspace.location
-        command = options.masked_command(
-            decisions.ApproveRequest(
-                request,
-                position=position,
-                workflow=workflow,
-                nodes=None if workflow is None else coming.nodes,
-                sources=tuple(source_of(location, *read) for read in coming.read),
-                **said,
-            )
-        )
-        try:
-            if dry_run:
-                show_approval(run, command)
-                return
-            outcome = run.handle_with(command, arguments_of(command, typed))
-        except RefusedError as error:
-            raise named(error, coming, "phases") from error
-        run.answer(outcome)
-        tell_approval(run, outcome)
-    _who_decided(options)
-
-
-@command.command(
-    epilog="Example: sprintlog queue reject req-3 --reasoning 'as the interface says'"
-)
-@REQUEST
-@REASONING
-@typed.option("--reason", metavar="TEXT", help="Why it is rejected. [the reasoning]")
-@with_recording
-def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> None:
-    """Reject a request."""
-    command = decisions.RejectRequest(request, reasoning, reason)
-    typed = ("request", "reasoning", "reason")
-    record("queue reject", given, command, typed=typed)
-    _who_decided(Options(given))
-
-
-@command.command(
-    epilog="Example: sprintlog queue defer req-2 --until end-of-phase --reasoning 'not now'"
-)
-@REQUEST
-@REASONING
-@typed.option(
-    "--until",
-    required=True,
-    type=typed.Choice(DEFERRALS),
-    help="When it becomes pending again.",
-)
-@with_recording
-def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
-    """Defer a request; it is pending again once its condition is met.
-
-    end-of-phase is the end of the current top-level phase. end-of-sprint is when no work is
-    left. next-sprint is when the next sprint of this log starts, which takes over the
-    request.
-    """
-    command = decisions.DeferRequest(request, reasoning, until)
-    typed = ("request", "reasoning", "until")
-    record("queue defer", given, command, typed=typed)
-    _who_decided(Options(given))
-
-
-@command.command(
-    epilog="Example: sprintlog queue backlog req-4 --reasoning 'nobody waits for it'"
-)
-@REQUEST
-@REASONING
-@with_recording
-def backlog(request: str, reasoning: str, **given: Any) -> None:
-    """Move a request to the backlog."""
-    command = decisions.BacklogRequest(request, reasoning)
-    record("queue backlog", given, command, typed=("request", "reasoning"))
-    _who_decided(Options(given))
-
-
-@command.command(
-    epilog="Example: sprintlog queue reopen req-4 --reason 'people do wait for it'"
-)
-@REQUEST
-@typed.option("--reason", required=True, metavar="TEXT", help="Why it is decided again.")
-@with_recording
-def reopen(request: str, reason: str, **given: Any) -> None:
-    """Revert a decision: the request is pending again, and nothing else changes.
-
-    Work that an approval added to the plan stays there; `phase skip` skips it.
-    """
-    record("queue reopen", given, decisions.ReopenRequest(request, reason))
-
-
-@command.command(epilog="Example: sprintlog queue decide --auto --dry-run")
-@typed.option("--auto", is_flag=True, help="Let rules decide. Required.")
-@typed.file_option("--rules", help="Other rules than sprintlog's own; YAML or JSON.")
-@typed.option("--dry-run", is_flag=True, help="Show the decisions, record nothing.")
-@with_recording
-def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
-    """Apply rules to every pending request, in one append.
-
-    The first matching rule decides. Without --rules, critical or high bugs and security
-    requests are approved after the current work, low docs go into the backlog, and all
-    others are deferred to the end of the phase.
-    """
-    if not auto:
-        raise click.UsageError("rules decide only when they are asked to: give --auto")
-    options = Options(given)
-    chosen = list(DEFAULT_RULES)
-    if rules is not None:
-        from ..intake.files import read_bytes
-        from ..intake.queue import read_rules
-
-        chosen = read_rules(read_bytes(rules), file=str(rules))
-    with recording("queue decide", options) as run:
-        sprint = run.workspace.sprint(run.sprint_id)
-        at = options.at or run.workspace.now()
-        check_exists(sprint)
-        rulings = decide_by_rules(sprint, rules=chosen, at=at)
-        if dry_run:
-            lines = table([ruling_row(ruling) for ruling in rulings])
-            answer = [*map(views.ruling, rulings)]
-            print_answer(answer, lines or ["nothing is pending"], as_json=options.as_json)
-            return
-        arguments = {"rules": msgspec.to_builtins(chosen)}
-        outcome = run.handle_with(DecideByRules(tuple(chosen)), arguments)
-        for ruling in rulings:
-            if ruling.problem is not None and not outcome.duplicate:
-                warn(f"{ruling.request} stays pending: {ruling.problem}")
-        run.answer(outcome)
-
-
-def _who_decided(options: Options) -> None:
-    """Tell a person that nobody will know who decided."""
-    if options.actor == UNNAMED[0] and not options.as_json:
-        hint("`--actor operator:NAME` says which person decides; this was by the machine")
-
-
-def ruling_row(ruling: Ruling) -> list[str]:
-    """Return what a rule decides as a row for people."""
-    problem = f"refused: {ruling.problem}" if ruling.problem else ""
-    by = f"by rule {ruling.rule}" if ruling.rule else ""
-    return [ruling.request, ruling.decision or "no rule fits", by, problem]
 
 
 def row_of(entry: dict[str, Any]) -> list[str]:

@@ -28,16 +28,15 @@ from sprintlog.projections.workspace import Workspace
 from .. import output, settings, typed
 from ..agents.reconciliation import compare_lost, compare_sessions
 from ..context import environment, open_workspace, with_json, with_sprint
+from ..iterations.budgets import budgets_and_price, raising_lines, with_run_budgets
 from ..iterations.loop_rules import JudgingOptions, with_judging
-from ..loop.budgets import budgets_and_price, raising_lines, with_run_budgets
-from ..loop.dry_run import print_dry_run
 from ..named_sprint import told
 from ..prompt_option import prompt_file_in, with_prompt_file
 from ..record import check_actor
 from ..screen import times
 from ..stops import run_ends_with, show_waiting
 from ..wrapping.recorder import begin_sprint, open_or_make
-from .run_options import Notifying, typed_again, with_notify, with_rules
+from .run_options import Notifying, print_dry_run, typed_again, with_notify, with_rules
 
 _PROGRAM = re.compile(r"[\w./+-]+")
 TIMEOUT_SECONDS = 60 * 60

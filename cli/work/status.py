@@ -30,9 +30,7 @@ from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading
-from ..loop.budgets import budget_lines
-from ..loop.kept_rules import rules_said
-from ..loop.lost_runs import cut_short_lines, goal_hint
+from ..iterations.budgets import budget_lines
 from ..named_sprint import told
 from ..output import (
     coloured,
@@ -47,6 +45,7 @@ from ..output import (
 from ..screen import times
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
 from ..stops import standing_told
+from .loop_lines import cut_short_lines, goal_hint, rules_said
 
 if TYPE_CHECKING:
     from sprintlog.engine.service.streams.evaluation import Judged

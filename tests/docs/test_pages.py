@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sprintlog.cli.help.help import topic_screen, whole_screen
-from sprintlog.cli.help.topics import TOPICS
+from sprintlog.cli.help.help import TOPICS, topic_screen, whole_screen
 from sprintlog.cli.main import cli
 
 from .idioms import search

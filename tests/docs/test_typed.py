@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sprintlog.cli.help.topics import PAGES
+from sprintlog.cli.help.help import PAGES
 from sprintlog.cli.main import cli
 from sprintlog.cli.typed import READING, RECORDING
 from tests.cli.typed import commands_in, typed

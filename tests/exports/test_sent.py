@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.cli.upkeep import export_to
-from sprintlog.cli.upkeep.export_to import Sent, sent_to
+from sprintlog.cli.upkeep import export
+from sprintlog.cli.upkeep.export import Sent, sent_to
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.sprint.events import IterationEnded
 from tests import needs
@@ -78,7 +78,7 @@ def test_killed_in_the_middle(
         keep(self, head)
 
     with monkeypatch.context() as patch:
-        patch.setattr(export_to, "KEEP_SECONDS", seconds)
+        patch.setattr(export, "KEEP_SECONDS", seconds)
         patch.setattr(Sent, "keep", keep_or_die)
         assert run("export", "--webhook", receiver.url).code != 0
     first = receiver.taken.copy()

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from sprintlog.cli.screen.spoken_times import NotAMomentError, is_day, moment
+from sprintlog.cli.moments import NotAMomentError, is_day, moment
 
 from ..conftest import Run
 

@@ -5,7 +5,7 @@ from collections import Counter
 import click
 import pytest
 
-from sprintlog.cli.help.topics import page
+from sprintlog.cli.help.help import page
 from sprintlog.cli.typed import READING, RECORDING
 
 from ..generate import commands, figures, how_many, own_options, shared_options

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import pytest
 
-from sprintlog.cli.help.topics import DAILY, LINES, PAGES, TOPICS, page
+from sprintlog.cli.help.help import DAILY, LINES, PAGES, TOPICS, page
 from sprintlog.cli.main import COMMANDS, cli
 
 from ...conftest import PLAN, Run

@@ -1,9 +1,11 @@
-"""What `status` says after a night: how runs were lost, and who ends the goal."""
+"""Lines of `status` and `run` about the loop: its rules, lost runs, the goal."""
 
 from collections.abc import Iterator
 
+from sprintlog.engine.judging.loop_rules import CONTINUE, ROLLBACK, STOP, LoopRules
 from sprintlog.engine.service.streams.evaluation import Judged, StreamEvents
 from sprintlog.engine.sprint.events import RunEnded
+from sprintlog.engine.sprint.iterations.follow_up import loop_rules
 from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.iterations.outcomes import is_lost, runs_seen
@@ -61,3 +63,25 @@ def cut_short_lines(workspace: Workspace, sprint: Sprint) -> Iterator[str]:
             where = f"{more} more, {where}"
         word = "iteration" if len(named) == 1 else "iterations"
         yield f"  cut short in {word} {where}: {how}{again}"
+
+
+_ON_REGRESSION = {
+    ROLLBACK: "goes back on a regression",
+    STOP: "stops at a regression",
+    CONTINUE: "goes on after a regression",
+}
+
+
+def rules_said(sprint: Sprint) -> str | None:
+    """Return what a loop does by the sprint's rules, whatever it is started with."""
+    loop = loop_rules(sprint)
+    if loop == LoopRules():
+        return None
+    words = []
+    if loop.measure is not None:
+        by = [f"`{line}`" for line in loop.measure.runs] or [*loop.measure.reports]
+        words.append(f"measured by {', '.join(by)}" if by else "measured")
+    words += ["files kept"] if loop.keeps_files else []
+    words += [_ON_REGRESSION[loop.on_regression]] if loop.measure is not None else []
+    words += ["selects the best at its end"] if loop.selects else []
+    return f"{', '.join(words)}: kept for every run  (`sprintlog rules show`)"

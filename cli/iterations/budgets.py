@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.runs.budgets import budgets_of, price_of
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.usage import is_less, plus
 
-from ...cli import typed
+from .. import typed
 from ..output import coloured, wrapped
 from ..screen.terminal import ATTENTION, BAD
 
